@@ -1,0 +1,64 @@
+// What lies behind an MPI handle.
+//   handle   a pointer of an incomplete type (MPI 5.0 ABI): either one of the standard's small
+//            constants, or the address of an Object.
+//   Object   the common first words: which kind it is, how many hold it.
+// The MPI_*_free calls drop the user's reference; the object goes with its last one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace meantime {
+
+enum class Kind : std::uint32_t {
+  freed = 0xdeadbeef,
+  communicator = 0x4d5401,
+  group,
+  datatype,
+  op,
+  request,
+  errhandler,
+  info,
+  session,
+  message,
+  window,
+  file,
+};
+
+struct Object {
+  explicit Object(Kind kind) : kind(kind) {}
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  Kind kind;
+  std::atomic<std::int32_t> references{1};
+
+  void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+  /// True when this was the last reference: the caller deletes.
+  [[nodiscard]] bool release() {
+    return references.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
+ protected:
+  ~Object() { kind = Kind::freed; }
+};
+
+/// The ABI keeps the zero page for predefined handles; every real object lies above it.
+inline constexpr std::uintptr_t predefined_handle_limit = 4096;
+
+template <class Handle>
+bool is_predefined(Handle handle) {
+  return reinterpret_cast<std::uintptr_t>(handle) < predefined_handle_limit;
+}
+
+/// An Object behind a user-made handle, or nullptr if it is none of that kind.
+template <class T, class Handle>
+T* object_behind(Handle handle) {
+  if (is_predefined(handle) || reinterpret_cast<std::uintptr_t>(handle) % alignof(T) != 0) {
+    return nullptr;
+  }
+  T* object = reinterpret_cast<T*>(handle);
+  return object->kind == T::object_kind ? object : nullptr;
+}
+
+}  // namespace meantime
