@@ -1,0 +1,54 @@
+// A communicator: a group with a context of its own.
+//   context      separates the messages of communicators: `context` for point-to-point,
+//                `context | collective_context` for what collectives send
+//   peer         a rank number as the user's calls name it: of the remote group if there is one
+// Made only collectively (src/core/communicator_make.cpp); freed by reference count, so an
+// operation in flight keeps it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/group.h"
+#include "core/object.h"
+
+namespace meantime {
+
+struct Errhandler;
+struct Info;
+struct Topology;
+struct AttributeTable;
+namespace coll {
+struct State;
+}
+
+inline constexpr std::uint32_t collective_context = 1;  // contexts are even; the odd twin
+
+struct Communicator : Object {
+  static constexpr Kind object_kind = Kind::communicator;
+  Communicator();
+  ~Communicator();
+
+  std::uint32_t context = 0;
+  int rank = 0;
+  int size = 0;
+  Group* group = nullptr;         ///< the local group (a reference is held)
+  Group* remote_group = nullptr;  ///< of an intercommunicator, else nullptr
+  Errhandler* errhandler = nullptr;
+  std::unique_ptr<AttributeTable> attributes;
+  std::unique_ptr<Topology> topology;
+  Info* info = nullptr;
+  std::string name;
+  std::unique_ptr<coll::State> collectives;  ///< the collectives' own state, see src/coll/state.h
+  std::uint64_t collective_area = 0;         ///< node::Link of its area in the segment, 0 = none yet
+
+  bool is_inter() const { return remote_group != nullptr; }
+  /// How many ranks a destination or source argument may name.
+  int peers() const { return remote_group != nullptr ? remote_group->size : size; }
+  int peer_world_rank(int peer) const {
+    return (remote_group != nullptr ? remote_group : group)->world_rank(peer);
+  }
+};
+
+}  // namespace meantime

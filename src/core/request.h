@@ -1,0 +1,66 @@
+// A request: an operation that the user may wait for.
+//   active     started and not yet completed by Wait/Test
+//   complete   nothing is left to do but to hand the status over
+//   leaf       a point-to-point entry in the segment that some remote side completes; a collective
+//              request waits for one leaf after the other
+// Requests are private to the rank; what remote ranks touch is the entry in the segment.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "core/object.h"
+
+namespace meantime {
+
+struct Communicator;
+struct Datatype;
+
+namespace wait {
+struct Situation;
+}
+namespace node {
+struct Waiter;
+}
+
+struct Request : Object {
+  static constexpr Kind object_kind = Kind::request;
+  enum class Type : std::uint8_t { send, receive, collective, generalized };
+
+  explicit Request(Type type) : Object(Kind::request), type(type) {}
+  virtual ~Request() = default;
+
+  /// Tries to get on with it; true once complete. Called with the rank's lock held.
+  virtual bool advance() = 0;
+  /// See wait::Awaited::arm/disarm. Returns how many completions will count the waiter down: the
+  /// caller sets waiter.remaining from the sum. An already completed one returns 0.
+  virtual int arm(node::Waiter& waiter) = 0;
+  virtual void disarm(node::Waiter& waiter) = 0;
+  /// Fills in peer, tag … for policies and the hang report.
+  virtual void describe(wait::Situation& situation) const = 0;
+  /// MPI_Start of a persistent request; MPI_ERR_REQUEST for others.
+  virtual int start() { return MPI_ERR_REQUEST; }
+  virtual int cancel() { return MPI_ERR_REQUEST; }
+
+  const Type type;
+  bool complete = false;
+  bool persistent = false;
+  bool active = true;
+  bool abandoned = false;  ///< the user freed it: it goes when complete
+  bool cancelled = false;
+  int error = MPI_SUCCESS;
+  int source = MPI_ANY_SOURCE;  ///< of the status
+  int tag = MPI_ANY_TAG;
+  MPI_Count bytes = 0;
+  Communicator* comm = nullptr;  ///< for the error handler; a reference is held if not null
+
+  MPI_Request handle() { return reinterpret_cast<MPI_Request>(this); }
+};
+
+/// Waits for all / for any of `count` requests (nullptr entries are skipped). `wait_any` returns
+/// the index of a complete one. Statuses and freeing are the caller's.
+void wait_all(Request* const* requests, int count);
+int wait_any(Request* const* requests, int count);
+
+}  // namespace meantime
