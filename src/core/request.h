@@ -29,7 +29,7 @@ struct Request : Object {
   enum class Type : std::uint8_t { send, receive, collective, generalized };
 
   explicit Request(Type type) : Object(Kind::request), type(type) {}
-  virtual ~Request() = default;
+  virtual ~Request();
 
   /// Tries to get on with it; true once complete. Called with the rank's lock held.
   virtual bool advance() = 0;

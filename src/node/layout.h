@@ -1,0 +1,99 @@
+// The node's segment, as all hosts of the node see it.
+//   segment   a memfd that every host maps: a header, one RankArea per rank, then a heap of chunks
+//   Link      a place in the segment as an offset, never an address, because every host maps it
+//             elsewhere. The upper 16 bits name the segment (0 so far). 0 is "none".
+//   chunk     what the heap grows by; each belongs to the rank that took it
+// Everything here is valid when zero-filled, so a rank may send to one that has not started yet.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace meantime::node {
+
+using Link = std::uint64_t;
+inline constexpr std::size_t cache_line = 64;
+
+inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
+inline constexpr std::uint32_t segment_version = 1;
+
+static_assert(std::atomic<Link>::is_always_lock_free);
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+/// What a sleeper's word says; wait/doorbell.h has the protocol.
+enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, on_epoll = 3, rung = 4 };
+
+/// One stack that waits: a rank, or a user thread of a rank. Taken from the owner's pool; never
+/// given back to another use, so a late ring finds a Waiter and not something else.
+struct alignas(cache_line) Waiter {
+  std::atomic<std::uint32_t> state;     ///< a Sleep: the doorbell's word and the futex
+  std::atomic<std::int32_t> remaining;  ///< completions it still sleeps for; at 0 its bell is rung
+  Link next_sleeping;                   ///< owner only
+};
+
+/// Where messages and posted receives of one rank meet. One line, because a sender touches all of
+/// it: it pushes on the inbox, then looks whether anybody is there to drain it.
+struct alignas(cache_line) Mailbox {
+  std::atomic<Link> inbox;               ///< newest item first; any rank pushes, the drainer takes all
+  std::atomic<std::uint32_t> right;      ///< 0, or world rank + 1 of who may match
+  std::atomic<std::uint32_t> sleepers;   ///< waiters of this rank that sleep or arm
+  std::atomic<std::uint32_t> pollers;    ///< this rank is awake in MPI and drains by itself
+  std::atomic<std::uint32_t> wants_any;  ///< sleepers that want to hear of any unexpected message
+  std::atomic<Link> sleeper;             ///< a waiter that may be rung for any work, 0 = none
+  Link queues;                           ///< match::Queues, made by the owner; guarded by `right`
+};
+
+enum class RankState : std::uint32_t { absent = 0, running, waiting, asleep, finalized };
+
+/// What a rank is doing, for reports. Written by the rank, read by anybody, torn reads allowed.
+struct alignas(cache_line) Report {
+  std::atomic<std::uint32_t> state;        ///< RankState
+  std::atomic<std::uint32_t> call;         ///< index of the generated call table
+  std::atomic<std::int32_t> peer;          ///< comm rank, MPI_ANY_SOURCE, or no_peer
+  std::atomic<std::int32_t> tag;
+  std::atomic<std::uint32_t> context;      ///< 0 = several or none
+  std::atomic<std::uint32_t> requests;     ///< how many it waits for
+  std::atomic<std::uint64_t> since_ns;     ///< CLOCK_MONOTONIC when this wait began
+  std::atomic<std::uint64_t> call_site;    ///< return address in the user's program
+};
+inline constexpr std::int32_t no_peer = -100;
+
+struct alignas(cache_line) Account {
+  std::atomic<std::uint64_t> waits;    ///< waits that could not go on at once
+  std::atomic<std::uint64_t> wait_ns;  ///< wall-clock time in them
+  std::atomic<std::uint64_t> parks;    ///< times slept in the kernel
+  std::atomic<std::uint64_t> park_ns;
+  std::atomic<std::uint64_t> rings;    ///< system calls made to wake others
+};
+
+struct alignas(cache_line) RankArea {
+  Mailbox mailbox;
+  alignas(cache_line) std::atomic<Link> returned;  ///< cells of this rank that others have emptied
+  Report report;
+  Account account;
+  alignas(cache_line) std::atomic<std::int32_t> pid;
+  std::atomic<std::uint32_t> asleep;      ///< 1 while every MPI thread of it sleeps (deadlock waves)
+  std::atomic<std::uint64_t> sleeps;      ///< counts its sleeps: unchanged between two waves = slept
+  std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
+  std::atomic<std::uint32_t> finished;    ///< no other rank's memory names it any more
+};
+
+struct Header {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t ranks;
+  std::uint64_t areas;             ///< offset of the RankArea array
+  std::uint64_t world_collective;  ///< offset of COMM_WORLD's collective area
+  std::uint64_t limit;             ///< bytes that a host maps: the heap cannot grow beyond
+  std::uint32_t workers;
+  std::uint32_t on_deadlock;       ///< 0 abort, 1 report, 2 ignore
+  std::uint32_t cross_memory_off;  ///< cross-memory attach switched off for the job
+  alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
+  alignas(cache_line) std::atomic<std::uint32_t> contexts;  ///< context ids given out (even numbers)
+  alignas(cache_line) std::atomic<std::uint32_t> asleep;    ///< ranks that sleep
+  std::atomic<std::uint32_t> alive;                         ///< ranks between Init and Finalize
+  std::atomic<std::uint32_t> ending;                        ///< the job is being ended
+};
+
+}  // namespace meantime::node

@@ -1,0 +1,68 @@
+// The node's segment mapped into this host, and the heap in it.
+// Growth: a chunk is reserved by one fetch-add on the header's bump pointer and backed with
+// fallocate before its first touch, so a node that runs short gets an error here, which the caller
+// turns into MPI_ERR_NO_MEM, and never a SIGBUS later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "node/layout.h"
+
+namespace meantime::node {
+
+/// Makes and lays out the segment of a job: a memfd, close-on-exec. Returns the descriptor, which
+/// the caller closes, or -errno. For mpiexec, and for a singleton.
+int create_segment(int ranks, int workers);
+
+class Segment {
+ public:
+  /// Maps the segment behind `descriptor`, which stays the caller's but must stay open for growth.
+  /// Returns 0 or an errno.
+  int map(int descriptor);
+  void unmap();
+  bool mapped() const { return base_ != nullptr; }
+  int descriptor() const { return descriptor_; }
+
+  Header& header() const { return *reinterpret_cast<Header*>(base_); }
+  RankArea& area(int world_rank) const {
+    return reinterpret_cast<RankArea*>(base_ + header().areas)[world_rank];
+  }
+
+  template <class T>
+  T* at(Link link) const {
+    return reinterpret_cast<T*>(base_ + link);
+  }
+  Link link(const void* place) const {
+    return static_cast<Link>(static_cast<const char*>(place) - base_);
+  }
+
+  /// A zeroed run of at least `bytes` of shared memory, page-aligned; 0 when the segment or the
+  /// machine has no more. Not given back before the job ends: callers pool. Any thread.
+  Link grow(std::size_t bytes);
+
+ private:
+  char* base_ = nullptr;
+  std::size_t mapped_ = 0;
+  int descriptor_ = -1;
+};
+
+/// This host's mapping of the node's segment. Valid from MPI_Init on.
+Segment& segment();
+
+/// Shared memory by size classes (powers of two from 64 B) for one rank. `allocate` and `release`
+/// are for the owning rank only, with its lock held. Contents of reused places are not cleared.
+class Pool {
+ public:
+  /// 0 when out of memory.
+  Link allocate(std::size_t bytes);
+  void release(Link place, std::size_t bytes);
+
+ private:
+  static constexpr int classes = 40;
+  Link free_[classes] = {};
+  Link chunk_ = 0;
+  std::size_t chunk_left_ = 0;
+};
+
+}  // namespace meantime::node

@@ -1,0 +1,53 @@
+// The rank's lock: under MPI_THREAD_MULTIPLE it serialises the threads of one rank inside MPI. It
+// guards what is private to the rank in its host (requests, communicators, pools), never what
+// other ranks touch. It is recursive, because a user's callback may call MPI; a wait lets go of it
+// completely while it sleeps or gives up the core.
+#pragma once
+
+#include <mutex>
+
+namespace meantime {
+
+class RankLock {
+ public:
+  /// Off until MPI_Init_thread provides MPI_THREAD_MULTIPLE; then on for good.
+  void enable() { enabled_ = true; }
+  bool enabled() const { return enabled_; }
+
+  void lock() {
+    if (enabled_) {
+      mutex_.lock();
+      ++depth_;
+    }
+  }
+  void unlock() {
+    if (enabled_) {
+      --depth_;
+      mutex_.unlock();
+    }
+  }
+
+  /// Lets go of every level that the calling thread holds; returns how many, for `reacquire`.
+  int release_all() {
+    if (!enabled_) {
+      return 0;
+    }
+    const int levels = depth_;
+    for (int level = 0; level < levels; ++level) {
+      unlock();
+    }
+    return levels;
+  }
+  void reacquire(int levels) {
+    for (int level = 0; level < levels; ++level) {
+      lock();
+    }
+  }
+
+ private:
+  bool enabled_ = false;
+  std::recursive_mutex mutex_;
+  int depth_ = 0;  // guarded by mutex_
+};
+
+}  // namespace meantime

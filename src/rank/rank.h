@@ -1,0 +1,60 @@
+// A rank: a member of MPI_COMM_WORLD, and all of its state that lives in its host.
+//   host           the operating-system process; it carries one rank (a process rank) or many
+//   segment area   the rank's part of the node's shared segment (src/node/layout.h)
+// Nothing that belongs to a rank may be a global: it hangs off `self()`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "rank/lock.h"
+
+namespace meantime {
+
+struct Communicator;
+namespace node {
+struct RankArea;
+}
+namespace match {
+struct Engine;
+}
+namespace core {
+struct Tables;
+}
+namespace coll {
+struct Progress;
+}
+
+enum class Phase : std::uint8_t { before_init, active, finalizing, finalized };
+
+struct Rank {
+  Rank();
+  ~Rank();
+
+  int world_rank = 0;
+  int world_size = 1;
+  int workers = 1;  ///< CPUs that the job may use on this node (mask capped by the cgroup quota)
+
+  std::atomic<Phase> phase{Phase::before_init};
+  int thread_level = 0;           ///< `provided` of MPI_Init_thread
+  std::uint64_t main_thread = 0;  ///< who called MPI_Init (pthread_self)
+  RankLock lock;                  ///< taken by entry points under MPI_THREAD_MULTIPLE only
+
+  /// The call this rank's (last entering) thread is in: an index of the generated call table.
+  std::atomic<std::uint16_t> call{0};
+
+  Communicator* world = nullptr;  ///< behind MPI_COMM_WORLD
+  Communicator* alone = nullptr;  ///< behind MPI_COMM_SELF
+
+  node::RankArea* area = nullptr;  ///< owned by the segment
+  std::unique_ptr<match::Engine> engine;
+  std::unique_ptr<core::Tables> tables;  ///< predefined groups, error handlers, infos, user codes …
+  std::unique_ptr<coll::Progress> collectives;
+};
+
+/// The rank whose stack this is. Valid before MPI_Init too (phase says so). Any thread of a process
+/// rank gets that process's rank.
+Rank& self();
+
+}  // namespace meantime

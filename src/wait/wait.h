@@ -1,0 +1,71 @@
+// Waiting: from the moment a rank cannot go on until it can. This part knows nothing of MPI; it
+// sees a plain struct and something that can be awaited.
+//   Awaited     what is waited for, as five questions
+//   turn        one look at it that finds nothing; after each the policy names the next rung
+//   rung        poll, yield, park (help, copy and guest come with later issues)
+//
+//          ready? ──yes──────────────────────────────────► go on      (no cost: never gets here)
+//            │ no
+//            ▼
+//      ┌─ progress ── something moved ──► ready?
+//      │     │ nothing
+//      │     ▼
+//      │  policy: poll ──► pause ────────────┐
+//      │          yield ─► sched_yield ──────┤ next turn
+//      │          park ──► arm, look again, sleep on the doorbell, disarm
+//      └─────────────────────────────────────┘
+#pragma once
+
+#include <cstdint>
+
+#include "node/layout.h"
+
+namespace meantime::wait {
+
+/// What a wait looks like from outside: policies and reports see this and nothing else.
+struct Situation {
+  std::uint32_t call = 0;           ///< index of the generated call table
+  const void* call_site = nullptr;  ///< return address in the user's program
+  std::uint32_t context = 0;        ///< of the communicator, 0 = several or none
+  std::int32_t peer = node::no_peer;
+  std::int32_t tag = 0;
+  std::uint32_t requests = 1;  ///< how many it waits for
+  std::uint64_t bytes = 0;
+};
+
+class Awaited {
+ public:
+  /// True once the wait is over. Cheap; called at every turn.
+  virtual bool ready() = 0;
+  /// Moves what this rank can move (its inbox, its transfers). True if anything did move.
+  virtual bool progress() = 0;
+  /// Makes sure that whoever makes this ready from now on rings `waiter` (by wait::ring, or by
+  /// counting waiter.remaining down to 0). Afterwards `progress` and `ready` are asked once more
+  /// before the sleep: arm, look again, then sleep.
+  virtual void arm(node::Waiter& waiter) = 0;
+  /// Takes back what `arm` did. A ring that is still on its way does no harm.
+  virtual void disarm(node::Waiter& waiter) = 0;
+  virtual void describe(Situation& situation) const = 0;
+
+ protected:
+  ~Awaited() = default;
+};
+
+/// Waits until `what.ready()`. Lets go of the rank's lock while it sleeps or yields.
+void until(Awaited& what);
+
+/// Rings the doorbell of `waiter` if it sleeps: one compare-and-swap, and a system call only if it
+/// truly sleeps in the kernel. What the sleeper shall see must be written before; `ring` orders it.
+void ring(node::Waiter& waiter);
+/// `ring` by the world rank: wakes one sleeping waiter of that rank, if there is one, to look for
+/// work (a message to match, a transfer to move). One load when it is awake.
+void ring_rank(int world_rank);
+/// The caller completed something that `waiter` was armed for: rings it if it was the last.
+void count_down(node::Waiter& waiter);
+
+/// A look that found nothing (Test, Iprobe …): after a few in a row others get the core.
+void fruitless_look();
+/// A look that found something resets the count.
+void fruitful_look();
+
+}  // namespace meantime::wait
