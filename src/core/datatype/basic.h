@@ -1,0 +1,49 @@
+// What the leaves of datatypes are, as reductions and external32 see them: a representation in
+// memory together with the class of operations that MPI defines for it (MPI 5.0, 6.9.2). Several
+// named types share one: MPI_INT, MPI_INT32_T are int32; MPI_INTEGER is fortran_int32, because MPI
+// defines no logical operations for it.
+#pragma once
+
+#include <cstdint>
+
+namespace meantime {
+
+enum class Basic : std::uint8_t {
+  mixed,  ///< leaves of several kinds, or none
+  byte,
+  packed,
+  character,       ///< Fortran's: no operation is defined
+  wide_character,  ///< wchar_t: likewise
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  fortran_int8,
+  fortran_int16,
+  fortran_int32,
+  fortran_int64,
+  fortran_int128,
+  float16,
+  float32,
+  float64,
+  long_double,
+  float128,
+  complex_float16,
+  complex_float32,
+  complex_float64,
+  complex_long_double,
+  complex_float128,
+  boolean,  ///< C's and C++'s bool
+  logical8,
+  logical16,
+  logical32,
+  logical64,
+  logical128,
+  pair,  ///< a value and an index: Datatype::pair_value and pair_index
+};
+
+}  // namespace meantime
