@@ -1,18 +1,91 @@
-# The front door. Everything below is CMake, CTest and a few scripts; nothing is hidden here.
+# The front door. What it calls can be called by hand: packaging/dependencies, CMake's presets, CTest.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+CLANG_FORMAT ?= $(firstword $(shell command -v clang-format clang-format-14) clang-format)
+RUN_CLANG_TIDY ?= $(firstword $(shell command -v run-clang-tidy run-clang-tidy-14) run-clang-tidy)
+
+MAKEFLAGS += --no-print-directory
+sources = git ls-files 'src/*.h' 'src/*.cpp' 'include/meantime.h' 'tools/*.h' 'tools/*.cpp' \
+          'bench/*.h' 'bench/*.c' 'bench/*.cpp' 'examples/*.h' 'examples/*.c' 'examples/*.cpp' \
+          'tests/*.h' 'tests/*.c' 'tests/*.cpp' ':!*/generated/*'
 
 help:
-	@echo "make demo       install what is missing, build, run 64 ranks of the examples on this machine"
-	@echo "make test       install what is missing, build, run the tests (about 15 minutes on 2 cores)"
+	@echo "make demo                  see what Meantime does: builds it, then runs well-known solvers with"
+	@echo "                           64 ranks on this machine (installs missing packages after asking)"
+	@echo "make test                  build and run the tests: about 15 minutes on 2 cores after the build"
+	@echo "make test-all              the whole matrix of ranks, waiting and sanitizers: hours"
+	@echo "make bench                 measure this machine against Open MPI and MPICH, if they are installed"
+	@echo "make install PREFIX=DIR    build and install (default $(PREFIX)); the tree can be moved later"
+	@echo
+	@echo "make build                 only build (build/release; other presets: cmake --list-presets)"
+	@echo "make peers                 install Open MPI and MPICH from Debian, to compare with (asks)"
+	@echo "make format, make tidy     clang-format and clang-tidy over the sources"
+	@echo
+	@echo "YES=1 installs packages without asking; JOBS=N builds and tests with N at a time ($(JOBS))."
 
-build: build/release/build.ninja
-	cmake --build build/release -j $(JOBS)
+# $(call configure,PRESET,OPTIONS): quiet unless it fails.
+define configure
+	@mkdir -p build
+	@cmake --preset $(1) $(2) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }
+endef
 
-build/release/build.ninja:
-	cmake --preset release
+build:
+	@packaging/dependencies build
+	$(call configure,release,-DMEANTIME_TESTS=OFF -DMEANTIME_BENCHES=OFF)
+	@cmake --build build/release -j $(JOBS)
 
-test: build
-	ctest --preset release -j $(JOBS) -LE slow
+demo: build
+	@cmake --install build/release --prefix build/prefix >build/install.log
+	@examples/run-demo build/prefix
 
-.PHONY: help build test
+install: build
+	@cmake --install build/release --prefix "$(PREFIX)" >build/install.log || { cat build/install.log; exit 1; }
+	@echo
+	@echo "Installed in $(PREFIX). To compile and run:"
+	@echo "  $(PREFIX)/bin/mpicc hello.c -o hello && $(PREFIX)/bin/mpiexec -n 4 ./hello"
+
+# Tests of several builds run as one, so that one summary stands at the end.
+# $(call tests_of,PRESETS,CTEST OPTIONS)
+define tests_of
+	@mkdir -p build/tests
+	@printf 'subdirs("../%s")\n' $(1) >build/tests/CTestTestfile.cmake
+	@ctest --test-dir build/tests -j $(JOBS) --output-on-failure --no-label-summary $(2)
+endef
+
+test-build:
+	@packaging/dependencies build test extras
+	@packaging/oracle || true
+	$(call configure,release,-DMEANTIME_TESTS=ON -DMEANTIME_BENCHES=ON)
+	@cmake --build build/release -j $(JOBS)
+	$(call configure,asan)
+	@cmake --build build/asan -j $(JOBS)
+
+test: test-build
+	$(call tests_of,release asan,-LE slow)
+
+test-all: test-build
+	$(call configure,tsan)
+	@cmake --build build/tsan -j $(JOBS)
+	$(call tests_of,release asan tsan)
+
+bench:
+	@packaging/dependencies build test
+	$(call configure,release,-DMEANTIME_BENCHES=ON)
+	@cmake --build build/release -j $(JOBS)
+	@cmake --install build/release --prefix build/prefix >build/install.log
+	@bench/run build/prefix
+
+peers:
+	@packaging/dependencies peers
+
+format:
+	@$(sources) | xargs -r $(CLANG_FORMAT) -i
+
+tidy:
+	$(call configure,release,-DMEANTIME_TESTS=ON)
+	@$(RUN_CLANG_TIDY) -quiet -p build/release '/src/.*\.cpp$$'
+
+clean:
+	rm -rf build/release build/debug build/asan build/tsan build/tests build/prefix
+
+.PHONY: help build demo install test-build test test-all bench peers format tidy clean
