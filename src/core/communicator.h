@@ -41,7 +41,7 @@ struct Communicator : Object {
   Info* info = nullptr;
   std::string name;
   std::unique_ptr<coll::State> collectives;  ///< the collectives' own state, see src/coll/state.h
-  std::uint64_t collective_area = 0;         ///< node::Link of its area in the segment, 0 = none yet
+  std::uint64_t collective_area = 0;  ///< node::Link of its area in the segment, 0 = none yet
 
   bool is_inter() const { return remote_group != nullptr; }
   /// How many ranks a destination or source argument may name.

@@ -13,8 +13,9 @@ struct Group : Object {
   ~Group() = default;
 
   int size = 0;
-  int rank = -1;           ///< the owner's place in it, or MPI_UNDEFINED's role: -1 = not a member
-  std::vector<int> world;  ///< world rank of each member; empty = identity (member i is world rank i)
+  int rank = -1;  ///< the owner's place in it, or MPI_UNDEFINED's role: -1 = not a member
+  std::vector<int>
+      world;  ///< world rank of each member; empty = identity (member i is world rank i)
 
   int world_rank(int member) const { return world.empty() ? member : world[member]; }
 };

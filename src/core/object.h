@@ -35,9 +35,7 @@ struct Object {
 
   void retain() { references.fetch_add(1, std::memory_order_relaxed); }
   /// True when this was the last reference: the caller deletes.
-  [[nodiscard]] bool release() {
-    return references.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  }
+  [[nodiscard]] bool release() { return references.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
  protected:
   ~Object() { kind = Kind::freed; }

@@ -29,14 +29,15 @@ enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, on_epoll
 struct alignas(cache_line) Waiter {
   std::atomic<std::uint32_t> state;     ///< a Sleep: the doorbell's word and the futex
   std::atomic<std::int32_t> remaining;  ///< completions it still sleeps for; at 0 its bell is rung
+  std::uint32_t owner;                  ///< world rank
   Link next_sleeping;                   ///< owner only
 };
 
 /// Where messages and posted receives of one rank meet. One line, because a sender touches all of
 /// it: it pushes on the inbox, then looks whether anybody is there to drain it.
 struct alignas(cache_line) Mailbox {
-  std::atomic<Link> inbox;               ///< newest item first; any rank pushes, the drainer takes all
-  std::atomic<std::uint32_t> right;      ///< 0, or world rank + 1 of who may match
+  std::atomic<Link> inbox;           ///< newest item first; any rank pushes, the drainer takes all
+  std::atomic<std::uint32_t> right;  ///< 0, or world rank + 1 of who may match
   std::atomic<std::uint32_t> sleepers;   ///< waiters of this rank that sleep or arm
   std::atomic<std::uint32_t> pollers;    ///< this rank is awake in MPI and drains by itself
   std::atomic<std::uint32_t> wants_any;  ///< sleepers that want to hear of any unexpected message
@@ -48,14 +49,14 @@ enum class RankState : std::uint32_t { absent = 0, running, waiting, asleep, fin
 
 /// What a rank is doing, for reports. Written by the rank, read by anybody, torn reads allowed.
 struct alignas(cache_line) Report {
-  std::atomic<std::uint32_t> state;        ///< RankState
-  std::atomic<std::uint32_t> call;         ///< index of the generated call table
-  std::atomic<std::int32_t> peer;          ///< comm rank, MPI_ANY_SOURCE, or no_peer
+  std::atomic<std::uint32_t> state;  ///< RankState
+  std::atomic<std::uint32_t> call;   ///< index of the generated call table
+  std::atomic<std::int32_t> peer;    ///< comm rank, MPI_ANY_SOURCE, or no_peer
   std::atomic<std::int32_t> tag;
-  std::atomic<std::uint32_t> context;      ///< 0 = several or none
-  std::atomic<std::uint32_t> requests;     ///< how many it waits for
-  std::atomic<std::uint64_t> since_ns;     ///< CLOCK_MONOTONIC when this wait began
-  std::atomic<std::uint64_t> call_site;    ///< return address in the user's program
+  std::atomic<std::uint32_t> context;    ///< 0 = several or none
+  std::atomic<std::uint32_t> requests;   ///< how many it waits for
+  std::atomic<std::uint64_t> since_ns;   ///< CLOCK_MONOTONIC when this wait began
+  std::atomic<std::uint64_t> call_site;  ///< return address in the user's program
 };
 inline constexpr std::int32_t no_peer = -100;
 
@@ -64,17 +65,20 @@ struct alignas(cache_line) Account {
   std::atomic<std::uint64_t> wait_ns;  ///< wall-clock time in them
   std::atomic<std::uint64_t> parks;    ///< times slept in the kernel
   std::atomic<std::uint64_t> park_ns;
-  std::atomic<std::uint64_t> rings;    ///< system calls made to wake others
+  std::atomic<std::uint64_t> rings;  ///< system calls made to wake others
 };
 
 struct alignas(cache_line) RankArea {
   Mailbox mailbox;
   alignas(cache_line) std::atomic<Link> returned;  ///< cells of this rank that others have emptied
+  std::atomic<Link>
+      attention;  ///< rendezvous sends of this rank that were matched and want its help
   Report report;
   Account account;
   alignas(cache_line) std::atomic<std::int32_t> pid;
-  std::atomic<std::uint32_t> asleep;      ///< 1 while every MPI thread of it sleeps (deadlock waves)
-  std::atomic<std::uint64_t> sleeps;      ///< counts its sleeps: unchanged between two waves = slept
+  std::atomic<std::uint64_t> trial_address;  ///< a word that others read to try cross-memory attach
+  std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not rung
+  std::atomic<std::uint64_t> sleeps;  ///< counts its sleeps: unchanged between two waves = slept
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
   std::atomic<std::uint32_t> finished;    ///< no other rank's memory names it any more
 };
@@ -87,13 +91,14 @@ struct Header {
   std::uint64_t world_collective;  ///< offset of COMM_WORLD's collective area
   std::uint64_t limit;             ///< bytes that a host maps: the heap cannot grow beyond
   std::uint32_t workers;
-  std::uint32_t on_deadlock;       ///< 0 abort, 1 report, 2 ignore
-  std::uint32_t cross_memory_off;  ///< cross-memory attach switched off for the job
+  std::uint32_t on_deadlock;                    ///< 0 abort, 1 report, 2 ignore
+  std::atomic<std::uint32_t> cross_memory_off;  ///< cross-memory attach switched off for the job
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
-  alignas(cache_line) std::atomic<std::uint32_t> contexts;  ///< context ids given out (even numbers)
-  alignas(cache_line) std::atomic<std::uint32_t> asleep;    ///< ranks that sleep
-  std::atomic<std::uint32_t> alive;                         ///< ranks between Init and Finalize
-  std::atomic<std::uint32_t> ending;                        ///< the job is being ended
+  alignas(
+      cache_line) std::atomic<std::uint32_t> contexts;    ///< context ids given out (even numbers)
+  alignas(cache_line) std::atomic<std::uint32_t> asleep;  ///< ranks that have a sleeping waiter
+  std::atomic<std::uint32_t> finalized;                   ///< ranks past MPI_Finalize
+  std::atomic<std::uint32_t> ending;                      ///< 1 once somebody ends the job
 };
 
 }  // namespace meantime::node

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "rank/lock.h"
+#include "wait/sleepers.h"
 
 namespace meantime {
 
@@ -29,9 +30,6 @@ struct Progress;
 enum class Phase : std::uint8_t { before_init, active, finalizing, finalized };
 
 struct Rank {
-  Rank();
-  ~Rank();
-
   int world_rank = 0;
   int world_size = 1;
   int workers = 1;  ///< CPUs that the job may use on this node (mask capped by the cgroup quota)
@@ -43,18 +41,31 @@ struct Rank {
 
   /// The call this rank's (last entering) thread is in: an index of the generated call table.
   std::atomic<std::uint16_t> call{0};
+  std::atomic<const void*> call_site{
+      nullptr};  ///< where in the user's program that call returns to
+
+  wait::Sleepers sleepers;
+  std::uint32_t fruitless_looks = 0;  ///< Test, Iprobe … in a row that found nothing
 
   Communicator* world = nullptr;  ///< behind MPI_COMM_WORLD
   Communicator* alone = nullptr;  ///< behind MPI_COMM_SELF
 
   node::RankArea* area = nullptr;  ///< owned by the segment
-  std::unique_ptr<match::Engine> engine;
-  std::unique_ptr<core::Tables> tables;  ///< predefined groups, error handlers, infos, user codes …
-  std::unique_ptr<coll::Progress> collectives;
+  // Parts of the rank that this header need not know (shared_ptr only because it does not ask for
+  // complete types); made in MPI_Init, gone in MPI_Finalize.
+  std::shared_ptr<match::Engine> engine;
+  std::shared_ptr<core::Tables> tables;  ///< predefined groups, error handlers, infos, user codes …
+  std::shared_ptr<coll::Progress> collectives;
 };
+
+namespace detail {
+extern Rank* const process_rank;
+}
 
 /// The rank whose stack this is. Valid before MPI_Init too (phase says so). Any thread of a process
 /// rank gets that process's rank.
-Rank& self();
+inline Rank& self() {
+  return *detail::process_rank;
+}
 
 }  // namespace meantime

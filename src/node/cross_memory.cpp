@@ -1,0 +1,143 @@
+#include "node/cross_memory.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "node/segment.h"
+
+namespace meantime::node {
+namespace {
+
+const std::uint64_t trial_value = segment_magic;
+
+/// Fault injection for tests: MEANTIME_FAULT_CMA_AFTER=N lets the N-th copy and all later ones fail
+/// as if the permission had been taken away.
+bool injected_fault() {
+  static const char* const setting = std::getenv("MEANTIME_FAULT_CMA_AFTER");
+  if (setting == nullptr) [[likely]] {
+    return false;
+  }
+  static std::atomic<long> left{std::atol(setting)};
+  return left.fetch_sub(1, std::memory_order_relaxed) <= 0;
+}
+
+/// getpid() is a system call of 0.1 µs; a fork's child is no rank and never gets here.
+pid_t own_pid() {
+  static const pid_t pid = getpid();
+  return pid;
+}
+
+pid_t pid_of(int world_rank) {
+  return segment().area(world_rank).pid.load(std::memory_order_relaxed);
+}
+
+/// Moves all pieces, going on after short copies. `transfer` is process_vm_readv or _writev.
+template <class Transfer>
+int move_all(Transfer transfer, pid_t pid, iovec* local, std::size_t pieces, std::uint64_t remote) {
+  if (injected_fault()) {
+    return EPERM;
+  }
+  while (pieces > 0) {
+    // The kernel takes at most IOV_MAX pieces a call.
+    const std::size_t now = pieces < 512 ? pieces : 512;
+    std::size_t bytes = 0;
+    for (std::size_t piece = 0; piece < now; ++piece) {
+      bytes += local[piece].iov_len;
+    }
+    iovec there{reinterpret_cast<void*>(remote), bytes};
+    ssize_t moved = transfer(pid, local, now, &there, 1, 0);
+    if (moved < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return errno;
+    }
+    if (moved == 0 && bytes > 0) {
+      return EFAULT;
+    }
+    remote += static_cast<std::uint64_t>(moved);
+    while (pieces > 0 && static_cast<std::size_t>(moved) >= local->iov_len) {
+      moved -= static_cast<ssize_t>(local->iov_len);
+      ++local;
+      --pieces;
+    }
+    if (pieces > 0) {
+      local->iov_base = static_cast<char*>(local->iov_base) + moved;
+      local->iov_len -= static_cast<std::size_t>(moved);
+    }
+  }
+  return 0;
+}
+
+enum class Trial : std::uint8_t { unknown, works, refused };
+
+}  // namespace
+
+void publish_trial_address(int world_rank) {
+  segment()
+      .area(world_rank)
+      .trial_address.store(reinterpret_cast<std::uint64_t>(&trial_value),
+                           std::memory_order_release);
+}
+
+bool can_attach(int world_rank) {
+  Header& header = segment().header();
+  if (header.cross_memory_off.load(std::memory_order_relaxed) != 0) {
+    return false;
+  }
+  // Per host, not per rank: all ranks of a host have the same rights.
+  static std::vector<std::atomic<Trial>> trials(header.ranks);
+  std::atomic<Trial>& trial = trials[static_cast<std::size_t>(world_rank)];
+  Trial known = trial.load(std::memory_order_relaxed);
+  if (known == Trial::unknown) {
+    const std::uint64_t address =
+        segment().area(world_rank).trial_address.load(std::memory_order_acquire);
+    if (address == 0) {
+      return false;  // it has not started yet: nothing is known, ask again later
+    }
+    std::uint64_t value = 0;
+    const int error = read_from(world_rank, &value, address, sizeof value);
+    known = error == 0 && value == trial_value ? Trial::works : Trial::refused;
+    trial.store(known, std::memory_order_relaxed);
+  }
+  return known == Trial::works;
+}
+
+int read_from(int world_rank, void* to, std::uint64_t remote, std::size_t bytes) {
+  iovec here{to, bytes};
+  return read_from(world_rank, &here, 1, remote);
+}
+
+int read_from(int world_rank, const iovec* local, std::size_t pieces, std::uint64_t remote) {
+  const pid_t pid = pid_of(world_rank);
+  if (pid == own_pid()) {
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      std::memcpy(local[piece].iov_base, reinterpret_cast<const void*>(remote),
+                  local[piece].iov_len);
+      remote += local[piece].iov_len;
+    }
+    return 0;
+  }
+  if (pieces == 1) {
+    iovec one = *local;
+    return move_all(process_vm_readv, pid, &one, 1, remote);
+  }
+  std::vector<iovec> copy(local, local + pieces);
+  return move_all(process_vm_readv, pid, copy.data(), pieces, remote);
+}
+
+int write_to(int world_rank, std::uint64_t remote, const void* from, std::size_t bytes) {
+  const pid_t pid = pid_of(world_rank);
+  if (pid == own_pid()) {
+    std::memcpy(reinterpret_cast<void*>(remote), from, bytes);
+    return 0;
+  }
+  iovec here{const_cast<void*>(from), bytes};
+  return move_all(process_vm_writev, pid, &here, 1, remote);
+}
+
+}  // namespace meantime::node

@@ -1,0 +1,28 @@
+// Cross-memory attach: process_vm_readv and process_vm_writev between the hosts of a node.
+// Whether it works between two ranks is found by a real trial (a byte of the peer is read), never
+// by asking for more rights: no PR_SET_PTRACER_ANY.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace meantime::node {
+
+/// True if this host may read and write the memory of `world_rank`'s host. Tries once per host and
+/// remembers. False when the job switched it off (MEANTIME_CMA=0).
+bool can_attach(int world_rank);
+
+/// Copies `bytes` between this host and the host of `world_rank` (plain memcpy if it is the same
+/// one). Returns 0, or the errno that stopped it: EPERM/ENOSYS = not allowed (any more), EFAULT =
+/// an address is wrong on either side, ESRCH = the peer is gone. Short copies are continued.
+int read_from(int world_rank, void* to, std::uint64_t remote, std::size_t bytes);
+int write_to(int world_rank, std::uint64_t remote, const void* from, std::size_t bytes);
+/// The same with several local pieces against one remote run.
+int read_from(int world_rank, const iovec* local, std::size_t pieces, std::uint64_t remote);
+
+/// What others read to try out the attachment: an address in this host. Set in MPI_Init.
+void publish_trial_address(int world_rank);
+
+}  // namespace meantime::node

@@ -1,0 +1,160 @@
+#include "node/segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+
+#include "coll/area_bytes.h"
+
+namespace meantime::node {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// What hosts map. Only address space: the memory behind it comes chunk by chunk. Under `ulimit -v`
+/// the segment takes a quarter, so that the program still has room.
+std::uint64_t mapping_limit(int ranks) {
+  std::uint64_t limit = std::max<std::uint64_t>(16 * gibibyte, ranks * (gibibyte / 16));
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
+    limit = std::min<std::uint64_t>(limit, space.rlim_cur / 4);
+  }
+  return limit / page * page;
+}
+
+}  // namespace
+
+int create_segment(int ranks, int workers) {
+  const int descriptor = memfd_create("meantime-node", MFD_CLOEXEC);
+  if (descriptor < 0) {
+    return -errno;
+  }
+  const std::uint64_t areas = round_up(sizeof(Header), page);
+  const std::uint64_t world = round_up(areas + sizeof(RankArea) * ranks, page);
+  const std::uint64_t heap = round_up(world + coll::area_bytes(ranks), page);
+  void* place = MAP_FAILED;
+  if (fallocate(descriptor, 0, 0, static_cast<off_t>(heap)) == 0) {
+    place = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  }
+  if (place == MAP_FAILED) {
+    const int error = errno;
+    close(descriptor);
+    return -error;
+  }
+  auto* header = new (place) Header{};
+  header->version = segment_version;
+  header->ranks = static_cast<std::uint32_t>(ranks);
+  header->areas = areas;
+  header->world_collective = world;
+  header->limit = mapping_limit(ranks);
+  header->workers = static_cast<std::uint32_t>(workers);
+  header->heap_end = heap;
+  header->contexts = 6;  // 0 is none, 2 is the world's, 4 that of every rank alone
+  header->magic = segment_magic;
+  munmap(place, page);
+  return descriptor;
+}
+
+int Segment::map(int descriptor) {
+  void* place = mmap(nullptr, page, PROT_READ, MAP_SHARED, descriptor, 0);
+  if (place == MAP_FAILED) {
+    return errno;
+  }
+  const auto* header = static_cast<const Header*>(place);
+  const bool ours = header->magic == segment_magic && header->version == segment_version;
+  mapped_ = header->limit;
+  munmap(place, page);
+  if (!ours) {
+    return EPROTO;
+  }
+  place = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  if (place == MAP_FAILED) {
+    return errno;
+  }
+  base_ = static_cast<char*>(place);
+  descriptor_ = descriptor;
+  return 0;
+}
+
+void Segment::unmap() {
+  if (base_ != nullptr) {
+    munmap(base_, mapped_);
+    base_ = nullptr;
+  }
+}
+
+Link Segment::grow(std::size_t bytes) {
+  bytes = round_up(bytes, page);
+  const std::uint64_t begin = header().heap_end.fetch_add(bytes, std::memory_order_relaxed);
+  if (begin + bytes > mapped_) {
+    header().heap_end.fetch_sub(bytes, std::memory_order_relaxed);
+    return 0;
+  }
+  int result = 0;
+  do {
+    result = fallocate(descriptor_, 0, static_cast<off_t>(begin), static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? begin : 0;
+}
+
+Segment& segment() {
+  // One mapping a host: it belongs to the process, not to a rank.
+  static Segment instance;
+  return instance;
+}
+
+Link Pool::allocate(std::size_t bytes) {
+  const int size_class = std::max(6, static_cast<int>(std::bit_width(bytes - 1)));
+  if (size_class >= classes) {
+    return 0;
+  }
+  if (const Link place = free_[size_class]; place != 0) {
+    free_[size_class] = *segment().at<Link>(place);
+    return place;
+  }
+  const std::size_t size = std::size_t{1} << size_class;
+  constexpr std::size_t chunk_bytes = 256 * 1024;
+  if (size > chunk_bytes / 4) {
+    return segment().grow(size);
+  }
+  if (chunk_left_ < size) {
+    // What is left of the old chunk goes to the free lists, largest pieces first.
+    while (chunk_left_ >= cache_line) {
+      const int piece = std::bit_width(chunk_left_) - 1;
+      const std::size_t piece_bytes = std::size_t{1} << piece;
+      release(chunk_, piece_bytes);
+      chunk_ += piece_bytes;
+      chunk_left_ -= piece_bytes;
+    }
+    chunk_ = segment().grow(chunk_bytes);
+    if (chunk_ == 0) {
+      chunk_left_ = 0;
+      return 0;
+    }
+    chunk_left_ = chunk_bytes;
+  }
+  const Link place = chunk_;
+  chunk_ += size;
+  chunk_left_ -= size;
+  return place;
+}
+
+void Pool::release(Link place, std::size_t bytes) {
+  const int size_class = std::max(6, static_cast<int>(std::bit_width(bytes - 1)));
+  *segment().at<Link>(place) = free_[size_class];
+  free_[size_class] = place;
+}
+
+}  // namespace meantime::node

@@ -1,0 +1,60 @@
+#include "wait/policy.h"
+
+#include <cstdlib>
+#include <string_view>
+
+namespace meantime::wait {
+namespace {
+
+// LIMITS.md: waking another core costs 20–50 µs of latency and 12–17 µs of the waker's time.
+// Whoever has a core of his own polls for a few of those before he sleeps.
+constexpr std::uint64_t poll_ns_uncrowded = 200'000;
+// A message that is under way arrives within these turns (about half a microsecond); anything later
+// needs the core for whoever sends it.
+constexpr std::uint32_t poll_turns_crowded = 8;
+constexpr std::uint32_t poll_turns_event = 64;
+
+}  // namespace
+
+Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns) const {
+  switch (mode) {
+    case Mode::poll:
+      return Rung::poll;
+    case Mode::yield:
+      return turns < poll_turns_crowded ? Rung::poll : Rung::yield;
+    case Mode::event:
+      return turns < (crowded ? poll_turns_crowded : poll_turns_event) ? Rung::poll : Rung::park;
+    case Mode::adaptive:
+      break;
+  }
+  if (crowded) {
+    return turns < poll_turns_crowded ? Rung::poll : Rung::park;
+  }
+  return waited_ns < poll_ns_uncrowded ? Rung::poll : Rung::park;
+}
+
+Policy policy_from_environment(int ranks, int workers, const char** problem) {
+  Policy policy;
+  policy.crowded = ranks > workers;
+  *problem = nullptr;
+  if (const char* setting = std::getenv("MEANTIME_WAIT"); setting != nullptr && *setting != '\0') {
+    const std::string_view mode = setting;
+    if (mode == "poll") {
+      policy.mode = Mode::poll;
+    } else if (mode == "yield") {
+      policy.mode = Mode::yield;
+    } else if (mode == "event") {
+      policy.mode = Mode::event;
+    } else if (mode != "adaptive") {
+      *problem = "MEANTIME_WAIT must be adaptive, poll, yield or event";
+    }
+  }
+  return policy;
+}
+
+Policy& policy() {
+  static Policy instance;
+  return instance;
+}
+
+}  // namespace meantime::wait

@@ -1,0 +1,32 @@
+// The policy: after each fruitless turn of a wait it names the next rung.
+//   poll         look again at once
+//   yield        give the core to whoever wants it, look again
+//   park         sleep in the kernel until rung
+// Settings: MEANTIME_WAIT = adaptive (default) | poll | yield | event. The full ladder (knobs, per
+// communicator, prediction, energy) is an issue of its own and replaces this file.
+#pragma once
+
+#include <cstdint>
+
+namespace meantime::wait {
+
+enum class Rung : std::uint8_t { poll, yield, park };
+
+enum class Mode : std::uint8_t { adaptive, poll, yield, event };
+
+struct Policy {
+  Mode mode = Mode::adaptive;
+  bool crowded = false;  ///< more ranks than workers: a polling rank holds up the one it waits for
+
+  /// `turns`: fruitless turns of this wait so far; `waited_ns` is 0 until the clock is looked at
+  /// (every 64 turns).
+  Rung next(std::uint32_t turns, std::uint64_t waited_ns) const;
+};
+
+/// From the environment; a value that makes no sense is named in *problem and ignored.
+Policy policy_from_environment(int ranks, int workers, const char** problem);
+
+/// This host's policy: set in MPI_Init, constant afterwards.
+Policy& policy();
+
+}  // namespace meantime::wait

@@ -1,0 +1,114 @@
+#include "wait/report.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+
+#include "node/segment.h"
+
+namespace meantime::wait {
+namespace {
+
+using node::RankState;
+
+double seconds_since(std::uint64_t then_ns) {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const auto now = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
+                   static_cast<std::uint64_t>(time.tv_nsec);
+  return now > then_ns ? static_cast<double>(now - then_ns) * 1e-9 : 0;
+}
+
+/// "stencil+0x1234": what addr2line wants, from the memory map of that process.
+std::string place_in(int pid, std::uint64_t address) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  std::string line;
+  std::string module;
+  std::uint64_t module_base = 0;
+  while (std::getline(maps, line)) {
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    unsigned long offset = 0;
+    char path[512] = "";
+    if (std::sscanf(line.c_str(), "%lx-%lx %*4s %lx %*s %*s %511[^\n]", &begin, &end, &offset,
+                    path) < 3) {
+      continue;
+    }
+    if (path != module) {
+      module = path;
+      module_base = begin - offset;
+    }
+    if (address >= begin && address < end) {
+      const std::size_t slash = module.rfind('/');
+      return fmt::format("{}+{:#x}", slash == std::string::npos ? module : module.substr(slash + 1),
+                         address - module_base);
+    }
+  }
+  return fmt::format("{:#x}", address);
+}
+
+std::string communicator_name(std::uint32_t context) {
+  switch (context & ~1u) {
+    case 0:
+      return "";
+    case 2:
+      return " on MPI_COMM_WORLD";
+    case 4:
+      return " on MPI_COMM_SELF";
+    default:
+      return fmt::format(" on a communicator (context {})", context & ~1u);
+  }
+}
+
+std::string describe_wait(const node::Report& report, int pid, CallName call_name) {
+  std::string text = fmt::format("waits in {}", call_name(report.call.load()));
+  const std::int32_t peer = report.peer.load();
+  const std::int32_t tag = report.tag.load();
+  if (peer != node::no_peer) {
+    // The ABI's wildcards are negative; a user's ranks and tags never are.
+    text += peer < 0 ? " for any rank" : fmt::format(" for rank {}", peer);
+    text += tag < 0 ? ", any tag" : fmt::format(", tag {}", tag);
+  } else if (report.requests.load() > 1) {
+    text += fmt::format(" for {} requests", report.requests.load());
+  }
+  text += communicator_name(report.context.load());
+  if (const std::uint64_t site = report.call_site.load(); site != 0) {
+    text += fmt::format(", called from {}", place_in(pid, site));
+  }
+  return text + fmt::format(", for {:.1f} s", seconds_since(report.since_ns.load()));
+}
+
+}  // namespace
+
+std::string describe_ranks(const node::Segment& segment, CallName call_name) {
+  std::string text;
+  const auto ranks = static_cast<int>(segment.header().ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const node::RankArea& area = segment.area(rank);
+    const int pid = area.pid.load();
+    std::string state;
+    switch (static_cast<RankState>(area.report.state.load(std::memory_order_acquire))) {
+      case RankState::absent:
+        state = "has not called MPI_Init";
+        break;
+      case RankState::running:
+        state = "is running (not in a wait)";
+        break;
+      case RankState::waiting:
+      case RankState::asleep:
+        state = describe_wait(area.report, pid, call_name);
+        break;
+      case RankState::finalized:
+        state = "has finalized";
+        break;
+    }
+    text += pid != 0 ? fmt::format("  rank {} (pid {}) {}\n", rank, pid, state)
+                     : fmt::format("  rank {} {}\n", rank, state);
+  }
+  return text;
+}
+
+}  // namespace meantime::wait

@@ -1,0 +1,20 @@
+// What every rank is doing, in lines for people: for the hang report, SIGQUIT and --timeout. Reads
+// the segment only, so mpiexec can print it while the ranks hang.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace meantime::node {
+class Segment;
+}
+
+namespace meantime::wait {
+
+/// Index of the generated call table → "MPI_Recv". wait/ knows nothing of MPI, so it is told.
+using CallName = std::string_view (*)(unsigned call);
+
+/// One line a rank: rank, pid, state; if it waits: call, peer, tag, communicator, call site, since.
+std::string describe_ranks(const node::Segment& segment, CallName call_name);
+
+}  // namespace meantime::wait
