@@ -1,7 +1,8 @@
 # How tests of each label are declared.
 include(GoogleTest)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# meantime_unit_test(path/foo_test.cpp): one executable with everything of the library in it.
+# meantime_unit_test(path/foo_test.cpp): one executable with what it uses of the library in it.
 # Each of its cases is one test named <part>.<file>.<case>; 60 s each.
 function(meantime_unit_test source)
   file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${source})
@@ -10,8 +11,20 @@ function(meantime_unit_test source)
   string(REPLACE "/" "." name ${name})
   set(target unit.${name})
   add_executable(${target} ${source})
-  target_link_libraries(${target} PRIVATE meantime_objects GTest::gtest_main)
+  target_link_libraries(${target} PRIVATE meantime_archive GTest::gtest_main)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/unit)
   gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS unit TIMEOUT 60)
+endfunction()
+
+# meantime_python_test(name file.py LABEL [TIMEOUT seconds]): a unittest file; it finds this build through
+# MEANTIME_BUILD. It skips (not fails) what it lacks the tools for.
+function(meantime_python_test name file label)
+  cmake_parse_arguments(arg "" "TIMEOUT" "" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${file} -v)
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT}
+                       ENVIRONMENT "MEANTIME_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
 endfunction()
