@@ -1,0 +1,129 @@
+"""The installed tree as a user has it: moved after installation, in a path with a space, without root."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.environ["MEANTIME_BUILD"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+TREE = """
+bin/mpicc bin/mpicxx bin/mpic++ bin/mpicc_abi bin/mpicxx_abi bin/mpiexec bin/mpirun
+include/mpi.h include/meantime.h
+lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/pkgconfig/meantime.pc lib/cmake/Meantime/MeantimeConfig.cmake
+lib/cmake/Meantime/MeantimeConfigVersion.cmake lib/cmake/Meantime/MeantimeTargets.cmake
+lib/cmake/Meantime/MeantimeTargets-release.cmake
+share/meantime/LICENSE
+""".split()
+# Would be found before ours, or change what the compilers are.
+FOREIGN = re.compile(r"(OMPI|MPICH|MEANTIME|I_MPI)_.*|LD_LIBRARY_PATH|C(C|XX|PP|FLAGS|XXFLAGS|PATH)|CMAKE_.*|PKG_CONFIG_.*")
+
+
+class InstalledTree(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="meantime-tree-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        os.chmod(cls.folder, 0o755)
+        first = os.path.join(cls.folder, "first")
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", first], check=True, stdout=subprocess.DEVNULL)
+        cls.prefix = os.path.join(cls.folder, "moved here")
+        os.rename(first, cls.prefix)
+
+    def setUp(self):
+        self.work = os.path.join(self.folder, "work of " + self.id().split(".")[-1])
+        os.mkdir(self.work)
+        os.chmod(self.work, 0o777)
+
+    def run_in_work(self, *command, environment=None):
+        clean = {name: value for name, value in os.environ.items() if not FOREIGN.fullmatch(name)}
+        clean["PATH"] = os.path.join(self.prefix, "bin") + ":" + clean["PATH"]
+        result = subprocess.run(command, cwd=self.work, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                env={**clean, **(environment or {})}, timeout=200, check=False)
+        self.assertEqual(result.returncode, 0, f"{command}\n{result.stdout}")
+        return result.stdout
+
+    def assert_says_hello(self, program):
+        self.assertRegex(self.run_in_work(program), r"^rank 0 of 1: .*Meantime")
+        dynamic = self.run_in_work("readelf", "-d", program)
+        self.assertIn("NEEDED", dynamic)
+        self.assertIn(f"(RUNPATH)            Library runpath: [{self.prefix}/lib", dynamic)
+        self.assertIn(f"{self.prefix}/lib/libmpi_abi.so.1", self.run_in_work("ldd", program))
+        lines = self.run_in_work("mpiexec", "-n", "3", program).splitlines()
+        self.assertEqual([re.match(r"rank (\d) of 3: .*Meantime", line)[1] for line in sorted(lines)], ["0", "1", "2"])
+
+    def test_has_what_the_documents_name(self):
+        found = {os.path.relpath(os.path.join(folder, name), self.prefix)
+                 for folder, _, names in os.walk(self.prefix) for name in names}
+        self.assertEqual([name for name in TREE if name not in found], [])
+        self.assertEqual({name.split("/")[0] for name in found}, {"bin", "include", "lib", "share"})
+
+    def test_knows_no_absolute_path(self):
+        for folder, _, names in os.walk(self.prefix):
+            for name in names:
+                path = os.path.join(folder, name)
+                self.assertTrue(not os.path.islink(path) or not os.readlink(path).startswith("/"), path)
+                if not path.endswith((".so", ".so.1")) and "/bin/m" not in path or "mpic" in name:
+                    with open(path, encoding="utf-8") as file:
+                        text = file.read()
+                    for place in (BUILD, os.path.join(self.folder, "first")):
+                        self.assertNotIn(place, text, path)
+
+    def test_wrappers(self):
+        for wrapper, source in (("mpicc", "hello.c"), ("mpicxx", "hello.cpp"), ("mpic++", "hello.cpp")):
+            self.run_in_work(wrapper, "-Wall", "-Werror", "-O1", os.path.join(HERE, source), "-o", "hello")
+            self.assert_says_hello("./hello")
+        self.run_in_work("mpicc", "-std=c99", "-pedantic", "-Werror", "-c", os.path.join(HERE, "hello.c"))
+        self.run_in_work("mpicc", "hello.o", "-o", "in two steps")
+        self.assert_says_hello("./in two steps")
+
+    def test_pkg_config(self):
+        path = os.path.join(self.prefix, "lib", "pkgconfig")
+        self.run_in_work("sh", "-c", 'eval cc "$1" -o hello $(PKG_CONFIG_PATH="$2" pkg-config --cflags --libs meantime)',
+                         "sh", os.path.join(HERE, "hello.c"), path)
+        self.assert_says_hello("./hello")
+
+    def cmake_project(self, name, *options):
+        log = self.run_in_work("cmake", "-S", os.path.join(HERE, name), "-B", ".", "-DHELLO=" + HERE, *options)
+        self.run_in_work("cmake", "--build", ".")
+        for program in ("./hello_c", "./hello_cxx"):
+            self.assert_says_hello(program)
+        return log
+
+    def test_find_meantime(self):
+        log = self.cmake_project("find_meantime", "-DCMAKE_PREFIX_PATH=" + self.prefix)
+        self.assertIn(f"launcher {self.prefix}/bin/mpiexec", log)
+
+    def test_find_mpi(self):
+        """CMake's own module: finds mpicc and mpiexec on PATH, or under MPI_HOME."""
+        log = self.cmake_project("find_mpi")
+        self.assertIn(f"launcher {self.prefix}/bin/mpiexec", log)
+        self.assertRegex(log, r"standard [45]\.\d")
+
+    def test_wrapper_as_cmake_compiler(self):
+        self.cmake_project("find_mpi", "-DCMAKE_C_COMPILER=mpicc", "-DCMAKE_CXX_COMPILER=mpicxx")
+
+    def test_find_mpi_under_mpi_home(self):
+        self.cmake_project("find_mpi", "-DMPI_HOME=" + self.prefix)
+
+    @unittest.skipUnless(shutil.which("autoreconf") and shutil.which("automake"), "needs autoconf and automake")
+    def test_autotools(self):
+        for name in ("hello.c", "hello.cpp", "autotools/configure.ac", "autotools/Makefile.am"):
+            shutil.copy(os.path.join(HERE, name), self.work)
+        self.run_in_work("autoreconf", "-i")
+        self.run_in_work("./configure", "CC=mpicc", "CXX=mpicxx")
+        self.run_in_work("make")
+        for program in ("./hello_c", "./hello_cxx"):
+            self.assert_says_hello(program)
+
+    @unittest.skipUnless(os.getuid() == 0 and shutil.which("runuser"), "only root can become somebody else")
+    def test_without_root(self):
+        as_nobody = ("runuser", "-u", "nobody", "--")
+        self.run_in_work(*as_nobody, self.prefix + "/bin/mpicc", os.path.join(self.prefix, "..", "hello.c"), "-o", "hello") \
+            if shutil.copy(os.path.join(HERE, "hello.c"), self.folder) else None
+        self.assertIn("of 2", self.run_in_work(*as_nobody, self.prefix + "/bin/mpiexec", "-n", "2", "./hello"))
+
+
+if __name__ == "__main__":
+    unittest.main()
