@@ -32,7 +32,7 @@ class Parameter:
     declaration: str  # C declaration including the name
     type: str  # C type without name and array brackets
     constant: bool
-    root_only: bool
+    length: Optional[str]  # of an array: the parameter that holds it, if there is one
 
 
 @dataclass
@@ -46,6 +46,10 @@ class Form:
         inside = ", ".join(p.declaration for p in self.parameters) or "void"
         space = "" if self.return_type.endswith("*") else " "
         return f"{self.return_type}{space}{self.name}({inside})"
+
+
+    def parameter(self, name: str) -> Optional[Parameter]:
+        return next((p for p in self.parameters if p.name == name), None)
 
 
 @dataclass
@@ -84,7 +88,7 @@ def _parameter(procedure: str, rendered) -> Parameter:
     declaration = re.sub(rf"\b{raw['name']}(\[|$)", rf"{name}\1", declaration)
     declaration = DECLARATION_CORRECTIONS.get((procedure, raw["name"]), declaration)
     if raw["kind"] == "VARARGS":
-        return Parameter("...", "VARARGS", "in", False, "...", "...", False, False)
+        return Parameter("...", "VARARGS", "in", False, "...", "...", False, None)
     type_text = re.sub(rf"\b{name}(\[.*)?$", "", declaration).strip()
     return Parameter(
         name=name,
@@ -94,7 +98,7 @@ def _parameter(procedure: str, rendered) -> Parameter:
         declaration=declaration,
         type=type_text,
         constant=bool(raw["constant"]),
-        root_only=bool(raw["root_only"]),
+        length=raw["length"] if isinstance(raw["length"], str) else None,
     )
 
 
