@@ -1,0 +1,406 @@
+#include "launch/command_line.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "core/version.h"
+#include "launch/options.h"
+
+namespace meantime::launch {
+
+namespace {
+
+constexpr int usage_status = 2;
+
+/// A mistake on the command line, as one line for the user.
+struct Mistake {
+  std::string text;
+};
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// "node1:4" and "node1 slots=4" name node1; this machine has a few names.
+bool is_this_machine(std::string_view host) {
+  host = host.substr(0, host.find_first_of(": \t"));
+  std::string own = host_name();
+  return host == "localhost" || host == "127.0.0.1" || host == "::1" || host == own ||
+         host == "localhost.localdomain" || host == std::string_view(own).substr(0, own.find('.'));
+}
+
+void require_local(std::string_view option, std::string_view host) {
+  if (!host.empty() && !is_this_machine(host)) {
+    throw Mistake{fmt::format("{} names '{}': jobs of one node only so far; leave the option out",
+                              option, host)};
+  }
+}
+
+void require_local_list(std::string_view option, const std::string& list) {
+  std::stringstream hosts(list);
+  for (std::string host; std::getline(hosts, host, ',');) {
+    require_local(option, host);
+  }
+}
+
+void require_local_file(std::string_view option, const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    throw Mistake{fmt::format("{}: cannot read '{}'", option, path)};
+  }
+  for (std::string line; std::getline(file, line);) {
+    std::size_t begin = line.find_first_not_of(" \t\r");
+    if (begin != std::string::npos && line[begin] != '#') {
+      require_local(option, std::string_view(line).substr(begin));
+    }
+  }
+}
+
+int parse_ranks(std::string_view option, const std::string& word) {
+  int ranks = 0;
+  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ranks);
+  if (error != std::errc() || end != word.data() + word.size() || ranks < 1) {
+    throw Mistake{fmt::format("{} wants a number of ranks from 1 on, not '{}'", option, word)};
+  }
+  return ranks;
+}
+
+double parse_seconds(std::string_view option, const std::string& word) {
+  char* end = nullptr;
+  double seconds = std::strtod(word.c_str(), &end);
+  if (word.empty() || *end != '\0' || !std::isfinite(seconds) || seconds < 0 || seconds > 1e9) {
+    throw Mistake{fmt::format("{} wants seconds, not '{}'", option, word)};
+  }
+  return seconds;
+}
+
+Binding parse_binding(std::string_view option, std::string word) {
+  word = word.substr(0, word.find(':'));  // Open MPI's qualifiers: core:overload-allowed
+  for (Binding binding :
+       {Binding::none, Binding::hwthread, Binding::core, Binding::numa, Binding::socket}) {
+    if (word == binding_name(binding)) {
+      return binding;
+    }
+  }
+  if (word == "package") {
+    return Binding::socket;
+  }
+  if (word == "user" || word == "machine" || word == "board" || word == "rr") {
+    return word == "rr" ? Binding::hwthread : Binding::none;
+  }
+  throw Mistake{
+      fmt::format("{} takes none, hwthread, core, numa or socket, not '{}'", option, word)};
+}
+
+DeadlockAction parse_deadlock_action(std::string_view option, const std::string& word) {
+  for (DeadlockAction action :
+       {DeadlockAction::abort, DeadlockAction::report, DeadlockAction::ignore}) {
+    if (word == deadlock_action_name(action)) {
+      return action;
+    }
+  }
+  throw Mistake{fmt::format("{} takes abort, report or ignore, not '{}'", option, word)};
+}
+
+EnvironmentEdit split_assignment(std::string_view option, const std::string& word) {
+  std::size_t equals = word.find('=');
+  EnvironmentEdit edit{word.substr(0, equals), {}};
+  if (edit.name.empty()) {
+    throw Mistake{fmt::format("{} wants NAME=VALUE, not '{}'", option, word)};
+  }
+  edit.value = equals == std::string::npos ? std::string() : word.substr(equals + 1);
+  return edit;
+}
+
+/// Reads words from left to right; each program ends at `:` or at the end.
+class Parser {
+ public:
+  explicit Parser(const std::vector<std::string>& words) : words_(words) {}
+
+  CommandLine parse() {
+    while (position_ < words_.size()) {
+      parse_program();
+    }
+    if (result_.programs.empty()) {
+      throw Mistake{"no program to start (mpiexec --help shows how)"};
+    }
+    if (result_.stdin_rank >= result_.ranks()) {
+      throw Mistake{fmt::format("--stdin {}: the job has ranks 0 to {} only", result_.stdin_rank,
+                                result_.ranks() - 1)};
+    }
+    return std::move(result_);
+  }
+
+  std::string output;  // of --help and --version; then the rest does not matter
+
+ private:
+  void parse_program() {
+    program_ = {};
+    while (position_ < words_.size() && is_option(words_[position_])) {
+      parse_option();
+      if (!output.empty()) {
+        position_ = words_.size();
+        program_.arguments = {""};
+      }
+    }
+    while (position_ < words_.size() && words_[position_] != ":") {
+      program_.arguments.push_back(words_[position_++]);
+    }
+    if (program_.arguments.empty()) {
+      throw Mistake{position_ < words_.size() || !result_.programs.empty()
+                        ? "no program before or after ':'"
+                        : "no program to start (mpiexec --help shows how)"};
+    }
+    result_.programs.push_back(program_);
+    if (position_ < words_.size() && ++position_ == words_.size()) {
+      throw Mistake{"no program before or after ':'"};
+    }
+  }
+
+  bool is_option(const std::string& word) {
+    if (word == "--") {
+      ++position_;
+      return false;
+    }
+    return word.size() > 1 && word[0] == '-';
+  }
+
+  void parse_option() {
+    spelled_ = words_[position_++];
+    std::string name = spelled_.substr(spelled_.starts_with("--") ? 2 : 1);
+    std::optional<std::string> attached;
+    if (std::size_t equals = name.find('='); equals != std::string::npos) {
+      attached = name.substr(equals + 1);
+      name.resize(equals);
+      spelled_.resize(spelled_.find('='));
+    }
+    const Option* option = find_option(name);
+    // "-n4" and "-np4", as many people type it.
+    if (option == nullptr && !attached && !spelled_.starts_with("--")) {
+      std::size_t digits = name.find_first_of("0123456789");
+      if (digits != std::string::npos && digits > 0 &&
+          (name.substr(0, digits) == "n" || name.substr(0, digits) == "np" ||
+           name.substr(0, digits) == "c")) {
+        attached = name.substr(digits);
+        option = find_option("n");
+      }
+    }
+    if (option == nullptr) {
+      std::string near = nearest_option(name);
+      throw Mistake{fmt::format(
+          "unknown option '{}'{}", spelled_,
+          near.empty() ? " (mpiexec --help lists them)" : fmt::format("; did you mean {}?", near))};
+    }
+    std::vector<std::string> arguments;
+    if (attached && option->arguments > 0) {
+      arguments.push_back(*attached);
+    }
+    bool one_word =
+        option->action == Action::set_for_all || option->action == Action::set_for_program;
+    if (one_word && !attached && position_ < words_.size() &&
+        words_[position_].find('=') != std::string::npos) {
+      arguments.push_back(words_[position_++]);  // -genv NAME=VALUE
+    }
+    while (arguments.size() < static_cast<std::size_t>(option->arguments) &&
+           !(one_word && !arguments.empty() && arguments[0].find('=') != std::string::npos)) {
+      if (position_ == words_.size()) {
+        throw Mistake{fmt::format("{} wants {}", spelled_,
+                                  option->arguments == 1 ? "a value" : "a name and a value")};
+      }
+      arguments.push_back(words_[position_++]);
+    }
+    arguments.resize(2);
+    apply(*option, arguments);
+  }
+
+  void apply(const Option& option, const std::vector<std::string>& arguments) {
+    const std::string& first = arguments[0];
+    switch (option.action) {
+      case Action::ranks:
+        program_.ranks = parse_ranks(spelled_, first);
+        break;
+      case Action::export_variable:
+        if (first.find('=') != std::string::npos) {
+          result_.environment.push_back(split_assignment(spelled_, first));
+        } else if (const char* value = std::getenv(first.c_str())) {
+          result_.environment.push_back({first, value});
+        } else {
+          result_.notes.push_back(
+              fmt::format("{} {}: not set, so nothing to pass on", spelled_, first));
+        }
+        break;
+      case Action::set_for_all:
+        result_.environment.push_back(assignment(arguments));
+        break;
+      case Action::set_for_program:
+        program_.environment.push_back(assignment(arguments));
+        break;
+      case Action::keep_all:
+        result_.environment_base = EnvironmentBase::all;
+        break;
+      case Action::keep_none:
+        result_.environment_base = EnvironmentBase::none;
+        break;
+      case Action::keep_list:
+        result_.environment_base = EnvironmentBase::listed;
+        for (std::stringstream names(first); names.good();) {
+          std::getline(names, result_.environment_list.emplace_back(), ',');
+        }
+        break;
+      case Action::drop:
+        for (std::stringstream names(first); names.good();) {
+          std::string name;
+          std::getline(names, name, ',');
+          result_.environment.push_back({name, std::nullopt});
+        }
+        break;
+      case Action::directory:
+        program_.directory = first;
+        break;
+      case Action::label:
+        result_.label = true;
+        break;
+      case Action::timeout:
+        result_.timeout_seconds = parse_seconds(spelled_, first);
+        break;
+      case Action::bind:
+        result_.binding =
+            parse_binding(spelled_, option.arguments == 0 ? std::string(option.note) : first);
+        break;
+      case Action::verbose:
+        result_.verbose = true;
+        break;
+      case Action::help:
+        output = help_text();
+        break;
+      case Action::version:
+        output = fmt::format("mpiexec (Meantime) {}\n", version);
+        break;
+      case Action::debugger:
+        if (option.arguments == 1 && first != "gdb") {
+          throw Mistake{fmt::format("{} takes gdb, not '{}'", spelled_, first)};
+        }
+        result_.debugger = true;
+        break;
+      case Action::on_deadlock:
+        result_.on_deadlock = parse_deadlock_action(spelled_, first);
+        break;
+      case Action::kind:
+        if (first == "threads") {
+          throw Mistake{"--as threads: thread ranks are not there yet: issue 3"};
+        }
+        if (first != "processes" && first != "auto") {
+          throw Mistake{fmt::format("--as takes processes, threads or auto, not '{}'", first)};
+        }
+        break;
+      case Action::standard_input:
+        if (first == "none") {
+          result_.stdin_rank = -1;
+        } else if (first == "all") {
+          throw Mistake{fmt::format("{} all: one rank can read standard input, not all", spelled_)};
+        } else {
+          auto [end, error] =
+              std::from_chars(first.data(), first.data() + first.size(), result_.stdin_rank);
+          if (error != std::errc() || end != first.data() + first.size() ||
+              result_.stdin_rank < 0) {
+            throw Mistake{fmt::format("{} takes a rank or none, not '{}'", spelled_, first)};
+          }
+        }
+        break;
+      case Action::only_local_hosts:
+        require_local_list(spelled_, first);
+        result_.notes.push_back(fmt::format("{}: names this machine only", spelled_));
+        break;
+      case Action::only_local_host_file:
+        require_local_file(spelled_, first);
+        result_.notes.push_back(fmt::format("{}: names this machine only", spelled_));
+        break;
+      case Action::ignore:
+        result_.notes.push_back(fmt::format("{} is ignored: {}", spelled_, option.note));
+        break;
+      case Action::refuse:
+        throw Mistake{fmt::format("{} is not supported: {}", spelled_, option.note)};
+    }
+  }
+
+  EnvironmentEdit assignment(const std::vector<std::string>& arguments) const {
+    if (arguments[0].find('=') != std::string::npos) {
+      return split_assignment(spelled_, arguments[0]);
+    }
+    if (arguments[0].empty()) {
+      throw Mistake{fmt::format("{} wants a name and a value", spelled_)};
+    }
+    return {arguments[0], arguments[1]};
+  }
+
+  const std::vector<std::string>& words_;
+  std::size_t position_ = 0;
+  std::string spelled_;
+  ProgramRequest program_;
+  CommandLine result_;
+};
+
+}  // namespace
+
+int CommandLine::ranks() const {
+  long total = 0;
+  for (const ProgramRequest& program : programs) {
+    total += program.ranks;
+  }
+  return static_cast<int>(std::min(total, 1L << 30));
+}
+
+const char* binding_name(Binding binding) {
+  switch (binding) {
+    case Binding::none:
+      return "none";
+    case Binding::hwthread:
+      return "hwthread";
+    case Binding::core:
+      return "core";
+    case Binding::numa:
+      return "numa";
+    case Binding::socket:
+      return "socket";
+  }
+  return "?";
+}
+
+const char* deadlock_action_name(DeadlockAction action) {
+  switch (action) {
+    case DeadlockAction::abort:
+      return "abort";
+    case DeadlockAction::report:
+      return "report";
+    case DeadlockAction::ignore:
+      return "ignore";
+  }
+  return "?";
+}
+
+ParsedCommandLine parse_command_line(const std::vector<std::string>& words) {
+  ParsedCommandLine parsed;
+  try {
+    Parser parser(words);
+    CommandLine command = parser.parse();
+    parsed.output = parser.output;
+    if (parser.output.empty()) {
+      parsed.command = std::move(command);
+    }
+  } catch (const Mistake& mistake) {
+    parsed.error = mistake.text;
+    parsed.status = usage_status;
+  }
+  return parsed;
+}
+
+}  // namespace meantime::launch

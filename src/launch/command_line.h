@@ -1,0 +1,62 @@
+// What the user asked mpiexec for. Only the words of the command line: nothing here looks at files,
+// programs or the machine (host files excepted, which are words too).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace meantime::launch {
+
+/// One change to a rank's environment; a missing value means that the name is taken out.
+struct EnvironmentEdit {
+  std::string name;
+  std::optional<std::string> value;
+};
+
+/// One program of the job (`:` separates several) and what belongs to its ranks alone.
+struct ProgramRequest {
+  int ranks = 1;
+  std::vector<std::string> arguments;  ///< the program's name first
+  std::vector<EnvironmentEdit> environment;
+  std::string directory;  ///< empty: mpiexec's own
+};
+
+enum class Binding { none, hwthread, core, numa, socket };
+enum class DeadlockAction { abort, report, ignore };
+
+/// How much of mpiexec's environment the ranks start from.
+enum class EnvironmentBase { all, none, listed };
+
+struct CommandLine {
+  std::vector<ProgramRequest> programs;
+  std::vector<EnvironmentEdit> environment;  ///< for all programs, before their own edits
+  EnvironmentBase environment_base = EnvironmentBase::all;
+  std::vector<std::string> environment_list;
+  bool label = false;
+  bool verbose = false;
+  bool debugger = false;
+  double timeout_seconds = 0;  ///< 0: none
+  Binding binding = Binding::none;
+  DeadlockAction on_deadlock = DeadlockAction::abort;
+  int stdin_rank = 0;              ///< -1: nobody
+  std::vector<std::string> notes;  ///< what was ignored and why, shown under -v
+
+  [[nodiscard]] int ranks() const;
+};
+
+/// The outcome of parsing: a command line to run, or a text to print and an exit status.
+struct ParsedCommandLine {
+  std::optional<CommandLine> command;
+  std::string output;  ///< for standard output (--help, --version)
+  std::string error;   ///< one line for standard error
+  int status = 0;
+};
+
+ParsedCommandLine parse_command_line(const std::vector<std::string>& words);
+
+/// The names that --bind and --on-deadlock take, and their spelling in messages.
+const char* binding_name(Binding binding);
+const char* deadlock_action_name(DeadlockAction action);
+
+}  // namespace meantime::launch

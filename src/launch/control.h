@@ -1,0 +1,54 @@
+// The words between a rank and mpiexec: what a rank finds in its environment, and the packets it
+// sends on its control socket (SOCK_SEQPACKET, one packet a message, from the rank only).
+// Shared by the library and mpiexec: plain structs and names, no code of either side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace meantime::launch {
+
+// Environment of a rank. Numbers are decimal.
+inline constexpr char rank_variable[] = "MEANTIME_RANK";
+inline constexpr char size_variable[] = "MEANTIME_SIZE";
+/// The job's shared segment: a memfd, laid out by mpiexec, inherited.
+inline constexpr char segment_variable[] = "MEANTIME_SEGMENT_FD";
+/// The rank's end of its control socket, inherited.
+inline constexpr char control_variable[] = "MEANTIME_CONTROL_FD";
+/// Read end of a pipe nobody writes to; it hangs up when mpiexec's supervisor is gone, inherited.
+/// Each rank has an open file description of its own, so that it can own the signal it asks for.
+inline constexpr char lifeline_variable[] = "MEANTIME_LIFELINE_FD";
+/// How many CPUs this job may use at a time: those of the affinity mask, capped by the quota.
+inline constexpr char workers_variable[] = "MEANTIME_WORKERS";
+/// What to do when the ranks find that all of them wait for ever: abort, report or ignore.
+inline constexpr char deadlock_variable[] = "MEANTIME_ON_DEADLOCK";
+
+/// First word of every packet; a packet without it comes from another MPI library (see PMI_FD in
+/// supervisor.cpp).
+inline constexpr std::uint32_t control_magic = 0x4d454154;
+inline constexpr std::uint32_t control_version = 1;
+
+enum class ControlKind : std::uint32_t {
+  hello = 1,      ///< MPI_Init began: pid; text is the library's version
+  finalized = 2,  ///< MPI_Finalize is done: from now on the rank may end as it likes
+  abort = 3,      ///< MPI_Abort: code; text is one line for the user, may be empty
+  text = 4,       ///< a piece of the deadlock report that follows
+  deadlock = 5,   ///< the ranks wait for ever; text is the last piece of the report
+};
+
+struct ControlMessage {
+  std::uint32_t magic = control_magic;
+  std::uint32_t version = control_version;
+  ControlKind kind = ControlKind::hello;
+  std::int32_t rank = -1;
+  std::int32_t pid = -1;
+  std::int32_t code = 0;
+  std::uint32_t text_bytes = 0;  ///< bytes of text behind this struct, in the same packet
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(ControlMessage) == 32);
+
+/// Longest text in one packet; longer ones go in several (ControlKind::text).
+inline constexpr std::size_t control_text_limit = 16384;
+
+}  // namespace meantime::launch

@@ -1,0 +1,174 @@
+#include "launch/cpus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <tuple>
+
+namespace meantime::launch {
+
+namespace {
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+double smaller_limit(double left, double right) {
+  return left == 0 || right == 0 ? std::max(left, right) : std::min(left, right);
+}
+
+double quota_of_v2(const std::string& folder) {
+  std::istringstream line(first_line(folder + "/cpu.max"));
+  std::string quota;
+  double period = 0;
+  line >> quota >> period;
+  return quota.empty() || quota == "max" || period <= 0 ? 0 : std::atof(quota.c_str()) / period;
+}
+
+double quota_of_v1(const std::string& folder) {
+  double quota = std::atof(first_line(folder + "/cpu.cfs_quota_us").c_str());
+  double period = std::atof(first_line(folder + "/cpu.cfs_period_us").c_str());
+  return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+// Limits hold for a group and all below it, so every folder on the way up counts. In a container
+// the path may not exist below its mount; then only the mount's root is left to ask.
+template <class Quota>
+double quota_on_path(const std::string& mount, std::string group, Quota quota_of) {
+  double limit = quota_of(mount);
+  while (group.size() > 1) {
+    limit = smaller_limit(limit, quota_of(mount + group));
+    group.resize(group.find_last_of('/'));
+  }
+  return limit;
+}
+
+double cgroup_quota() {
+  double limit = 0;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {  // 4:cpu,cpuacct:/path or 0::/path
+    std::size_t first = line.find(':');
+    std::size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) {
+      continue;
+    }
+    std::string controllers = line.substr(first + 1, second - first - 1);
+    std::string path = line.substr(second + 1);
+    if (controllers.empty()) {
+      limit = smaller_limit(limit, quota_on_path("/sys/fs/cgroup", path, quota_of_v2));
+    } else if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
+      limit = smaller_limit(limit, quota_on_path("/sys/fs/cgroup/cpu", path, quota_of_v1));
+    }
+  }
+  return limit;
+}
+
+cpu_set_t affinity_mask() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) {
+    CPU_SET(0, &mask);  // more CPUs than a cpu_set_t holds: no layout, one worker at least
+  }
+  return mask;
+}
+
+int topology(int cpu, const char* what) {
+  std::string text =
+      first_line(fmt::format("/sys/devices/system/cpu/cpu{}/topology/{}", cpu, what));
+  return text.empty() ? -1 : std::atoi(text.c_str());
+}
+
+int numa_node(int cpu) {
+  for (int node = 0; node < 256; ++node) {
+    std::ifstream link(fmt::format("/sys/devices/system/cpu/cpu{}/node{}/cpulist", cpu, node));
+    if (link) {
+      return node;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+CpuBudget cpu_budget() {
+  CpuBudget budget;
+  cpu_set_t mask = affinity_mask();
+  budget.mask = std::max(1, CPU_COUNT(&mask));
+  budget.quota = cgroup_quota();
+  budget.workers = budget.mask;
+  if (budget.quota > 0) {
+    budget.workers = std::clamp(static_cast<int>(std::ceil(budget.quota)), 1, budget.mask);
+  }
+  return budget;
+}
+
+std::vector<cpu_set_t> binding_places(Binding binding, int workers) {
+  std::vector<cpu_set_t> places;
+  if (binding == Binding::none) {
+    return places;
+  }
+  // Places in the order of (package, node, core, CPU), each with the CPUs of the mask in it.
+  std::map<std::tuple<int, int, int, int>, cpu_set_t> groups;
+  cpu_set_t mask = affinity_mask();
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &mask)) {
+      continue;
+    }
+    int package = topology(cpu, "physical_package_id");
+    int node = binding == Binding::socket ? 0 : numa_node(cpu);
+    int core = topology(cpu, "core_id");
+    std::tuple<int, int, int, int> key;
+    switch (binding) {
+      case Binding::hwthread:
+        key = {package, node, core, cpu};
+        break;
+      case Binding::core:
+        key = {package, node, core < 0 ? cpu : core, 0};
+        break;
+      case Binding::numa:
+        key = {0, node, 0, 0};
+        break;
+      default:
+        key = {package, 0, 0, 0};
+    }
+    auto [place, is_new] = groups.try_emplace(key);
+    if (is_new) {
+      CPU_ZERO(&place->second);
+    }
+    CPU_SET(cpu, &place->second);
+  }
+  for (const auto& [key, cpus] : groups) {
+    places.push_back(cpus);
+  }
+  if (places.size() > static_cast<std::size_t>(workers)) {
+    places.resize(static_cast<std::size_t>(workers));
+  }
+  return places;
+}
+
+std::string cpu_list(const cpu_set_t& cpus) {
+  std::string text;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &cpus)) {
+      continue;
+    }
+    int last = cpu;
+    while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &cpus)) {
+      ++last;
+    }
+    text += fmt::format("{}{}", text.empty() ? "" : ",", cpu);
+    text += last > cpu ? fmt::format("-{}", last) : "";
+    cpu = last;
+  }
+  return text;
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,21 @@
+// All processes that descend from this one, found in /proc. Both mpiexec's processes are
+// subreapers, so a rank's orphans come back as children and nobody can slip away.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace meantime::launch {
+
+/// Without the calling process itself.
+std::vector<pid_t> descendants();
+
+/// Sends `signal` to each; returns how many there were.
+int signal_descendants(int signal);
+
+/// Kills all descendants and waits until none is left; `patience_seconds` bounds the wait for
+/// those that the kernel does not let go. Returns how many stayed.
+int kill_descendants(double patience_seconds);
+
+}  // namespace meantime::launch

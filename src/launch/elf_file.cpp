@@ -1,0 +1,190 @@
+#include "launch/elf_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace meantime::launch {
+
+namespace {
+
+#if defined(__x86_64__)
+constexpr unsigned this_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr unsigned this_machine = EM_AARCH64;
+#else
+constexpr unsigned this_machine = EM_NONE;
+#endif
+
+}  // namespace
+
+ElfFile::~ElfFile() {
+  if (bytes_ != nullptr) {
+    munmap(const_cast<unsigned char*>(bytes_), size_);
+  }
+}
+
+ElfFile::ElfFile(ElfFile&& other) noexcept {
+  *this = std::move(other);
+}
+
+ElfFile& ElfFile::operator=(ElfFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  std::swap(size_, other.size_);
+  dynamic_ = other.dynamic_;
+  strings_ = other.strings_;
+  strings_size_ = other.strings_size_;
+  symbols_ = other.symbols_;
+  hash_ = other.hash_;
+  gnu_hash_ = other.gnu_hash_;
+  needed_ = std::move(other.needed_);
+  run_path_ = std::move(other.run_path_);
+  old_run_path_ = std::move(other.old_run_path_);
+  return *this;
+}
+
+template <class T>
+const T* ElfFile::at(std::size_t offset, std::size_t count) const {
+  if (offset > size_ || count > (size_ - offset) / sizeof(T) || offset % alignof(T) != 0) {
+    return nullptr;
+  }
+  return reinterpret_cast<const T*>(bytes_ + offset);
+}
+
+bool ElfFile::open(const std::string& path) {
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    return false;
+  }
+  struct stat status {};
+  void* place = MAP_FAILED;
+  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+      status.st_size >= static_cast<off_t>(sizeof(Elf64_Ehdr))) {
+    size_ = static_cast<std::size_t>(status.st_size);
+    place = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+  }
+  close(file);
+  if (place == MAP_FAILED) {
+    return false;
+  }
+  bytes_ = static_cast<const unsigned char*>(place);
+  const auto* header = at<Elf64_Ehdr>(0);
+  if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != this_machine ||
+      header->e_phentsize != sizeof(Elf64_Phdr)) {
+    return false;
+  }
+  read_dynamic_section();
+  return true;
+}
+
+std::size_t ElfFile::offset_of(std::size_t address) const {
+  const auto* header = at<Elf64_Ehdr>(0);
+  const auto* segments = at<Elf64_Phdr>(header->e_phoff, header->e_phnum);
+  for (int i = 0; segments != nullptr && i < header->e_phnum; ++i) {
+    const Elf64_Phdr& segment = segments[i];
+    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+        address - segment.p_vaddr < segment.p_filesz) {
+      return address - segment.p_vaddr + segment.p_offset;
+    }
+  }
+  return size_;  // nothing can be read there
+}
+
+void ElfFile::read_dynamic_section() {
+  const auto* header = at<Elf64_Ehdr>(0);
+  const auto* segments = at<Elf64_Phdr>(header->e_phoff, header->e_phnum);
+  const Elf64_Dyn* entries = nullptr;
+  std::size_t count = 0;
+  for (int i = 0; segments != nullptr && i < header->e_phnum; ++i) {
+    if (segments[i].p_type == PT_DYNAMIC) {
+      count = segments[i].p_filesz / sizeof(Elf64_Dyn);
+      entries = at<Elf64_Dyn>(segments[i].p_offset, count);
+    }
+  }
+  if (entries == nullptr) {
+    return;
+  }
+  dynamic_ = true;
+  for (std::size_t i = 0; i < count && entries[i].d_tag != DT_NULL; ++i) {
+    const Elf64_Dyn& entry = entries[i];
+    if (entry.d_tag == DT_STRTAB) {
+      strings_ = offset_of(entry.d_un.d_ptr);
+    } else if (entry.d_tag == DT_STRSZ) {
+      strings_size_ = entry.d_un.d_val;
+    } else if (entry.d_tag == DT_SYMTAB) {
+      symbols_ = offset_of(entry.d_un.d_ptr);
+    } else if (entry.d_tag == DT_HASH) {
+      hash_ = offset_of(entry.d_un.d_ptr);
+    } else if (entry.d_tag == DT_GNU_HASH) {
+      gnu_hash_ = offset_of(entry.d_un.d_ptr);
+    }
+  }
+  strings_size_ = strings_ < size_ ? std::min(strings_size_, size_ - strings_) : 0;
+  for (std::size_t i = 0; i < count && entries[i].d_tag != DT_NULL; ++i) {
+    const Elf64_Dyn& entry = entries[i];
+    if (entry.d_tag == DT_NEEDED) {
+      needed_.push_back(string_at(entry.d_un.d_val));
+    } else if (entry.d_tag == DT_RUNPATH) {
+      run_path_ = string_at(entry.d_un.d_val);
+    } else if (entry.d_tag == DT_RPATH) {
+      old_run_path_ = string_at(entry.d_un.d_val);
+    }
+  }
+}
+
+std::string ElfFile::string_at(std::size_t index) const {
+  if (index >= strings_size_) {
+    return {};
+  }
+  const char* text = reinterpret_cast<const char*>(bytes_ + strings_ + index);
+  return {text, strnlen(text, strings_size_ - index)};
+}
+
+// The dynamic symbol table does not say its length. DT_HASH does; with DT_GNU_HASH alone the
+// imports stand before the first hashed symbol, except those whose address a program that is not
+// position-independent has taken, so the section headers are asked first.
+std::size_t ElfFile::symbol_count() const {
+  const auto* header = at<Elf64_Ehdr>(0);
+  const auto* sections = at<Elf64_Shdr>(header->e_shoff, header->e_shnum);
+  for (int i = 0; sections != nullptr && header->e_shoff != 0 && i < header->e_shnum; ++i) {
+    if (sections[i].sh_type == SHT_DYNSYM) {
+      return sections[i].sh_size / sizeof(Elf64_Sym);
+    }
+  }
+  if (const auto* hash = at<Elf64_Word>(hash_, 2); hash_ != 0 && hash != nullptr) {
+    return hash[1];
+  }
+  if (const auto* hash = at<Elf64_Word>(gnu_hash_, 2); gnu_hash_ != 0 && hash != nullptr) {
+    return hash[1];
+  }
+  return 0;
+}
+
+std::vector<std::string> ElfFile::imports(const std::string& prefix) const {
+  std::vector<std::string> names;
+  std::size_t count = symbol_count();
+  const auto* symbols = at<Elf64_Sym>(symbols_, count);
+  if (symbols == nullptr || symbols_ == 0) {
+    return names;
+  }
+  for (std::size_t i = 1; i < count; ++i) {
+    if (symbols[i].st_shndx != SHN_UNDEF || symbols[i].st_name >= strings_size_) {
+      continue;
+    }
+    const char* name = reinterpret_cast<const char*>(bytes_ + strings_ + symbols[i].st_name);
+    std::size_t room = strings_size_ - symbols[i].st_name;
+    if (room > prefix.size() && std::memcmp(name, prefix.data(), prefix.size()) == 0) {
+      names.push_back(string_at(symbols[i].st_name));
+    }
+  }
+  return names;
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,50 @@
+// What an ELF file tells about itself without running it: the libraries it needs, where it wants
+// them looked for, and the symbols it imports. 64-bit files of this machine's processor only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace meantime::launch {
+
+class ElfFile {
+ public:
+  ElfFile() = default;
+  ~ElfFile();
+  ElfFile(ElfFile&& other) noexcept;
+  ElfFile& operator=(ElfFile&& other) noexcept;
+
+  /// False if the file cannot be read or is not such an ELF file. A damaged file gives what could
+  /// be read; nothing outside the file is ever touched.
+  bool open(const std::string& path);
+
+  [[nodiscard]] const std::vector<std::string>& needed() const { return needed_; }
+  [[nodiscard]] const std::string& run_path() const { return run_path_; }          ///< DT_RUNPATH
+  [[nodiscard]] const std::string& old_run_path() const { return old_run_path_; }  ///< DT_RPATH
+  [[nodiscard]] bool dynamic() const { return dynamic_; }
+
+  /// Names of undefined dynamic symbols that begin with `prefix`.
+  [[nodiscard]] std::vector<std::string> imports(const std::string& prefix) const;
+
+ private:
+  template <class T>
+  const T* at(std::size_t offset, std::size_t count = 1) const;
+  [[nodiscard]] std::size_t offset_of(std::size_t address) const;
+  [[nodiscard]] std::string string_at(std::size_t index) const;
+  void read_dynamic_section();
+  [[nodiscard]] std::size_t symbol_count() const;
+
+  const unsigned char* bytes_ = nullptr;
+  std::size_t size_ = 0;
+  bool dynamic_ = false;
+  std::size_t strings_ = 0;
+  std::size_t strings_size_ = 0;
+  std::size_t symbols_ = 0;
+  std::size_t hash_ = 0;
+  std::size_t gnu_hash_ = 0;
+  std::vector<std::string> needed_;
+  std::string run_path_;
+  std::string old_run_path_;
+};
+
+}  // namespace meantime::launch

@@ -1,0 +1,110 @@
+#include "launch/environment.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "launch/control.h"
+#include "launch/messages.h"
+
+namespace meantime::launch {
+
+namespace {
+
+std::string_view name_of(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
+
+void set(std::vector<std::string>& variables, std::string_view name, std::string_view value) {
+  std::string line = fmt::format("{}={}", name, value);
+  auto place = std::find_if(variables.begin(), variables.end(),
+                            [&](const std::string& have) { return name_of(have) == name; });
+  if (place == variables.end()) {
+    variables.push_back(std::move(line));
+  } else {
+    *place = std::move(line);
+  }
+}
+
+void drop(std::vector<std::string>& variables, std::string_view name) {
+  std::erase_if(variables, [&](const std::string& have) { return name_of(have) == name; });
+}
+
+std::vector<std::string> user_environment(const CommandLine& command,
+                                          const ProgramRequest& program) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    std::string name(name_of(*variable));
+    const auto& list = command.environment_list;
+    if (command.environment_base == EnvironmentBase::all ||
+        (command.environment_base == EnvironmentBase::listed &&
+         std::find(list.begin(), list.end(), name) != list.end())) {
+      variables.emplace_back(*variable);
+    }
+  }
+  for (const auto* edits : {&command.environment, &program.environment}) {
+    for (const EnvironmentEdit& edit : *edits) {
+      if (edit.value) {
+        set(variables, edit.name, *edit.value);
+      } else {
+        drop(variables, edit.name);
+      }
+    }
+  }
+  return variables;
+}
+
+}  // namespace
+
+std::string user_value(const CommandLine& command, const ProgramRequest& program,
+                       const std::string& name) {
+  for (const std::string& variable : user_environment(command, program)) {
+    if (name_of(variable) == name) {
+      return variable.substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
+                                 RankDescriptors descriptors)
+    : variables_(user_environment(job.command, program.request)) {
+  // A job inside a job of another launcher is ours alone: nothing of theirs may mislead a rank.
+  std::erase_if(variables_, [](const std::string& variable) {
+    return variable.starts_with("PMI_") || variable.starts_with("PMIX_") ||
+           variable.starts_with("OMPI_COMM_WORLD_");
+  });
+  set(variables_, size_variable, fmt::to_string(job.ranks.size()));
+  set(variables_, segment_variable, fmt::to_string(descriptors.segment));
+  set(variables_, control_variable, fmt::to_string(descriptors.control));
+  set(variables_, lifeline_variable, fmt::to_string(descriptors.lifeline));
+  set(variables_, workers_variable, fmt::to_string(job.cpus.workers));
+  set(variables_, deadlock_variable, deadlock_action_name(job.command.on_deadlock));
+  // A child that loads MPICH or one of its relatives after all greets its launcher here, and so
+  // tells on itself instead of running as so many jobs of one rank (see supervisor.cpp).
+  set(variables_, "PMI_FD", fmt::to_string(descriptors.control));
+  set(variables_, "PMI_SIZE", fmt::to_string(job.ranks.size()));
+  if (!program.inspection.finds_ours && !job.library_folder.empty()) {
+    std::string path = user_value(job.command, program.request, "LD_LIBRARY_PATH");
+    set(variables_, "LD_LIBRARY_PATH", job.library_folder + (path.empty() ? "" : ":" + path));
+  }
+  for (const char* name : {rank_variable, "PMI_RANK"}) {
+    set(variables_, name, "");
+    auto place = std::find_if(variables_.begin(), variables_.end(),
+                              [&](const std::string& have) { return name_of(have) == name; });
+    rank_variables_.emplace_back(place - variables_.begin(), name);
+  }
+  for (std::string& variable : variables_) {
+    pointers_.push_back(variable.data());
+  }
+  pointers_.push_back(nullptr);
+}
+
+void RankEnvironment::set_rank(int rank) {
+  for (const auto& [index, name] : rank_variables_) {
+    variables_[index] = fmt::format("{}={}", name, rank);
+    pointers_[index] = variables_[index].data();
+  }
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,115 @@
+#include "launch/front.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "launch/descendants.h"
+#include "launch/messages.h"
+#include "launch/supervisor.h"
+
+namespace meantime::launch {
+
+namespace {
+
+constexpr char supervisor_name[] = "meantime-job";
+
+void rename_process(char** arguments) {
+  char* end = arguments[0];
+  for (char** argument = arguments; *argument != nullptr; ++argument) {
+    if (*argument == end) {
+      end += std::strlen(*argument) + 1;
+    }
+  }
+  auto room = static_cast<std::size_t>(end - arguments[0]);
+  std::memset(arguments[0], 0, room);
+  std::strncpy(arguments[0], supervisor_name, room - 1);
+  prctl(PR_SET_NAME, supervisor_name);
+}
+
+[[noreturn]] void become_supervisor(Job& job, char** arguments, pid_t front) {
+  prctl(PR_SET_PDEATHSIG, front_is_gone_signal());
+  if (getppid() != front) {
+    _exit(1);
+  }
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  setpgid(0, 0);  // what is sent to mpiexec's group reaches the supervisor through the front only
+  rename_process(arguments);
+  _exit(supervise(job));
+}
+
+// Ctrl-C in a terminal: end of it as a program that does not catch it would, so that a shell's
+// loop around mpiexec ends too.
+void die_of_interrupt() {
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  std::signal(SIGINT, SIG_DFL);
+  raise(SIGINT);
+  sigprocmask(SIG_UNBLOCK, &interrupt, nullptr);
+}
+
+}  // namespace
+
+int run_job(Job& job, char** arguments) {
+  sigset_t signals = supervised_signals();
+  sigprocmask(SIG_BLOCK, &signals, &job.signal_mask);
+  job.process_group = getpgrp();
+  int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  job.has_terminal = terminal >= 0;
+  if (terminal >= 0) {
+    close(terminal);
+  }
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  pid_t front = getpid();
+  pid_t supervisor = fork();
+  if (supervisor == 0) {
+    become_supervisor(job, arguments, front);
+  }
+  if (supervisor < 0) {
+    say("cannot start a process: {}", std::strerror(errno));
+    return 1;
+  }
+  bool interrupted = false;
+  for (;;) {
+    siginfo_t info{};
+    int signal = sigwaitinfo(&signals, &info);
+    if (signal == SIGCHLD) {
+      int wait_status = 0;
+      pid_t ended = 0;
+      while ((ended = waitpid(-1, &wait_status, WNOHANG)) > 0 && ended != supervisor) {
+      }
+      if (ended != supervisor) {
+        continue;
+      }
+      if (WIFSIGNALED(wait_status)) {
+        kill_descendants(5);
+        say("the job's supervisor (pid {}) was killed by {}", supervisor,
+            signal_text(WTERMSIG(wait_status)));
+        return 128 + WTERMSIG(wait_status);
+      }
+      if (interrupted && WEXITSTATUS(wait_status) == 128 + SIGINT) {
+        die_of_interrupt();
+      }
+      return WEXITSTATUS(wait_status);
+    }
+    if (signal < 0) {
+      continue;
+    }
+    // The terminal signals the whole foreground group, the ranks with it.
+    bool from_terminal = info.si_code == SI_KERNEL;
+    interrupted = interrupted || (signal == SIGINT && from_terminal);
+    sigval value{};
+    value.sival_int = from_terminal ? 1 : 0;
+    sigqueue(supervisor, signal, value);
+    if (signal == SIGTSTP) {
+      raise(SIGSTOP);
+    }
+  }
+}
+
+}  // namespace meantime::launch

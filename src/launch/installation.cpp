@@ -1,0 +1,32 @@
+#include "launch/installation.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+namespace meantime::launch {
+
+std::string prefix() {
+  char path[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length <= 0) {
+    return {};
+  }
+  std::string text(path, static_cast<std::size_t>(length));
+  text.resize(text.find_last_of('/'));      // bin
+  text.resize(text.find_last_of('/') + 1);  // the prefix with its slash
+  return text.size() > 1 ? text.substr(0, text.size() - 1) : text;
+}
+
+std::string library_folder() {
+  // lib/meantime holds nothing but a link to the library, so that putting it in front of
+  // LD_LIBRARY_PATH changes no other library of the program; a build tree has only lib.
+  for (const char* folder : {"/lib/meantime", "/lib"}) {
+    std::string path = prefix() + folder;
+    if (access((path + "/" + std::string(library_file_name)).c_str(), R_OK) == 0) {
+      return path;
+    }
+  }
+  return {};
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,17 @@
+// Where this Meantime is installed, from the place of the running command: the tree can be moved.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace meantime::launch {
+
+inline constexpr std::string_view library_file_name = "libmpi_abi.so.1";
+
+/// The folder above bin/; empty if the kernel does not tell.
+std::string prefix();
+
+/// The folder with our libmpi_abi.so.1; empty if there is none.
+std::string library_folder();
+
+}  // namespace meantime::launch

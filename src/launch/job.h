@@ -1,0 +1,52 @@
+// The job as mpiexec sees it: programs ready to be started, and one RankProcess for each rank with
+// what is known of it. Plain data; supervisor.cpp moves it through its states.
+#pragma once
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "launch/command_line.h"
+#include "launch/cpus.h"
+#include "launch/program.h"
+
+namespace meantime::launch {
+
+/// One program of the command line, resolved, inspected and accepted.
+struct PreparedProgram {
+  ProgramRequest request;
+  std::string path;
+  Inspection inspection;
+};
+
+/// What a rank has told over its control socket. Only forwards.
+enum class MpiPhase { outside, inside, finalized };
+
+struct RankProcess {
+  int program = 0;       ///< index in Job::programs
+  pid_t pid = -1;        ///< the process that mpiexec started; -1 before
+  pid_t mpi_pid = -1;    ///< the one that called MPI_Init: pid, or a descendant of it
+  int control = -1;      ///< our end of its control socket
+  int mpi_process = -1;  ///< pidfd of mpi_pid, where that is not pid
+  MpiPhase phase = MpiPhase::outside;
+  bool ended = false;
+  int wait_status = 0;  ///< of pid, once ended
+  std::string text;     ///< deadlock report as far as it has come
+};
+
+struct Job {
+  CommandLine command;
+  std::vector<PreparedProgram> programs;
+  std::vector<RankProcess> ranks;
+  CpuBudget cpus;
+  std::string library_folder;  ///< holds our libmpi_abi.so.1; empty if it is not there
+
+  // What mpiexec had when it was started and its ranks get back.
+  sigset_t signal_mask{};
+  pid_t process_group = 0;
+  bool has_terminal = false;  ///< a controlling terminal, whose Ctrl-\ asks for the report
+};
+
+}  // namespace meantime::launch

@@ -1,0 +1,57 @@
+// Labelled output (-l): whatever the ranks write comes through pipes, and each line is passed on
+// with its rank in front. No byte is changed or dropped; a newline is added only where another
+// rank's line interrupts one that was already shown without its end.
+#pragma once
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace meantime::launch {
+
+class Labeler {
+ public:
+  /// The write ends that a rank gets as standard output and error; the caller closes them once the
+  /// rank runs. -1 and errno if there are no descriptors left.
+  struct Ends {
+    int output = -1;
+    int error = -1;
+  };
+
+  Labeler() = default;
+  Labeler(const Labeler&) = delete;
+  Labeler& operator=(const Labeler&) = delete;
+  ~Labeler();
+
+  /// Before start(): makes the pipes of the next rank.
+  Ends add_rank();
+  /// Forwards on a thread of its own: standard output may block for as long as its reader likes,
+  /// and mpiexec must hear of deaths meanwhile.
+  void start();
+  /// Waits until all write ends are closed and everything is passed on.
+  void finish();
+
+ private:
+  struct Stream {
+    int source = -1;
+    int sink = -1;
+    int rank = 0;
+    std::string pending;          ///< read, not yet passed on
+    bool middle_of_line = false;  ///< something of its line is out already
+    bool reader_gone = false;
+    long oldest_ms = 0;  ///< when `pending` began to wait
+  };
+
+  void forward();
+  bool read_from(Stream& stream);
+  void pass_on(Stream& stream, bool partial_too);
+  Stream*& open_line(const Stream& stream);
+
+  std::vector<Stream> streams_;
+  std::thread thread_;
+  bool same_sink_ = false;
+  Stream* open_output_ = nullptr;  ///< whose unfinished line is the last thing on that sink
+  Stream* open_error_ = nullptr;
+};
+
+}  // namespace meantime::launch

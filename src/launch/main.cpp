@@ -1,0 +1,122 @@
+// mpiexec: from the command line to a job that may start. What happens then is front.cpp's.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <fstream>
+
+#include "launch/debugger.h"
+#include "launch/environment.h"
+#include "launch/front.h"
+#include "launch/installation.h"
+#include "launch/messages.h"
+
+namespace meantime::launch {
+
+namespace {
+
+// A closed standard descriptor would be taken by the next file we open.
+void open_standard_descriptors() {
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) < 0) {
+      open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+    }
+  }
+}
+
+/// The number of processes the kernel can hold at all; far fewer ranks make sense.
+int process_limit() {
+  std::ifstream file("/proc/sys/kernel/pid_max");
+  int limit = 0;
+  return file >> limit ? limit : 32768;
+}
+
+/// Fills in job.programs; the exit status if one of them may not start, else 0.
+int prepare_programs(Job& job) {
+  for (const ProgramRequest& request : job.command.programs) {
+    PreparedProgram program{request, {}, {}};
+    struct stat directory {};
+    if (!request.directory.empty() &&
+        (stat(request.directory.c_str(), &directory) != 0 || !S_ISDIR(directory.st_mode))) {
+      say("-wdir {}: no such directory", request.directory);
+      return 1;
+    }
+    std::string path = user_value(job.command, request, "PATH");
+    ResolvedProgram resolved = resolve_program(request.arguments[0], request.directory,
+                                               path.empty() ? "/usr/bin:/bin" : path);
+    if (resolved.path.empty()) {
+      say(resolved.error);
+      return resolved.status;
+    }
+    program.path = resolved.path;
+    std::string file = program.path.starts_with('/') || request.directory.empty()
+                           ? program.path
+                           : request.directory + "/" + program.path;
+    program.inspection = inspect_program(file, user_value(job.command, request, "LD_LIBRARY_PATH"),
+                                         job.library_folder + "/" + std::string(library_file_name));
+    if (!program.inspection.refusal.empty()) {
+      say(program.inspection.refusal);
+      return 1;
+    }
+    if (!program.inspection.missing_calls.empty()) {
+      say("'{}' uses {}", program.path, missing_calls_text(program.inspection.missing_calls));
+    }
+    job.programs.push_back(std::move(program));
+  }
+  return 0;
+}
+
+int start(int count, char** words) {
+  open_standard_descriptors();
+  ParsedCommandLine parsed = parse_command_line({words + 1, words + count});
+  if (!parsed.output.empty()) {
+    write_all(STDOUT_FILENO, parsed.output);
+  }
+  if (!parsed.error.empty()) {
+    say(parsed.error);
+  }
+  if (!parsed.command) {
+    return parsed.status;
+  }
+  Job job;
+  job.command = std::move(*parsed.command);
+  if (job.command.ranks() > process_limit() - 100) {
+    say("{} ranks are more than this system has processes (kernel.pid_max is {})",
+        job.command.ranks(), process_limit());
+    return 1;
+  }
+  job.library_folder = library_folder();
+  job.cpus = cpu_budget();
+  if (job.command.verbose) {
+    for (const std::string& note : job.command.notes) {
+      say(note);
+    }
+    say("{} ranks on {} workers ({} CPUs{}), {} at a deadlock", job.command.ranks(),
+        job.cpus.workers, job.cpus.mask,
+        job.cpus.quota > 0 ? fmt::format(", quota of {:.1f}", job.cpus.quota) : "",
+        deadlock_action_name(job.command.on_deadlock));
+  }
+  if (int status = prepare_programs(job); status != 0) {
+    return status;
+  }
+  job.ranks.resize(static_cast<std::size_t>(job.command.ranks()));
+  if (job.command.debugger) {
+    if (std::string refusal = debugger_refusal(job); !refusal.empty()) {
+      say(refusal);
+      return 1;
+    }
+  }
+  return run_job(job, words);
+}
+
+}  // namespace
+
+}  // namespace meantime::launch
+
+int main(int count, char** words) {
+  return meantime::launch::start(count, words);
+}

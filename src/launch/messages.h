@@ -1,0 +1,27 @@
+// What mpiexec says on standard error: always whole lines in one write, always with its name.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+namespace meantime::launch {
+
+/// Writes `text` and a newline behind "mpiexec: ", in one write, so that ranks' lines stay whole.
+void say(std::string_view text);
+
+template <class... Arguments>
+void say(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  say(std::string_view(fmt::format(text, std::forward<Arguments>(arguments)...)));
+}
+
+/// Writes text as it is to a descriptor, whole, whatever it takes. False if nobody can read it.
+bool write_all(int descriptor, std::string_view text);
+
+/// "signal 11 (Segmentation fault)"
+std::string signal_text(int signal);
+
+std::string host_name();
+
+}  // namespace meantime::launch

@@ -1,0 +1,276 @@
+#include "launch/options.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace meantime::launch {
+
+namespace {
+
+constexpr std::string_view no_mapping = "any rank may run on any CPU; use --bind to pin ranks";
+constexpr std::string_view no_slots = "there are no slots: ranks may always exceed cores";
+constexpr std::string_view no_components = "tunes a component of the other MPI";
+constexpr std::string_view one_node = "jobs of one node only so far; leave it out";
+
+// clang-format off
+constexpr Option options[] = {
+    // Ours, and the names that all launchers share.
+    {"n", 1, Action::ranks, "", true},
+    {"np", 1, Action::ranks, "", true},
+    {"c", 1, Action::ranks, "", true},
+    {"x", 1, Action::export_variable, "", true},
+    {"genv", 2, Action::set_for_all, "", true},
+    {"env", 2, Action::set_for_program, "", true},
+    {"genvall", 0, Action::keep_all, "", true},
+    {"genvnone", 0, Action::keep_none, "", true},
+    {"genvlist", 1, Action::keep_list, "", true},
+    {"wdir", 1, Action::directory, "", true},
+    {"wd", 1, Action::directory, "", true},
+    {"l", 0, Action::label, "", true},
+    {"timeout", 1, Action::timeout, "", true},
+    {"bind", 1, Action::bind, "", true},
+    {"as", 1, Action::kind, "", true},
+    {"on-deadlock", 1, Action::on_deadlock, "", true},
+    {"debugger", 1, Action::debugger, "", true},
+    {"stdin", 1, Action::standard_input, "", true},
+    {"v", 0, Action::verbose, "", true},
+    {"verbose", 0, Action::verbose, "", true},
+    {"help", 0, Action::help, "", true},
+    {"h", 0, Action::help, "", true},
+    {"version", 0, Action::version, "", true},
+    {"V", 0, Action::version, "", true},
+
+    // Theirs, with the same meaning here.
+    {"?", 0, Action::help, ""},
+    {"info", 0, Action::version, ""},
+    {"envall", 0, Action::keep_all, ""},
+    {"envnone", 0, Action::keep_none, ""},
+    {"envlist", 1, Action::keep_list, ""},
+    {"genvexcl", 1, Action::drop, ""},
+    {"unset-env", 1, Action::drop, ""},
+    {"set-cwd-to-session-dir", 0, Action::refuse, "use -wdir DIRECTORY"},
+    {"prepend-rank", 0, Action::label, ""},
+    {"tag-output", 0, Action::label, ""},
+    {"prefix-output", 0, Action::label, ""},
+    {"bind-to", 1, Action::bind, ""},
+    {"binding", 1, Action::bind, ""},
+    {"bind-to-core", 0, Action::bind, "core"},
+    {"bind-to-socket", 0, Action::bind, "socket"},
+    {"bind-to-none", 0, Action::bind, "none"},
+    {"gdb", 0, Action::debugger, "gdb"},
+    {"s", 1, Action::standard_input, ""},
+
+    // The hosts: fine as long as they name this machine.
+    {"H", 1, Action::only_local_hosts, ""},
+    {"host", 1, Action::only_local_hosts, ""},
+    {"hosts", 1, Action::only_local_hosts, ""},
+    {"hostlist", 1, Action::only_local_hosts, ""},
+    {"hostfile", 1, Action::only_local_host_file, ""},
+    {"machinefile", 1, Action::only_local_host_file, ""},
+    {"default-hostfile", 1, Action::only_local_host_file, ""},
+    {"f", 1, Action::only_local_host_file, ""},
+
+    // Open MPI's, harmless here.
+    {"oversubscribe", 0, Action::ignore, no_slots},
+    {"nooversubscribe", 0, Action::ignore, no_slots},
+    {"use-hwthread-cpus", 0, Action::ignore, no_slots},
+    {"allow-run-as-root", 0, Action::ignore, "root may always run jobs"},
+    {"map-by", 1, Action::ignore, no_mapping},
+    {"rank-by", 1, Action::ignore, "ranks are numbered in the order of the command line"},
+    {"bynode", 0, Action::ignore, no_mapping},
+    {"byslot", 0, Action::ignore, no_mapping},
+    {"bycore", 0, Action::ignore, no_mapping},
+    {"bysocket", 0, Action::ignore, no_mapping},
+    {"nolocal", 0, Action::refuse, one_node},
+    {"N", 1, Action::ignore, no_mapping},
+    {"npernode", 1, Action::ignore, no_mapping},
+    {"pernode", 0, Action::refuse, "use -n 1: there is one node"},
+    {"npersocket", 1, Action::ignore, no_mapping},
+    {"cpus-per-proc", 1, Action::ignore, no_mapping},
+    {"cpus-per-rank", 1, Action::ignore, no_mapping},
+    {"cpu-set", 1, Action::refuse, "use taskset -c CPUS mpiexec ..."},
+    {"cpu-list", 1, Action::refuse, "use taskset -c CPUS mpiexec ..."},
+    {"rankfile", 1, Action::refuse, "use --bind core"},
+    {"rf", 1, Action::refuse, "use --bind core"},
+    {"report-bindings", 0, Action::ignore, "-v shows them"},
+    {"display-map", 0, Action::ignore, "-v shows the ranks"},
+    {"display-allocation", 0, Action::ignore, "-v shows the ranks"},
+    {"display", 1, Action::ignore, "-v shows the ranks"},
+    {"mca", 2, Action::ignore, no_components},
+    {"gmca", 2, Action::ignore, no_components},
+    {"omca", 2, Action::ignore, no_components},
+    {"prtemca", 2, Action::ignore, no_components},
+    {"pmixmca", 2, Action::ignore, no_components},
+    {"am", 1, Action::ignore, no_components},
+    {"tune", 1, Action::ignore, no_components},
+    {"prefix", 1, Action::ignore, "programs find the library by their run path"},
+    {"noprefix", 0, Action::ignore, "programs find the library by their run path"},
+    {"quiet", 0, Action::ignore, "mpiexec only speaks when something is wrong"},
+    {"q", 0, Action::ignore, "mpiexec only speaks when something is wrong"},
+    {"merge-stderr-to-stdout", 0, Action::refuse, "use 2>&1"},
+    {"timestamp-output", 0, Action::refuse, "use mpiexec ... | ts"},
+    {"output-filename", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program > out.$MEANTIME_RANK'"},
+    {"output", 1, Action::refuse, "use -l for labels, or sh -c 'exec ./program > out.$MEANTIME_RANK'"},
+    {"xml", 0, Action::refuse, "use -l for labels"},
+    {"xterm", 1, Action::refuse, "use --debugger gdb, or mpiexec ... xterm -e ./program"},
+    {"preload-binary", 0, Action::ignore, "there is one node"},
+    {"preload-files", 1, Action::ignore, "there is one node"},
+    {"path", 1, Action::refuse, "use -x PATH=VALUE"},
+    {"app", 1, Action::refuse, "separate the programs by ':'"},
+    {"configfile", 1, Action::refuse, "separate the programs by ':'"},
+    {"continuous", 0, Action::refuse, "the end of a rank without MPI_Finalize ends the job"},
+    {"enable-recovery", 0, Action::refuse, "the end of a rank without MPI_Finalize ends the job"},
+    {"disable-recovery", 0, Action::ignore, "that is how it is"},
+    {"max-restarts", 1, Action::refuse, "the end of a rank without MPI_Finalize ends the job"},
+    {"report-state-on-timeout", 0, Action::ignore, "--timeout always shows what each rank does"},
+    {"get-stack-traces", 0, Action::ignore, "--timeout always shows what each rank does"},
+    {"report-pid", 1, Action::refuse, "use -v"},
+    {"report-uri", 1, Action::refuse, "use -v"},
+    {"tv", 0, Action::refuse, "use --debugger gdb"},
+    {"debug", 0, Action::refuse, "use --debugger gdb"},
+    {"do-not-launch", 0, Action::refuse, "use --help"},
+    {"novm", 0, Action::ignore, "there is one node"},
+    {"tmpdir", 1, Action::ignore, "no temporary files are made"},
+    {"personality", 1, Action::ignore, "there is only ours"},
+    {"runtime-options", 1, Action::ignore, no_components},
+
+    // Hydra's, harmless here.
+    {"ppn", 1, Action::ignore, no_mapping},
+    {"perhost", 1, Action::ignore, no_mapping},
+    {"grr", 1, Action::ignore, no_mapping},
+    {"rr", 0, Action::ignore, no_mapping},
+    {"membind", 1, Action::ignore, "memory is placed where it is first touched"},
+    {"hybrid", 1, Action::ignore, no_mapping},
+    {"topolib", 1, Action::ignore, no_mapping},
+    {"skip-launch-node", 1, Action::ignore, "there is one node"},
+    {"launcher", 1, Action::ignore, "there is one node"},
+    {"launcher-exec", 1, Action::ignore, "there is one node"},
+    {"bootstrap", 1, Action::ignore, "there is one node"},
+    {"bootstrap-exec", 1, Action::ignore, "there is one node"},
+    {"rmk", 1, Action::ignore, "there is one node"},
+    {"iface", 1, Action::ignore, "there is no network in a job of one node"},
+    {"enable-x", 0, Action::ignore, "the ranks have mpiexec's environment"},
+    {"disable-x", 0, Action::ignore, "use -x DISPLAY= to empty it"},
+    {"disable-auto-cleanup", 0, Action::refuse, "the end of a rank without MPI_Finalize ends the job"},
+    {"disable-hostname-propagation", 0, Action::ignore, "there is one node"},
+    {"localhost", 1, Action::ignore, "there is one node"},
+    {"order-nodes", 1, Action::ignore, "there is one node"},
+    {"usize", 1, Action::ignore, "MPI_Comm_spawn is not there yet"},
+    {"print-all-exitcodes", 0, Action::ignore, "the line about a failed rank has its status"},
+    {"print-rank-map", 0, Action::ignore, "-v shows the ranks"},
+    {"pmi-port", 0, Action::ignore, "ranks find each other without PMI"},
+    {"outfile-pattern", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program > out.$MEANTIME_RANK'"},
+    {"errfile-pattern", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program 2> err.$MEANTIME_RANK'"},
+    {"prepend-pattern", 1, Action::refuse, "use -l"},
+    {"ckpoint-interval", 1, Action::refuse, "there are no checkpoints"},
+    {"ckpoint-prefix", 1, Action::refuse, "there are no checkpoints"},
+    {"ckpointlib", 1, Action::refuse, "there are no checkpoints"},
+    {"arch", 1, Action::refuse, one_node},
+    {"soft", 1, Action::refuse, "use -n NUMBER"},
+    {"path-prefix", 1, Action::refuse, "use -x PATH=VALUE"},
+};
+// clang-format on
+
+// Edits (insert, drop, replace, swap neighbours) between two short words.
+std::size_t distance(std::string_view left, std::string_view right) {
+  std::vector<std::vector<std::size_t>> table(left.size() + 1,
+                                              std::vector<std::size_t>(right.size() + 1));
+  for (std::size_t i = 0; i <= left.size(); ++i) {
+    for (std::size_t j = 0; j <= right.size(); ++j) {
+      if (i == 0 || j == 0) {
+        table[i][j] = i + j;
+        continue;
+      }
+      table[i][j] = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1,
+                              table[i - 1][j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1]) {
+        table[i][j] = std::min(table[i][j], table[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return table[left.size()][right.size()];
+}
+
+}  // namespace
+
+std::span<const Option> all_options() {
+  return options;
+}
+
+const Option* find_option(std::string_view name) {
+  for (const Option& option : options) {
+    if (option.name == name) {
+      return &option;
+    }
+  }
+  return nullptr;
+}
+
+std::string nearest_option(std::string_view name) {
+  const Option* best = nullptr;
+  std::size_t best_distance = name.size() <= 3 ? 2 : 3;  // two or three slips are a typing error
+  for (const Option& option : options) {
+    if (option.name.size() < 2 || option.action == Action::refuse) {
+      continue;
+    }
+    std::size_t here = distance(name, option.name);
+    if (here < best_distance || (best && here == best_distance && option.own && !best->own)) {
+      best = &option;
+      best_distance = here;
+    }
+  }
+  if (best == nullptr) {
+    return {};
+  }
+  bool one_dash = best->name == "np" || best->name == "genv" || best->name == "genvall" ||
+                  best->name == "wdir" || best->name == "wd" || best->name == "env";
+  return std::string(one_dash ? "-" : "--") + std::string(best->name);
+}
+
+std::string help_text() {
+  return R"(Usage: mpiexec [options] program [arguments] [: [options] program [arguments]]...
+
+Starts a job of MPI ranks on this machine and stays until it ends.
+
+How many ranks of what
+  -n N, -np N, -c N       N ranks of the program that follows (default 1)
+  :                       another program of the same job
+  -wdir DIR, -wd DIR      the program's working directory
+  --as processes|threads|auto
+                          kind of rank (processes; threads are not there yet)
+
+Environment
+  -x NAME[=VALUE]         set NAME for all ranks (they have mpiexec's environment anyway)
+  -genv NAME VALUE, -genv NAME=VALUE
+                          the same
+  -env NAME VALUE         set NAME for the program that follows
+  -genvall, -genvnone, -genvlist A,B
+                          start from all (default), none or some of mpiexec's environment
+
+Input and output (by default ranks write straight to mpiexec's standard output and error)
+  -l                      put [rank] before each line
+  --stdin RANK|none       the rank that reads mpiexec's standard input (default 0)
+  -v                      say what is started and which options were ignored
+
+When it waits too long
+  --timeout SECONDS       show what each rank does, then end the job (status 124)
+  --on-deadlock=abort|report|ignore
+                          when every rank waits for ever (default abort, status 125)
+  kill -QUIT, Ctrl-\      show what each rank does; the job goes on
+
+Where it runs
+  --bind none|hwthread|core|numa|socket
+                          pin rank r to CPU (core, ...) r modulo their number (default none)
+
+Other
+  --debugger gdb          run the ranks under gdb
+  --help, -h, --version, -V
+
+The usual options of Open MPI's and MPICH's launchers are understood, ignored (-v says so) or
+refused by name. Exit status: 0 if all ranks ended with 0; else the first that was not, 128 + N for
+a rank killed by signal N, MPI_Abort's code, 124 after --timeout, 125 after a deadlock, 126 and 127
+for a program that cannot be run or found, 2 for a wrong command line.
+)";
+}
+
+}  // namespace meantime::launch

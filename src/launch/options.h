@@ -1,0 +1,58 @@
+// Every option mpiexec knows: its own, and those that users of Open MPI and Hydra (MPICH, Intel
+// MPI) type from habit. One row an option; docs/launching.md shows the same table and a test
+// compares them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace meantime::launch {
+
+/// What the parser does when it meets the option.
+enum class Action {
+  ranks,
+  export_variable,
+  set_for_program,
+  set_for_all,
+  keep_all,
+  keep_none,
+  keep_list,
+  drop,
+  directory,
+  label,
+  timeout,
+  bind,
+  verbose,
+  help,
+  version,
+  debugger,
+  on_deadlock,
+  kind,
+  standard_input,
+  only_local_hosts,
+  only_local_host_file,
+  ignore,  ///< harmless here: a note under -v
+  refuse,  ///< would change the run in a way we cannot give
+};
+
+struct Option {
+  std::string_view name;  ///< without its leading dashes; one or two dashes are the same
+  int arguments;
+  Action action;
+  std::string_view note;  ///< why it is ignored, or what to use instead of a refused one
+  bool own = false;       ///< ours: listed by --help, offered as a suggestion
+};
+
+std::span<const Option> all_options();
+
+/// The option of this name (no dashes), or nullptr.
+const Option* find_option(std::string_view name);
+
+/// The option whose name is nearest to a mistyped one; empty if none is near.
+std::string nearest_option(std::string_view name);
+
+/// Text of --help.
+std::string help_text();
+
+}  // namespace meantime::launch

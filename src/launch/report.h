@@ -1,0 +1,14 @@
+// What each rank of a running job does: the list that --timeout and SIGQUIT show. Reads the job's
+// segment and /proc; changes nothing and needs no answer from a rank, which may be stuck.
+#pragma once
+
+#include <string>
+
+#include "launch/job.h"
+
+namespace meantime::launch {
+
+/// Many lines, each ended. `segment` is the job's descriptor, or -1.
+std::string job_report(const Job& job, int segment);
+
+}  // namespace meantime::launch

@@ -1,0 +1,94 @@
+#include "node/control_client.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "launch/control.h"
+
+namespace meantime::node {
+
+using launch::control_text_limit;
+using launch::ControlKind;
+using launch::ControlMessage;
+
+ControlClient::ControlClient(int descriptor, int rank) : rank_(rank) {
+  struct stat status {};
+  if (descriptor < 0 || fstat(descriptor, &status) != 0 || !S_ISSOCK(status.st_mode)) {
+    return;
+  }
+  if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0) {
+    descriptor_ = descriptor;
+  }
+}
+
+bool ControlClient::hello(std::string_view library_version) {
+  return send(static_cast<unsigned>(ControlKind::hello), 0, library_version);
+}
+
+bool ControlClient::finalized() {
+  return send(static_cast<unsigned>(ControlKind::finalized), 0, {});
+}
+
+bool ControlClient::abort(int code, std::string_view text) {
+  return send(static_cast<unsigned>(ControlKind::abort), code, text.substr(0, control_text_limit));
+}
+
+bool ControlClient::deadlock(std::string_view report) {
+  while (report.size() > control_text_limit) {
+    if (!send(static_cast<unsigned>(ControlKind::text), 0, report.substr(0, control_text_limit))) {
+      return false;
+    }
+    report.remove_prefix(control_text_limit);
+  }
+  return send(static_cast<unsigned>(ControlKind::deadlock), 0, report);
+}
+
+bool ControlClient::send(unsigned kind, int code, std::string_view text) {
+  if (descriptor_ < 0) {
+    return false;
+  }
+  ControlMessage message;
+  message.kind = static_cast<ControlKind>(kind);
+  message.rank = rank_;
+  message.pid = getpid();
+  message.code = code;
+  message.text_bytes = static_cast<std::uint32_t>(text.size());
+  iovec parts[2] = {{&message, sizeof message}, {const_cast<char*>(text.data()), text.size()}};
+  msghdr header{};
+  header.msg_iov = parts;
+  header.msg_iovlen = text.empty() ? 1 : 2;
+  ssize_t sent = 0;
+  do {
+    sent = sendmsg(descriptor_, &header, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent >= 0;
+}
+
+// Why no death of mpiexec is missed: the kernel sends the signal when the last write end closes,
+// if that happens after F_SETFL; if it happened before, the poll after F_SETFL sees the hang-up.
+// The registration belongs to the open file description, which this process alone owns.
+bool hold_lifeline(int descriptor) {
+  struct stat status {};
+  if (descriptor < 0 || fstat(descriptor, &status) != 0 || !S_ISFIFO(status.st_mode) ||
+      fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) {
+    return false;
+  }
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags < 0 || fcntl(descriptor, F_SETSIG, SIGKILL) != 0 ||
+      fcntl(descriptor, F_SETOWN, getpid()) != 0 ||
+      fcntl(descriptor, F_SETFL, flags | O_ASYNC | O_NONBLOCK) != 0) {
+    return false;
+  }
+  pollfd look{descriptor, POLLIN, 0};
+  return poll(&look, 1, 0) == 0;
+}
+
+}  // namespace meantime::node

@@ -1,0 +1,39 @@
+// A rank's side of its control socket and its lifeline to mpiexec (src/launch/control.h has the
+// words). Knows nothing of MPI objects; the rank owns one client and calls it from MPI_Init,
+// MPI_Finalize, MPI_Abort and the hang report.
+#pragma once
+
+#include <string_view>
+
+namespace meantime::node {
+
+/// One rank's line to mpiexec. Not for several threads at once. Messages never wait for an answer;
+/// each returns false if mpiexec can no longer be reached (then the lifeline ends this process).
+class ControlClient {
+ public:
+  ControlClient() = default;
+  /// Takes the inherited descriptor (it stays open until the process ends) and makes it
+  /// close-on-exec. A descriptor that is not a socket gives a client that is not connected.
+  ControlClient(int descriptor, int rank);
+
+  [[nodiscard]] bool connected() const { return descriptor_ >= 0; }
+
+  bool hello(std::string_view library_version);
+  bool finalized();
+  bool abort(int code, std::string_view text);
+  /// The ranks found that all of them wait for ever: `report` is shown as it is, lines and all.
+  bool deadlock(std::string_view report);
+
+ private:
+  bool send(unsigned kind, int code, std::string_view text);
+
+  int descriptor_ = -1;
+  int rank_ = -1;
+};
+
+/// Makes the kernel kill this process (SIGKILL) as soon as mpiexec's supervisor is gone, whatever
+/// the process is doing then: computing, stopped, blocking signals. Makes `descriptor`
+/// close-on-exec. False: not an inherited lifeline, or mpiexec is gone already.
+bool hold_lifeline(int descriptor);
+
+}  // namespace meantime::node
