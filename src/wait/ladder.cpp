@@ -5,6 +5,7 @@
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "wait/doorbell.h"
+#include "wait/pause.h"
 #include "wait/policy.h"
 #include "wait/wait.h"
 
@@ -16,14 +17,6 @@ std::uint64_t now_ns() {
   clock_gettime(CLOCK_MONOTONIC, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
          static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
 }
 
 /// Lets other threads of this rank into MPI for a moment.

@@ -1,0 +1,237 @@
+// The holder's work: empty an inbox, bring messages and receives together.
+#include <mpi.h>
+
+#include <algorithm>
+#include <sched.h>
+
+#include "match/engine.h"
+#include "node/cross_memory.h"
+#include "wait/pause.h"
+#include "wait/wait.h"
+
+namespace meantime::match {
+
+bool Engine::try_right(node::Mailbox& box) {
+  std::uint32_t nobody = 0;
+  holds_right_ = box.right.load(std::memory_order_relaxed) == 0 &&
+                 box.right.compare_exchange_strong(
+                     nobody, static_cast<std::uint32_t>(rank.world_rank) + 1,
+                     std::memory_order_acq_rel, std::memory_order_relaxed);
+  return holds_right_;
+}
+
+/// For the few calls of an owner that need its queues now (probe, cancel): rights are held for the
+/// length of a few list operations, so this waits only if the holder lost its core in between.
+void Engine::take_right() {
+  for (int turn = 0; !try_right(box_); ++turn) {
+    if (turn < 100) {
+      wait::pause();
+    } else {
+      sched_yield();
+    }
+  }
+}
+
+void Engine::let_go_of_right(node::Mailbox& box) {
+  holds_right_ = false;
+  box.right.store(0, std::memory_order_seq_cst);
+}
+
+/// Empties the inbox of `world_rank` as far as nobody else does it; posts `last` behind all that.
+// Why nothing is left lying: the release of the right and the look at the inbox after it are
+// sequentially consistent, and so are a pusher's push and its try for the right. If the try failed,
+// the holder's release came later, and its look sees the push.
+bool Engine::drain(int world_rank, Receive* last) {
+  node::Mailbox& box = segment_.area(world_rank).mailbox;
+  bool moved = false;
+  do {
+    if (!try_right(box)) {
+      if (last == nullptr) {
+        return moved;
+      }
+      // Somebody matches for us just now. The receive goes the way of the messages; then look again.
+      const Link link = segment_.link(last);
+      Link head = box.inbox.load(std::memory_order_relaxed);
+      do {
+        last->next.store(head, std::memory_order_relaxed);
+      } while (!box.inbox.compare_exchange_weak(head, link, std::memory_order_seq_cst,
+                                                std::memory_order_relaxed));
+      last = nullptr;
+      continue;
+    }
+    if (box.queues == 0) {
+      // It has not come to MPI_Init yet: then it will find everything in its inbox.
+      let_go_of_right(box);
+      return moved;
+    }
+    QueueView queues(*segment_.at<Queues>(box.queues), pool);
+    if (box.inbox.load(std::memory_order_relaxed) != 0) {
+      empty_inbox(box, queues);
+      moved = true;
+    }
+    if (last != nullptr) {
+      sort_in(box, queues, *last);
+      last = nullptr;
+    }
+    let_go_of_right(box);
+  } while (box.inbox.load(std::memory_order_seq_cst) != 0);
+  return moved;
+}
+
+void Engine::empty_inbox(node::Mailbox& box, QueueView& queues) {
+  while (Link newest = box.inbox.exchange(0, std::memory_order_seq_cst)) {
+    // The stack has the newest first; turn it round to keep each sender's order.
+    Link oldest = 0;
+    while (newest != 0) {
+      auto* item = segment_.at<Item>(newest);
+      const Link older = item->next.load(std::memory_order_relaxed);
+      item->next.store(oldest, std::memory_order_relaxed);
+      oldest = newest;
+      newest = older;
+    }
+    while (oldest != 0) {
+      auto* item = segment_.at<Item>(oldest);
+      oldest = item->next.load(std::memory_order_relaxed);
+      sort_in(box, queues, *item);
+    }
+  }
+}
+
+void Engine::sort_in(node::Mailbox& box, QueueView& queues, Item& item) {
+  if (item.kind == ItemKind::posted) {
+    auto& receive = static_cast<Receive&>(item);
+    if (Message* message = queues.find_message(receive.context, receive.source, receive.tag)) {
+      queues.remove_message(*message);
+      join(*message, receive);
+    } else {
+      queues.add_receive(receive);
+    }
+    return;
+  }
+  auto& message = static_cast<Message&>(item);
+  if (Receive* receive = queues.take_receive(message)) {
+    join(message, *receive);
+    return;
+  }
+  queues.add_message(message);
+  if (box.wants_any.load(std::memory_order_relaxed) != 0) {
+    wake_rank(static_cast<int>(message.destination));
+  }
+}
+
+/// A message and a receive belong together. Held or not, whoever calls has both for himself.
+void Engine::join(Message& message, Receive& receive) {
+  receive.message = segment_.link(&message);
+  receive.matched_source = message.source;
+  receive.matched_tag = message.tag;
+  receive.matched_bytes = std::min<std::uint64_t>(message.bytes, receive.capacity);
+  receive.error = message.bytes > receive.capacity ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  if (message.kind == ItemKind::rendezvous) {
+    join_rendezvous(message, receive);
+    return;
+  }
+  const bool mine = receive.owner == static_cast<std::uint32_t>(rank.world_rank);
+  if (mine) {
+    deliver_eager(message, receive);
+  } else if (message.kind == ItemKind::synchronous) {
+    // The sender waits until the payload is out of its cell, so the owner must come and get it.
+    call_for_owner(receive);
+  } else {
+    // The owner finds the payload in the cell. From the state's change on, the entry is its own.
+    std::uint32_t old = receive.state.load(std::memory_order_acquire);
+    Link waiter = 0;
+    do {
+      waiter = (old & awaited) != 0 ? receive.waiter.load(std::memory_order_relaxed) : 0;
+    } while (!receive.state.compare_exchange_weak(old, matched, std::memory_order_acq_rel));
+    if (waiter != 0) {
+      wake(*segment_.at<node::Waiter>(waiter));
+    }
+  }
+}
+
+void Engine::join_rendezvous(Message& message, Receive& receive) {
+  Transfer& transfer = transfer_of(message);
+  transfer.receive = segment_.link(&receive);
+  transfer.bytes = receive.matched_bytes;
+  transfer.destination_address = receive.address;
+  transfer.fragment = limits.fragment;
+  const bool mine = receive.owner == static_cast<std::uint32_t>(rank.world_rank);
+  const bool from_me = message.origin == static_cast<std::uint32_t>(rank.world_rank);
+  const bool direct =
+      transfer.source_address != 0 && node::can_attach(static_cast<int>(message.origin));
+  transfer.piped.store(direct ? 0 : 1, std::memory_order_relaxed);
+  if (transfer.bytes == 0) {
+    transfer.holders.store(1, std::memory_order_relaxed);
+    set_done(receive);
+    leave(message);
+    return;
+  }
+  if (direct && from_me && !mine && transfer.destination_address != 0) {
+    // Its owner computes or sleeps: the sender moves everything, and wakes it when all is there.
+    transfer.holders.store(1, std::memory_order_relaxed);
+    transfer.state.fetch_or(moving, std::memory_order_acq_rel);
+    receive.state.fetch_or(copying, std::memory_order_acq_rel);
+    to_copy_.push_back(&message);
+    return;
+  }
+  transfer.holders.store(2, std::memory_order_relaxed);
+  const bool shared = direct && transfer.destination_address != 0 &&
+                      transfer.bytes > transfer.fragment && !from_me;
+  if (!direct || shared) {
+    notice_sender(message);
+  }
+  transfer.state.fetch_or(moving, std::memory_order_acq_rel);
+  if (!direct) {
+    wake_rank(static_cast<int>(message.origin));
+  }
+  if (mine) {
+    receive.state.fetch_or(copying, std::memory_order_acq_rel);
+    to_take_part_.push_back(&receive);
+  } else {
+    call_for_owner(receive);
+  }
+}
+
+void Engine::after_drain() {
+  // In each round something may be added: what moves a payload also wakes.
+  while (!to_wake_.empty() || !ranks_to_wake_.empty() || !to_take_part_.empty() ||
+         !to_copy_.empty()) {
+    while (!to_wake_.empty()) {
+      node::Waiter* waiter = to_wake_.back();
+      to_wake_.pop_back();
+      wait::count_down(*waiter);
+    }
+    while (!ranks_to_wake_.empty()) {
+      const int world_rank = ranks_to_wake_.back();
+      ranks_to_wake_.pop_back();
+      wait::ring_rank(world_rank);
+    }
+    if (!to_take_part_.empty()) {
+      Receive* receive = to_take_part_.back();
+      to_take_part_.pop_back();
+      take_part(*receive);
+    } else if (!to_copy_.empty()) {
+      Message* message = to_copy_.back();
+      to_copy_.pop_back();
+      copy_fragments(*message, false);
+    }
+  }
+}
+
+void Engine::wake(node::Waiter& waiter) {
+  if (holds_right_) {
+    to_wake_.push_back(&waiter);
+  } else {
+    wait::count_down(waiter);
+  }
+}
+
+void Engine::wake_rank(int world_rank) {
+  if (holds_right_) {
+    ranks_to_wake_.push_back(world_rank);
+  } else {
+    wait::ring_rank(world_rank);
+  }
+}
+
+}  // namespace meantime::match

@@ -1,0 +1,447 @@
+#include "match/engine.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "node/cross_memory.h"
+#include "wait/wait.h"
+
+namespace meantime::match {
+
+Engine::Engine(Rank& owner, const Typed& typed)
+    : rank(owner),
+      segment_(node::segment()),
+      area_(*owner.area),
+      box_(owner.area->mailbox),
+      typed_(typed),
+      peers_(static_cast<std::size_t>(owner.world_size)) {
+  const std::size_t node_credit = std::size_t{1} << 30;
+  limits.rank_credit = std::clamp<std::size_t>(node_credit / peers_.size(), 4u << 20, 64u << 20);
+  const auto setting = [](const char* name, std::size_t& value) {
+    if (const char* text = std::getenv(name); text != nullptr && *text != '\0') {
+      value = std::strtoull(text, nullptr, 10);
+    }
+  };
+  setting("MEANTIME_EAGER_LIMIT", limits.eager);
+  setting("MEANTIME_EAGER_PAIR", limits.pair_credit);
+  setting("MEANTIME_EAGER_RANK", limits.rank_credit);
+  setting("MEANTIME_FRAGMENT", limits.fragment);
+  limits.eager = std::min<std::size_t>(limits.eager, 256 * 1024);
+  limits.fragment = std::max<std::size_t>(limits.fragment, 4096);
+}
+
+bool Engine::prepare() {
+  const Link place = pool.allocate(sizeof(Queues));
+  if (place == 0) {
+    return false;
+  }
+  Queues& queues = *new (segment_.at<void>(place)) Queues{};
+  if (!QueueView(queues, pool).prepare()) {
+    return false;
+  }
+  // From here on others may match for this rank. What they pushed before is in the inbox.
+  std::uint32_t free_right = 0;
+  while (!box_.right.compare_exchange_weak(free_right, static_cast<std::uint32_t>(rank.world_rank) + 1)) {
+    free_right = 0;
+  }
+  box_.queues = place;
+  box_.right.store(0, std::memory_order_seq_cst);
+  return true;
+}
+
+Engine::Peer& Engine::peer(int world_rank) {
+  std::unique_ptr<Peer>& place = peers_[static_cast<std::size_t>(world_rank)];
+  if (place == nullptr) {
+    place = std::make_unique<Peer>();
+  }
+  return *place;
+}
+
+// --- cells -----------------------------------------------------------------------------------------
+
+Message* Engine::cell(int destination, std::size_t bytes) {
+  const int size_class = std::max(7, static_cast<int>(std::bit_width(bytes - 1)));
+  if (free_cells_[size_class] == 0) {
+    take_back_cells();
+  }
+  Link place = free_cells_[size_class];
+  if (place == 0) {
+    // Many small ones at a time, so that emptied cells are fetched back in batches, not one by one.
+    const std::size_t size = std::size_t{1} << size_class;
+    const std::size_t batch = size <= 512 ? 32 : size <= 4096 ? 8 : 1;
+    const Link cells = pool.allocate(size * batch);
+    if (cells == 0) {
+      return nullptr;
+    }
+    for (std::size_t index = batch; index-- > 0;) {
+      auto* fresh = segment_.at<Message>(cells + index * size);
+      fresh->size_class = static_cast<std::uint8_t>(size_class);
+      fresh->next.store(free_cells_[size_class], std::memory_order_relaxed);
+      free_cells_[size_class] = cells + index * size;
+    }
+    place = cells;
+  }
+  auto* message = segment_.at<Message>(place);
+  free_cells_[size_class] = message->next.load(std::memory_order_relaxed);
+  message->destination = static_cast<std::uint32_t>(destination);
+  message->flags = 0;
+  return message;
+}
+
+void Engine::give_back(Message& message) {
+  // A cell of another rank. Not at once: the store to its line would hold up the next push.
+  emptied_[emptied_count_++] = segment_.link(&message);
+  emptied_bytes_ += std::size_t{1} << message.size_class;
+  if (emptied_count_ == emptied_limit || emptied_bytes_ > 64 * 1024) {
+    flush_emptied();
+  }
+}
+
+void Engine::flush_emptied() {
+  // Each run of cells of one rank goes back as one chain. A push on a stack that only its owner
+  // empties, and as a whole, knows no ABA.
+  for (std::size_t begin = 0; begin < emptied_count_;) {
+    auto* first = segment_.at<Message>(emptied_[begin]);
+    const std::uint32_t origin = first->origin;
+    Message* last = first;
+    std::size_t end = begin + 1;
+    while (end < emptied_count_ && segment_.at<Message>(emptied_[end])->origin == origin) {
+      auto* next = segment_.at<Message>(emptied_[end]);
+      last->next.store(emptied_[end], std::memory_order_relaxed);
+      last = next;
+      ++end;
+    }
+    std::atomic<Link>& returned = segment_.area(static_cast<int>(origin)).returned;
+    Link head = returned.load(std::memory_order_relaxed);
+    do {
+      last->next.store(head, std::memory_order_relaxed);
+    } while (!returned.compare_exchange_weak(head, emptied_[begin], std::memory_order_release,
+                                             std::memory_order_relaxed));
+    begin = end;
+  }
+  emptied_count_ = 0;
+  emptied_bytes_ = 0;
+}
+
+void Engine::take_back_cells() {
+  if (area_.returned.load(std::memory_order_relaxed) == 0) {
+    return;
+  }
+  Link link = area_.returned.exchange(0, std::memory_order_acquire);
+  while (link != 0) {
+    auto* message = segment_.at<Message>(link);
+    const Link next = message->next.load(std::memory_order_relaxed);
+    const std::size_t size = std::size_t{1} << message->size_class;
+    peer(static_cast<int>(message->destination)).bytes -= size;
+    bytes_out_ -= size;
+    message->next.store(free_cells_[message->size_class], std::memory_order_relaxed);
+    free_cells_[message->size_class] = link;
+    link = next;
+  }
+}
+
+// --- sending ---------------------------------------------------------------------------------------
+
+void Engine::fill_envelope(Message& message, Peer& to, int destination, std::size_t bytes) {
+  message.origin = static_cast<std::uint32_t>(rank.world_rank);
+  message.destination = static_cast<std::uint32_t>(destination);
+  message.bytes = bytes;
+  message.sequence = to.sequence++;
+}
+
+Message* Engine::eager_cell(int destination, std::size_t bytes) {
+  if (bytes > limits.eager) {
+    return nullptr;
+  }
+  Peer& to = peer(destination);
+  const std::size_t need = sizeof(Message) + (bytes > tiny_bytes ? bytes : 0);
+  if (!to.waiting.empty()) [[unlikely]] {
+    return nullptr;
+  }
+  if (to.bytes + need > limits.pair_credit || bytes_out_ + need > limits.rank_credit) [[unlikely]] {
+    take_back_cells();
+    if (to.bytes + need > limits.pair_credit || bytes_out_ + need > limits.rank_credit) {
+      return nullptr;
+    }
+  }
+  Message* message = cell(destination, need);
+  if (message != nullptr) {
+    const std::size_t size = std::size_t{1} << message->size_class;
+    to.bytes += size;
+    bytes_out_ += size;
+    message->kind = ItemKind::eager;
+    fill_envelope(*message, to, destination, bytes);
+  }
+  return message;
+}
+
+// Why no message is overlooked. The push and the look at `sleepers` are sequentially consistent, as
+// are a sleeper's count-in and its last look at the inbox: one of the two sees the other. If a
+// holder of the right keeps us from matching, it looks at the inbox again after its release, which is
+// ordered after our failed compare-and-swap and so after our push.
+void Engine::push(Message& message) {
+  const auto destination = static_cast<int>(message.destination);
+  node::Mailbox& box = segment_.area(destination).mailbox;
+  const Link link = segment_.link(&message);
+  const bool offer = message.kind == ItemKind::rendezvous;
+  Link head = box.inbox.load(std::memory_order_relaxed);
+  do {
+    message.next.store(head, std::memory_order_relaxed);
+  } while (!box.inbox.compare_exchange_weak(head, link, std::memory_order_seq_cst,
+                                            std::memory_order_relaxed));
+  // One that is awake in MPI empties its inbox itself. One that computes does so at its next call,
+  // unless there is a large payload that could be moved meanwhile. For one that sleeps we match, so
+  // that it is woken only by what it waits for.
+  if (box.sleepers.load(std::memory_order_seq_cst) != 0 ||
+      (offer && box.pollers.load(std::memory_order_relaxed) == 0)) {
+    drain(destination);
+    after_drain();
+  }
+}
+
+bool Engine::offer(LocalSend& send, Peer& to) {
+  const bool carried = send.bytes <= (send.synchronous ? limits.eager : tiny_bytes);
+  const std::size_t need =
+      synchronous_payload_offset + (carried && send.bytes > tiny_bytes ? send.bytes : 0);
+  Message* message = cell(send.destination, need);
+  if (message == nullptr) {
+    return false;
+  }
+  message->kind = carried ? ItemKind::synchronous : ItemKind::rendezvous;
+  message->context = send.context;
+  message->source = send.source;
+  message->tag = send.tag;
+  fill_envelope(*message, to, send.destination, send.bytes);
+  Transfer& transfer = *new (&transfer_of(*message)) Transfer{};
+  transfer.sender = reinterpret_cast<std::uint64_t>(&send);
+  if (carried) {
+    typed_.pack(send, 0, payload_of(*message), send.bytes);
+  } else if (send.contiguous != nullptr && node::can_attach(send.destination)) {
+    transfer.source_address = reinterpret_cast<std::uint64_t>(send.contiguous);
+  }
+  send.message = message;
+  ++to.offers;
+  ++offers_;
+  to.offered.push_back(&send);
+  push(*message);
+  return true;
+}
+
+int Engine::start(LocalSend& send) {
+  Peer& to = peer(send.destination);
+  if (to.waiting.empty() && to.offers < limits.pair_offers && offer(send, to)) {
+    return MPI_SUCCESS;
+  }
+  if (to.waiting.empty() && to.offers == 0 && bytes_out_ == 0) {
+    return MPI_ERR_NO_MEM;  // nothing that could come back to make room
+  }
+  to.waiting.push_back(&send);
+  ++deferred_;
+  return MPI_SUCCESS;
+}
+
+bool Engine::send_deferred() {
+  bool moved = false;
+  for (std::unique_ptr<Peer>& to : peers_) {
+    if (to == nullptr || to->waiting.empty()) {
+      continue;
+    }
+    // Room comes from earlier offers that are over, whether or not their owner has asked yet.
+    while (!to->offered.empty() && reap(*to->offered.front())) {
+    }
+    while (!to->waiting.empty() && to->offers < limits.pair_offers) {
+      LocalSend* send = to->waiting.front();
+      to->waiting.pop_front();
+      --deferred_;
+      if (!offer(*send, *to)) {
+        to->waiting.push_front(send);
+        ++deferred_;
+        break;
+      }
+      moved = true;
+    }
+  }
+  return moved;
+}
+
+bool Engine::finished(LocalSend& send) {
+  return send.done || (send.message != nullptr && reap(send));
+}
+
+/// If the send is over: its cell is free again, its peer has room for another.
+bool Engine::reap(LocalSend& send) {
+  Message& message = *send.message;
+  Transfer& transfer = transfer_of(message);
+  if ((transfer.state.load(std::memory_order_acquire) & state_mask) != delivered) {
+    return false;
+  }
+  if ((message.flags & noticed) != 0 && !send.attended) {
+    attend();  // off the list before the cell is used again
+  }
+  if (transfer.error.load(std::memory_order_relaxed) != 0) {
+    send.error = MPI_ERR_BUFFER;
+  }
+  if (transfer.pipe != 0) {
+    pool.release(transfer.pipe, limits.pipe_chunk * limits.pipe_chunks);
+  }
+  Peer& to = peer(send.destination);
+  --to.offers;
+  --offers_;
+  auto& offered = to.offered;
+  if (offered.front() == &send) {
+    offered.pop_front();
+  } else {
+    offered.erase(std::find(offered.begin(), offered.end(), &send));
+  }
+  message.next.store(free_cells_[message.size_class], std::memory_order_relaxed);
+  free_cells_[message.size_class] = segment_.link(&message);
+  send.message = nullptr;
+  send.done = true;
+  return true;
+}
+
+namespace {
+
+/// Marks a state word as awaited; false if the state is already final.
+bool mark_awaited(std::atomic<std::uint32_t>& state, std::atomic<Link>& place, Link waiter,
+                  bool (*over)(std::uint32_t)) {
+  // The waiter's link is written before the flag (release), read after it (acquire).
+  place.store(waiter, std::memory_order_relaxed);
+  std::uint32_t old = state.load(std::memory_order_acquire);
+  while (!over(old & state_mask)) {
+    if (state.compare_exchange_weak(old, old | awaited, std::memory_order_acq_rel)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void clear_awaited(std::atomic<std::uint32_t>& state) {
+  state.fetch_and(~awaited, std::memory_order_acq_rel);
+}
+
+}  // namespace
+
+/// Whose end lets `send` go on: its own, or that of the oldest offer to the same rank, which makes
+/// room; nullptr if nothing stands in its way.
+LocalSend* Engine::leaf_of(LocalSend& send) {
+  if (send.message != nullptr) {
+    return &send;
+  }
+  Peer& to = peer(send.destination);
+  return to.offered.empty() ? nullptr : to.offered.front();
+}
+
+int Engine::arm(LocalSend& send, node::Waiter& waiter) {
+  LocalSend* leaf = send.done ? nullptr : leaf_of(send);
+  if (leaf == nullptr) {
+    return 0;
+  }
+  Transfer& transfer = transfer_of(*leaf->message);
+  return mark_awaited(transfer.state, transfer.waiter, segment_.link(&waiter),
+                      [](std::uint32_t state) { return state == delivered; })
+             ? 1
+             : 0;
+}
+
+void Engine::disarm(LocalSend& send) {
+  if (LocalSend* leaf = send.done ? nullptr : leaf_of(send); leaf != nullptr) {
+    clear_awaited(transfer_of(*leaf->message).state);
+  }
+}
+
+// --- receiving -------------------------------------------------------------------------------------
+
+Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
+                             std::int32_t tag, std::uint64_t address, std::uint64_t capacity) {
+  const Link place = pool.allocate(sizeof(Receive));
+  if (place == 0) {
+    return nullptr;
+  }
+  auto* receive = segment_.at<Receive>(place);
+  receive->kind = ItemKind::posted;
+  receive->flags = 0;
+  receive->context = context;
+  receive->source = source;
+  receive->tag = tag;
+  receive->owner = static_cast<std::uint32_t>(rank.world_rank);
+  receive->state.store(posted, std::memory_order_relaxed);
+  receive->request = reinterpret_cast<std::uint64_t>(&local);
+  receive->address = address;
+  receive->capacity = capacity;
+  receive->message = 0;
+  receive->error = MPI_SUCCESS;
+  local.entry = receive;
+  return receive;
+}
+
+void Engine::release(Receive& receive) { pool.release(segment_.link(&receive), sizeof(Receive)); }
+
+void Engine::post(Receive& receive) {
+  drain(rank.world_rank, &receive);
+  after_drain();
+}
+
+void Engine::receive_probed(Receive& receive, Message& message) {
+  join(message, receive);
+  after_drain();
+}
+
+bool Engine::finished(Receive& receive) {
+  const std::uint32_t state = receive.state.load(std::memory_order_acquire) & state_mask;
+  if (state == matched) {
+    auto* message = segment_.at<Message>(receive.message);
+    if (message->kind == ItemKind::eager) {
+      deliver_eager(*message, receive);
+      return true;
+    }
+    return false;  // it is on the attention list
+  }
+  return state == done || state == cancelled;
+}
+
+int Engine::arm(Receive& receive, node::Waiter& waiter) {
+  return mark_awaited(
+             receive.state, receive.waiter, segment_.link(&waiter),
+             [](std::uint32_t state) { return state != posted && state != copying; })
+             ? 1
+             : 0;
+}
+
+void Engine::disarm(Receive& receive) { clear_awaited(receive.state); }
+
+bool Engine::cancel(Receive& receive) {
+  take_right();
+  QueueView queues(*segment_.at<Queues>(box_.queues), pool);
+  empty_inbox(box_, queues);  // the receive itself may still be in it
+  const bool ours = (receive.state.load(std::memory_order_acquire) & state_mask) == posted;
+  if (ours) {
+    queues.remove_receive(receive);
+    receive.state.store(cancelled, std::memory_order_release);
+  }
+  let_go_of_right(box_);
+  drain(rank.world_rank);
+  after_drain();
+  return ours;
+}
+
+Message* Engine::probe(std::uint32_t context, std::int32_t source, std::int32_t tag, bool take) {
+  take_right();
+  QueueView queues(*segment_.at<Queues>(box_.queues), pool);
+  empty_inbox(box_, queues);
+  Message* message = queues.find_message(context, source, tag);
+  if (message != nullptr && take) {
+    queues.remove_message(*message);
+  }
+  let_go_of_right(box_);
+  drain(rank.world_rank);
+  after_drain();
+  return message;
+}
+
+}  // namespace meantime::match

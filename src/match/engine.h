@@ -1,0 +1,188 @@
+// The matching engine of one rank: its hands on the mailboxes of the node.
+//   inbox     a rank's lock-free stack of items; anybody pushes, the holder of the right empties it
+//   right     leave to touch a mailbox's queues; taken by compare-and-swap, never waited for: who
+//             does not get it leaves its item in the inbox, and the holder looks again after release
+//   credit    how much of this rank's memory may lie unread in one mailbox; beyond it a message
+//             travels as a description of where it is, beyond those it waits at the sender
+// One sender's messages to one rank keep their order: the inbox keeps it, and so does the queue of
+// those that wait for credit. Private to its rank, the rank's lock held (src/rank/lock.h).
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "match/items.h"
+#include "match/queues.h"
+#include "node/segment.h"
+#include "rank/rank.h"
+
+namespace meantime::match {
+
+struct LocalSend;
+struct LocalReceive;
+
+/// The core's side: what the engine cannot know, because it knows no datatypes.
+struct Typed {
+  /// Bytes [offset, offset + bytes) of the send's packed stream.
+  void (*pack)(const LocalSend& send, std::size_t offset, void* to, std::size_t bytes);
+  void (*unpack)(const LocalReceive& receive, std::size_t offset, const void* from,
+                 std::size_t bytes);
+};
+
+/// A send that is not over at once, at its sender.
+struct LocalSend {
+  std::uint32_t context = 0;
+  std::int32_t source = 0;  ///< own rank in the communicator
+  std::int32_t tag = 0;
+  int destination = 0;  ///< world rank
+  std::uint64_t bytes = 0;
+  const char* contiguous = nullptr;  ///< where the data lies in one run, or nullptr
+  bool synchronous = false;
+  Message* message = nullptr;  ///< once pushed
+  bool attended = false;       ///< popped from the attention list
+  bool done = false;           ///< the payload is out of the sender's hands, the cell is free again
+  int error = 0;               ///< MPI error class
+};
+
+/// A posted receive, at its owner.
+struct LocalReceive {
+  Receive* entry = nullptr;
+};
+
+struct Limits {
+  std::size_t eager = 8 * 1024;               ///< bytes: larger ones are not copied into cells
+  std::size_t pair_credit = 512 * 1024;       ///< bytes of cells that may lie in one mailbox
+  std::size_t rank_credit = 16 * 1024 * 1024;  ///< … in all mailboxes together
+  std::uint32_t pair_offers = 4096;           ///< descriptions that may lie in one mailbox
+  std::size_t fragment = 128 * 1024;          ///< of a direct transfer
+  std::size_t pipe_chunk = 64 * 1024;
+  std::uint32_t pipe_chunks = 4;
+};
+
+struct Engine {
+  Engine(Rank& rank, const Typed& typed);
+
+  /// False when the node has no memory for it.
+  bool prepare();
+
+  // --- sending ---------------------------------------------------------------------------------
+  /// A cell to write `bytes` of payload to (payload_of), or nullptr: then use `start`. Follow with
+  /// `push`.
+  Message* eager_cell(int destination, std::size_t bytes);
+  void push(Message& message);
+  /// Starts a send that is not eager. Returns an MPI error class.
+  int start(LocalSend& send);
+  /// True once the payload is out of the sender's hands; gives the cell back.
+  bool finished(LocalSend& send);
+  int arm(LocalSend& send, node::Waiter& waiter);
+  void disarm(LocalSend& send);
+
+  // --- receiving -------------------------------------------------------------------------------
+  /// nullptr when out of memory. `address` is 0 for a non-contiguous receive.
+  Receive* new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
+                       std::int32_t tag, std::uint64_t address, std::uint64_t capacity);
+  void post(Receive& receive);
+  /// Posts a receive that can match only `message`, which probe took out of the queue.
+  void receive_probed(Receive& receive, Message& message);
+  /// True once everything is there; then the results in the entry are valid.
+  bool finished(Receive& receive);
+  void release(Receive& receive);
+  int arm(Receive& receive, node::Waiter& waiter);
+  void disarm(Receive& receive);
+  /// True if it was taken back before a match.
+  bool cancel(Receive& receive);
+  /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
+  Message* probe(std::uint32_t context, std::int32_t source, std::int32_t tag, bool take);
+
+  // --- progress --------------------------------------------------------------------------------
+  /// Empties the inbox and moves what this rank can move. True if anything moved. Cheap if not.
+  bool progress();
+  /// No send of this rank is unfinished.
+  bool quiet() const { return offers_ == 0 && deferred_ == 0; }
+
+  Rank& rank;
+  Limits limits;
+  node::Pool pool;
+
+ private:
+  /// What this rank has lying at one other rank.
+  struct Peer {
+    std::size_t bytes = 0;           ///< of cells
+    std::uint32_t offers = 0;        ///< synchronous and rendezvous messages
+    std::uint32_t sequence = 0;
+    std::deque<LocalSend*> waiting;  ///< for credit, in order
+    std::deque<LocalSend*> offered;  ///< in order; finished ones are dropped from the front
+  };
+
+  Peer& peer(int world_rank);
+  Message* cell(int destination, std::size_t bytes);
+  void fill_envelope(Message& message, Peer& peer, int destination, std::size_t bytes);
+  bool offer(LocalSend& send, Peer& peer);
+  bool reap(LocalSend& send);
+  bool send_deferred();
+  void take_back_cells();
+  void give_back(Message& message);
+  void flush_emptied();
+  LocalSend* leaf_of(LocalSend& send);
+
+  bool try_right(node::Mailbox& box);
+  void take_right();
+  void let_go_of_right(node::Mailbox& box);
+  bool drain(int world_rank, Receive* last = nullptr);
+  void empty_inbox(node::Mailbox& box, QueueView& queues);
+  void sort_in(node::Mailbox& box, QueueView& queues, Item& item);
+  void join(Message& message, Receive& receive);
+  void join_rendezvous(Message& message, Receive& receive);
+  void after_drain();
+
+  void deliver_eager(Message& message, Receive& receive);
+  void set_done(Receive& receive);
+  void deliver(Message& message);
+  void leave(Message& message);
+  void call_for_owner(Receive& receive);
+  void notice_sender(Message& message);
+  void copy_fragments(Message& message, bool as_receiver);
+  int copy_to_pieces(Message& message, std::uint64_t begin, std::size_t bytes);
+  void bytes_are_there(Message& message);
+  void go_on_piped(Message& message, Receive& receive);
+  void take_part(Receive& receive);
+  bool attend();
+  void rescan_offers();
+  bool move_pipes();
+  bool fill_pipe(Message& message);
+  bool empty_pipe(Receive& receive);
+  void wake(node::Waiter& waiter);
+  void wake_rank(int world_rank);
+
+  node::Segment& segment_;
+  node::RankArea& area_;
+  node::Mailbox& box_;
+  Typed typed_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::size_t bytes_out_ = 0;
+  std::uint32_t offers_ = 0;
+  std::size_t deferred_ = 0;
+
+  static constexpr int cell_classes = 24;
+  Link free_cells_[cell_classes] = {};
+
+  static constexpr std::size_t emptied_limit = 32;
+  Link emptied_[emptied_limit];
+  std::size_t emptied_count_ = 0;
+  std::size_t emptied_bytes_ = 0;
+
+  // Collected while a right is held, done after its release: nobody copies or makes system calls
+  // with a right in hand.
+  bool holds_right_ = false;
+  std::vector<node::Waiter*> to_wake_;
+  std::vector<int> ranks_to_wake_;
+  std::vector<Receive*> to_take_part_;
+  std::vector<Message*> to_copy_;
+
+  std::vector<Message*> pipes_out_;
+  std::vector<Receive*> pipes_in_;
+  std::vector<char> bounce_;
+};
+
+}  // namespace meantime::match

@@ -1,0 +1,132 @@
+// What lies in mailboxes: messages and posted receives, in the segment.
+//   Message    what a sender pushes: the envelope, and the payload or a description of where it is
+//     eager        the payload is in the cell: the send is over, the receiver empties the cell
+//     synchronous  the same, but the sender waits for the match
+//     rendezvous   the payload stays with the sender: a Transfer moves it once there is a match
+//   Receive    a receive that its owner posted
+//   cell       the memory of a Message; belongs to the sender's pool
+//   right      whoever holds a mailbox's right may touch its queues and what hangs in them
+//
+// Who may touch what: a sender writes a Message until it is pushed. Then the holder of the right
+// has it, until the match; from there on it belongs to the receiver (eager: until it is given back
+// through `returned`) or to both (rendezvous: see Transfer). A Receive belongs to the holder of the
+// right until it is matched, then to whoever moves its `state`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "node/layout.h"
+
+namespace meantime::match {
+
+using node::cache_line;
+using node::Link;
+
+enum class ItemKind : std::uint8_t { eager, synchronous, rendezvous, posted };
+
+/// States of a Receive. `awaited` is a flag on top: a waiter sleeps for the change.
+///   posted ──► matched   eager: the payload waits in the cell for its owner to fetch it;
+///      │                 rendezvous: the owner is asked to take part in the transfer
+///      ├─────► copying   somebody moves the payload, the owner need not do anything
+///      ├─────► done      everything is there
+///      └─────► cancelled
+enum ReceiveState : std::uint32_t { posted = 0, matched, copying, done, cancelled };
+/// States of a Transfer: the sender's side of the same story.
+enum TransferState : std::uint32_t { offered = 0, moving, delivered };
+inline constexpr std::uint32_t awaited = 0x100;
+inline constexpr std::uint32_t state_mask = 0xff;
+
+/// The beginning of both, so that one inbox can carry both.
+struct Item {
+  std::atomic<Link> next;
+  ItemKind kind;
+  std::uint8_t size_class;  ///< the cell is 2^size_class bytes
+  std::uint16_t flags;
+  std::uint32_t context;
+  std::int32_t source;  ///< rank in the communicator; a Receive may say MPI_ANY_SOURCE
+  std::int32_t tag;
+};
+inline constexpr std::uint16_t noticed = 1;  ///< a Message on its sender's attention list
+
+inline constexpr std::size_t tiny_bytes = 16;
+
+struct alignas(cache_line) Message : Item {
+  std::uint32_t origin;       ///< world rank of the sender
+  std::uint32_t destination;  ///< world rank of the mailbox
+  std::uint64_t bytes;
+  std::uint32_t sequence;  ///< of the (origin, destination) stream
+  std::uint32_t spare;
+  char tiny[tiny_bytes];  ///< the payload if it fits
+  // The second line is touched only if the message is unexpected.
+  alignas(cache_line) Link key_next;  ///< unexpected messages with the same hash
+  Link key_previous;
+  Link arrival_next;  ///< all unexpected messages in order of arrival
+  Link arrival_previous;
+
+  char* payload_behind(std::size_t offset) { return reinterpret_cast<char*>(this) + offset; }
+};
+static_assert(sizeof(Message) == 2 * cache_line);
+
+/// How a payload gets from the sender's memory to the receiver's.
+///   direct   cross-memory attach (or memcpy inside a host) in fragments; receiver and sender, if
+///            they are there, claim fragments from one counter, so two cores share a large copy
+///   piped    through a ring of chunks in the segment that the sender fills and the receiver
+///            empties: for non-contiguous senders, and without cross-memory attach
+/// Lifetime: `holders` counts who may still touch it besides its owner, the sender: one for the
+/// bytes that are not there yet, one for a receiver that takes part. Only the last to leave says
+/// `delivered`, and only then may the sender reuse the cell.
+struct alignas(cache_line) Transfer {
+  std::atomic<std::uint32_t> state;
+  std::atomic<std::uint32_t> holders;
+  std::atomic<Link> waiter;           ///< of the sender, valid with `awaited`
+  std::uint64_t source_address;       ///< 0: not contiguous, or no cross-memory attach
+  std::uint64_t destination_address;  ///< 0: not contiguous
+  Link receive;
+  std::uint64_t bytes;  ///< to move: the message or what fits
+  std::uint64_t fragment;
+  std::uint64_t sender;  ///< the sender's LocalSend, for itself
+  alignas(cache_line) std::atomic<std::uint64_t> claimed;
+  std::atomic<std::uint64_t> finished;
+  std::atomic<std::int32_t> error;    ///< an errno that stopped a copy; EPERM = go on piped
+  std::atomic<std::uint32_t> piped;
+  Link pipe;                          ///< made by the sender
+  std::atomic<std::uint64_t> filled;  ///< bytes that the sender has put in
+  std::atomic<std::uint64_t> emptied;
+};
+
+struct alignas(cache_line) Receive : Item {
+  std::uint32_t owner;  ///< world rank
+  std::atomic<std::uint32_t> state;
+  std::uint64_t order;  ///< of posting: decides between wildcards
+  Link key_next;
+  Link key_previous;
+  std::uint64_t request;  ///< the owner's LocalReceive, for itself
+  alignas(cache_line) std::uint64_t address;  ///< 0: not contiguous
+  std::uint64_t capacity;
+  Link message;  ///< once matched
+  std::atomic<Link> waiter;
+  std::int32_t matched_source;
+  std::int32_t matched_tag;
+  std::uint64_t matched_bytes;
+  std::int32_t error;  ///< an MPI error class
+};
+static_assert(sizeof(Receive) == 2 * cache_line);
+
+inline constexpr std::size_t eager_payload_offset = sizeof(Message);
+inline constexpr std::size_t transfer_offset = sizeof(Message);
+inline constexpr std::size_t synchronous_payload_offset = transfer_offset + sizeof(Transfer);
+
+inline Transfer& transfer_of(Message& message) {
+  return *reinterpret_cast<Transfer*>(message.payload_behind(transfer_offset));
+}
+/// Where the payload of an eager or synchronous message lies.
+inline char* payload_of(Message& message) {
+  if (message.bytes <= tiny_bytes) {
+    return message.tiny;
+  }
+  return message.payload_behind(message.kind == ItemKind::eager ? eager_payload_offset
+                                                                : synchronous_payload_offset);
+}
+
+}  // namespace meantime::match

@@ -1,0 +1,171 @@
+#include "match/queues.h"
+
+#include <mpi.h>
+
+#include <cstring>
+
+namespace meantime::match {
+namespace {
+
+constexpr std::uint32_t first_chains = 64;
+
+std::uint32_t hash(std::uint32_t context, std::int32_t source, std::int32_t tag) {
+  std::uint64_t key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32) |
+                      static_cast<std::uint32_t>(tag);
+  key = (key + context * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
+  return static_cast<std::uint32_t>(key >> 33);
+}
+
+unsigned wildcard_kind(const Receive& receive) {
+  return (receive.source == MPI_ANY_SOURCE ? 1u : 0u) | (receive.tag == MPI_ANY_TAG ? 2u : 0u);
+}
+
+}  // namespace
+
+Chain& QueueView::chain(const Table& table, std::uint32_t context, std::int32_t source,
+                        std::int32_t tag) const {
+  return segment_.at<Chain>(table.chains)[hash(context, source, tag) & table.mask];
+}
+
+bool QueueView::prepare() {
+  for (Table* table : {&queues_.posted, &queues_.unexpected}) {
+    table->chains = pool_.allocate(first_chains * sizeof(Chain));
+    if (table->chains == 0) {
+      return false;
+    }
+    std::memset(segment_.at<Chain>(table->chains), 0, first_chains * sizeof(Chain));
+    table->mask = first_chains - 1;
+  }
+  return true;
+}
+
+template <class Entry>
+void QueueView::append(Table& table, Entry& entry) {
+  if (++table.entries > 2 * (table.mask + 1)) {
+    enlarge<Entry>(table);
+  }
+  Chain& place = chain(table, entry.context, entry.source, entry.tag);
+  const Link link = segment_.link(&entry);
+  entry.key_next = 0;
+  entry.key_previous = place.last;
+  (place.last != 0 ? segment_.at<Entry>(place.last)->key_next : place.first) = link;
+  place.last = link;
+}
+
+template <class Entry>
+void QueueView::unlink(Table& table, Entry& entry) {
+  --table.entries;
+  Chain& place = chain(table, entry.context, entry.source, entry.tag);
+  (entry.key_previous != 0 ? segment_.at<Entry>(entry.key_previous)->key_next : place.first) =
+      entry.key_next;
+  (entry.key_next != 0 ? segment_.at<Entry>(entry.key_next)->key_previous : place.last) =
+      entry.key_previous;
+}
+
+// The old table goes back to nobody: it belongs to another rank's pool, perhaps, and all old tables
+// together are smaller than the new one.
+template <class Entry>
+void QueueView::enlarge(Table& table) {
+  const Table old = table;
+  const std::uint32_t chains = (old.mask + 1) * 8;
+  const Link place = pool_.allocate(chains * sizeof(Chain));
+  if (place == 0) {
+    return;  // longer chains, nothing worse
+  }
+  std::memset(segment_.at<Chain>(place), 0, chains * sizeof(Chain));
+  table.chains = place;
+  table.mask = chains - 1;
+  table.entries = 0;
+  for (std::uint32_t index = 0; index <= old.mask; ++index) {
+    // In chain order, so entries with the same key stay in order.
+    for (Link link = segment_.at<Chain>(old.chains)[index].first; link != 0;) {
+      auto* entry = segment_.at<Entry>(link);
+      link = entry->key_next;
+      append(table, *entry);
+    }
+  }
+  ++table.entries;  // the one that is about to be appended
+}
+
+Receive* QueueView::take_receive(const Message& message) {
+  Receive* best = nullptr;
+  for (unsigned kind = 0; kind < 4; ++kind) {
+    if (queues_.posted_by_kind[kind] == 0) {
+      continue;
+    }
+    const std::int32_t source = (kind & 1) != 0 ? MPI_ANY_SOURCE : message.source;
+    const std::int32_t tag = (kind & 2) != 0 ? MPI_ANY_TAG : message.tag;
+    for (Link link = chain(queues_.posted, message.context, source, tag).first; link != 0;) {
+      auto* receive = segment_.at<Receive>(link);
+      if (receive->context == message.context && receive->source == source &&
+          receive->tag == tag) {
+        if (best == nullptr || receive->order < best->order) {
+          best = receive;
+        }
+        break;
+      }
+      link = receive->key_next;
+    }
+  }
+  if (best != nullptr) {
+    remove_receive(*best);
+  }
+  return best;
+}
+
+void QueueView::add_receive(Receive& receive) {
+  receive.order = queues_.order++;
+  ++queues_.posted_by_kind[wildcard_kind(receive)];
+  append(queues_.posted, receive);
+}
+
+void QueueView::remove_receive(Receive& receive) {
+  --queues_.posted_by_kind[wildcard_kind(receive)];
+  unlink(queues_.posted, receive);
+}
+
+Message* QueueView::find_message(std::uint32_t context, std::int32_t source,
+                                 std::int32_t tag) const {
+  if (queues_.unexpected.entries == 0) {
+    return nullptr;
+  }
+  if (source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) {
+    for (Link link = chain(queues_.unexpected, context, source, tag).first; link != 0;) {
+      auto* message = segment_.at<Message>(link);
+      if (message->context == context && message->source == source && message->tag == tag) {
+        return message;
+      }
+      link = message->key_next;
+    }
+    return nullptr;
+  }
+  for (Link link = queues_.arrivals.first; link != 0;) {
+    auto* message = segment_.at<Message>(link);
+    if (message->context == context && (source == MPI_ANY_SOURCE || message->source == source) &&
+        (tag == MPI_ANY_TAG || message->tag == tag)) {
+      return message;
+    }
+    link = message->arrival_next;
+  }
+  return nullptr;
+}
+
+void QueueView::add_message(Message& message) {
+  append(queues_.unexpected, message);
+  const Link link = segment_.link(&message);
+  message.arrival_next = 0;
+  message.arrival_previous = queues_.arrivals.last;
+  (queues_.arrivals.last != 0 ? segment_.at<Message>(queues_.arrivals.last)->arrival_next
+                              : queues_.arrivals.first) = link;
+  queues_.arrivals.last = link;
+}
+
+void QueueView::remove_message(Message& message) {
+  unlink(queues_.unexpected, message);
+  (message.arrival_previous != 0 ? segment_.at<Message>(message.arrival_previous)->arrival_next
+                                 : queues_.arrivals.first) = message.arrival_next;
+  (message.arrival_next != 0 ? segment_.at<Message>(message.arrival_next)->arrival_previous
+                             : queues_.arrivals.last) = message.arrival_previous;
+}
+
+}  // namespace meantime::match

@@ -1,0 +1,341 @@
+// Moving payloads: eager ones out of their cell, large ones directly or through a pipe.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "match/engine.h"
+#include "node/cross_memory.h"
+#include "wait/wait.h"
+
+namespace meantime::match {
+namespace {
+
+LocalReceive& local(Receive& receive) {
+  return *reinterpret_cast<LocalReceive*>(receive.request);
+}
+LocalSend& local(Transfer& transfer) { return *reinterpret_cast<LocalSend*>(transfer.sender); }
+
+void push_on(std::atomic<Link>& list, Item& item, Link link) {
+  Link head = list.load(std::memory_order_relaxed);
+  do {
+    item.next.store(head, std::memory_order_relaxed);
+  } while (!list.compare_exchange_weak(head, link, std::memory_order_seq_cst,
+                                       std::memory_order_relaxed));
+}
+
+/// Moves a state word to its final value and returns who waits for it. The waiter is read before
+/// the change: after it the entry may be gone.
+Link finish_state(std::atomic<std::uint32_t>& state, std::atomic<Link>& place,
+                  std::uint32_t final_state) {
+  std::uint32_t old = state.load(std::memory_order_acquire);
+  Link waiter = 0;
+  do {
+    waiter = (old & awaited) != 0 ? place.load(std::memory_order_relaxed) : 0;
+  } while (!state.compare_exchange_weak(old, final_state, std::memory_order_acq_rel));
+  return waiter;
+}
+
+bool not_allowed(int error) { return error == EPERM || error == ENOSYS || error == EACCES; }
+
+}  // namespace
+
+void Engine::set_done(Receive& receive) {
+  if (const Link waiter = finish_state(receive.state, receive.waiter, done); waiter != 0) {
+    wake(*segment_.at<node::Waiter>(waiter));
+  }
+}
+
+void Engine::deliver(Message& message) {
+  Transfer& transfer = transfer_of(message);
+  if (const Link waiter = finish_state(transfer.state, transfer.waiter, delivered); waiter != 0) {
+    wake(*segment_.at<node::Waiter>(waiter));
+  }
+}
+
+/// One holder less. The last one says so to the sender and must not touch the message any more.
+void Engine::leave(Message& message) {
+  if (transfer_of(message).holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    deliver(message);
+  }
+}
+
+/// By the owner: the payload of an eager or synchronous message to where the user wants it.
+void Engine::deliver_eager(Message& message, Receive& receive) {
+  const std::size_t bytes = receive.matched_bytes;
+  if (receive.address != 0) {
+    std::memcpy(reinterpret_cast<void*>(receive.address), payload_of(message), bytes);
+  } else if (bytes > 0) {
+    typed_.unpack(local(receive), 0, payload_of(message), bytes);
+  }
+  const bool eager = message.kind == ItemKind::eager;
+  set_done(receive);
+  if (eager) {
+    give_back(message);
+  } else {
+    deliver(message);
+  }
+}
+
+/// The owner is asked to take part: it finds the receive on its attention list.
+void Engine::call_for_owner(Receive& receive) {
+  const auto owner = static_cast<int>(receive.owner);
+  receive.state.fetch_or(matched, std::memory_order_acq_rel);
+  push_on(segment_.area(owner).attention, receive, segment_.link(&receive));
+  wake_rank(owner);
+}
+
+/// The sender is asked to take part. Before the transfer's state says `moving`, so that a sender
+/// that sees it delivered knows whether the message is on its list.
+void Engine::notice_sender(Message& message) {
+  message.flags |= noticed;
+  push_on(segment_.area(static_cast<int>(message.origin)).attention, message,
+          segment_.link(&message));
+}
+
+void Engine::copy_fragments(Message& message, bool as_receiver) {
+  Transfer& transfer = transfer_of(message);
+  const std::uint64_t bytes = transfer.bytes;
+  const std::uint64_t fragment = transfer.fragment;
+  for (;;) {
+    const std::uint64_t begin = transfer.claimed.fetch_add(fragment, std::memory_order_relaxed);
+    if (begin >= bytes) {
+      return;
+    }
+    const std::uint64_t now = std::min(fragment, bytes - begin);
+    int error = 0;
+    if (!as_receiver) {
+      error = node::write_to(static_cast<int>(message.destination),
+                             transfer.destination_address + begin,
+                             reinterpret_cast<const void*>(transfer.source_address + begin), now);
+    } else if (transfer.destination_address != 0) {
+      error = node::read_from(static_cast<int>(message.origin),
+                              reinterpret_cast<void*>(transfer.destination_address + begin),
+                              transfer.source_address + begin, now);
+    } else {
+      error = copy_to_pieces(message, begin, now);
+    }
+    if (error != 0) {
+      std::int32_t none = 0;
+      transfer.error.compare_exchange_strong(none, error, std::memory_order_relaxed);
+    }
+    // acq_rel: who completes the sum has seen all the others' bytes.
+    if (transfer.finished.fetch_add(now, std::memory_order_acq_rel) + now == bytes) {
+      bytes_are_there(message);
+      return;
+    }
+  }
+}
+
+int Engine::copy_to_pieces(Message& message, std::uint64_t begin, std::size_t bytes) {
+  Transfer& transfer = transfer_of(message);
+  constexpr std::size_t step = 64 * 1024;  // stays in the core's own cache until it is unpacked
+  bounce_.resize(step);
+  const LocalReceive& to = local(*segment_.at<Receive>(transfer.receive));
+  for (std::size_t offset = 0; offset < bytes; offset += step) {
+    const std::size_t now = std::min(step, bytes - offset);
+    if (const int error = node::read_from(static_cast<int>(message.origin), bounce_.data(),
+                                          transfer.source_address + begin + offset, now)) {
+      return error;
+    }
+    typed_.unpack(to, begin + offset, bounce_.data(), now);
+  }
+  return 0;
+}
+
+void Engine::bytes_are_there(Message& message) {
+  Transfer& transfer = transfer_of(message);
+  auto& receive = *segment_.at<Receive>(transfer.receive);
+  if (const int error = transfer.error.load(std::memory_order_relaxed); error != 0) {
+    if (not_allowed(error)) {
+      go_on_piped(message, receive);
+      return;
+    }
+    receive.error = MPI_ERR_BUFFER;
+  }
+  set_done(receive);
+  leave(message);
+}
+
+/// The permission for cross-memory attach went away half-way: the whole payload once more, piped.
+/// The bytes' hold stays; the receiver gets one for taking part.
+void Engine::go_on_piped(Message& message, Receive& receive) {
+  Transfer& transfer = transfer_of(message);
+  segment_.header().cross_memory_off.store(1, std::memory_order_relaxed);
+  transfer.error.store(0, std::memory_order_relaxed);
+  transfer.holders.fetch_add(1, std::memory_order_relaxed);
+  transfer.piped.store(1, std::memory_order_release);
+  const auto origin = static_cast<int>(message.origin);
+  segment_.area(origin).rescan.store(1, std::memory_order_release);
+  if (receive.owner == static_cast<std::uint32_t>(rank.world_rank)) {
+    pipes_in_.push_back(&receive);
+  } else {
+    push_on(segment_.area(static_cast<int>(receive.owner)).attention, receive,
+            segment_.link(&receive));
+    wake_rank(static_cast<int>(receive.owner));
+  }
+  wake_rank(origin);
+}
+
+/// By the owner, without a right.
+void Engine::take_part(Receive& receive) {
+  Message& message = *segment_.at<Message>(receive.message);
+  if (message.kind != ItemKind::rendezvous) {
+    deliver_eager(message, receive);
+  } else if (transfer_of(message).piped.load(std::memory_order_acquire) != 0) {
+    pipes_in_.push_back(&receive);
+  } else {
+    copy_fragments(message, true);
+    leave(message);
+  }
+}
+
+bool Engine::attend() {
+  Link link = area_.attention.exchange(0, std::memory_order_acquire);
+  const bool moved = link != 0;
+  while (link != 0) {
+    auto* item = segment_.at<Item>(link);
+    link = item->next.load(std::memory_order_relaxed);
+    if (item->kind == ItemKind::posted) {
+      take_part(static_cast<Receive&>(*item));
+      continue;
+    }
+    auto& message = static_cast<Message&>(*item);
+    Transfer& transfer = transfer_of(message);
+    local(transfer).attended = true;
+    if ((transfer.state.load(std::memory_order_acquire) & state_mask) == delivered) {
+      continue;
+    }
+    if (transfer.piped.load(std::memory_order_acquire) != 0) {
+      pipes_out_.push_back(&message);
+    } else {
+      copy_fragments(message, false);
+    }
+  }
+  return moved;
+}
+
+/// Rare (see go_on_piped): finds the sends that have to go on as pipes and do not yet.
+void Engine::rescan_offers() {
+  for (const std::unique_ptr<Peer>& to : peers_) {
+    if (to == nullptr) {
+      continue;
+    }
+    for (LocalSend* send : to->offered) {
+      if (send->message != nullptr &&
+          transfer_of(*send->message).piped.load(std::memory_order_acquire) != 0 &&
+          std::find(pipes_out_.begin(), pipes_out_.end(), send->message) == pipes_out_.end() &&
+          transfer_of(*send->message).filled.load() == 0 &&
+          transfer_of(*send->message).source_address != 0) {
+        pipes_out_.push_back(send->message);
+      }
+    }
+  }
+}
+
+bool Engine::move_pipes() {
+  bool moved = false;
+  std::erase_if(pipes_out_, [&](Message* message) {
+    moved |= fill_pipe(*message);
+    Transfer& transfer = transfer_of(*message);
+    return transfer.filled.load(std::memory_order_relaxed) == transfer.bytes;
+  });
+  std::erase_if(pipes_in_, [&](Receive* receive) {
+    Transfer& transfer = transfer_of(*segment_.at<Message>(receive->message));
+    const std::uint64_t bytes = transfer.bytes;
+    const std::uint64_t before = transfer.emptied.load(std::memory_order_relaxed);
+    const std::uint64_t after = before + (empty_pipe(*receive) ? 1 : 0);
+    moved |= after != before;
+    if (transfer.emptied.load(std::memory_order_relaxed) != bytes) {
+      return false;
+    }
+    Message& message = *segment_.at<Message>(receive->message);
+    set_done(*receive);
+    leave(message);  // the bytes are there …
+    leave(message);  // … and the receiver is done with it
+    return true;
+  });
+  return moved;
+}
+
+bool Engine::fill_pipe(Message& message) {
+  Transfer& transfer = transfer_of(message);
+  const std::uint64_t capacity = limits.pipe_chunk * limits.pipe_chunks;
+  if (transfer.pipe == 0) {
+    transfer.pipe = pool.allocate(capacity);
+    if (transfer.pipe == 0) {
+      return false;  // again at the next turn: others give memory back
+    }
+  }
+  char* const pipe = segment_.at<char>(transfer.pipe);
+  bool moved = false;
+  for (;;) {
+    const std::uint64_t filled = transfer.filled.load(std::memory_order_relaxed);
+    const std::uint64_t room =
+        capacity - (filled - transfer.emptied.load(std::memory_order_acquire));
+    const std::uint64_t place = filled % capacity;
+    const std::uint64_t now = std::min({limits.pipe_chunk - place % limits.pipe_chunk, room,
+                                        transfer.bytes - filled});
+    if (now == 0) {
+      return moved;
+    }
+    typed_.pack(local(transfer), filled, pipe + place, now);
+    transfer.filled.store(filled + now, std::memory_order_release);
+    wait::ring_rank(static_cast<int>(message.destination));
+    moved = true;
+  }
+}
+
+bool Engine::empty_pipe(Receive& receive) {
+  Message& message = *segment_.at<Message>(receive.message);
+  Transfer& transfer = transfer_of(message);
+  const std::uint64_t capacity = limits.pipe_chunk * limits.pipe_chunks;
+  bool moved = false;
+  for (;;) {
+    const std::uint64_t emptied = transfer.emptied.load(std::memory_order_relaxed);
+    const std::uint64_t there = transfer.filled.load(std::memory_order_acquire) - emptied;
+    const std::uint64_t place = emptied % capacity;
+    const std::uint64_t now =
+        std::min<std::uint64_t>(limits.pipe_chunk - place % limits.pipe_chunk, there);
+    if (now == 0) {
+      return moved;
+    }
+    const char* const from = segment_.at<char>(transfer.pipe) + place;
+    if (receive.address != 0) {
+      std::memcpy(reinterpret_cast<void*>(receive.address + emptied), from, now);
+    } else {
+      typed_.unpack(local(receive), emptied, from, now);
+    }
+    transfer.emptied.store(emptied + now, std::memory_order_release);
+    wait::ring_rank(static_cast<int>(message.origin));
+    moved = true;
+  }
+}
+
+bool Engine::progress() {
+  bool moved = false;
+  if (box_.inbox.load(std::memory_order_relaxed) != 0) {
+    moved = drain(rank.world_rank);
+    after_drain();
+  }
+  if (area_.attention.load(std::memory_order_relaxed) != 0) {
+    moved |= attend();
+  }
+  if (area_.rescan.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    area_.rescan.store(0, std::memory_order_relaxed);
+    rescan_offers();
+  }
+  if (!pipes_out_.empty() || !pipes_in_.empty()) [[unlikely]] {
+    moved |= move_pipes();
+  }
+  if (deferred_ != 0) [[unlikely]] {
+    moved |= send_deferred();
+  }
+  if (!moved && emptied_count_ != 0) {
+    flush_emptied();
+  }
+  return moved;
+}
+
+}  // namespace meantime::match
