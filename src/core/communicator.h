@@ -6,6 +6,8 @@
 // operation in flight keeps it.
 #pragma once
 
+#include <mpi.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,9 +42,16 @@ struct Communicator : Object {
   std::unique_ptr<Topology> topology;
   Info* info = nullptr;
   std::string name;
+  Communicator* local =
+      nullptr;  ///< of an intercommunicator: its local group's own intracommunicator
+  MPI_Comm constant = MPI_COMM_NULL;         ///< of MPI_COMM_WORLD and MPI_COMM_SELF
   std::unique_ptr<coll::State> collectives;  ///< the collectives' own state, see src/coll/state.h
   std::uint64_t collective_area = 0;  ///< node::Link of its area in the segment, 0 = none yet
+  std::uint64_t context_block = 0;    ///< node::Link of what counts its members, see core/context.h
 
+  MPI_Comm handle() {
+    return constant != MPI_COMM_NULL ? constant : reinterpret_cast<MPI_Comm>(this);
+  }
   bool is_inter() const { return remote_group != nullptr; }
   /// How many ranks a destination or source argument may name.
   int peers() const { return remote_group != nullptr ? remote_group->size : size; }
@@ -50,5 +59,16 @@ struct Communicator : Object {
     return (remote_group != nullptr ? remote_group : group)->world_rank(peer);
   }
 };
+
+inline Communicator* hold(Communicator& comm) {
+  comm.retain();
+  return &comm;
+}
+/// With the last reference the rank leaves the communicator's context; the rank's lock is held.
+inline void drop(Communicator* comm) {
+  if (comm != nullptr && comm->release()) {
+    delete comm;
+  }
+}
 
 }  // namespace meantime

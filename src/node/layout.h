@@ -94,8 +94,8 @@ struct Header {
   std::uint32_t on_deadlock;                    ///< 0 abort, 1 report, 2 ignore
   std::atomic<std::uint32_t> cross_memory_off;  ///< cross-memory attach switched off for the job
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
-  alignas(
-      cache_line) std::atomic<std::uint32_t> contexts;    ///< context ids given out (even numbers)
+  alignas(cache_line) std::atomic<std::uint64_t> free_contexts;  ///< see core/context.cpp
+  std::atomic<std::uint32_t> contexts;  ///< context numbers made so far (even numbers)
   alignas(cache_line) std::atomic<std::uint32_t> asleep;  ///< ranks that have a sleeping waiter
   std::atomic<std::uint32_t> finalized;                   ///< ranks past MPI_Finalize
   std::atomic<std::uint32_t> ending;                      ///< 1 once somebody ends the job

@@ -1,0 +1,30 @@
+#include "core/communicator.h"
+
+#if __has_include("coll/state.h")
+#include "coll/state.h"
+#else
+namespace meantime::coll {
+struct State {};
+}  // namespace meantime::coll
+#endif
+#include "core/attribute.h"
+#include "core/context.h"
+#include "core/errhandler.h"
+#include "core/info.h"
+#include "core/topology.h"
+
+namespace meantime {
+
+Communicator::Communicator() : Object(Kind::communicator) {}
+
+Communicator::~Communicator() {
+  collectives.reset();
+  core::leave_context(context_block);
+  drop(local);
+  drop(group);
+  drop(remote_group);
+  drop(errhandler);
+  drop(info);
+}
+
+}  // namespace meantime

@@ -1,0 +1,70 @@
+#include "core/errhandler.h"
+
+#include <string>
+
+#include "core/abort.h"
+#include "core/error.h"
+#include "core/error_codes.h"
+#include "core/session.h"
+#include "core/tables.h"
+
+namespace meantime::core {
+namespace {
+
+/// One line about a failure that ends the job.
+std::string obituary(std::string_view description, int code, const char* call,
+                     std::string_view detail) {
+  std::string line = fmt::format("Meantime: rank {}: {}", self().world_rank, call);
+  if (!description.empty()) {
+    line += fmt::format(" on {}", description);
+  }
+  const std::string_view name = error_name(code);
+  line += name.empty() ? fmt::format(": error {}", code) : fmt::format(": {}", name);
+  return line + fmt::format(": {}", detail.empty() ? error_text(code) : detail);
+}
+
+std::string describe(Communicator& comm) {
+  return comm.name.empty() ? fmt::format("communicator {:#x} of {} ranks", comm.context, comm.size)
+                           : "communicator " + comm.name;
+}
+
+}  // namespace
+
+int invoke_error_handler(Errhandler& handler, void* handle, std::string_view description, int code,
+                         const char* call) {
+  const std::string detail{error_detail()};
+  set_error_detail({});
+  switch (handler.action) {
+    case Errhandler::Action::return_code:
+      return code;
+    case Errhandler::Action::call: {
+      // It may free the handler, or the object it was set on.
+      handler.retain();
+      int reported = code;
+      handler.function(&handle, &reported, call, 0);
+      drop(&handler);
+      return code;
+    }
+    case Errhandler::Action::fatal:
+    case Errhandler::Action::abort:
+      break;
+  }
+  abort_job(code, obituary(description, code, call, detail));
+}
+
+int invoke_error_handler(Communicator* comm, int code, const char* call) {
+  if (comm != nullptr) {
+    return invoke_error_handler(*comm->errhandler, comm->handle(), describe(*comm), code, call);
+  }
+  Communicator* alone = self().alone;
+  if (alone != nullptr) {
+    return invoke_error_handler(*alone->errhandler, alone->handle(), "", code, call);
+  }
+  return invoke_error_handler(tables().fatal, MPI_COMM_SELF, "", code, call);
+}
+
+int invoke_error_handler(Session& session, int code, const char* call) {
+  return invoke_error_handler(*session.errhandler, session.handle(), "a session", code, call);
+}
+
+}  // namespace meantime::core

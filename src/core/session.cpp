@@ -1,0 +1,16 @@
+#include "core/session.h"
+
+#include "core/tables.h"
+
+namespace meantime {
+
+Session::~Session() {
+  drop(errhandler);
+  drop(info);
+}
+
+Session* resolve(MPI_Session handle) {
+  return object_behind<Session>(handle);
+}
+
+}  // namespace meantime

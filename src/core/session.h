@@ -1,0 +1,24 @@
+// A session: a way to use MPI without MPI_COMM_WORLD (MPI 5.0 11.3). It keeps the library up, and
+// it names sets of ranks, from which groups and communicators are made.
+#pragma once
+
+#include <mpi.h>
+
+#include "core/errhandler.h"
+#include "core/info.h"
+#include "core/object.h"
+
+namespace meantime {
+
+struct Session : Object {
+  static constexpr Kind object_kind = Kind::session;
+  Session() : Object(Kind::session) {}
+  ~Session();
+
+  Errhandler* errhandler = nullptr;
+  Info* info = nullptr;
+
+  MPI_Session handle() { return reinterpret_cast<MPI_Session>(this); }
+};
+
+}  // namespace meantime

@@ -1,0 +1,93 @@
+#include "core/tables.h"
+
+#include <climits>
+#include <cstdlib>
+
+#if __has_include("coll/state.h")
+#include "coll/state.h"
+#else
+namespace meantime::coll {
+struct State {};
+}  // namespace meantime::coll
+#endif
+#include "core/context.h"
+#include "core/plane.h"
+#include "node/segment.h"
+
+namespace meantime::core {
+namespace {
+
+int number_from_environment(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr && *text != '\0' ? std::atoi(text) : otherwise;
+}
+
+Communicator* make_predefined(MPI_Comm constant, const char* name, std::uint32_t context,
+                              Group* group) {
+  auto* comm = new Communicator;
+  comm->constant = constant;
+  comm->name = name;
+  comm->context = context;
+  comm->group = group;
+  comm->size = group->size;
+  comm->rank = group->rank;
+  comm->errhandler = hold(tables().fatal);
+  return comm;
+}
+
+}  // namespace
+
+Tables::Tables() {
+  fatal.constant = MPI_ERRORS_ARE_FATAL;
+  abort.constant = MPI_ERRORS_ABORT;
+  returns.constant = MPI_ERRORS_RETURN;
+  tag_ub = highest_user_tag;
+  appnum = number_from_environment("MEANTIME_APPNUM", 0);
+}
+
+Tables::~Tables() {
+  drop(environment);
+}
+
+Tables& make_tables(Rank& rank) {
+  rank.tables = std::make_shared<Tables>();
+  return *rank.tables;
+}
+
+Info* environment_info() {
+  Tables& all = tables();
+  if (all.environment == nullptr) {
+    all.environment = make_environment_info({});
+    all.environment->constant = MPI_INFO_ENV;
+    all.environment->read_only = true;
+  }
+  return all.environment;
+}
+
+int make_world(Rank& rank) {
+  Tables& all = tables();
+  all.universe_size = number_from_environment("MEANTIME_UNIVERSE_SIZE", rank.world_size);
+  drop(all.environment);  // one from before MPI_Init does not know the thread level
+  all.environment = nullptr;
+
+  rank.world = make_predefined(MPI_COMM_WORLD, "MPI_COMM_WORLD", world_context,
+                               make_identity_group(rank.world_size));
+  rank.world->collective_area = node::segment().header().world_collective;
+  rank.alone =
+      make_predefined(MPI_COMM_SELF, "MPI_COMM_SELF", self_context, make_group({rank.world_rank}));
+  return MPI_SUCCESS;
+}
+
+int delete_final_attributes(Rank& rank) {
+  return rank.alone == nullptr ? MPI_SUCCESS
+                               : delete_attributes(rank.alone->attributes, MPI_COMM_SELF);
+}
+
+void free_world(Rank& rank) {
+  drop(rank.world);
+  drop(rank.alone);
+  rank.world = nullptr;
+  rank.alone = nullptr;
+}
+
+}  // namespace meantime::core
