@@ -1,9 +1,18 @@
-# How tests of each label are declared.
+# How tests of each label are declared. Their names begin with MEANTIME_TEST_PREFIX, because `make test` runs the
+# tests of several builds as one.
 include(GoogleTest)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
+if(MEANTIME_SANITIZER MATCHES thread)
+  set(MEANTIME_TEST_PREFIX tsan.)
+elseif(MEANTIME_SANITIZER)
+  set(MEANTIME_TEST_PREFIX asan.)
+else()
+  set(MEANTIME_TEST_PREFIX "")
+endif()
+
 # meantime_unit_test(path/foo_test.cpp): one executable with what it uses of the library in it.
-# Each of its cases is one test named <part>.<file>.<case>; 60 s each.
+# Each of its cases is one test named <part>.<file>.<suite>.<case>; 60 s each.
 function(meantime_unit_test source)
   file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${source})
   string(REGEX REPLACE "^(src|tests/unit)/" "" name ${relative})
@@ -13,7 +22,7 @@ function(meantime_unit_test source)
   add_executable(${target} ${source})
   target_link_libraries(${target} PRIVATE meantime_archive GTest::gtest_main)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/unit)
-  gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
+  gtest_discover_tests(${target} TEST_PREFIX "${MEANTIME_TEST_PREFIX}${name}." DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS unit TIMEOUT 60)
 endfunction()
 
@@ -24,6 +33,7 @@ function(meantime_python_test name file label)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
+  set(name ${MEANTIME_TEST_PREFIX}${name})
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${file} -v)
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT}
                        ENVIRONMENT "MEANTIME_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
