@@ -4,6 +4,7 @@
 // defines no logical operations for it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace meantime {
@@ -45,5 +46,54 @@ enum class Basic : std::uint8_t {
   logical128,
   pair,  ///< a value and an index: Datatype::pair_value and pair_index
 };
+
+/// Bytes in memory; 0 for mixed and pair.
+constexpr std::size_t size_of(Basic basic) {
+  switch (basic) {
+    case Basic::mixed:
+    case Basic::pair:
+      return 0;
+    case Basic::byte:
+    case Basic::packed:
+    case Basic::character:
+    case Basic::int8:
+    case Basic::uint8:
+    case Basic::fortran_int8:
+    case Basic::boolean:
+    case Basic::logical8:
+      return 1;
+    case Basic::int16:
+    case Basic::uint16:
+    case Basic::fortran_int16:
+    case Basic::float16:
+    case Basic::logical16:
+      return 2;
+    case Basic::wide_character:
+    case Basic::int32:
+    case Basic::uint32:
+    case Basic::fortran_int32:
+    case Basic::float32:
+    case Basic::complex_float16:
+    case Basic::logical32:
+      return 4;
+    case Basic::int64:
+    case Basic::uint64:
+    case Basic::fortran_int64:
+    case Basic::float64:
+    case Basic::complex_float32:
+    case Basic::logical64:
+      return 8;
+    case Basic::fortran_int128:
+    case Basic::long_double:
+    case Basic::float128:
+    case Basic::complex_float64:
+    case Basic::logical128:
+      return 16;
+    case Basic::complex_long_double:
+    case Basic::complex_float128:
+      return 32;
+  }
+  return 0;
+}
 
 }  // namespace meantime
