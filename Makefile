@@ -1,8 +1,10 @@
 # The front door. What it calls can be called by hand: packaging/dependencies, CMake's presets, CTest.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-CLANG_FORMAT ?= $(firstword $(shell command -v clang-format clang-format-14) clang-format)
-RUN_CLANG_TIDY ?= $(firstword $(shell command -v run-clang-tidy run-clang-tidy-14) run-clang-tidy)
+# The first of these commands that is there.
+first_of = $(firstword $(foreach name,$(1),$(shell command -v $(name))) $(firstword $(1)))
+CLANG_FORMAT ?= $(call first_of,clang-format-14 clang-format)
+RUN_CLANG_TIDY ?= $(call first_of,run-clang-tidy-14 run-clang-tidy)
 
 MAKEFLAGS += --no-print-directory
 sources = git ls-files 'src/*.h' 'src/*.cpp' 'include/meantime.h' 'tools/*.h' 'tools/*.cpp' \
