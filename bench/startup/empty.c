@@ -1,0 +1,8 @@
+/* Nothing but MPI_Init and MPI_Finalize: what starting and ending a job costs. */
+#include <mpi.h>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Finalize();
+  return 0;
+}
