@@ -13,7 +13,7 @@
 namespace meantime {
 
 struct Communicator;
-struct Group;
+struct Info;
 
 struct Topology {
   explicit Topology(int kind) : kind(kind) {}
@@ -78,8 +78,18 @@ int make_grid(Communicator& comm, int count, const int dims[], const int periods
 int make_subgrid(Communicator& comm, const int remain[], Communicator** made);
 int make_graph(Communicator& comm, int nodes, const int index[], const int edges[],
                Communicator** made);
-int make_adjacent_neighbourhood(Communicator& comm, std::unique_ptr<Neighbourhood> neighbourhood,
-                                const struct Info* hints, Communicator** made);
+/// Of whom the calling rank itself is a neighbour.
+int make_neighbourhood(Communicator& comm, std::unique_ptr<Neighbourhood> neighbourhood,
+                       const Info* hints, Communicator** made);
+
+struct Edge {
+  int source;
+  int destination;
+  int weight;
+};
+/// Of edges of any ranks.
+int make_neighbourhood(Communicator& comm, const std::vector<Edge>& edges, bool weighted,
+                       const Info* hints, Communicator** made);
 
 }  // namespace core
 }  // namespace meantime
