@@ -128,8 +128,8 @@ SIGNIFICANCE = {
 
 # How many entries the count arrays of a collective have; neighborhood collectives know themselves.
 COUNT_ARRAY_LENGTH = {
-    "Reduce_scatter": "{comm}.size",
-    "default": "{comm}.peers()",
+    "Reduce_scatter": "{comm}->size",
+    "default": "{comm}->peers()",
 }
 
 # sendbuf and recvbuf must not be the same memory: (condition besides "neither is in place").

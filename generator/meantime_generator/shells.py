@@ -60,7 +60,7 @@ class Shell:
     def _first_communicator(self) -> Optional[str]:
         for p in self.form.parameters:
             if p.kind == "COMMUNICATOR" and is_resolved(self.implementation, p):
-                return f"(*{p.name}_object)"
+                return f"*{p.name}_object"
         return None
 
     def place(self, p: Parameter) -> str:
@@ -139,13 +139,13 @@ class Shell:
             self.checks.append(f"entry.types({self.place(p)}, {p.name}, {length})")
         elif self.base and self.base in rules.COUNT_ARRAYS and p.name in rules.COUNT_ARRAYS[self.base]:
             entries = rules.COUNT_ARRAY_LENGTH.get(self.base, rules.COUNT_ARRAY_LENGTH["default"])
-            entries = entries.format(comm=self.comm)
+            entries = entries.format(comm=self.comm[1:])
             check = f"entry.counts({self.place(p)}, {p.name}, {entries})"
             self.checks.append(self.guarded(p, check))
         elif self.base == "Alltoallw" and p.kind == "DATATYPE":
             counts = p.name.replace("types", "counts")
             check = f"entry.committed_types({self.place(p)}, {p.name}, {counts}, " \
-                    f"{self.comm}.peers())"
+                    f"{self.comm[1:]}->peers())"
             self.checks.append(self.guarded(p, check))
         self.arguments.append(p.name)
 
@@ -231,6 +231,8 @@ class Shell:
             self.handle(p)
         elif p.kind in HANDLE_CLASSES and p.direction == "in" and "*" not in p.type \
                 and not p.is_array:
+            if p.kind == "REQUEST":
+                self.checks.append(f"entry.request_or_null({self.place(p)}, {p.name})")
             self.arguments.append(p.name)  # raw by rule
         elif p.is_array:
             self.array(p)

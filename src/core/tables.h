@@ -14,6 +14,7 @@
 #include "core/errhandler.h"
 #include "core/group.h"
 #include "core/info.h"
+#include "core/integer_handles.h"
 #include "rank/rank.h"
 
 namespace meantime {
@@ -32,6 +33,13 @@ struct ErrorCodes {
   int last_used = MPI_ERR_LASTCODE;  ///< the attribute MPI_LASTUSEDCODE points here
 };
 
+/// What a Fortran binding stores as .true. and .false. (MPI_Abi_set_fortran_booleans).
+struct FortranBooleans {
+  int size = 0;  ///< bytes of a LOGICAL; 0: nobody told
+  char true_bytes[16];
+  char false_bytes[16];
+};
+
 struct Tables {
   Tables();
   ~Tables();
@@ -45,6 +53,8 @@ struct Tables {
   std::map<int, std::shared_ptr<Keyval>> keyvals;
   int next_keyval = 0;
   ErrorCodes error_codes;
+  IntegerHandles integer_handles;
+  FortranBooleans fortran_booleans;
 
   // What the predefined attributes of communicators point to.
   int tag_ub = 0;

@@ -1,0 +1,186 @@
+#include "api/entry.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "core/blame.h"
+#include "core/call_names.h"
+#include "core/errhandler.h"
+#include "core/error.h"
+#include "core/handle_names.h"
+#include "core/version.h"
+
+namespace meantime::api {
+namespace {
+
+/// "argument 4 (dest)"
+std::string argument(Place place) {
+  return fmt::format("argument {} ({})", place.position, place.name);
+}
+
+std::string name_of(const Communicator& comm) {
+  return comm.name.empty() ? "the communicator" : comm.name;
+}
+
+}  // namespace
+
+int Entry::report(int code) {
+  Communicator* blamed = take_blamed();
+  const int reported = core::invoke_error_handler(on_ != nullptr ? on_ : blamed, code,
+                                                  call_name(static_cast<std::uint16_t>(call_)));
+  drop(blamed);
+  return reported;
+}
+
+int Entry::caught() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return report(fail(MPI_ERR_NO_MEM, "out of memory"));
+  } catch (const std::exception& exception) {
+    return report(fail(MPI_ERR_INTERN, "{}", exception.what()));
+  } catch (...) {
+    return report(fail(MPI_ERR_INTERN, "an exception of an unknown type"));
+  }
+}
+
+void Entry::end_of_program() {
+  const char* when =
+      rank_.phase.load() == Phase::finalized ? "after MPI_Finalize" : "before MPI_Init";
+  std::fprintf(stderr, "Meantime: %s was called %s.\n",
+               call_name(static_cast<std::uint16_t>(call_)), when);
+  std::fflush(nullptr);
+  std::_Exit(EXIT_FAILURE);
+}
+
+int Entry::not_there_yet() {
+  return report(fail(MPI_ERR_UNSUPPORTED_OPERATION, "not there yet in Meantime {}", version));
+}
+
+int Entry::file_call_not_there_yet() {
+  return fail(MPI_ERR_UNSUPPORTED_OPERATION, "not there yet in Meantime {}", version);
+}
+
+void Entry::about(MPI_Comm handle) {
+  on_ = resolve(handle);
+}
+
+bool Entry::reject(int error_class) {
+  rejection_ = error_class;
+  return false;
+}
+
+bool Entry::narrow(Place place, MPI_Count value, int* result) {
+  *result = static_cast<int>(value);
+  return *result == value ||
+         reject(fail(MPI_ERR_VALUE_TOO_LARGE, "{} would be {}, which is no int: use {}_c",
+                     argument(place), value, call_name(static_cast<std::uint16_t>(call_))));
+}
+
+bool Entry::bad_handle(int error_class, Place place, const void* handle, bool is_null) {
+  return reject(is_null ? fail(error_class, "{} is {}", argument(place), handle_name(handle))
+                        : fail(error_class, "{} is {}, which is no handle of that type",
+                               argument(place), handle_name(handle)));
+}
+
+bool Entry::bad_communicator_kind(Place place, bool wants_intra) {
+  return reject(
+      fail(MPI_ERR_COMM, "{} is an int{}communicator", argument(place), wants_intra ? "er" : "ra"));
+}
+
+bool Entry::uncommitted(Place place) {
+  return reject(fail(MPI_ERR_TYPE, "{} is a datatype that was not committed", argument(place)));
+}
+
+bool Entry::types(Place place, const MPI_Datatype* handles, MPI_Count count) {
+  for (MPI_Count i = 0; i < count; ++i) {
+    if (resolve(handles[i]) == nullptr) {
+      return reject(fail(MPI_ERR_TYPE, "{}: entry {} is {}, which is no datatype", argument(place),
+                         i, handle_name(handles[i])));
+    }
+  }
+  return true;
+}
+
+bool Entry::committed_types(Place place, const MPI_Datatype* handles, Counts counts,
+                            MPI_Count count) {
+  for (MPI_Count i = 0; i < count; ++i) {
+    if (counts[i] == 0) {
+      continue;
+    }
+    const Datatype* type = resolve(handles[i]);
+    if (type == nullptr || !type->committed) {
+      return reject(fail(MPI_ERR_TYPE, "{}: entry {} is {}, which is no committed datatype",
+                         argument(place), i, handle_name(handles[i])));
+    }
+  }
+  return true;
+}
+
+bool Entry::requests(Place place, const MPI_Request* handles, MPI_Count count, bool null_allowed) {
+  for (MPI_Count i = 0; i < count; ++i) {
+    if (handles[i] == MPI_REQUEST_NULL ? !null_allowed : resolve(handles[i]) == nullptr) {
+      return reject(fail(MPI_ERR_REQUEST, "{}: entry {} is {}, which is no request",
+                         argument(place), i, handle_name(handles[i])));
+    }
+  }
+  return true;
+}
+
+bool Entry::bad_rank(int error_class, Place place, int rank, const Communicator& comm, int limit) {
+  return reject(fail(error_class, "{} is {}, but {} has {} {}{}", argument(place), rank,
+                     name_of(comm), limit, comm.is_inter() ? "remote " : "",
+                     limit == 1 ? "rank" : "ranks"));
+}
+
+bool Entry::bad_tag(Place place, int tag) {
+  return reject(tag == MPI_ANY_TAG
+                    ? fail(MPI_ERR_TAG, "{} is MPI_ANY_TAG, which is for receives", argument(place))
+                    : fail(MPI_ERR_TAG, "{} is {}, but tags go from 0 to {}", argument(place), tag,
+                           core::highest_user_tag));
+}
+
+bool Entry::negative(int error_class, Place place, MPI_Count value) {
+  return reject(fail(error_class, "{} is {}, but cannot be negative", argument(place), value));
+}
+
+bool Entry::counts(Place place, Counts values, MPI_Count count) {
+  if (!values) {
+    return count == 0 || missing(MPI_ERR_ARG, place);
+  }
+  for (MPI_Count i = 0; i < count; ++i) {
+    if (values[i] < 0) {
+      return reject(fail(MPI_ERR_COUNT, "{}: entry {} is {}, but cannot be negative",
+                         argument(place), i, values[i]));
+    }
+  }
+  return true;
+}
+
+bool Entry::special_buffer(Place place, const void* address, MPI_Count count, MPI_Datatype type) {
+  if (address == MPI_IN_PLACE) {
+    return reject(fail(MPI_ERR_BUFFER, "{} is MPI_IN_PLACE, which is not for this argument",
+                       argument(place)));
+  }
+  if (address == MPI_BOTTOM && (count == 0 || !is_predefined(type))) {
+    return true;
+  }
+  return reject(fail(MPI_ERR_BUFFER, "{} is {}, which is no buffer for {} elements of {}",
+                     argument(place), address == MPI_BOTTOM ? "NULL" : "MPI_BUFFER_AUTOMATIC",
+                     count, handle_name(type)));
+}
+
+bool Entry::aliased() {
+  return reject(fail(MPI_ERR_BUFFER,
+                     "the send and the receive buffer are the same memory; say "
+                     "MPI_IN_PLACE if that is meant"));
+}
+
+bool Entry::missing(int error_class, Place place) {
+  return reject(fail(error_class, "{} is NULL", argument(place)));
+}
+
+}  // namespace meantime::api

@@ -1,0 +1,245 @@
+// What every entry point does around its implementation.
+//   entry point      extern "C" PMPI_X, generated (src/api/generated); MPI_X is its weak alias
+//   implementation   meantime::api::X, hand-written: gets objects and widened counts
+//   shell            the generated code between the two: enter, check, call, report
+// The checks return false after they noted what is wrong; the shell then returns `rejected()`. What
+// is fast is inline here, whatever formats a text is in entry.cpp. An error goes to the handler of
+// the communicator that the call was on, else to that of MPI_COMM_SELF (MPI 5.0, 9.3).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "core/counts.h"
+#include "core/generated/call_ids.h"
+#include "core/handles.h"
+#include "core/plane.h"
+#include "rank/rank.h"
+
+namespace meantime::api {
+
+/// When a call is legal, and whether it takes the rank's lock.
+enum class Calling : std::uint8_t { while_active, any_time, any_time_unlocked };
+
+/// Where an argument stands in the C prototype, for messages.
+struct Place {
+  int position;  ///< from 1
+  const char* name;
+};
+
+class Entry {
+ public:
+  /// `site`: the return address of the entry point, in the user's program.
+  Entry(Call call, const void* site, Calling calling = Calling::while_active)
+      : rank_(self()), call_(call) {
+    const Phase phase = rank_.phase.load(std::memory_order_relaxed);
+    if (phase != Phase::active && phase != Phase::finalizing && calling == Calling::while_active)
+        [[unlikely]] {
+      end_of_program();
+    }
+    locked_ = calling != Calling::any_time_unlocked && rank_.lock.enabled();
+    if (locked_) {
+      rank_.lock.lock();
+    }
+    outer_call_ = rank_.call.load(std::memory_order_relaxed);
+    outer_site_ = rank_.call_site.load(std::memory_order_relaxed);
+    rank_.call.store(static_cast<std::uint16_t>(call), std::memory_order_relaxed);
+    rank_.call_site.store(site, std::memory_order_relaxed);
+  }
+  ~Entry() {
+    // Not 0 only if a user's callback called MPI.
+    rank_.call.store(outer_call_, std::memory_order_relaxed);
+    if (outer_call_ != 0) [[unlikely]] {
+      rank_.call_site.store(outer_site_, std::memory_order_relaxed);
+    }
+    if (locked_) {
+      rank_.lock.unlock();
+    }
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+  // --- How the shell ends ---------------------------------------------------------------------
+
+  int finish(int code) { return code == MPI_SUCCESS ? code : report(code); }
+  /// After a check failed.
+  int rejected() { return report(rejection_); }
+  /// In a catch block: nothing that the implementation throws leaves the entry point.
+  int caught();
+  /// For a call that this version does not have.
+  int not_there_yet();
+  /// The same for a call on files, whose errors are returned by default (MPI 5.0, 14.7).
+  int file_call_not_there_yet();
+
+  /// The call is on this communicator, if it is one.
+  void about(MPI_Comm handle);
+
+  /// The int form: stores a result that may be too large for it. False if it is.
+  bool narrow(Place place, MPI_Count value, int* result);
+  static void narrow_or_undefined(MPI_Count value, int* result) {
+    *result = value == static_cast<int>(value) ? static_cast<int>(value) : MPI_UNDEFINED;
+  }
+
+  // --- Handles --------------------------------------------------------------------------------
+
+  bool communicator(Place place, MPI_Comm handle, Communicator*& object) {
+    object = resolve(handle);
+    if (object == nullptr) [[unlikely]] {
+      return bad_handle(MPI_ERR_COMM, place, handle, handle == MPI_COMM_NULL);
+    }
+    if (on_ == nullptr) {
+      on_ = object;
+    }
+    return true;
+  }
+  bool intracommunicator(Place place, MPI_Comm handle, Communicator*& object) {
+    return communicator(place, handle, object) &&
+           (!object->is_inter() || bad_communicator_kind(place, true));
+  }
+  bool intercommunicator(Place place, MPI_Comm handle, Communicator*& object) {
+    return communicator(place, handle, object) &&
+           (object->is_inter() || bad_communicator_kind(place, false));
+  }
+  bool type(Place place, MPI_Datatype handle, Datatype*& object) {
+    object = resolve(handle);
+    return object != nullptr ||
+           bad_handle(MPI_ERR_TYPE, place, handle, handle == MPI_DATATYPE_NULL);
+  }
+  bool committed_type(Place place, MPI_Datatype handle, Datatype*& object) {
+    return type(place, handle, object) && (object->committed || uncommitted(place));
+  }
+  bool types(Place place, const MPI_Datatype* handles, MPI_Count count);
+  /// Those of Alltoallw: a type is significant where its count is not 0.
+  bool committed_types(Place place, const MPI_Datatype* handles, Counts counts, MPI_Count count);
+  bool op(Place place, MPI_Op handle, Op*& object) {
+    object = resolve(handle);
+    return object != nullptr || bad_handle(MPI_ERR_OP, place, handle, handle == MPI_OP_NULL);
+  }
+  bool group(Place place, MPI_Group handle, Group*& object) {
+    object = resolve(handle);
+    return object != nullptr || bad_handle(MPI_ERR_GROUP, place, handle, handle == MPI_GROUP_NULL);
+  }
+  bool info(Place place, MPI_Info handle, Info*& object) {
+    object = resolve(handle);
+    return object != nullptr || bad_handle(MPI_ERR_INFO, place, handle, handle == MPI_INFO_NULL);
+  }
+  bool info_or_null(Place place, MPI_Info handle, Info*& object) {
+    object = nullptr;
+    return handle == MPI_INFO_NULL || info(place, handle, object);
+  }
+  bool errhandler(Place place, MPI_Errhandler handle, Errhandler*& object) {
+    object = resolve(handle);
+    return object != nullptr ||
+           bad_handle(MPI_ERR_ERRHANDLER, place, handle, handle == MPI_ERRHANDLER_NULL);
+  }
+  bool session(Place place, MPI_Session handle, Session*& object) {
+    object = resolve(handle);
+    return object != nullptr ||
+           bad_handle(MPI_ERR_SESSION, place, handle, handle == MPI_SESSION_NULL);
+  }
+  bool request(Place place, MPI_Request handle, Request*& object) {
+    object = resolve(handle);
+    return object != nullptr ||
+           bad_handle(MPI_ERR_REQUEST, place, handle, handle == MPI_REQUEST_NULL);
+  }
+  bool request_or_null(Place place, MPI_Request handle) {
+    return handle == MPI_REQUEST_NULL || resolve(handle) != nullptr ||
+           bad_handle(MPI_ERR_REQUEST, place, handle, false);
+  }
+  bool requests(Place place, const MPI_Request* handles, MPI_Count count, bool null_allowed);
+  /// What MPI_Mrecv takes; the matching engine knows whether it is a live message.
+  bool message(Place place, MPI_Message handle) {
+    return handle != MPI_MESSAGE_NULL || bad_handle(MPI_ERR_REQUEST, place, handle, true);
+  }
+
+  // --- Ranks and tags -------------------------------------------------------------------------
+
+  bool destination(Place place, int rank, const Communicator& comm) {
+    return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers()) ||
+           rank == MPI_PROC_NULL || bad_rank(MPI_ERR_RANK, place, rank, comm, comm.peers());
+  }
+  bool source(Place place, int rank, const Communicator& comm) {
+    return rank == MPI_ANY_SOURCE || destination(place, rank, comm);
+  }
+  bool member(Place place, int rank, const Communicator& comm) {
+    return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.size) ||
+           bad_rank(MPI_ERR_RANK, place, rank, comm, comm.size);
+  }
+  bool root(Place place, int rank, const Communicator& comm) {
+    return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers()) ||
+           (comm.is_inter() && (rank == MPI_ROOT || rank == MPI_PROC_NULL)) ||
+           bad_rank(MPI_ERR_ROOT, place, rank, comm, comm.peers());
+  }
+  bool send_tag(Place place, int tag) { return is_tag(tag) || bad_tag(place, tag); }
+  bool receive_tag(Place place, int tag) {
+    return is_tag(tag) || tag == MPI_ANY_TAG || bad_tag(place, tag);
+  }
+
+  // --- Numbers, buffers, pointers -------------------------------------------------------------
+
+  bool not_negative(int error_class, Place place, MPI_Count value) {
+    return value >= 0 || negative(error_class, place, value);
+  }
+  bool counts(Place place, Counts values, MPI_Count count);
+  /// MPI_BOTTOM, which is NULL, needs a datatype with addresses in it; MPI_IN_PLACE and
+  /// MPI_BUFFER_AUTOMATIC are no buffers.
+  bool buffer(Place place, const void* address, MPI_Count count, MPI_Datatype type) {
+    return reinterpret_cast<std::uintptr_t>(address) > 2 ||
+           special_buffer(place, address, count, type);
+  }
+  bool distinct(const void* send_buffer, const void* receive_buffer) {
+    return send_buffer != receive_buffer || send_buffer == MPI_BOTTOM || aliased();
+  }
+  bool given(Place place, const void* pointer, int error_class = MPI_ERR_ARG) {
+    return pointer != nullptr || missing(error_class, place);
+  }
+  bool array(Place place, const void* pointer, MPI_Count count) {
+    return pointer != nullptr || count <= 0 || missing(MPI_ERR_ARG, place);
+  }
+
+  // --- Which arguments of a collective are significant (MPI 5.0, 6.2.3) -------------------------
+
+  static bool is_root(const Communicator& comm, int root) {
+    return comm.is_inter() ? root == MPI_ROOT : root == comm.rank;
+  }
+  static bool takes_part(const Communicator& comm, int root) {
+    return root != MPI_PROC_NULL || !comm.is_inter();
+  }
+  static bool gives_to_root(const Communicator& comm, int root, const void* send_buffer) {
+    return comm.is_inter() ? root >= 0 : root != comm.rank || send_buffer != MPI_IN_PLACE;
+  }
+  static bool takes_from_root(const Communicator& comm, int root, const void* receive_buffer) {
+    return gives_to_root(comm, root, receive_buffer);
+  }
+  /// Stands for the type of an argument that is not significant.
+  static Datatype* unused_type() { return resolve(MPI_BYTE); }
+
+ private:
+  int report(int code);
+  [[noreturn]] void end_of_program();
+  static bool is_tag(int tag) {
+    return static_cast<unsigned>(tag) <= static_cast<unsigned>(core::highest_user_tag);
+  }
+
+  bool bad_handle(int error_class, Place place, const void* handle, bool is_null);
+  bool bad_communicator_kind(Place place, bool wants_intra);
+  bool uncommitted(Place place);
+  bool bad_rank(int error_class, Place place, int rank, const Communicator& comm, int limit);
+  bool bad_tag(Place place, int tag);
+  bool negative(int error_class, Place place, MPI_Count value);
+  bool special_buffer(Place place, const void* address, MPI_Count count, MPI_Datatype type);
+  bool aliased();
+  bool missing(int error_class, Place place);
+  bool reject(int error_class);
+
+  Rank& rank_;
+  Communicator* on_ = nullptr;  ///< the first communicator argument
+  Call call_;
+  std::uint16_t outer_call_;
+  const void* outer_site_;
+  bool locked_;
+  int rejection_ = MPI_SUCCESS;
+};
+
+}  // namespace meantime::api
