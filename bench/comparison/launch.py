@@ -2,8 +2,11 @@
 
 Standard library only.
 """
+from __future__ import annotations
+
 import dataclasses
 import os
+import resource
 import selectors
 import signal
 import subprocess
@@ -68,9 +71,14 @@ def stop(process):
                 pass
 
 
+def children_cpu():
+    use = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return use.ru_utime + use.ru_stime
+
+
 def run(command, limit, environment=None, on_line=None, directory=None):
     """Runs `command` for at most `limit` seconds. `on_line(text)` sees each line of output."""
-    before = os.times()
+    before = children_cpu()
     begin = time.monotonic()
     process = subprocess.Popen(command, env=environment, cwd=directory, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -107,7 +115,5 @@ def run(command, limit, environment=None, on_line=None, directory=None):
         process.wait()
         process.stdout.close()
         process.stderr.close()
-    after = os.times()
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return Outcome(seconds, cpu, texts[process.stdout].decode(errors="replace"),
+    return Outcome(seconds, children_cpu() - before, texts[process.stdout].decode(errors="replace"),
                    texts[process.stderr].decode(errors="replace"), process.returncode, timed_out)

@@ -4,6 +4,8 @@ Standard library only: examples/run-demo uses it on a fresh machine.
 A *peer* is another implementation. A *setting* is one way to run with an implementation: "as
 installed" is what a user gets; the others are what its documentation offers for a case.
 """
+from __future__ import annotations
+
 import dataclasses
 import os
 import re
