@@ -36,7 +36,6 @@ int send_receive(const void* send_buffer, MPI_Count send_count, Datatype& send_t
 /// Waits for one request, writes the status, and deletes it (unless persistent). Returns its error.
 int finish(Request* request, MPI_Status* status);
 void set_status(MPI_Status* status, const Request& request);
-void set_empty_status(MPI_Status* status);
 
 /// Drains this rank's inbox and moves its transfers and collectives. True if anything moved.
 bool progress();

@@ -31,9 +31,10 @@ enum class ItemKind : std::uint8_t { eager, synchronous, rendezvous, posted };
 ///      ├─────► copying   somebody moves the payload, the owner need not do anything
 ///      ├─────► done      everything is there
 ///      └─────► cancelled
-enum ReceiveState : std::uint32_t { posted = 0, matched, copying, done, cancelled };
+/// (matched and copying are bits, so that both are set without a look at `awaited`.)
+enum ReceiveState : std::uint32_t { posted = 0, matched = 1, copying = 3, done = 4, cancelled = 8 };
 /// States of a Transfer: the sender's side of the same story.
-enum TransferState : std::uint32_t { offered = 0, moving, delivered };
+enum TransferState : std::uint32_t { offered = 0, moving = 1, delivered = 2 };
 inline constexpr std::uint32_t awaited = 0x100;
 inline constexpr std::uint32_t state_mask = 0xff;
 

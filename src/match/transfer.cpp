@@ -184,8 +184,10 @@ void Engine::take_part(Receive& receive) {
   if (message.kind != ItemKind::rendezvous) {
     deliver_eager(message, receive);
   } else if (transfer_of(message).piped.load(std::memory_order_acquire) != 0) {
+    receive.state.fetch_or(copying, std::memory_order_acq_rel);
     pipes_in_.push_back(&receive);
   } else {
+    receive.state.fetch_or(copying, std::memory_order_acq_rel);
     copy_fragments(message, true);
     leave(message);
   }
@@ -242,15 +244,12 @@ bool Engine::move_pipes() {
     return transfer.filled.load(std::memory_order_relaxed) == transfer.bytes;
   });
   std::erase_if(pipes_in_, [&](Receive* receive) {
-    Transfer& transfer = transfer_of(*segment_.at<Message>(receive->message));
-    const std::uint64_t bytes = transfer.bytes;
-    const std::uint64_t before = transfer.emptied.load(std::memory_order_relaxed);
-    const std::uint64_t after = before + (empty_pipe(*receive) ? 1 : 0);
-    moved |= after != before;
-    if (transfer.emptied.load(std::memory_order_relaxed) != bytes) {
+    Message& message = *segment_.at<Message>(receive->message);
+    moved |= empty_pipe(*receive);
+    Transfer& transfer = transfer_of(message);
+    if (transfer.emptied.load(std::memory_order_relaxed) != transfer.bytes) {
       return false;
     }
-    Message& message = *segment_.at<Message>(receive->message);
     set_done(*receive);
     leave(message);  // the bytes are there …
     leave(message);  // … and the receiver is done with it

@@ -71,8 +71,8 @@ struct alignas(cache_line) Account {
 struct alignas(cache_line) RankArea {
   Mailbox mailbox;
   alignas(cache_line) std::atomic<Link> returned;  ///< cells of this rank that others have emptied
-  std::atomic<Link>
-      attention;  ///< rendezvous sends of this rank that were matched and want its help
+  std::atomic<Link> attention;        ///< matched transfers that this rank is asked to take part in
+  std::atomic<std::uint32_t> rescan;  ///< a transfer that it knows of has to go on as a pipe
   Report report;
   Account account;
   alignas(cache_line) std::atomic<std::int32_t> pid;
@@ -91,7 +91,7 @@ struct Header {
   std::uint64_t world_collective;  ///< offset of COMM_WORLD's collective area
   std::uint64_t limit;             ///< bytes that a host maps: the heap cannot grow beyond
   std::uint32_t workers;
-  std::uint32_t on_deadlock;                    ///< 0 abort, 1 report, 2 ignore
+  std::atomic<std::uint32_t> on_deadlock;       ///< 0 abort, 1 report, 2 ignore
   std::atomic<std::uint32_t> cross_memory_off;  ///< cross-memory attach switched off for the job
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
   alignas(cache_line) std::atomic<std::uint64_t> free_contexts;  ///< see core/context.cpp

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "rank/lock.h"
 #include "wait/sleepers.h"
@@ -14,13 +15,16 @@
 namespace meantime {
 
 struct Communicator;
+struct Request;
 namespace node {
+class ControlClient;
 struct RankArea;
 }
 namespace match {
 struct Engine;
 }
 namespace core {
+struct Buffered;
 struct Tables;
 }
 namespace coll {
@@ -47,6 +51,8 @@ struct Rank {
   wait::Sleepers sleepers;
   std::uint32_t fruitless_looks = 0;  ///< Test, Iprobe … in a row that found nothing
 
+  std::vector<Request*> abandoned;  ///< freed by the user before they were complete
+
   Communicator* world = nullptr;  ///< behind MPI_COMM_WORLD
   Communicator* alone = nullptr;  ///< behind MPI_COMM_SELF
 
@@ -55,6 +61,8 @@ struct Rank {
   // complete types); made in MPI_Init, gone in MPI_Finalize.
   std::shared_ptr<match::Engine> engine;
   std::shared_ptr<core::Tables> tables;  ///< predefined groups, error handlers, infos, user codes …
+  std::shared_ptr<node::ControlClient> control;  ///< the line to mpiexec; none for a singleton
+  std::shared_ptr<core::Buffered> buffered;
   std::shared_ptr<coll::Progress> collectives;
 };
 

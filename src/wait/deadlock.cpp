@@ -88,4 +88,10 @@ Verdict look_for_deadlock() {
   return all_asleep_or_gone(header) ? Verdict::deadlock : Verdict::running;
 }
 
+void report_deadlock() {
+  if (deadlock_hook != nullptr) {
+    deadlock_hook();
+  }
+}
+
 }  // namespace meantime::wait

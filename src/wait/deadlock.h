@@ -32,5 +32,7 @@ Verdict look_for_deadlock();
 /// Ends the job with the list of what each rank waits for, or only prints it, as the job's
 /// --on-deadlock says. At most one rank of a job gets to do it.
 void report_deadlock();
+/// What report_deadlock calls: the core knows the calls' names and the way to mpiexec.
+inline void (*deadlock_hook)() = nullptr;
 
 }  // namespace meantime::wait

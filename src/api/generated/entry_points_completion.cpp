@@ -9,6 +9,302 @@
 namespace meantime::api {
 namespace {
 
+int checked_Cancel(Entry& entry, MPI_Request* request) try {
+  Request* request_object = nullptr;
+  if (!(entry.given({1, "request"}, request) &&
+        entry.request({1, "request"}, *request, request_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Cancel(request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Grequest_complete(Entry& entry, MPI_Request request) try {
+  Request* request_object = nullptr;
+  if (!(entry.request({1, "request"}, request, request_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Grequest_complete(*request_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Grequest_start(Entry& entry, MPI_Grequest_query_function* query_fn,
+                           MPI_Grequest_free_function* free_fn,
+                           MPI_Grequest_cancel_function* cancel_fn, void* extra_state,
+                           MPI_Request* request) try {
+  if (!(entry.given({5, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Request_free(Entry& entry, MPI_Request* request) try {
+  Request* request_object = nullptr;
+  if (!(entry.given({1, "request"}, request) &&
+        entry.request({1, "request"}, *request, request_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Request_free(request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Request_get_status(Entry& entry, MPI_Request request, int* flag,
+                               MPI_Status* status) try {
+  if (!(entry.request_or_null({1, "request"}, request) &&
+        entry.given({2, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Request_get_status(request, flag, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Request_get_status_all(Entry& entry, int count, const MPI_Request array_of_requests[],
+                                   int* flag, MPI_Status array_of_statuses[]) try {
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.array({2, "array_of_requests"}, array_of_requests, count) &&
+        entry.given({3, "flag"}, flag) &&
+        entry.requests({2, "array_of_requests"}, array_of_requests, count, true))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Request_get_status_any(Entry& entry, int count, const MPI_Request array_of_requests[],
+                                   int* indx, int* flag, MPI_Status* status) try {
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.array({2, "array_of_requests"}, array_of_requests, count) &&
+        entry.given({3, "indx"}, indx) &&
+        entry.given({4, "flag"}, flag) &&
+        entry.requests({2, "array_of_requests"}, array_of_requests, count, true))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Request_get_status_any(count, array_of_requests, indx, flag, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Request_get_status_some(Entry& entry, int incount,
+                                    const MPI_Request array_of_requests[], int* outcount,
+                                    int array_of_indices[], MPI_Status array_of_statuses[]) try {
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "incount"}, incount) &&
+        entry.array({2, "array_of_requests"}, array_of_requests, incount) &&
+        entry.given({3, "outcount"}, outcount) &&
+        entry.requests({2, "array_of_requests"}, array_of_requests, incount, true))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Request_get_status_some(incount, array_of_requests, outcount,
+                      array_of_indices, array_of_statuses));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Start(Entry& entry, MPI_Request* request) try {
+  Request* request_object = nullptr;
+  if (!(entry.given({1, "request"}, request) &&
+        entry.request({1, "request"}, *request, request_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Start(request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Startall(Entry& entry, int count, MPI_Request array_of_requests[]) try {
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.array({2, "array_of_requests"}, array_of_requests, count) &&
+        entry.requests({2, "array_of_requests"}, array_of_requests, count, false))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Startall(count, array_of_requests));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Status_get_error(Entry& entry, const MPI_Status* status, int* err) try {
+  if (!(entry.given({1, "status"}, status) &&
+        entry.given({2, "err"}, err))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Status_get_error(status, err));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Status_get_source(Entry& entry, const MPI_Status* status, int* source) try {
+  if (!(entry.given({1, "status"}, status) &&
+        entry.given({2, "source"}, source))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Status_get_source(status, source));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Status_get_tag(Entry& entry, const MPI_Status* status, int* tag) try {
+  if (!(entry.given({1, "status"}, status) &&
+        entry.given({2, "tag"}, tag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Status_get_tag(status, tag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Status_set_cancelled(Entry& entry, MPI_Status* status, int flag) try {
+  if (!(entry.given({1, "status"}, status))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Status_set_cancelled(status, flag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Status_set_error(Entry& entry, MPI_Status* status, int err) try {
+  if (!(entry.given({1, "status"}, status))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Status_set_error(status, err));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Status_set_source(Entry& entry, MPI_Status* status, int source) try {
+  if (!(entry.given({1, "status"}, status))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Status_set_source(status, source));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Status_set_tag(Entry& entry, MPI_Status* status, int tag) try {
+  if (!(entry.given({1, "status"}, status))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Status_set_tag(status, tag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Test(Entry& entry, MPI_Request* request, int* flag, MPI_Status* status) try {
+  if (!(entry.given({1, "request"}, request) &&
+        entry.request_or_null({1, "request"}, *request) &&
+        entry.given({2, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Test(request, flag, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Test_cancelled(Entry& entry, const MPI_Status* status, int* flag) try {
+  if (!(entry.given({1, "status"}, status) &&
+        entry.given({2, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Test_cancelled(status, flag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Testall(Entry& entry, int count, MPI_Request array_of_requests[], int* flag,
+                    MPI_Status array_of_statuses[]) try {
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.array({2, "array_of_requests"}, array_of_requests, count) &&
+        entry.given({3, "flag"}, flag) &&
+        entry.requests({2, "array_of_requests"}, array_of_requests, count, true))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Testall(count, array_of_requests, flag, array_of_statuses));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Testany(Entry& entry, int count, MPI_Request array_of_requests[], int* indx, int* flag,
+                    MPI_Status* status) try {
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.array({2, "array_of_requests"}, array_of_requests, count) &&
+        entry.given({3, "indx"}, indx) &&
+        entry.given({4, "flag"}, flag) &&
+        entry.requests({2, "array_of_requests"}, array_of_requests, count, true))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Testany(count, array_of_requests, indx, flag, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Testsome(Entry& entry, int incount, MPI_Request array_of_requests[], int* outcount,
+                     int array_of_indices[], MPI_Status array_of_statuses[]) try {
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "incount"}, incount) &&
+        entry.array({2, "array_of_requests"}, array_of_requests, incount) &&
+        entry.given({3, "outcount"}, outcount) &&
+        entry.requests({2, "array_of_requests"}, array_of_requests, incount, true))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Testsome(incount, array_of_requests, outcount, array_of_indices,
+                      array_of_statuses));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Wait(Entry& entry, MPI_Request* request, MPI_Status* status) try {
+  if (!(entry.given({1, "request"}, request) &&
+        entry.request_or_null({1, "request"}, *request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Wait(request, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Waitall(Entry& entry, int count, MPI_Request array_of_requests[],
+                    MPI_Status array_of_statuses[]) try {
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.array({2, "array_of_requests"}, array_of_requests, count) &&
+        entry.requests({2, "array_of_requests"}, array_of_requests, count, true))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Waitall(count, array_of_requests, array_of_statuses));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Waitany(Entry& entry, int count, MPI_Request array_of_requests[], int* indx,
+                    MPI_Status* status) try {
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.array({2, "array_of_requests"}, array_of_requests, count) &&
+        entry.given({3, "indx"}, indx) &&
+        entry.requests({2, "array_of_requests"}, array_of_requests, count, true))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Waitany(count, array_of_requests, indx, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Waitsome(Entry& entry, int incount, MPI_Request array_of_requests[], int* outcount,
+                     int array_of_indices[], MPI_Status array_of_statuses[]) try {
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "incount"}, incount) &&
+        entry.array({2, "array_of_requests"}, array_of_requests, incount) &&
+        entry.given({3, "outcount"}, outcount) &&
+        entry.requests({2, "array_of_requests"}, array_of_requests, incount, true))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Waitsome(incount, array_of_requests, outcount, array_of_indices,
+                      array_of_statuses));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -17,13 +313,13 @@ using namespace meantime::api;  // NOLINT
 
 MEANTIME_ENTRY_POINT int PMPI_Cancel(MPI_Request* request) {
   Entry entry(Call::Cancel, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Cancel(entry, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Cancel, PMPI_Cancel);
 
 MEANTIME_ENTRY_POINT int PMPI_Grequest_complete(MPI_Request request) {
   Entry entry(Call::Grequest_complete, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Grequest_complete(entry, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Grequest_complete, PMPI_Grequest_complete);
 
@@ -32,153 +328,156 @@ MEANTIME_ENTRY_POINT int PMPI_Grequest_start(MPI_Grequest_query_function* query_
                                              MPI_Grequest_cancel_function* cancel_fn,
                                              void* extra_state, MPI_Request* request) {
   Entry entry(Call::Grequest_start, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Grequest_start(entry, query_fn, free_fn, cancel_fn, extra_state, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Grequest_start, PMPI_Grequest_start);
 
 MEANTIME_ENTRY_POINT int PMPI_Request_free(MPI_Request* request) {
   Entry entry(Call::Request_free, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Request_free(entry, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Request_free, PMPI_Request_free);
 
 MEANTIME_ENTRY_POINT int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   Entry entry(Call::Request_get_status, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Request_get_status(entry, request, flag, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Request_get_status, PMPI_Request_get_status);
 
 MEANTIME_ENTRY_POINT int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag,
         MPI_Status array_of_statuses[]) {
   Entry entry(Call::Request_get_status_all, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Request_get_status_all(entry, count, array_of_requests, flag, array_of_statuses);
 }
 MEANTIME_WEAK_TWIN(MPI_Request_get_status_all, PMPI_Request_get_status_all);
 
 MEANTIME_ENTRY_POINT int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag,
         MPI_Status* status) {
   Entry entry(Call::Request_get_status_any, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Request_get_status_any(entry, count, array_of_requests, indx, flag, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Request_get_status_any, PMPI_Request_get_status_any);
 
 MEANTIME_ENTRY_POINT int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
         MPI_Status array_of_statuses[]) {
   Entry entry(Call::Request_get_status_some, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Request_get_status_some(entry, incount, array_of_requests, outcount,
+                                         array_of_indices, array_of_statuses);
 }
 MEANTIME_WEAK_TWIN(MPI_Request_get_status_some, PMPI_Request_get_status_some);
 
 MEANTIME_ENTRY_POINT int PMPI_Start(MPI_Request* request) {
   Entry entry(Call::Start, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Start(entry, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Start, PMPI_Start);
 
 MEANTIME_ENTRY_POINT int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
   Entry entry(Call::Startall, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Startall(entry, count, array_of_requests);
 }
 MEANTIME_WEAK_TWIN(MPI_Startall, PMPI_Startall);
 
 MEANTIME_ENTRY_POINT int PMPI_Status_get_error(const MPI_Status* status, int* err) {
   Entry entry(Call::Status_get_error, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Status_get_error(entry, status, err);
 }
 MEANTIME_WEAK_TWIN(MPI_Status_get_error, PMPI_Status_get_error);
 
 MEANTIME_ENTRY_POINT int PMPI_Status_get_source(const MPI_Status* status, int* source) {
   Entry entry(Call::Status_get_source, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Status_get_source(entry, status, source);
 }
 MEANTIME_WEAK_TWIN(MPI_Status_get_source, PMPI_Status_get_source);
 
 MEANTIME_ENTRY_POINT int PMPI_Status_get_tag(const MPI_Status* status, int* tag) {
   Entry entry(Call::Status_get_tag, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Status_get_tag(entry, status, tag);
 }
 MEANTIME_WEAK_TWIN(MPI_Status_get_tag, PMPI_Status_get_tag);
 
 MEANTIME_ENTRY_POINT int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
   Entry entry(Call::Status_set_cancelled, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Status_set_cancelled(entry, status, flag);
 }
 MEANTIME_WEAK_TWIN(MPI_Status_set_cancelled, PMPI_Status_set_cancelled);
 
 MEANTIME_ENTRY_POINT int PMPI_Status_set_error(MPI_Status* status, int err) {
   Entry entry(Call::Status_set_error, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Status_set_error(entry, status, err);
 }
 MEANTIME_WEAK_TWIN(MPI_Status_set_error, PMPI_Status_set_error);
 
 MEANTIME_ENTRY_POINT int PMPI_Status_set_source(MPI_Status* status, int source) {
   Entry entry(Call::Status_set_source, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Status_set_source(entry, status, source);
 }
 MEANTIME_WEAK_TWIN(MPI_Status_set_source, PMPI_Status_set_source);
 
 MEANTIME_ENTRY_POINT int PMPI_Status_set_tag(MPI_Status* status, int tag) {
   Entry entry(Call::Status_set_tag, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Status_set_tag(entry, status, tag);
 }
 MEANTIME_WEAK_TWIN(MPI_Status_set_tag, PMPI_Status_set_tag);
 
 MEANTIME_ENTRY_POINT int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   Entry entry(Call::Test, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Test(entry, request, flag, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Test, PMPI_Test);
 
 MEANTIME_ENTRY_POINT int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
   Entry entry(Call::Test_cancelled, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Test_cancelled(entry, status, flag);
 }
 MEANTIME_WEAK_TWIN(MPI_Test_cancelled, PMPI_Test_cancelled);
 
 MEANTIME_ENTRY_POINT int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag,
                                       MPI_Status array_of_statuses[]) {
   Entry entry(Call::Testall, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Testall(entry, count, array_of_requests, flag, array_of_statuses);
 }
 MEANTIME_WEAK_TWIN(MPI_Testall, PMPI_Testall);
 
 MEANTIME_ENTRY_POINT int PMPI_Testany(int count, MPI_Request array_of_requests[], int* indx,
                                       int* flag, MPI_Status* status) {
   Entry entry(Call::Testany, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Testany(entry, count, array_of_requests, indx, flag, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Testany, PMPI_Testany);
 
 MEANTIME_ENTRY_POINT int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,
                                        int array_of_indices[], MPI_Status array_of_statuses[]) {
   Entry entry(Call::Testsome, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Testsome(entry, incount, array_of_requests, outcount, array_of_indices,
+                          array_of_statuses);
 }
 MEANTIME_WEAK_TWIN(MPI_Testsome, PMPI_Testsome);
 
 MEANTIME_ENTRY_POINT int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
   Entry entry(Call::Wait, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Wait(entry, request, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Wait, PMPI_Wait);
 
 MEANTIME_ENTRY_POINT int PMPI_Waitall(int count, MPI_Request array_of_requests[],
                                       MPI_Status array_of_statuses[]) {
   Entry entry(Call::Waitall, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Waitall(entry, count, array_of_requests, array_of_statuses);
 }
 MEANTIME_WEAK_TWIN(MPI_Waitall, PMPI_Waitall);
 
 MEANTIME_ENTRY_POINT int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* indx,
                                       MPI_Status* status) {
   Entry entry(Call::Waitany, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Waitany(entry, count, array_of_requests, indx, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Waitany, PMPI_Waitany);
 
 MEANTIME_ENTRY_POINT int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
                                        int array_of_indices[], MPI_Status array_of_statuses[]) {
   Entry entry(Call::Waitsome, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Waitsome(entry, incount, array_of_requests, outcount, array_of_indices,
+                          array_of_statuses);
 }
 MEANTIME_WEAK_TWIN(MPI_Waitsome, PMPI_Waitsome);

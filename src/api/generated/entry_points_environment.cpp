@@ -9,6 +9,16 @@
 namespace meantime::api {
 namespace {
 
+int checked_Abort(Entry& entry, MPI_Comm comm, int errorcode) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Abort(*comm_object, errorcode));
+} catch (...) {
+  return entry.caught();
+}
+
 int checked_Alloc_mem(Entry& entry, MPI_Aint size, MPI_Info info, void* baseptr) try {
   Info* info_object = nullptr;
   if (!(entry.not_negative(MPI_ERR_ARG, {1, "size"}, size) &&
@@ -17,6 +27,12 @@ int checked_Alloc_mem(Entry& entry, MPI_Aint size, MPI_Info info, void* baseptr)
     return entry.rejected();
   }
   return entry.finish(Alloc_mem(size, info_object, baseptr));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Finalize(Entry& entry) try {
+  return entry.finish(Finalize());
 } catch (...) {
   return entry.caught();
 }
@@ -75,6 +91,21 @@ int checked_Get_version(Entry& entry, int* version, int* subversion) try {
   return entry.caught();
 }
 
+int checked_Init(Entry& entry, int* argc, char*** argv) try {
+  return entry.finish(Init(argc, argv));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Init_thread(Entry& entry, int* argc, char*** argv, int required, int* provided) try {
+  if (!(entry.given({4, "provided"}, provided))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Init_thread(argc, argv, required, provided));
+} catch (...) {
+  return entry.caught();
+}
+
 int checked_Initialized(Entry& entry, int* flag) try {
   if (!(entry.given({1, "flag"}, flag))) [[unlikely]] {
     return entry.rejected();
@@ -110,8 +141,7 @@ using namespace meantime::api;  // NOLINT
 
 MEANTIME_ENTRY_POINT int PMPI_Abort(MPI_Comm comm, int errorcode) {
   Entry entry(Call::Abort, MEANTIME_CALL_SITE, Calling::any_time_unlocked);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Abort(entry, comm, errorcode);
 }
 MEANTIME_WEAK_TWIN(MPI_Abort, PMPI_Abort);
 
@@ -123,7 +153,7 @@ MEANTIME_WEAK_TWIN(MPI_Alloc_mem, PMPI_Alloc_mem);
 
 MEANTIME_ENTRY_POINT int PMPI_Finalize(void) {
   Entry entry(Call::Finalize, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Finalize(entry);
 }
 MEANTIME_WEAK_TWIN(MPI_Finalize, PMPI_Finalize);
 
@@ -165,13 +195,13 @@ MEANTIME_WEAK_TWIN(MPI_Get_version, PMPI_Get_version);
 
 MEANTIME_ENTRY_POINT int PMPI_Init(int* argc, char*** argv) {
   Entry entry(Call::Init, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Init(entry, argc, argv);
 }
 MEANTIME_WEAK_TWIN(MPI_Init, PMPI_Init);
 
 MEANTIME_ENTRY_POINT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   Entry entry(Call::Init_thread, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Init_thread(entry, argc, argv, required, provided);
 }
 MEANTIME_WEAK_TWIN(MPI_Init_thread, PMPI_Init_thread);
 

@@ -9,6 +9,477 @@
 namespace meantime::api {
 namespace {
 
+int checked_Bsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Bsend(buf, count, *datatype_object, dest, tag, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Bsend_init(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                       int dest, int tag, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.given({7, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Bsend_init(buf, count, *datatype_object, dest, tag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Buffer_attach(Entry& entry, void* buffer, MPI_Count size) try {
+  if (!(entry.not_negative(MPI_ERR_ARG, {2, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Buffer_attach(buffer, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Buffer_detach(Entry& entry, void* buffer_addr, MPI_Count* size) try {
+  if (!(entry.given({2, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Buffer_detach(buffer_addr, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Buffer_flush(Entry& entry) try {
+  return entry.finish(Buffer_flush());
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ibsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                   int tag, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.given({7, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ibsend(buf, count, *datatype_object, dest, tag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Improbe(Entry& entry, int source, int tag, MPI_Comm comm, int* flag,
+                    MPI_Message* message, MPI_Status* status) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({3, "comm"}, comm, comm_object) &&
+        entry.source({1, "source"}, source, *comm_object) &&
+        entry.receive_tag({2, "tag"}, tag) &&
+        entry.given({4, "flag"}, flag) &&
+        entry.given({5, "message"}, message))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Improbe(source, tag, *comm_object, flag, message, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Imrecv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatype,
+                   MPI_Message* message, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.given({4, "message"}, message) &&
+        entry.message({4, "message"}, *message) &&
+        entry.given({5, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Imrecv(buf, count, *datatype_object, message, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Iprobe(Entry& entry, int source, int tag, MPI_Comm comm, int* flag,
+                   MPI_Status* status) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({3, "comm"}, comm, comm_object) &&
+        entry.source({1, "source"}, source, *comm_object) &&
+        entry.receive_tag({2, "tag"}, tag) &&
+        entry.given({4, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Iprobe(source, tag, *comm_object, flag, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Irecv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+                  int tag, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.source({4, "source"}, source, *comm_object) &&
+        entry.receive_tag({5, "tag"}, tag) &&
+        entry.given({7, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Irecv(buf, count, *datatype_object, source, tag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Irsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                   int tag, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.given({7, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Irsend(buf, count, *datatype_object, dest, tag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Isend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.given({7, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Isend(buf, count, *datatype_object, dest, tag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Isendrecv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                      int dest, int sendtag, void* recvbuf, MPI_Count recvcount,
+                      MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                      MPI_Request* request) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({11, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
+        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "sendtag"}, sendtag) &&
+        entry.not_negative(MPI_ERR_COUNT, {7, "recvcount"}, recvcount) &&
+        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
+        entry.source({9, "source"}, source, *comm_object) &&
+        entry.receive_tag({10, "recvtag"}, recvtag) &&
+        entry.given({12, "request"}, request) &&
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
+        entry.buffer({6, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Isendrecv(sendbuf, sendcount, *sendtype_object, dest, sendtag, recvbuf,
+                      recvcount, *recvtype_object, source, recvtag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Isendrecv_replace(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatype,
+                              int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+                              MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "sendtag"}, sendtag) &&
+        entry.source({6, "source"}, source, *comm_object) &&
+        entry.receive_tag({7, "recvtag"}, recvtag) &&
+        entry.given({9, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Isendrecv_replace(buf, count, *datatype_object, dest, sendtag, source,
+                      recvtag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Issend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                   int tag, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.given({7, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Issend(buf, count, *datatype_object, dest, tag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Mprobe(Entry& entry, int source, int tag, MPI_Comm comm, MPI_Message* message,
+                   MPI_Status* status) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({3, "comm"}, comm, comm_object) &&
+        entry.source({1, "source"}, source, *comm_object) &&
+        entry.receive_tag({2, "tag"}, tag) &&
+        entry.given({4, "message"}, message))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Mprobe(source, tag, *comm_object, message, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Mrecv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Message* message, MPI_Status* status) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.given({4, "message"}, message) &&
+        entry.message({4, "message"}, *message) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Mrecv(buf, count, *datatype_object, message, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Probe(Entry& entry, int source, int tag, MPI_Comm comm, MPI_Status* status) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({3, "comm"}, comm, comm_object) &&
+        entry.source({1, "source"}, source, *comm_object) &&
+        entry.receive_tag({2, "tag"}, tag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Probe(source, tag, *comm_object, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Recv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+                 int tag, MPI_Comm comm, MPI_Status* status) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.source({4, "source"}, source, *comm_object) &&
+        entry.receive_tag({5, "tag"}, tag) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Recv(buf, count, *datatype_object, source, tag, *comm_object, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Recv_init(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+                      int tag, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.source({4, "source"}, source, *comm_object) &&
+        entry.receive_tag({5, "tag"}, tag) &&
+        entry.given({7, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Recv_init(buf, count, *datatype_object, source, tag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Rsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Rsend(buf, count, *datatype_object, dest, tag, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Rsend_init(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                       int dest, int tag, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.given({7, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Rsend_init(buf, count, *datatype_object, dest, tag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Send(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                 int tag, MPI_Comm comm) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Send(buf, count, *datatype_object, dest, tag, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Send_init(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                      int dest, int tag, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.given({7, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Send_init(buf, count, *datatype_object, dest, tag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Sendrecv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                     int dest, int sendtag, void* recvbuf, MPI_Count recvcount,
+                     MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                     MPI_Status* status) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({11, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
+        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "sendtag"}, sendtag) &&
+        entry.not_negative(MPI_ERR_COUNT, {7, "recvcount"}, recvcount) &&
+        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
+        entry.source({9, "source"}, source, *comm_object) &&
+        entry.receive_tag({10, "recvtag"}, recvtag) &&
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
+        entry.buffer({6, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Sendrecv(sendbuf, sendcount, *sendtype_object, dest, sendtag, recvbuf,
+                      recvcount, *recvtype_object, source, recvtag, *comm_object, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Sendrecv_replace(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatype,
+                             int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Status* status) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "sendtag"}, sendtag) &&
+        entry.source({6, "source"}, source, *comm_object) &&
+        entry.receive_tag({7, "recvtag"}, recvtag) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Sendrecv_replace(buf, count, *datatype_object, dest, sendtag, source, recvtag,
+                      *comm_object, status));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ssend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ssend(buf, count, *datatype_object, dest, tag, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ssend_init(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                       int dest, int tag, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.destination({4, "dest"}, dest, *comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.given({7, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ssend_init(buf, count, *datatype_object, dest, tag, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -18,62 +489,66 @@ using namespace meantime::api;  // NOLINT
 MEANTIME_ENTRY_POINT int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest,
                                     int tag, MPI_Comm comm) {
   Entry entry(Call::Bsend, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Bsend(entry, buf, count, datatype, dest, tag, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Bsend, PMPI_Bsend);
 
 MEANTIME_ENTRY_POINT int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                       int dest, int tag, MPI_Comm comm) {
   Entry entry(Call::Bsend_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Bsend(entry, buf, count, datatype, dest, tag, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Bsend_c, PMPI_Bsend_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Bsend_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Bsend_init(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Bsend_init, PMPI_Bsend_init);
 
 MEANTIME_ENTRY_POINT int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                            int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Bsend_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Bsend_init(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Bsend_init_c, PMPI_Bsend_init_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Buffer_attach(void* buffer, int size) {
   Entry entry(Call::Buffer_attach, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Buffer_attach(entry, buffer, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Buffer_attach, PMPI_Buffer_attach);
 
 MEANTIME_ENTRY_POINT int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) {
   Entry entry(Call::Buffer_attach_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Buffer_attach(entry, buffer, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Buffer_attach_c, PMPI_Buffer_attach_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Buffer_detach(void* buffer_addr, int* size) {
   Entry entry(Call::Buffer_detach, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  MPI_Count wide_size = 0;
+  const int code = checked_Buffer_detach(entry, buffer_addr,
+                                         size != nullptr ? &wide_size : nullptr);
+  if (code == MPI_SUCCESS) {
+    if (!entry.narrow({2, "size"}, wide_size, size)) {
+      return entry.rejected();
+    }
+  }
+  return code;
 }
 MEANTIME_WEAK_TWIN(MPI_Buffer_detach, PMPI_Buffer_detach);
 
 MEANTIME_ENTRY_POINT int PMPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
   Entry entry(Call::Buffer_detach_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Buffer_detach(entry, buffer_addr, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Buffer_detach_c, PMPI_Buffer_detach_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Buffer_flush(void) {
   Entry entry(Call::Buffer_flush, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Buffer_flush(entry);
 }
 MEANTIME_WEAK_TWIN(MPI_Buffer_flush, PMPI_Buffer_flush);
 
@@ -128,94 +603,84 @@ MEANTIME_WEAK_TWIN(MPI_Comm_iflush_buffer, PMPI_Comm_iflush_buffer);
 MEANTIME_ENTRY_POINT int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest,
                                      int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ibsend, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ibsend(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ibsend, PMPI_Ibsend);
 
 MEANTIME_ENTRY_POINT int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                        int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ibsend_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ibsend(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ibsend_c, PMPI_Ibsend_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag,
                                       MPI_Message* message, MPI_Status* status) {
   Entry entry(Call::Improbe, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Improbe(entry, source, tag, comm, flag, message, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Improbe, PMPI_Improbe);
 
 MEANTIME_ENTRY_POINT int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype,
                                      MPI_Message* message, MPI_Request* request) {
   Entry entry(Call::Imrecv, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Imrecv(entry, buf, count, datatype, message, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Imrecv, PMPI_Imrecv);
 
 MEANTIME_ENTRY_POINT int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype,
                                        MPI_Message* message, MPI_Request* request) {
   Entry entry(Call::Imrecv_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Imrecv(entry, buf, count, datatype, message, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Imrecv_c, PMPI_Imrecv_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag,
                                      MPI_Status* status) {
   Entry entry(Call::Iprobe, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iprobe(entry, source, tag, comm, flag, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Iprobe, PMPI_Iprobe);
 
 MEANTIME_ENTRY_POINT int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source,
                                     int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Irecv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Irecv(entry, buf, count, datatype, source, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Irecv, PMPI_Irecv);
 
 MEANTIME_ENTRY_POINT int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
                                       int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Irecv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Irecv(entry, buf, count, datatype, source, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Irecv_c, PMPI_Irecv_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest,
                                      int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Irsend, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Irsend(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Irsend, PMPI_Irsend);
 
 MEANTIME_ENTRY_POINT int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                        int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Irsend_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Irsend(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Irsend_c, PMPI_Irsend_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest,
                                     int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Isend, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Isend(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Isend, PMPI_Isend);
 
 MEANTIME_ENTRY_POINT int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                       int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Isend_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Isend(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Isend_c, PMPI_Isend_c);
 
@@ -224,8 +689,8 @@ MEANTIME_ENTRY_POINT int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_
                                         MPI_Datatype recvtype, int source, int recvtag,
                                         MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Isendrecv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Isendrecv(entry, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                           recvtype, source, recvtag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Isendrecv, PMPI_Isendrecv);
 
@@ -235,8 +700,8 @@ MEANTIME_ENTRY_POINT int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcou
                                           int source, int recvtag, MPI_Comm comm,
                                           MPI_Request* request) {
   Entry entry(Call::Isendrecv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Isendrecv(entry, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                           recvtype, source, recvtag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Isendrecv_c, PMPI_Isendrecv_c);
 
@@ -244,85 +709,78 @@ MEANTIME_ENTRY_POINT int PMPI_Isendrecv_replace(void* buf, int count, MPI_Dataty
                                                 int dest, int sendtag, int source, int recvtag,
                                                 MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Isendrecv_replace, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Isendrecv_replace(entry, buf, count, datatype, dest, sendtag, source, recvtag,
+                                   comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Isendrecv_replace, PMPI_Isendrecv_replace);
 
 MEANTIME_ENTRY_POINT int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
         int recvtag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Isendrecv_replace_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Isendrecv_replace(entry, buf, count, datatype, dest, sendtag, source, recvtag,
+                                   comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Isendrecv_replace_c, PMPI_Isendrecv_replace_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest,
                                      int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Issend, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Issend(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Issend, PMPI_Issend);
 
 MEANTIME_ENTRY_POINT int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                        int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Issend_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Issend(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Issend_c, PMPI_Issend_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message,
                                      MPI_Status* status) {
   Entry entry(Call::Mprobe, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Mprobe(entry, source, tag, comm, message, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Mprobe, PMPI_Mprobe);
 
 MEANTIME_ENTRY_POINT int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype,
                                     MPI_Message* message, MPI_Status* status) {
   Entry entry(Call::Mrecv, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Mrecv(entry, buf, count, datatype, message, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Mrecv, PMPI_Mrecv);
 
 MEANTIME_ENTRY_POINT int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype,
                                       MPI_Message* message, MPI_Status* status) {
   Entry entry(Call::Mrecv_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Mrecv(entry, buf, count, datatype, message, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Mrecv_c, PMPI_Mrecv_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   Entry entry(Call::Probe, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Probe(entry, source, tag, comm, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Probe, PMPI_Probe);
 
 MEANTIME_ENTRY_POINT int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag,
                                    MPI_Comm comm, MPI_Status* status) {
   Entry entry(Call::Recv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Recv(entry, buf, count, datatype, source, tag, comm, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Recv, PMPI_Recv);
 
 MEANTIME_ENTRY_POINT int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
                                      int tag, MPI_Comm comm, MPI_Status* status) {
   Entry entry(Call::Recv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Recv(entry, buf, count, datatype, source, tag, comm, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Recv_c, PMPI_Recv_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source,
                                         int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Recv_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Recv_init(entry, buf, count, datatype, source, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Recv_init, PMPI_Recv_init);
 
@@ -330,72 +788,63 @@ MEANTIME_ENTRY_POINT int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Dataty
                                           int source, int tag, MPI_Comm comm,
                                           MPI_Request* request) {
   Entry entry(Call::Recv_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Recv_init(entry, buf, count, datatype, source, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Recv_init_c, PMPI_Recv_init_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest,
                                     int tag, MPI_Comm comm) {
   Entry entry(Call::Rsend, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Rsend(entry, buf, count, datatype, dest, tag, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Rsend, PMPI_Rsend);
 
 MEANTIME_ENTRY_POINT int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                       int dest, int tag, MPI_Comm comm) {
   Entry entry(Call::Rsend_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Rsend(entry, buf, count, datatype, dest, tag, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Rsend_c, PMPI_Rsend_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Rsend_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Rsend_init(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Rsend_init, PMPI_Rsend_init);
 
 MEANTIME_ENTRY_POINT int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                            int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Rsend_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Rsend_init(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Rsend_init_c, PMPI_Rsend_init_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest,
                                    int tag, MPI_Comm comm) {
   Entry entry(Call::Send, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Send(entry, buf, count, datatype, dest, tag, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Send, PMPI_Send);
 
 MEANTIME_ENTRY_POINT int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                      int dest, int tag, MPI_Comm comm) {
   Entry entry(Call::Send_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Send(entry, buf, count, datatype, dest, tag, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Send_c, PMPI_Send_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest,
                                         int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Send_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Send_init(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Send_init, PMPI_Send_init);
 
 MEANTIME_ENTRY_POINT int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                           int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Send_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Send_init(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Send_init_c, PMPI_Send_init_c);
 
@@ -404,8 +853,8 @@ MEANTIME_ENTRY_POINT int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_D
                                        MPI_Datatype recvtype, int source, int recvtag,
                                        MPI_Comm comm, MPI_Status* status) {
   Entry entry(Call::Sendrecv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Sendrecv(entry, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                          recvtype, source, recvtag, comm, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Sendrecv, PMPI_Sendrecv);
 
@@ -415,8 +864,8 @@ MEANTIME_ENTRY_POINT int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcoun
                                          int source, int recvtag, MPI_Comm comm,
                                          MPI_Status* status) {
   Entry entry(Call::Sendrecv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Sendrecv(entry, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                          recvtype, source, recvtag, comm, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Sendrecv_c, PMPI_Sendrecv_c);
 
@@ -424,16 +873,16 @@ MEANTIME_ENTRY_POINT int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatyp
                                                int dest, int sendtag, int source, int recvtag,
                                                MPI_Comm comm, MPI_Status* status) {
   Entry entry(Call::Sendrecv_replace, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Sendrecv_replace(entry, buf, count, datatype, dest, sendtag, source, recvtag, comm,
+                                  status);
 }
 MEANTIME_WEAK_TWIN(MPI_Sendrecv_replace, PMPI_Sendrecv_replace);
 
 MEANTIME_ENTRY_POINT int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
         int recvtag, MPI_Comm comm, MPI_Status* status) {
   Entry entry(Call::Sendrecv_replace_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Sendrecv_replace(entry, buf, count, datatype, dest, sendtag, source, recvtag, comm,
+                                  status);
 }
 MEANTIME_WEAK_TWIN(MPI_Sendrecv_replace_c, PMPI_Sendrecv_replace_c);
 
@@ -476,31 +925,27 @@ MEANTIME_WEAK_TWIN(MPI_Session_iflush_buffer, PMPI_Session_iflush_buffer);
 MEANTIME_ENTRY_POINT int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest,
                                     int tag, MPI_Comm comm) {
   Entry entry(Call::Ssend, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ssend(entry, buf, count, datatype, dest, tag, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Ssend, PMPI_Ssend);
 
 MEANTIME_ENTRY_POINT int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                       int dest, int tag, MPI_Comm comm) {
   Entry entry(Call::Ssend_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ssend(entry, buf, count, datatype, dest, tag, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Ssend_c, PMPI_Ssend_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ssend_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ssend_init(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ssend_init, PMPI_Ssend_init);
 
 MEANTIME_ENTRY_POINT int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                            int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ssend_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ssend_init(entry, buf, count, datatype, dest, tag, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ssend_init_c, PMPI_Ssend_init_c);

@@ -1,0 +1,42 @@
+// MPI 5.0, 11.2 and 11.4: the beginning and the end.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "api/generated/calls.h"
+#include "core/abort.h"
+#include "core/error.h"
+#include "core/startup.h"
+#include "core/tables.h"
+#include "rank/rank.h"
+
+namespace meantime::api {
+
+int Init(int* argc, char*** argv) {
+  int provided = 0;
+  return Init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
+}
+
+int Init_thread(int*, char***, int required, int* provided) {
+  Rank& rank = self();
+  if (rank.phase.load() != Phase::before_init) {
+    return fail(MPI_ERR_OTHER, "MPI has been initialised before");
+  }
+  rank.thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
+                      : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
+                                                       : required;
+  *provided = rank.thread_level;
+  return core::start_up(rank);
+}
+
+int Finalize() { return core::shut_down(self()); }
+
+int Abort(Communicator&, int errorcode) {
+  core::abort_job(errorcode, fmt::format("MPI_Abort called by rank {} with code {}",
+                                         self().world_rank, errorcode));
+}
+
+}  // namespace meantime::api

@@ -1,0 +1,132 @@
+#include "core/point_to_point.h"
+
+#include <cstdlib>
+#include <vector>
+
+#include "core/progress.h"
+#include "core/requests.h"
+#include "core/status.h"
+#include "match/engine.h"
+#include "rank/rank.h"
+#include "wait/wait.h"
+
+namespace meantime::core {
+namespace {
+
+/// The usual case: a small message goes into a cell, and nothing is left to do. False if not.
+bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
+                  Communicator& comm, Plane plane) {
+  const auto bytes = static_cast<std::size_t>(count * type.size);
+  match::Engine& engine = *self().engine;
+  match::Message* message = engine.eager_cell(comm.peer_world_rank(destination), bytes);
+  if (message == nullptr) {
+    return false;
+  }
+  message->context = comm.context | static_cast<std::uint32_t>(plane);
+  message->source = comm.rank;
+  message->tag = tag;
+  if (type.contiguous) {
+    std::memcpy(payload_of(*message), static_cast<const char*>(buffer) + type.true_lb, bytes);
+  } else {
+    pack(buffer, count, type, 0, payload_of(*message), bytes);
+  }
+  engine.push(*message);
+  return true;
+}
+
+}  // namespace
+
+int start_send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
+               Communicator& comm, Mode mode, Plane plane, Request** request) {
+  *request = nullptr;
+  if (destination == MPI_PROC_NULL) {
+    return MPI_SUCCESS;
+  }
+  if (mode != Mode::synchronous &&
+      send_eagerly(buffer, count, type, destination, tag, comm, plane)) {
+    return MPI_SUCCESS;
+  }
+  auto* send = new SendRequest(
+      {const_cast<void*>(buffer), count, &type, destination, tag, plane, mode}, comm);
+  const int result = send->begin();
+  if (result != MPI_SUCCESS || send->complete) {
+    delete send;
+    return result;
+  }
+  *request = send;
+  return MPI_SUCCESS;
+}
+
+int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag,
+                  Communicator& comm, Plane plane, Request** request) {
+  auto* receive = new ReceiveRequest({buffer, count, &type, source, tag, plane, Mode::standard},
+                                     comm);
+  const int result = receive->begin();
+  if (result != MPI_SUCCESS) {
+    delete receive;
+    receive = nullptr;
+  }
+  *request = receive;
+  return result;
+}
+
+int send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
+         Communicator& comm, Mode mode, Plane plane) {
+  Request* request = nullptr;
+  const int result =
+      start_send(buffer, count, type, destination, tag, comm, mode, plane, &request);
+  return request == nullptr ? result : finish(request, MPI_STATUS_IGNORE);
+}
+
+int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, Communicator& comm,
+            Plane plane, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    set_null_process_status(status);
+    return MPI_SUCCESS;
+  }
+  // On the stack: a blocking receive is over when this returns.
+  ReceiveRequest request({buffer, count, &type, source, tag, plane, Mode::standard}, comm);
+  int result = request.begin();
+  if (result == MPI_SUCCESS) {
+    Request* one = &request;
+    wait_all(&one, 1);
+    set_status(status, request);
+    result = request.error;
+  }
+  return result;
+}
+
+int send_receive(const void* send_buffer, MPI_Count send_count, Datatype& send_type,
+                 int destination, int send_tag, void* receive_buffer, MPI_Count receive_count,
+                 Datatype& receive_type, int source, int receive_tag, Communicator& comm,
+                 Plane plane, MPI_Status* status) {
+  Request* requests[2] = {nullptr, nullptr};
+  int result = start_receive(receive_buffer, receive_count, receive_type, source, receive_tag, comm,
+                             plane, &requests[0]);
+  if (result != MPI_SUCCESS) {
+    return result;
+  }
+  result = start_send(send_buffer, send_count, send_type, destination, send_tag, comm,
+                      Mode::standard, plane, &requests[1]);
+  if (result != MPI_SUCCESS) {
+    requests[0]->cancel();
+    finish(requests[0], MPI_STATUS_IGNORE);
+    return result;
+  }
+  wait_all(requests, 2);
+  result = finish(requests[0], status);
+  if (requests[1] != nullptr) {
+    const int sent = finish(requests[1], MPI_STATUS_IGNORE);
+    result = result != MPI_SUCCESS ? result : sent;
+  }
+  return result;
+}
+
+bool progress() {
+  bool moved = self().engine->progress();
+  moved |= advance_abandoned();
+  moved |= advance_collectives();
+  return moved;
+}
+
+}  // namespace meantime::core

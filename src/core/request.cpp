@@ -1,0 +1,143 @@
+#include "core/request.h"
+
+#include "core/communicator.h"
+#include "core/requests.h"
+#include "core/status.h"
+#include "match/engine.h"
+#include "rank/rank.h"
+#include "wait/wait.h"
+
+namespace meantime {
+
+Request::~Request() {
+  drop(comm);
+}
+
+namespace {
+
+/// Large enough that no number of completions reaches 0 while the arming goes on.
+constexpr std::int32_t arming_bias = 1 << 30;
+
+/// Waits for all or for any of some requests. For all of them, the sleeper is woken once, by the
+/// last; a collective's request needs its rank in between, so then any completion wakes.
+class RequestsAwaited final : public wait::Awaited {
+ public:
+  RequestsAwaited(Request* const* requests, int count, bool all)
+      : requests_(requests), count_(count), all_(all) {}
+
+  bool ready() override { return all_ ? all_ready() : any_ready(); }
+  bool progress() override { return core::progress(); }
+
+  void arm(node::Waiter& waiter) override {
+    waiter.remaining.store(arming_bias, std::memory_order_relaxed);
+    std::int32_t leaves = 0;
+    bool any = !all_;
+    for (int index = 0; index < count_; ++index) {
+      Request* request = requests_[index];
+      if (request != nullptr && !request->complete) {
+        leaves += request->arm(waiter);
+        any = any || request->type == Request::Type::collective ||
+              request->type == Request::Type::generalized;
+      }
+    }
+    if (any) {
+      // Whatever completed since we began is a reason not to sleep.
+      std::int32_t untouched = arming_bias;
+      if (!waiter.remaining.compare_exchange_strong(untouched, 1, std::memory_order_acq_rel)) {
+        wait::ring(waiter);
+      }
+    } else if (waiter.remaining.fetch_add(leaves - arming_bias, std::memory_order_acq_rel) +
+                   leaves - arming_bias <=
+               0) {
+      wait::ring(waiter);
+    }
+  }
+
+  void disarm(node::Waiter& waiter) override {
+    for (int index = 0; index < count_; ++index) {
+      Request* request = requests_[index];
+      if (request != nullptr && !request->complete) {
+        request->disarm(waiter);
+      }
+    }
+  }
+
+  void describe(wait::Situation& situation) const override {
+    std::uint32_t open = 0;
+    for (int index = 0; index < count_; ++index) {
+      const Request* request = requests_[index];
+      if (request != nullptr && !request->complete) {
+        if (open++ == 0) {
+          request->describe(situation);
+        }
+      }
+    }
+    situation.requests = open;
+    if (open > 1) {
+      situation.peer = node::no_peer;
+    }
+  }
+
+  int found = -1;  ///< by any_ready
+
+ private:
+  bool all_ready() {
+    // Only the first that is not complete is looked at in each turn.
+    while (next_ < count_ && (requests_[next_] == nullptr || requests_[next_]->complete ||
+                              requests_[next_]->advance())) {
+      ++next_;
+    }
+    return next_ == count_;
+  }
+  bool any_ready() {
+    for (int index = 0; index < count_; ++index) {
+      Request* request = requests_[index];
+      if (request != nullptr && (request->complete || request->advance())) {
+        found = index;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  Request* const* requests_;
+  int count_;
+  bool all_;
+  int next_ = 0;
+};
+
+}  // namespace
+
+void wait_all(Request* const* requests, int count) {
+  RequestsAwaited awaited(requests, count, true);
+  wait::until(awaited);
+}
+
+int wait_any(Request* const* requests, int count) {
+  RequestsAwaited awaited(requests, count, false);
+  wait::until(awaited);
+  return awaited.found;
+}
+
+namespace core {
+
+void set_status(MPI_Status* status, const Request& request) {
+  if (status == MPI_STATUS_IGNORE) {
+    return;
+  }
+  status->MPI_SOURCE = request.source;
+  status->MPI_TAG = request.tag;
+  set_status_bytes(*status, request.bytes);
+  set_status_cancelled(*status, request.cancelled);
+}
+
+int finish(Request* request, MPI_Status* status) {
+  wait_all(&request, 1);
+  set_status(status, *request);
+  const int error = request->error;
+  delete request;
+  return error;
+}
+
+}  // namespace core
+}  // namespace meantime

@@ -1,0 +1,395 @@
+#include "core/requests.h"
+
+#include <cstdlib>
+
+#include "core/buffered.h"
+#include "core/error.h"
+#include "core/status.h"
+#include "rank/rank.h"
+#include "wait/wait.h"
+
+namespace meantime::core {
+namespace {
+
+const char* data_begin(const Operation& operation) {
+  return static_cast<const char*>(operation.buffer) + operation.type->true_lb;
+}
+
+void describe_operation(const Operation& operation, const Communicator& comm,
+                        wait::Situation& situation) {
+  situation.context = comm.context;
+  situation.peer = operation.peer;
+  situation.tag = operation.tag;
+  situation.bytes = static_cast<std::uint64_t>(operation.count * operation.type->size);
+}
+
+void pack_send(const match::LocalSend& send, std::size_t offset, void* to, std::size_t bytes) {
+  const auto& request = static_cast<const SendRequest&>(send);
+  pack(request.operation.buffer, request.operation.count, *request.operation.type, offset, to,
+       bytes);
+}
+
+void unpack_receive(const match::LocalReceive& receive, std::size_t offset, const void* from,
+                    std::size_t bytes) {
+  const auto& request = static_cast<const ReceiveRequest&>(receive);
+  unpack(request.operation.buffer, request.operation.count, *request.operation.type, offset, from,
+         bytes);
+}
+
+}  // namespace
+
+const match::Typed typed{pack_send, unpack_receive};
+
+// --- send ------------------------------------------------------------------------------------------
+
+SendRequest::SendRequest(const Operation& what, Communicator& communicator)
+    : Request(Type::send), operation(what) {
+  comm = &communicator;
+  comm->retain();
+  hold(*operation.type);
+}
+
+SendRequest::~SendRequest() {
+  drop(operation.type);
+  std::free(own_copy);
+}
+
+int SendRequest::begin() {
+  source = MPI_ANY_SOURCE;  // a send's status says only whether it was cancelled
+  tag = MPI_ANY_TAG;
+  complete = false;
+  active = true;
+  cancelled = false;
+  error = MPI_SUCCESS;
+  if (operation.peer == MPI_PROC_NULL) {
+    complete = true;
+    return MPI_SUCCESS;
+  }
+  LocalSend& send = *this;
+  send = LocalSend{};
+  send.context = comm->context | static_cast<std::uint32_t>(operation.plane);
+  send.source = comm->rank;
+  send.tag = operation.tag;
+  send.destination = comm->peer_world_rank(operation.peer);
+  send.bytes = static_cast<std::uint64_t>(operation.count * operation.type->size);
+  send.contiguous = operation.type->contiguous ? data_begin(operation) : nullptr;
+  send.synchronous = operation.mode == Mode::synchronous;
+  if (operation.mode == Mode::buffered) {
+    complete = true;
+    return buffered_send(operation.buffer, operation.count, *operation.type, operation.peer,
+                         operation.tag, *comm);
+  }
+  match::Engine& engine = *self().engine;
+  if (!send.synchronous) {
+    if (match::Message* message = engine.eager_cell(send.destination, send.bytes)) {
+      message->context = send.context;
+      message->source = send.source;
+      message->tag = send.tag;
+      pack(operation.buffer, operation.count, *operation.type, 0, payload_of(*message), send.bytes);
+      engine.push(*message);
+      complete = true;
+      return MPI_SUCCESS;
+    }
+  }
+  started = true;
+  return engine.start(*this);
+}
+
+bool SendRequest::advance() {
+  if (!complete && self().engine->finished(*this)) {
+    complete = true;
+    error = match::LocalSend::error != 0
+                ? fail(match::LocalSend::error, "the send buffer cannot be read")
+                : MPI_SUCCESS;
+  }
+  return complete;
+}
+
+int SendRequest::arm(node::Waiter& waiter) { return self().engine->arm(*this, waiter); }
+void SendRequest::disarm(node::Waiter&) { self().engine->disarm(*this); }
+
+void SendRequest::describe(wait::Situation& situation) const {
+  describe_operation(operation, *comm, situation);
+}
+
+int SendRequest::start() { return begin(); }
+
+// MPI 4.0 deprecated the cancelling of sends, and a send that has left cannot be called back.
+int SendRequest::cancel() { return MPI_SUCCESS; }
+
+// --- receive ---------------------------------------------------------------------------------------
+
+ReceiveRequest::ReceiveRequest(const Operation& what, Communicator& communicator)
+    : Request(Type::receive), operation(what) {
+  comm = &communicator;
+  comm->retain();
+  hold(*operation.type);
+}
+
+ReceiveRequest::~ReceiveRequest() { drop(operation.type); }
+
+int ReceiveRequest::make_entry() {
+  complete = false;
+  active = true;
+  cancelled = false;
+  error = MPI_SUCCESS;
+  bytes = 0;
+  const std::uint64_t address =
+      operation.type->contiguous ? reinterpret_cast<std::uint64_t>(data_begin(operation)) : 0;
+  entry = self().engine->new_receive(
+      *this, comm->context | static_cast<std::uint32_t>(operation.plane), operation.peer,
+      operation.tag, address, static_cast<std::uint64_t>(operation.count * operation.type->size));
+  return entry != nullptr ? MPI_SUCCESS
+                          : fail(MPI_ERR_NO_MEM, "the node's segment has no room for a receive");
+}
+
+int ReceiveRequest::begin() {
+  if (operation.peer == MPI_PROC_NULL) {
+    complete = true;
+    active = true;
+    cancelled = false;
+    error = MPI_SUCCESS;
+    bytes = 0;
+    source = MPI_PROC_NULL;
+    tag = MPI_ANY_TAG;
+    return MPI_SUCCESS;
+  }
+  const int result = make_entry();
+  if (result == MPI_SUCCESS) {
+    self().engine->post(*entry);
+  }
+  return result;
+}
+
+int ReceiveRequest::begin_probed(match::Message& message) {
+  const int result = make_entry();
+  if (result == MPI_SUCCESS) {
+    self().engine->receive_probed(*entry, message);
+  }
+  return result;
+}
+
+bool ReceiveRequest::advance() {
+  if (!complete && self().engine->finished(*entry)) {
+    take_results();
+  }
+  return complete;
+}
+
+void ReceiveRequest::take_results() {
+  complete = true;
+  cancelled = (entry->state.load(std::memory_order_relaxed) & match::state_mask) ==
+              match::cancelled;
+  if (cancelled) {
+    source = MPI_ANY_SOURCE;
+    tag = MPI_ANY_TAG;
+  } else {
+    source = entry->matched_source;
+    tag = entry->matched_tag;
+    bytes = static_cast<MPI_Count>(entry->matched_bytes);
+    error = entry->error;
+    if (error == MPI_ERR_TRUNCATE) {
+      error = fail(MPI_ERR_TRUNCATE,
+                   "the message from rank {} with tag {} is longer than the receive buffer of {} "
+                   "bytes",
+                   source, tag, entry->capacity);
+    } else if (error != MPI_SUCCESS) {
+      error = fail(error, "the receive buffer or the sender's buffer cannot be accessed");
+    }
+  }
+  self().engine->release(*entry);
+  entry = nullptr;
+}
+
+int ReceiveRequest::arm(node::Waiter& waiter) { return self().engine->arm(*entry, waiter); }
+void ReceiveRequest::disarm(node::Waiter&) {
+  if (entry != nullptr) {
+    self().engine->disarm(*entry);
+  }
+}
+
+void ReceiveRequest::describe(wait::Situation& situation) const {
+  describe_operation(operation, *comm, situation);
+}
+
+int ReceiveRequest::start() { return begin(); }
+
+int ReceiveRequest::cancel() {
+  if (!complete && entry != nullptr) {
+    self().engine->cancel(*entry);
+  }
+  return MPI_SUCCESS;
+}
+
+// --- generalised -----------------------------------------------------------------------------------
+
+GeneralizedRequest::GeneralizedRequest(MPI_Grequest_query_function* query_function,
+                                       MPI_Grequest_free_function* free_function,
+                                       MPI_Grequest_cancel_function* cancel_function, void* state)
+    : Request(Type::generalized),
+      query_(query_function),
+      free_(free_function),
+      cancel_(cancel_function),
+      state_(state) {
+  self().area->open_ended.fetch_add(1, std::memory_order_relaxed);
+}
+
+GeneralizedRequest::~GeneralizedRequest() {
+  if (!done_) {
+    self().area->open_ended.fetch_sub(1, std::memory_order_relaxed);
+  }
+  if (free_ != nullptr) {
+    free_(state_);
+  }
+}
+
+void GeneralizedRequest::complete_by_user() {
+  done_.store(true, std::memory_order_seq_cst);
+  self().area->open_ended.fetch_sub(1, std::memory_order_relaxed);
+  if (waiter_ != nullptr) {
+    wait::ring(*waiter_);
+  }
+}
+
+bool GeneralizedRequest::advance() {
+  complete = done_.load(std::memory_order_acquire);
+  return complete;
+}
+
+// The rank's lock orders this with complete_by_user: both are called with it.
+int GeneralizedRequest::arm(node::Waiter& waiter) {
+  waiter_ = &waiter;
+  return done_ ? 0 : 1;
+}
+void GeneralizedRequest::disarm(node::Waiter&) { waiter_ = nullptr; }
+void GeneralizedRequest::describe(wait::Situation&) const {}
+
+int GeneralizedRequest::cancel() {
+  return cancel_ != nullptr ? cancel_(state_, done_ ? 1 : 0) : MPI_SUCCESS;
+}
+
+void GeneralizedRequest::query(MPI_Status* status) {
+  MPI_Status unused{};
+  MPI_Status* out = status == MPI_STATUS_IGNORE ? &unused : status;
+  set_empty_status(out);
+  if (query_ != nullptr) {
+    error = query_(state_, out);
+  }
+}
+
+// --- bundle ----------------------------------------------------------------------------------------
+
+BundleRequest::BundleRequest(std::vector<Request*> parts, Communicator& communicator)
+    : Request(Type::collective), parts_(std::move(parts)) {
+  comm = &communicator;
+  comm->retain();
+}
+
+BundleRequest::~BundleRequest() {
+  for (Request* part : parts_) {
+    delete part;
+  }
+  std::free(scratch);
+}
+
+bool BundleRequest::advance() {
+  bool all = true;
+  for (Request* part : parts_) {
+    all = (part->complete || part->advance()) && all;
+  }
+  if (all && !complete) {
+    complete = true;
+    for (Request* part : parts_) {
+      if (part->error != MPI_SUCCESS) {
+        error = part->error;
+      }
+      if (part->type == Type::receive) {
+        source = part->source;
+        tag = part->tag;
+        bytes = part->bytes;
+      }
+    }
+  }
+  return complete;
+}
+
+int BundleRequest::arm(node::Waiter& waiter) {
+  int leaves = 0;
+  for (Request* part : parts_) {
+    leaves += part->complete ? 0 : part->arm(waiter);
+  }
+  return leaves;
+}
+
+void BundleRequest::disarm(node::Waiter& waiter) {
+  for (Request* part : parts_) {
+    if (!part->complete) {
+      part->disarm(waiter);
+    }
+  }
+}
+
+void BundleRequest::describe(wait::Situation& situation) const {
+  if (!parts_.empty()) {
+    parts_.back()->describe(situation);
+  }
+}
+
+// --- the end of requests ---------------------------------------------------------------------------
+
+void abandon(Request* request) {
+  request->abandoned = true;
+  if (request->complete || request->advance()) {
+    delete request;
+  } else {
+    self().abandoned.push_back(request);
+  }
+}
+
+bool advance_abandoned() {
+  return std::erase_if(self().abandoned, [](Request* request) {
+           const bool over = request->advance();
+           if (over) {
+             delete request;
+           }
+           return over;
+         }) != 0;
+}
+
+void wait_for_quiet() {
+  while (!self().abandoned.empty()) {
+    Request* oldest = self().abandoned.front();
+    if (oldest->type == Request::Type::receive || oldest->type == Request::Type::generalized) {
+      break;  // may never be matched: MPI_Finalize does not wait for it
+    }
+    self().abandoned.erase(self().abandoned.begin());
+    wait_all(&oldest, 1);
+    delete oldest;
+  }
+}
+
+Request* completed_send() {
+  struct Completed final : Request {
+    Completed() : Request(Type::send) { complete = true; }
+    bool advance() override { return true; }
+    int arm(node::Waiter&) override { return 0; }
+    void disarm(node::Waiter&) override {}
+    void describe(wait::Situation&) const override {}
+    int cancel() override { return MPI_SUCCESS; }
+  };
+  static Completed& completed = *new Completed;
+  return &completed;
+}
+
+void retire(MPI_Request* handle, Request* request) {
+  if (request->persistent) {
+    request->active = false;
+    return;
+  }
+  *handle = MPI_REQUEST_NULL;
+  if (request != completed_send()) {
+    delete request;
+  }
+}
+
+}  // namespace meantime::core

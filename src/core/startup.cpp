@@ -1,0 +1,223 @@
+#include "core/startup.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "core/abort.h"
+#include "core/call_names.h"
+#include "core/communicator.h"
+#include "core/error.h"
+#include "core/requests.h"
+#include "core/tables.h"
+#include "core/version.h"
+#include "launch/control.h"
+#include "match/engine.h"
+#include "node/control_client.h"
+#include "node/cross_memory.h"
+#include "node/segment.h"
+#include "rank/rank.h"
+#include "wait/deadlock.h"
+#include "wait/policy.h"
+#include "wait/report.h"
+
+namespace meantime::core {
+namespace {
+
+/// A number from the environment, or -1.
+int number(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') {
+    return -1;
+  }
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  return *end == '\0' && value >= 0 && value <= 1 << 30 ? static_cast<int>(value) : -1;
+}
+
+int own_cpus() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  return sched_getaffinity(0, sizeof mask, &mask) == 0 ? std::max(1, CPU_COUNT(&mask)) : 1;
+}
+
+[[noreturn]] void give_up(std::string_view text) {
+  abort_job(1, fmt::format("Meantime: {}", text));
+}
+
+/// Several processes of a launcher that we do not know would each be a world of one.
+void refuse_unknown_launchers() {
+  if (const char* wanted = std::getenv("MEANTIME_SINGLETON");
+      wanted != nullptr && std::string_view(wanted) == "1") {
+    return;
+  }
+  struct Sign {
+    const char* variable;
+    const char* size;
+    const char* launcher;
+  };
+  // The most specific first: Open MPI's mpirun sets PMIx variables too.
+  constexpr Sign signs[] = {
+      {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"},
+      {"PMI_RANK", "PMI_SIZE", "Hydra (MPICH's mpiexec) or another PMI launcher"},
+      {"PMIX_RANK", "", "a PMIx launcher"},
+      {"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "Slurm's srun"},
+  };
+  for (const Sign& sign : signs) {
+    if (std::getenv(sign.variable) != nullptr && (*sign.size == '\0' || number(sign.size) != 1)) {
+      give_up(fmt::format("this program was started by {}, which Meantime does not support yet; "
+                          "start it with Meantime's mpiexec, or set MEANTIME_SINGLETON=1 to run "
+                          "each process as a world of its own",
+                          sign.launcher));
+    }
+  }
+}
+
+bool is_open(int descriptor) { return descriptor >= 0 && fcntl(descriptor, F_GETFD) >= 0; }
+
+/// True if mpiexec started this process as a rank. A rank's own children inherit the variables but
+/// not the descriptors: they are singletons.
+bool join_job(Rank& rank) {
+  const int descriptor = number(launch::segment_variable);
+  rank.world_rank = number(launch::rank_variable);
+  rank.world_size = number(launch::size_variable);
+  if (rank.world_rank < 0 || rank.world_size <= rank.world_rank || !is_open(descriptor)) {
+    rank.world_rank = 0;
+    rank.world_size = 1;
+    return false;
+  }
+  if (const int error = node::segment().map(descriptor); error != 0) {
+    give_up(fmt::format("rank {}: the job's shared memory cannot be mapped: {}{}", rank.world_rank,
+                        std::strerror(error),
+                        error == ENOMEM ? " (is the address space limited by ulimit -v?)" : ""));
+  }
+  fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  rank.workers = std::max(1, static_cast<int>(node::segment().header().workers));
+  return true;
+}
+
+int make_singleton(Rank& rank) {
+  rank.workers = own_cpus();
+  const int descriptor = node::create_segment(1, rank.workers);
+  if (descriptor < 0) {
+    return fail(MPI_ERR_NO_MEM, "no shared memory: {}", std::strerror(-descriptor));
+  }
+  if (const int error = node::segment().map(descriptor); error != 0) {
+    close(descriptor);
+    return fail(MPI_ERR_NO_MEM, "shared memory cannot be mapped: {}", std::strerror(error));
+  }
+  return MPI_SUCCESS;  // the segment keeps the descriptor: it grows through it
+}
+
+std::uint32_t deadlock_setting() {
+  const char* text = std::getenv(launch::deadlock_variable);
+  const std::string_view setting = text != nullptr ? text : "abort";
+  return setting == "ignore" ? 2 : setting == "report" ? 1 : 0;
+}
+
+std::string_view name_of_call(unsigned call) {
+  return call_name(static_cast<std::uint16_t>(call));
+}
+
+void tell_of_deadlock() {
+  node::Segment& segment = node::segment();
+  if (segment.header().ending.exchange(1, std::memory_order_acq_rel) != 0) {
+    return;
+  }
+  Rank& rank = self();
+  const std::string text = fmt::format(
+      "Meantime: deadlock: every rank waits in MPI, and nothing can wake one of them:\n{}",
+      wait::describe_ranks(segment, name_of_call));
+  if (rank.control != nullptr && rank.control->connected()) {
+    rank.control->deadlock(text);  // mpiexec prints it, and ends the job if it is to
+    return;
+  }
+  std::fputs(text.c_str(), stderr);
+  if (segment.header().on_deadlock == 0) {
+    std::_Exit(1);
+  }
+}
+
+}  // namespace
+
+int start_up(Rank& rank) {
+  const bool in_job = join_job(rank);
+  if (!in_job) {
+    refuse_unknown_launchers();
+    if (const int result = make_singleton(rank); result != MPI_SUCCESS) {
+      return result;
+    }
+  }
+  node::Segment& segment = node::segment();
+  rank.area = &segment.area(rank.world_rank);
+  node::Report& report = rank.area->report;
+  std::uint32_t absent = static_cast<std::uint32_t>(node::RankState::absent);
+  if (!report.state.compare_exchange_strong(
+          absent, static_cast<std::uint32_t>(node::RankState::running))) {
+    give_up(fmt::format("rank {}: a second MPI program in the place of one rank; start each with "
+                        "an mpiexec of its own",
+                        rank.world_rank));
+  }
+  rank.area->pid.store(getpid());
+  node::publish_trial_address(rank.world_rank);
+  if (const char* setting = std::getenv("MEANTIME_CMA");
+      setting != nullptr && std::string_view(setting) == "0") {
+    segment.header().cross_memory_off.store(1);
+  }
+  if (in_job) {
+    rank.control =
+        std::make_shared<node::ControlClient>(number(launch::control_variable), rank.world_rank);
+    rank.control->hello(version);
+    node::hold_lifeline(number(launch::lifeline_variable));
+  }
+  segment.header().on_deadlock.store(deadlock_setting());
+  wait::deadlock_hook = tell_of_deadlock;
+  const char* problem = nullptr;
+  wait::policy() = wait::policy_from_environment(rank.world_size, rank.workers, &problem);
+  if (problem != nullptr) {
+    give_up(problem);
+  }
+  rank.main_thread = static_cast<std::uint64_t>(pthread_self());
+  if (rank.thread_level == MPI_THREAD_MULTIPLE) {
+    rank.lock.enable();
+  }
+  rank.engine = std::make_shared<match::Engine>(rank, typed);
+  if (!rank.engine->prepare()) {
+    return fail(MPI_ERR_NO_MEM, "the node's segment has no room for a mailbox");
+  }
+  const int result = make_world(rank);
+  if (result == MPI_SUCCESS) {
+    rank.phase.store(Phase::active);
+  }
+  return result;
+}
+
+int shut_down(Rank& rank) {
+  rank.phase.store(Phase::finalizing);
+  const int result = delete_final_attributes(rank);
+  wait_for_quiet();
+  rank.area->report.state.store(static_cast<std::uint32_t>(node::RankState::finalized));
+  node::Header& header = node::segment().header();
+  header.finalized.fetch_add(1, std::memory_order_seq_cst);
+  if (wait::look_for_deadlock() == wait::Verdict::deadlock) {
+    wait::report_deadlock();
+  }
+  free_world(rank);
+  if (rank.control != nullptr) {
+    rank.control->finalized();
+  }
+  rank.phase.store(Phase::finalized);
+  return result;
+}
+
+}  // namespace meantime::core
