@@ -47,7 +47,7 @@ struct Op : Object {
 inline constexpr std::uintptr_t first_predefined_op = 0x20;
 inline constexpr std::uintptr_t predefined_op_limit = 0x40;
 /// By constant - first_predefined_op; nullptr where the ABI has none.
-extern Op* const predefined_ops[predefined_op_limit - first_predefined_op];
+extern Op* predefined_ops[predefined_op_limit - first_predefined_op];
 
 /// The operator behind a handle; nullptr for MPI_OP_NULL and for what is no operator.
 inline Op* resolve(MPI_Op handle) {
