@@ -172,7 +172,6 @@ MAY_BE_NEGATIVE = {("MPI_Type_vector", "stride")}
 # Null strings of info calls have classes of their own.
 NULL_STRING_CLASSES = {
     ("info", "key"): "MPI_ERR_INFO_KEY",
-    ("info", "value"): "MPI_ERR_INFO_VALUE",
 }
 
 # --- collectives and topologies: details ----------------------------------------------------------
