@@ -98,8 +98,7 @@ void add_missing_calls(const ElfFile& elf, std::set<std::string>& calls) {
     for (const std::string& name : elf.imports(prefix)) {
       std::string_view call(name);
       call.remove_prefix(call.starts_with("P") ? 1 : 0);
-      if (std::find(std::begin(generated::missing_calls), std::end(generated::missing_calls),
-                    call) != std::end(generated::missing_calls)) {
+      if (std::binary_search(missing_calls.begin(), missing_calls.end(), call)) {
         calls.insert(std::string(call));
       }
     }
