@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""The matrix of the MPI behaviour tests: which program runs with which ranks and settings.
+
+    catalogue.py --cmake BUILD_KIND      lines for CTest (tests/mpi/CMakeLists.txt includes them)
+    catalogue.py --run --programs DIR    runs them without CTest; --oracle PREFIX on MPICH's library
+    catalogue.py --table RESULT.xml      a table in Markdown from CTest's --output-junit
+
+Tiers: quick (`make test`) covers, for each program, every number of ranks, every way of waiting and
+cross-memory attach on and off, and each pair of ranks and waiting over all programs; full (label
+`slow`) is the whole product. Sanitizer builds run a sample at 2 and 4 ranks.
+"""
+import argparse
+import itertools
+import os
+import sys
+import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import run_mpi_test  # noqa: E402  (beside this folder)
+
+RANKS = (1, 2, 3, 4, 7, 16)
+WAITS = ("poll", "yield", "event", "adaptive")
+CROSS_MEMORY = ("0", "1")
+
+
+class Program:
+    """One entry. `ranks`: with how many it makes sense. `arguments(ranks, wait)`: smaller work where
+    the plain one takes too long. `seconds`: time limit of a release build."""
+
+    def __init__(self, name, ranks=RANKS, arguments=lambda ranks, wait: [], seconds=60, alone=False,
+                 full_only=False, sanitizers=True, folder="mpi", label="", extra=(), waits=WAITS):
+        self.name, self.ranks, self.arguments, self.seconds = name, ranks, arguments, seconds
+        self.alone, self.full_only, self.sanitizers = alone, full_only, sanitizers
+        self.folder, self.label, self.extra, self.waits = folder, label, tuple(extra), waits
+
+    def title(self):
+        return self.name + (f".{self.label}" if self.label else "")
+
+
+def crowded(ranks, wait):
+    """A rank that only polls gives its core away once a tick: 16 on two cores crawl."""
+    return wait == "poll" and ranks > 4
+
+
+def smaller(*arguments):
+    return lambda ranks, wait: list(arguments) if crowded(ranks, wait) else []
+
+
+PROGRAMS = [
+    Program("pt2pt_modes", arguments=smaller("--limit=300")),
+    Program("pt2pt_order", arguments=smaller("--messages=8")),
+    Program("pt2pt_probe"),
+    Program("pt2pt_completion", arguments=smaller("--rounds=1")),
+    Program("pt2pt_persistent"),
+    Program("pt2pt_cancel", arguments=smaller("--rounds=50")),
+    Program("pt2pt_truncate"),
+    Program("pt2pt_sendrecv", arguments=smaller("--limit=70000")),
+    Program("pt2pt_bsend"),
+    Program("pt2pt_large"),
+    Program("datatype_messages", arguments=smaller("--large=0")),
+]
+
+
+def settings(program):
+    """All combinations for a program, each with whether it is of the quick tier."""
+    shift = PROGRAMS.index(program)
+    for r, ranks in enumerate(RANKS):
+        if ranks not in program.ranks:
+            continue
+        for (w, wait), (c, cma) in itertools.product(enumerate(program.waits),
+                                                     enumerate(CROSS_MEMORY)):
+            # One run per number of ranks; the way of waiting and cross-memory attach go round, a
+            # step further with each program, so that all pairs come up.
+            quick = (w == (r + shift) % len(program.waits)
+                     and c == (r + shift // len(WAITS)) % 2 and not program.full_only)
+            yield ranks, wait, cma, quick
+
+
+def uncovered_pairs():
+    """Pairs that the quick tier does not have: must be empty (checked by a test)."""
+    axes = [(RANKS, WAITS), (RANKS, CROSS_MEMORY), (WAITS, CROSS_MEMORY)]
+    wanted = {pair for first, second in axes for pair in itertools.product(first, second)}
+    for program in PROGRAMS:
+        for ranks, wait, cma, quick in settings(program):
+            if quick:
+                wanted -= {(ranks, wait), (ranks, cma), (wait, cma)}
+    return wanted
+
+
+def runs(kind):
+    """(name, program, ranks, wait, cma, quick) of everything of this kind of build."""
+    for program in PROGRAMS:
+        if kind == "release":
+            for ranks, wait, cma, quick in settings(program):
+                yield (f"{program.folder}.{program.title()}.n{ranks}.{wait}.cma{cma}", program, ranks,
+                       wait, cma, quick)
+        elif program.sanitizers:
+            for ranks in (2, 4):
+                if ranks in program.ranks:
+                    cma = str((PROGRAMS.index(program) + ranks // 2) % 2)
+                    yield (f"{program.folder}.{program.title()}.n{ranks}.{kind}", program, ranks,
+                           "adaptive", cma, not program.full_only)
+
+
+def write_cmake(kind):
+    slower = 1 if kind == "release" else 6
+    for name, program, ranks, wait, cma, quick in runs(kind):
+        limit = program.seconds * slower
+        command = ["--ranks", str(ranks), "--wait", wait, "--cma", cma, "--time-limit", str(limit),
+                   *program.extra, "--", f"@{program.folder}/{program.name}",
+                   *program.arguments(ranks, wait)]
+        labels = program.folder + ("" if quick else ";slow")
+        print(f"meantime_mpi_test({name} \"{labels}\" {limit + 60} {int(program.alone)} "
+              + " ".join(f"[==[{word}]==]" for word in command) + ")")
+
+
+def run_without_ctest(options):
+    failed, done, seen = [], 0, set()
+    for name, program, ranks, wait, cma, quick in runs("release"):
+        if options.quick and not quick or options.match not in name:
+            continue
+        if options.ranks and ranks not in options.ranks:
+            continue
+        if options.oracle:
+            # Our settings mean nothing there; reports and ends are ours.
+            if program.folder != "mpi" or (program.title(), ranks) in seen:
+                continue
+            seen.add((program.title(), ranks))
+        words = ["--ranks", str(ranks), "--wait", wait, "--cma", cma,
+                 "--time-limit", str(program.seconds), *program.extra]
+        if options.oracle:
+            words += ["--oracle", options.oracle]
+        else:
+            words += ["--mpiexec", options.mpiexec]
+            if options.library:
+                words += ["--library", options.library]
+        words += ["--", os.path.join(options.programs, program.folder, program.name),
+                  *program.arguments(ranks, "poll" if options.oracle and ranks > 4 else wait)]
+        run = run_mpi_test.Run(run_mpi_test.parser().parse_args(words))
+        status = run.run()
+        done += 1
+        word = {0: "passed", run_mpi_test.SKIPPED: "skipped"}.get(status, "FAILED")
+        print(f"{word:8} {run.seconds:6.1f} s  {name}", flush=True)
+        if word == "FAILED":
+            failed.append(name)
+    print(f"{done - len(failed)} of {done} passed")
+    return 1 if failed or not done else 0
+
+
+def write_table(paths):
+    """Programs down, ranks across; a cell counts the runs that passed of all with that many ranks."""
+    cells, failed = {}, []
+    for path in paths:
+        for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+            parts = case.get("name").split(".")
+            ranks = next((p[1:] for p in parts if p[:1] == "n" and p[1:].isdigit()), None)
+            if ranks is None:
+                continue
+            kind = parts[-1] if parts[-1] in ("asan", "tsan") else "release"
+            program = ".".join(parts[:parts.index("n" + ranks)])
+            cell = cells.setdefault(program, {}).setdefault((kind, int(ranks)), [0, 0])
+            cell[1] += 1
+            if case.get("status") == "run" and case.find("failure") is None:
+                cell[0] += 1
+            elif case.find("failure") is not None or case.get("status") == "fail":
+                failed.append(case.get("name"))
+            else:
+                cell[1] -= 1  # skipped
+    columns = sorted({key for row in cells.values() for key in row})
+    columns.sort(key=lambda key: (key[0] != "release", key))
+    print("| program | " + " | ".join(f"{ranks}" if kind == "release" else f"{ranks} {kind}"
+                                      for kind, ranks in columns) + " |")
+    print("|---|" + "---|" * len(columns))
+    for program in sorted(cells):
+        row = [cells[program].get(column) for column in columns]
+        print(f"| {program} | " + " | ".join(
+            "" if not cell or not cell[1] else str(cell[1]) if cell[0] == cell[1] else
+            f"**{cell[0]} of {cell[1]}**" for cell in row) + " |")
+    print()
+    print(f"Failed: {', '.join(sorted(failed))}." if failed else "None failed.")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--cmake", metavar="BUILD_KIND", help="release, asan or tsan")
+    arguments.add_argument("--check", action="store_true", help="is the quick tier a pairwise cover?")
+    arguments.add_argument("--table", nargs="+", metavar="RESULT.xml")
+    arguments.add_argument("--run", action="store_true")
+    arguments.add_argument("--quick", action="store_true", help="only what `make test` runs")
+    arguments.add_argument("--match", default="", help="only names that contain this")
+    arguments.add_argument("--ranks", type=int, nargs="*", help="only these numbers of ranks")
+    arguments.add_argument("--programs", default="build/release/tests", metavar="DIR")
+    arguments.add_argument("--mpiexec", default="build/release/bin/mpiexec")
+    arguments.add_argument("--library")
+    arguments.add_argument("--oracle", metavar="PREFIX")
+    options = arguments.parse_args()
+    if options.cmake:
+        return write_cmake(options.cmake)
+    if options.table:
+        return write_table(options.table)
+    if options.check:
+        missing = uncovered_pairs()
+        print("not covered:", sorted(map(str, missing)) if missing else "nothing")
+        return 1 if missing else 0
+    if options.run:
+        return run_without_ctest(options)
+    arguments.error("--cmake, --check, --table or --run")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
