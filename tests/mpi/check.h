@@ -79,6 +79,14 @@ inline void require_expected_library() {
     exit(3);
 }
 
+// For the few things that MPICH itself gets wrong; each use says what.
+inline bool on_mpich() {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    return strstr(version, "MPICH") != nullptr;
+}
+
 inline int start(int argc, char** argv, int required = MPI_THREAD_SINGLE) {
     require_expected_library();
     arguments.assign(argv + 1, argv + argc);
