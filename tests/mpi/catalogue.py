@@ -28,7 +28,8 @@ class Program:
     the plain one takes too long. `seconds`: time limit of a release build."""
 
     def __init__(self, name, ranks=RANKS, arguments=lambda ranks, wait: [], seconds=60, alone=False,
-                 full_only=False, sanitizers=True, folder="mpi", label="", extra=(), waits=WAITS):
+                 full_only=False, sanitizers=("asan", "tsan"), folder="mpi", label="", extra=(),
+                 waits=WAITS):
         self.name, self.ranks, self.arguments, self.seconds = name, ranks, arguments, seconds
         self.alone, self.full_only, self.sanitizers = alone, full_only, sanitizers
         self.folder, self.label, self.extra, self.waits = folder, label, tuple(extra), waits
@@ -58,6 +59,98 @@ PROGRAMS = [
     Program("pt2pt_bsend"),
     Program("pt2pt_large"),
     Program("datatype_messages", arguments=smaller("--large=0")),
+    Program("coll_rooted", arguments=lambda ranks, wait: ["--limit=1000"] if crowded(ranks, wait) else
+            ["--limit=40000"] if ranks > 4 else [], seconds=120),
+    Program("coll_all", arguments=lambda ranks, wait: ["--limit=1000"] if crowded(ranks, wait) else
+            ["--limit=40000"] if ranks > 4 else [], seconds=120),
+    Program("coll_reduce", arguments=lambda ranks, wait: ["--limit=256"] if crowded(ranks, wait) else
+            ["--limit=16384"] if ranks > 4 else [], seconds=120),
+    Program("coll_ops"),
+    Program("coll_user_ops"),
+    Program("coll_random", arguments=smaller("--operations=100")),
+    Program("traffic", arguments=smaller("--rounds=2", "--messages=200"), seconds=120),
+    Program("traffic", label="long", full_only=True, seconds=600,
+            arguments=lambda ranks, wait: ["--rounds=40", "--seed=2"]),
+    Program("threads_pt2pt", arguments=smaller("--messages=10", "--threads=2"), seconds=120),
+    Program("threads_coll", arguments=smaller("--rounds=5", "--threads=2"), seconds=120),
+    Program("progress"),
+    Program("memory_unexpected", arguments=smaller("--messages=2000", "--isends=1000")),
+    Program("memory_unexpected", label="million", ranks=(2, 16), waits=("adaptive",), seconds=600,
+            full_only=True, sanitizers=(),
+            arguments=lambda ranks, wait: ["--messages=1000000", "--isends=100000"]),
+]
+
+
+def deadlock(case, *patterns, ranks=(2, 4, 16), **more):
+    """A real deadlock: ends at once with status 125, and the list has lines like these."""
+    extra = ["--expect", "125", "--within", "8"]
+    for pattern in patterns:
+        extra += ["--output-has", pattern]
+    return Program("deadlock", folder="hang", label=case, ranks=ranks, seconds=30, extra=extra,
+                   arguments=lambda ranks, wait: [case], waits=("event", "adaptive"),
+                   sanitizers=("asan",), **more)
+
+
+def no_deadlock(case, ranks=(2, 4), extra=(), waits=WAITS):
+    return Program("no_deadlock", folder="hang", label=case, ranks=ranks, seconds=60, waits=waits,
+                   extra=["--output-lacks", "for ever", *extra], sanitizers=("asan",),
+                   arguments=lambda ranks, wait: [case, "--seconds=5"])
+
+
+def death(way, status, *patterns, ranks=(2, 4, 16), within=8, extra=(), arguments=()):
+    words = ["--expect", status, "--within", str(within), *extra]
+    for pattern in patterns:
+        words += ["--output-has", pattern]
+    return Program("death", folder="death", label=way, ranks=ranks, seconds=30, extra=words,
+                   arguments=lambda ranks, wait: [way, *arguments], sanitizers=())
+
+
+# Of a list's line: rank, call, peer, tag, communicator, for how long.
+WORLD = "on MPI_COMM_WORLD"
+PROGRAMS += [
+    deadlock("recv_recv", rf"rank 0 .*MPI_Recv .*rank 1, tag 10 {WORLD}.* s$",
+             rf"rank 1 .*MPI_Recv .*tag 11 {WORLD}"),
+    deadlock("missing_send", rf"rank 0 .*MPI_Recv .*rank 1, tag 7 {WORLD}", "rank 1 .*[Ff]inali"),
+    deadlock("missing_send_after_traffic", rf"MPI_Recv .*rank 0, tag 7 {WORLD}"),
+    deadlock("barrier_without_one", rf"rank 0 .*MPI_Recv .*rank 1, tag 3 {WORLD}",
+             "rank 1 .*MPI_Barrier"),
+    deadlock("ssend_cycle", rf"rank 0 .*MPI_Ssend .*rank 1, tag 5 {WORLD}"),
+    deadlock("large_send_cycle", rf"rank 0 .*MPI_Send .*rank 1, tag 5 {WORLD}"),
+    deadlock("mismatched_tags", r"rank 1 .*MPI_Recv .*rank 0, tag 1001"),
+    deadlock("mismatched_communicators", r"rank 1 .*MPI_Recv .*rank 0, tag 8 on "),
+    deadlock("wildcard", rf"rank 0 .*MPI_Recv for any rank, any tag {WORLD}"),
+    deadlock("probe", rf"rank 0 .*MPI_Probe .*rank 1, tag 6 {WORLD}"),
+    deadlock("waitall", r"rank 0 .*MPI_Waitall"),
+    deadlock("waitany", r"rank 0 .*MPI_Waitany"),
+    deadlock("different_collectives", r"rank 0 .*MPI_Recv .*tag 2", r"rank 1 .*MPI_Allreduce"),
+    deadlock("two_threads", r"rank 0 .*MPI_Recv", r"rank 1 .*MPI_Recv"),
+    deadlock("stopped_meanwhile", r"rank 0 .*MPI_Recv .*rank 1, tag 9", ranks=(2,)),
+    no_deadlock("thread_sends"),
+    no_deadlock("generalised_request"),
+    no_deadlock("stopped_running"),
+    no_deadlock("stopped_waiting"),
+    no_deadlock("reads_input", extra=["--stdin-after", "5:hello"]),
+    no_deadlock("computes"),
+    no_deadlock("sleeps"),
+    no_deadlock("finalized"),
+    no_deadlock("test_loop"),
+    no_deadlock("iprobe_loop"),
+    death("segv", "139", "rank [0-9]+.*[Ss]egmentation fault"),
+    death("kill", "137", "rank [0-9]+.*[Kk]illed"),
+    death("term", "143", "rank [0-9]+.*[Tt]erminated"),
+    death("abort", "134", "rank [0-9]+.*[Aa]borted"),
+    death("throw", "134", "rank [0-9]+.*[Aa]borted"),
+    death("exit", "3", "rank [0-9]+.*(status|code) 3"),
+    death("exit0", "failure", "rank [0-9]+.*MPI_Finalize"),
+    death("_exit", "4", "rank [0-9]+.*(status|code) 4"),
+    death("return", "6", "rank [0-9]+.*(status|code) 6"),
+    death("mpi_abort", "42", "rank [0-9]+.*MPI_Abort.*42"),
+    death("abort_in_collective", "42", "rank [0-9]+.*MPI_Abort.*42"),
+    death("mpi_abort_self", "43", "rank [0-9]+.*MPI_Abort.*43"),
+    death("error", "failure", "MPI_ERR_COUNT|[Cc]ount"),
+    death("thread", "137", "rank [0-9]+.*[Kk]illed"),
+    death("after_finalize", "5"),
+    death("computing", "failure", extra=["--kill-launcher-after", "1.5"]),
 ]
 
 
@@ -94,7 +187,7 @@ def runs(kind):
             for ranks, wait, cma, quick in settings(program):
                 yield (f"{program.folder}.{program.title()}.n{ranks}.{wait}.cma{cma}", program, ranks,
                        wait, cma, quick)
-        elif program.sanitizers:
+        elif kind in program.sanitizers:
             for ranks in (2, 4):
                 if ranks in program.ranks:
                     cma = str((PROGRAMS.index(program) + ranks // 2) % 2)

@@ -1,0 +1,142 @@
+// Real deadlocks, one per --case: the job must end at once, with the list of who waits for what.
+// The runner (mpi/catalogue.py) knows what the list must say. Never ends on other MPIs.
+#include "../mpi/check.h"
+
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace check;
+
+static int next_rank, last_rank;
+static int buffer[4 << 20];
+
+static void wait_for_word_from(int peer, int tag, MPI_Comm comm = MPI_COMM_WORLD) {
+  MPI_Recv(buffer, 1, MPI_INT, peer, tag, comm, MPI_STATUS_IGNORE);
+}
+
+static void recv_recv() {
+  wait_for_word_from(next_rank, 10 + rank);
+  MPI_Send(buffer, 1, MPI_INT, next_rank, 10 + last_rank, MPI_COMM_WORLD);
+}
+
+static void missing_send() {  // the others go to Finalize
+  if (rank == 0) wait_for_word_from(1, 7);
+}
+
+static void missing_send_after_traffic() {
+  for (int i = 0; i < 100; ++i)
+    MPI_Sendrecv(&i, 1, MPI_INT, next_rank, 1, buffer, 1, MPI_INT, last_rank, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+  if (rank == size - 1) wait_for_word_from(0, 7);
+}
+
+static void barrier_without_one() {
+  if (rank == 0)
+    wait_for_word_from(1, 3);
+  else
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void ssend_cycle() { MPI_Ssend(buffer, 1, MPI_INT, next_rank, 5, MPI_COMM_WORLD); }
+
+static void large_send_cycle() {
+  MPI_Send(buffer, 4 << 20, MPI_INT, next_rank, 5, MPI_COMM_WORLD);
+  MPI_Recv(buffer, 4 << 20, MPI_INT, last_rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void mismatched_tags() {
+  MPI_Send(buffer, 1, MPI_INT, next_rank, 1000, MPI_COMM_WORLD);
+  wait_for_word_from(last_rank, 1001);
+}
+
+static void mismatched_communicators() {
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Send(buffer, 1, MPI_INT, next_rank, 8, MPI_COMM_WORLD);
+  wait_for_word_from(last_rank, 8, copy);
+}
+
+static void wildcard() { wait_for_word_from(MPI_ANY_SOURCE, MPI_ANY_TAG); }
+
+static void probe() { MPI_Probe(next_rank, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+
+static void waitall() {
+  MPI_Request requests[3];
+  for (int i = 0; i < 3; ++i)
+    MPI_Irecv(&buffer[i], 1, MPI_INT, next_rank, i, MPI_COMM_WORLD, &requests[i]);
+  MPI_Send(buffer, 1, MPI_INT, last_rank, 1, MPI_COMM_WORLD);
+  MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+}
+
+static void waitany() {
+  MPI_Request requests[2];
+  int index;
+  for (int i = 0; i < 2; ++i)
+    MPI_Irecv(&buffer[i], 1, MPI_INT, next_rank, i, MPI_COMM_WORLD, &requests[i]);
+  MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+}
+
+static void different_collectives() {
+  if (rank == 0)
+    wait_for_word_from(1, 2);
+  else
+    MPI_Allreduce(buffer, buffer + 1000, 1000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+// Two threads of each rank wait, for different things.
+static void two_threads() {
+  std::thread other([] { wait_for_word_from(next_rank, 21); });
+  wait_for_word_from(next_rank, 22);
+  other.join();
+}
+
+// Stopped for 2 s while it waits: a stopped rank might be woken by whoever stopped it, so no report
+// before it runs again; then it must come.
+static void stopped_meanwhile() {
+  if (rank == 0) {
+    const pid_t self = getpid();
+    if (fork() == 0) {
+      usleep(200000);
+      kill(self, SIGSTOP);
+      sleep(2);
+      kill(self, SIGCONT);
+      _exit(0);
+    }
+  } else {
+    compute_ms(600);  // still running when rank 0 is stopped
+  }
+  wait_for_word_from(next_rank, 9);
+}
+
+int main(int argc, char** argv) {
+  const std::string wanted = argc > 1 ? argv[1] : "";
+  start(argc, argv, wanted == "two_threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  next_rank = (rank + 1) % size;
+  last_rank = (rank + size - 1) % size;
+  const struct {
+    const char* name;
+    void (*run)();
+  } cases[] = {
+      {"recv_recv", recv_recv},
+      {"missing_send", missing_send},
+      {"missing_send_after_traffic", missing_send_after_traffic},
+      {"barrier_without_one", barrier_without_one},
+      {"ssend_cycle", ssend_cycle},
+      {"large_send_cycle", large_send_cycle},
+      {"mismatched_tags", mismatched_tags},
+      {"mismatched_communicators", mismatched_communicators},
+      {"wildcard", wildcard},
+      {"probe", probe},
+      {"waitall", waitall},
+      {"waitany", waitany},
+      {"different_collectives", different_collectives},
+      {"two_threads", two_threads},
+      {"stopped_meanwhile", stopped_meanwhile},
+  };
+  for (auto& one : cases)
+    if (wanted == one.name) one.run();
+  MPI_Finalize();
+  printf("the case %s did not hang\n", wanted.c_str());
+  return 0;
+}
