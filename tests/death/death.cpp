@@ -2,9 +2,9 @@
 // says which rank and why, and leaves nothing behind. The rank named by --rank dies.
 #include "../mpi/check.h"
 
+#include <unistd.h>
 #include <csignal>
 #include <stdexcept>
-#include <unistd.h>
 
 using namespace check;
 

@@ -2,9 +2,9 @@
 // The runner (mpi/catalogue.py) knows what the list must say. Never ends on other MPIs.
 #include "../mpi/check.h"
 
-#include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 using namespace check;
 
@@ -38,7 +38,9 @@ static void barrier_without_one() {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void ssend_cycle() { MPI_Ssend(buffer, 1, MPI_INT, next_rank, 5, MPI_COMM_WORLD); }
+static void ssend_cycle() {
+  MPI_Ssend(buffer, 1, MPI_INT, next_rank, 5, MPI_COMM_WORLD);
+}
 
 static void large_send_cycle() {
   MPI_Send(buffer, 4 << 20, MPI_INT, next_rank, 5, MPI_COMM_WORLD);
@@ -57,9 +59,13 @@ static void mismatched_communicators() {
   wait_for_word_from(last_rank, 8, copy);
 }
 
-static void wildcard() { wait_for_word_from(MPI_ANY_SOURCE, MPI_ANY_TAG); }
+static void wildcard() {
+  wait_for_word_from(MPI_ANY_SOURCE, MPI_ANY_TAG);
+}
 
-static void probe() { MPI_Probe(next_rank, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+static void probe() {
+  MPI_Probe(next_rank, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
 
 static void waitall() {
   MPI_Request requests[3];

@@ -2,9 +2,9 @@
 // seconds, but something will come. The job must end as if nothing had been suspected.
 #include "../mpi/check.h"
 
-#include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 using namespace check;
 
@@ -43,8 +43,12 @@ static int query(void*, MPI_Status* status) {
   status->MPI_TAG = MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
-static int nothing(void*) { return MPI_SUCCESS; }
-static int nothing_cancelled(void*, int) { return MPI_SUCCESS; }
+static int nothing(void*) {
+  return MPI_SUCCESS;
+}
+static int nothing_cancelled(void*, int) {
+  return MPI_SUCCESS;
+}
 
 // Rank 0 waits for a generalised request that a thread completes; the others for rank 0.
 static void generalised_request() {
@@ -87,8 +91,12 @@ static void stop(bool waiting) {
     word_around();
   }
 }
-static void stopped_running() { stop(false); }
-static void stopped_waiting() { stop(true); }
+static void stopped_running() {
+  stop(false);
+}
+static void stopped_waiting() {
+  stop(true);
+}
 
 static void reads_input() {
   if (rank == 0) {
@@ -137,9 +145,9 @@ static void iprobe_loop() {
 
 int main(int argc, char** argv) {
   const std::string wanted = argc > 1 ? argv[1] : "";
-  start(argc, argv, wanted == "thread_sends" || wanted == "generalised_request"
-                        ? MPI_THREAD_MULTIPLE
-                        : MPI_THREAD_SINGLE);
+  start(argc, argv,
+        wanted == "thread_sends" || wanted == "generalised_request" ? MPI_THREAD_MULTIPLE
+                                                                    : MPI_THREAD_SINGLE);
   seconds = static_cast<int>(option("seconds", 5));
   next_rank = (rank + 1) % size;
   last_rank = (rank + size - 1) % size;
@@ -159,10 +167,14 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)();
   } cases[] = {
-      {"thread_sends", thread_sends},       {"generalised_request", generalised_request},
-      {"stopped_running", stopped_running}, {"stopped_waiting", stopped_waiting},
-      {"reads_input", reads_input},         {"computes", computes},
-      {"sleeps", sleeps},                   {"test_loop", test_loop},
+      {"thread_sends", thread_sends},
+      {"generalised_request", generalised_request},
+      {"stopped_running", stopped_running},
+      {"stopped_waiting", stopped_waiting},
+      {"reads_input", reads_input},
+      {"computes", computes},
+      {"sleeps", sleeps},
+      {"test_loop", test_loop},
       {"iprobe_loop", iprobe_loop},
   };
   bool known = false;

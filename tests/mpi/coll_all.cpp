@@ -7,7 +7,7 @@ using namespace check;
 // Nobody leaves before the last has come: a counter in the last comer's message would need MPI
 // again, so each rank looks at its own clock (one node, one clock).
 static void barrier(const Team& team, Form form) {
-  for (int late = 0; late < team.size; late += team.size > 4 ? 5 : 1) {
+  for (int late = 0; late<team.size; late += team.size> 4 ? 5 : 1) {
     auto now = [] {
       timespec time;
       clock_gettime(CLOCK_MONOTONIC, &time);
@@ -62,7 +62,8 @@ static void allgather_types(const Team& team, Form form, int count) {
   MUST(MPI_Type_create_resized(column, 0, sizeof(int), &stacked));
   MUST(MPI_Type_commit(&stacked));
   std::vector<int> mine = pattern(count, team.rank), matrix(count * team.size, untouched);
-  CALL(form, Allgather, allgather, mine.data(), count, MPI_INT, matrix.data(), 1, stacked, team.comm);
+  CALL(form, Allgather, allgather, mine.data(), count, MPI_INT, matrix.data(), 1, stacked,
+       team.comm);
   for (int i = 0; i < count * team.size; ++i)
     CHECK(matrix[i] == element(i % team.size, i / team.size), "allgather types %d", i);
   MUST(MPI_Type_free(&column));
@@ -94,7 +95,9 @@ static void allgatherv(const Team& team, Form form, int scale, bool in_place) {
   }
 }
 
-static int pair_seed(int from, int to) { return from * 1000 + to + 41; }
+static int pair_seed(int from, int to) {
+  return from * 1000 + to + 41;
+}
 
 static void alltoall(const Team& team, Form form, int count, bool in_place) {
   std::vector<int> out, in(count * team.size + 1, untouched);
@@ -107,7 +110,8 @@ static void alltoall(const Team& team, Form form, int count, bool in_place) {
     CALL(form, Alltoall, alltoall, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in.data(), count, MPI_INT,
          team.comm);
   } else {
-    CALL(form, Alltoall, alltoall, out.data(), count, MPI_INT, in.data(), count, MPI_INT, team.comm);
+    CALL(form, Alltoall, alltoall, out.data(), count, MPI_INT, in.data(), count, MPI_INT,
+         team.comm);
   }
   for (int r = 0; r < team.size; ++r)
     CHECK(differs(in.data() + r * count, count, pair_seed(r, team.rank)) < 0,

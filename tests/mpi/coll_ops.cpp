@@ -33,7 +33,8 @@ static void check_op(MPI_Datatype type, const char* type_name, MPI_Op op, const 
     for (int r = 1; r <= rank; ++r) prefix[i] = apply(prefix[i], value<T>(r, i));
   }
   auto judge = [&](const std::vector<Cell<T>>& want, const char* call) {
-    for (int i = 0; i < count; ++i) CHECK(result[i] == want[i], "%s %s %s element %d", call, op_name, type_name, i);
+    for (int i = 0; i < count; ++i)
+      CHECK(result[i] == want[i], "%s %s %s element %d", call, op_name, type_name, i);
   };
   MUST(MPI_Allreduce(mine.data(), result.data(), count, type, op, MPI_COMM_WORLD));
   judge(expected, "allreduce");
@@ -52,7 +53,8 @@ static void check_op(MPI_Datatype type, const char* type_name, MPI_Op op, const 
 }
 
 #define OP(op, ...) \
-  check_op<T>(type, name, op, #op, +[](T a, T b) -> T { return static_cast<T>(__VA_ARGS__); })
+  check_op<T>(      \
+      type, name, op, #op, +[](T a, T b) -> T { return static_cast<T>(__VA_ARGS__); })
 
 template <class T>
 static void arithmetic(MPI_Datatype type, const char* name) {
@@ -93,7 +95,9 @@ template <class V>
 struct Located {
   V value;
   int index;
-  bool operator==(const Located& other) const { return value == other.value && index == other.index; }
+  bool operator==(const Located& other) const {
+    return value == other.value && index == other.index;
+  }
 };
 
 template <class V>
@@ -120,12 +124,14 @@ static void repeats() {
   for (int n : {1, 10, 1000, 40000}) {
     std::vector<double> mine(n), first(n), again(n);
     Random random(rank + 17);
-    for (auto& x : mine) x = std::ldexp(static_cast<double>(random.next() >> 11), random.below(80) - 90);
+    for (auto& x : mine)
+      x = std::ldexp(static_cast<double>(random.next() >> 11), random.below(80) - 90);
     MUST(MPI_Allreduce(mine.data(), first.data(), n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
     for (int round = 0; round < 5; ++round) {
       if (random.chance(30)) compute_ms(1);
       MUST(MPI_Allreduce(mine.data(), again.data(), n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
-      CHECK(memcmp(first.data(), again.data(), n * sizeof(double)) == 0, "allreduce of %d: other bits", n);
+      CHECK(memcmp(first.data(), again.data(), n * sizeof(double)) == 0,
+            "allreduce of %d: other bits", n);
     }
     // All ranks have the same bits.
     std::vector<double> theirs = first;
@@ -136,7 +142,8 @@ static void repeats() {
       if (random.chance(30)) compute_ms(1);
       MUST(MPI_Reduce(mine.data(), again.data(), n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
       if (rank == 0)
-        CHECK(memcmp(first.data(), again.data(), n * sizeof(double)) == 0, "reduce of %d: other bits", n);
+        CHECK(memcmp(first.data(), again.data(), n * sizeof(double)) == 0,
+              "reduce of %d: other bits", n);
     }
   }
 }

@@ -22,8 +22,11 @@ struct Operation {
     const int n = team->size;
     auto mine = pattern(count, seed + team->rank);
     switch (kind) {
-      case BARRIER: break;
-      case BCAST: in = team->rank == root ? pattern(count, seed) : std::vector<int>(count); break;
+      case BARRIER:
+        break;
+      case BCAST:
+        in = team->rank == root ? pattern(count, seed) : std::vector<int>(count);
+        break;
       case REDUCE:
       case ALLREDUCE:
       case SCAN:
@@ -32,7 +35,10 @@ struct Operation {
         in.assign(count, untouched);
         break;
       case GATHER:
-      case ALLGATHER: out = mine; in.assign(count * n, untouched); break;
+      case ALLGATHER:
+        out = mine;
+        in.assign(count * n, untouched);
+        break;
       case SCATTER:
         for (int r = 0; r < n && team->rank == root; ++r) {
           auto part = pattern(count, seed + r);
@@ -47,7 +53,8 @@ struct Operation {
         }
         in.assign(count * n, untouched);
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -55,19 +62,41 @@ struct Operation {
     MPI_Comm c = team->comm;
     auto *o = out.data(), *i = in.data();
     MPI_Request* q = &request;
-#define BOTH(name, lower, ...) \
-  if (blocking) MUST(MPI_##name(__VA_ARGS__)); else MUST(MPI_I##lower(__VA_ARGS__, q))
+#define BOTH(name, lower, ...)     \
+  if (blocking)                    \
+    MUST(MPI_##name(__VA_ARGS__)); \
+  else                             \
+    MUST(MPI_I##lower(__VA_ARGS__, q))
     switch (kind) {
-      case BARRIER: BOTH(Barrier, barrier, c); break;
-      case BCAST: BOTH(Bcast, bcast, i, count, MPI_INT, root, c); break;
-      case REDUCE: BOTH(Reduce, reduce, o, i, count, MPI_INT, MPI_SUM, root, c); break;
-      case ALLREDUCE: BOTH(Allreduce, allreduce, o, i, count, MPI_INT, MPI_SUM, c); break;
-      case SCAN: BOTH(Scan, scan, o, i, count, MPI_INT, MPI_SUM, c); break;
-      case GATHER: BOTH(Gather, gather, o, count, MPI_INT, i, count, MPI_INT, root, c); break;
-      case ALLGATHER: BOTH(Allgather, allgather, o, count, MPI_INT, i, count, MPI_INT, c); break;
-      case SCATTER: BOTH(Scatter, scatter, o, count, MPI_INT, i, count, MPI_INT, root, c); break;
-      case ALLTOALL: BOTH(Alltoall, alltoall, o, count, MPI_INT, i, count, MPI_INT, c); break;
-      default: break;
+      case BARRIER:
+        BOTH(Barrier, barrier, c);
+        break;
+      case BCAST:
+        BOTH(Bcast, bcast, i, count, MPI_INT, root, c);
+        break;
+      case REDUCE:
+        BOTH(Reduce, reduce, o, i, count, MPI_INT, MPI_SUM, root, c);
+        break;
+      case ALLREDUCE:
+        BOTH(Allreduce, allreduce, o, i, count, MPI_INT, MPI_SUM, c);
+        break;
+      case SCAN:
+        BOTH(Scan, scan, o, i, count, MPI_INT, MPI_SUM, c);
+        break;
+      case GATHER:
+        BOTH(Gather, gather, o, count, MPI_INT, i, count, MPI_INT, root, c);
+        break;
+      case ALLGATHER:
+        BOTH(Allgather, allgather, o, count, MPI_INT, i, count, MPI_INT, c);
+        break;
+      case SCATTER:
+        BOTH(Scatter, scatter, o, count, MPI_INT, i, count, MPI_INT, root, c);
+        break;
+      case ALLTOALL:
+        BOTH(Alltoall, alltoall, o, count, MPI_INT, i, count, MPI_INT, c);
+        break;
+      default:
+        break;
     }
 #undef BOTH
   }
@@ -75,7 +104,8 @@ struct Operation {
   bool right() const {
     const int n = team->size;
     switch (kind) {
-      case BCAST: return differs(in.data(), count, seed) < 0;
+      case BCAST:
+        return differs(in.data(), count, seed) < 0;
       case REDUCE:
         if (team->rank != root) return true;
         [[fallthrough]];
@@ -94,12 +124,14 @@ struct Operation {
         for (int r = 0; r < n; ++r)
           if (differs(in.data() + r * count, count, seed + r) >= 0) return false;
         return true;
-      case SCATTER: return differs(in.data(), count, seed + team->rank) < 0;
+      case SCATTER:
+        return differs(in.data(), count, seed + team->rank) < 0;
       case ALLTOALL:
         for (int r = 0; r < n; ++r)
           if (differs(in.data() + r * count, count, seed + r * 100 + team->rank) >= 0) return false;
         return true;
-      default: return true;
+      default:
+        return true;
     }
   }
 };

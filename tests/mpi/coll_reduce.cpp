@@ -73,7 +73,7 @@ struct Reductions {
   void judge(const std::vector<Element>& result, int first, int last, int from, int n,
              const char* what) {
     // Large ones are sampled: the expected values cost more than the reduction.
-    for (int i = 0; i < n; i += n > 5000 ? 97 : 1)
+    for (int i = 0; i<n; i += n> 5000 ? 97 : 1)
       if (result[i] != Case::expected(first, last, from + i)) {
         CHECK(false, "%s %s %s %s: %d elements: element %d wrong", what, Case::name(), team.name,
               name_of(form), count, i);
@@ -105,8 +105,8 @@ struct Reductions {
 
   void scan(bool in_place) {
     auto result = room(in_place, count);
-    CALL(form, Scan, scan, in_place ? MPI_IN_PLACE : mine.data(), result.data(), count, Case::type(),
-         Case::op(), team.comm);
+    CALL(form, Scan, scan, in_place ? MPI_IN_PLACE : mine.data(), result.data(), count,
+         Case::type(), Case::op(), team.comm);
     judge(result, 0, team.rank, 0, count, "scan");
   }
 

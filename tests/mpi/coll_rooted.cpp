@@ -12,7 +12,8 @@ static std::vector<int> roots_of(const Team& team, int count) {
 }
 
 static void bcast(const Team& team, Form form, int count, int root) {
-  std::vector<int> data = team.rank == root ? pattern(count, 77 + root) : std::vector<int>(count, 0);
+  std::vector<int> data =
+      team.rank == root ? pattern(count, 77 + root) : std::vector<int>(count, 0);
   CALL(form, Bcast, bcast, data.data(), count, MPI_INT, root, team.comm);
   int wrong = differs(data.data(), count, 77 + root);
   CHECK(wrong < 0, "bcast %s %s: %d from %d: %d", team.name, name_of(form), count, root, wrong);
@@ -40,7 +41,8 @@ static void bcast_types(const Team& team, Form form, int count, int root) {
 
 static void gather(const Team& team, Form form, int count, int root, bool in_place) {
   const bool is_root = team.rank == root;
-  std::vector<int> mine = pattern(count, team.rank + 9), all(is_root ? count * team.size + 1 : 1, untouched);
+  std::vector<int> mine = pattern(count, team.rank + 9),
+                   all(is_root ? count * team.size + 1 : 1, untouched);
   if (is_root && in_place) {
     std::copy(mine.begin(), mine.end(), all.begin() + root * count);
     CALL(form, Gather, gather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.data(), count, MPI_INT, root,
@@ -99,15 +101,16 @@ static void vectors(const Team& team, Form form, int base, int scale, int root, 
   Uneven uneven(team, base, scale);
   const bool is_root = team.rank == root;
   const int count = uneven.counts[team.rank];
-  std::vector<int> mine = pattern(count, team.rank + 21), all(is_root ? uneven.total + 1 : 1, untouched);
+  std::vector<int> mine = pattern(count, team.rank + 21),
+                   all(is_root ? uneven.total + 1 : 1, untouched);
   if (is_root && in_place) {
     std::copy(mine.begin(), mine.end(), all.begin() + uneven.displacements[root]);
     CALL(form, Gatherv, gatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.data(),
          uneven.counts.data(), uneven.displacements.data(), MPI_INT, root, team.comm);
   } else {
     CALL(form, Gatherv, gatherv, mine.data(), count, MPI_INT, is_root ? all.data() : nullptr,
-         is_root ? uneven.counts.data() : nullptr,
-         is_root ? uneven.displacements.data() : nullptr, MPI_INT, root, team.comm);
+         is_root ? uneven.counts.data() : nullptr, is_root ? uneven.displacements.data() : nullptr,
+         MPI_INT, root, team.comm);
   }
   if (is_root)
     for (int r = 0; r < team.size; ++r) {
@@ -122,9 +125,8 @@ static void vectors(const Team& team, Form form, int base, int scale, int root, 
          MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root, team.comm);
   else
     CALL(form, Scatterv, scatterv, is_root ? all.data() : nullptr,
-         is_root ? uneven.counts.data() : nullptr,
-         is_root ? uneven.displacements.data() : nullptr, MPI_INT, back.data(), count, MPI_INT,
-         root, team.comm);
+         is_root ? uneven.counts.data() : nullptr, is_root ? uneven.displacements.data() : nullptr,
+         MPI_INT, back.data(), count, MPI_INT, root, team.comm);
   if (!(is_root && in_place))
     CHECK(differs(back.data(), count, team.rank + 21) < 0, "scatterv %s %s", team.name,
           name_of(form));

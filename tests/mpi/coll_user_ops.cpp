@@ -65,7 +65,8 @@ int main(int argc, char** argv) {
     for (int count : {1, 7, 100, 3000, 20000}) {
       std::vector<Sample> mine(count), result(count);
       for (int i = 0; i < count; ++i) mine[i] = {team.rank, double((team.rank * 7 + i) % 5)};
-      CALL(form, Allreduce, allreduce, mine.data(), result.data(), count, sample_type, best, team.comm);
+      CALL(form, Allreduce, allreduce, mine.data(), result.data(), count, sample_type, best,
+           team.comm);
       for (int i = 0; i < count; ++i) {
         Sample expected = {0, double(i % 5)};
         for (int r = 1; r < team.size; ++r)

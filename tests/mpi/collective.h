@@ -56,15 +56,15 @@ inline void complete(Form form, MPI_Request* request) {
 }
 
 // CALL(form, Bcast, arguments without the request...): MPI_Bcast or MPI_Ibcast to its end.
-#define CALL(form, name, lower, ...)                       \
-  do {                                                     \
-    if ((form) == ::check::Form::blocking) {               \
-      MUST(MPI_##name(__VA_ARGS__));                       \
-    } else {                                               \
-      MPI_Request call_request = MPI_REQUEST_NULL;         \
-      MUST(MPI_I##lower(__VA_ARGS__, &call_request));      \
-      ::check::complete((form), &call_request);            \
-    }                                                      \
+#define CALL(form, name, lower, ...)                  \
+  do {                                                \
+    if ((form) == ::check::Form::blocking) {          \
+      MUST(MPI_##name(__VA_ARGS__));                  \
+    } else {                                          \
+      MPI_Request call_request = MPI_REQUEST_NULL;    \
+      MUST(MPI_I##lower(__VA_ARGS__, &call_request)); \
+      ::check::complete((form), &call_request);       \
+    }                                                 \
   } while (0)
 
 // Calls the body for each team this rank is in and each form.
@@ -79,14 +79,15 @@ inline void for_teams(const std::function<void(const Team&, Form)>& body) {
 // Counts of ints: around thresholds, fewer for the larger.
 inline std::vector<int> counts_to(int limit) {
   std::vector<int> result;
-  for (int c : {0, 1, 2, 3, 8, 16, 17, 100, 255, 256, 512, 1000, 1024, 2048, 4096, 5000, 16384,
-                40000, 65536, 131072, 262144})
+  for (int c : {0,    1,    2,    3,    8,    16,    17,    100,   255,    256,   512,
+                1000, 1024, 2048, 4096, 5000, 16384, 40000, 65536, 131072, 262144})
     if (c <= limit) result.push_back(c);
   return result;
 }
 
 inline int element(int seed, int index) {
-  return static_cast<int>((static_cast<unsigned>(seed) * 2654435761u + index * 40503u) & 0x3FFFFFFF);
+  return static_cast<int>((static_cast<unsigned>(seed) * 2654435761u + index * 40503u) &
+                          0x3FFFFFFF);
 }
 
 inline std::vector<int> pattern(int count, int seed) {

@@ -110,7 +110,9 @@ struct Area {  // memory around an item's origin, with room for negative displac
   }
 };
 
-static int value_of(int seed, size_t i) { return static_cast<int>(seed * 1000003 + i * 7 + 1); }
+static int value_of(int seed, size_t i) {
+  return static_cast<int>(seed * 1000003 + i * 7 + 1);
+}
 
 static void put(Area& area, const Layout& layout, int items, int seed) {
   MPI_Aint lower, extent;
@@ -136,8 +138,8 @@ int main(int argc, char** argv) {
         if (!flat && &sent != &received && n > 3000) continue;
         // One signature: as many ints on both sides, whole items on the sending side.
         const int ints = static_cast<int>(sent.positions.size());
-        const int room = static_cast<int>((ints + received.positions.size() - 1) /
-                                          received.positions.size());
+        const int room =
+            static_cast<int>((ints + received.positions.size() - 1) / received.positions.size());
         Area source(sent, 1), target(received, room), expected(received, room);
         put(source, sent, 1, rank);
         MPI_Aint lower, extent;
@@ -163,8 +165,8 @@ int main(int argc, char** argv) {
         MPI_Get_count(&status, received.type, &count);
         MPI_Get_elements(&status, received.type, &elements);
         CHECK(elements == ints, "%s to %s: elements %d", sent.name, received.name, elements);
-        CHECK(count == (ints % per ? int(MPI_UNDEFINED) : ints / per), "%s to %s: count %d of %d by %d",
-              sent.name, received.name, count, ints, per);
+        CHECK(count == (ints % per ? int(MPI_UNDEFINED) : ints / per),
+              "%s to %s: count %d of %d by %d", sent.name, received.name, count, ints, per);
       }
     for (auto& layout : all) MUST(MPI_Type_free(&layout.type));
   }
@@ -178,7 +180,8 @@ int main(int argc, char** argv) {
     MUST(MPI_Type_commit(&stacked));
     MUST(MPI_Sendrecv(matrix, 8, stacked, to, 2, transposed, 64, MPI_DOUBLE, from, 2,
                       MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    for (int i = 0; i < 64; ++i) CHECK(transposed[i % 8][i / 8] == from * 64 + i, "transposed %d", i);
+    for (int i = 0; i < 64; ++i)
+      CHECK(transposed[i % 8][i / 8] == from * 64 + i, "transposed %d", i);
     MUST(MPI_Type_free(&column));
     MUST(MPI_Type_free(&stacked));
   }

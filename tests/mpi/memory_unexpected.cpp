@@ -32,8 +32,8 @@ int main(int argc, char** argv) {
       MUST(MPI_Recv(in.data(), bytes, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status));
       int number;
       memcpy(&number, in.data(), 4);
-      CHECK(number == next[status.MPI_SOURCE], "from %d: number %d, not %d", status.MPI_SOURCE, number,
-            next[status.MPI_SOURCE]);
+      CHECK(number == next[status.MPI_SOURCE], "from %d: number %d, not %d", status.MPI_SOURCE,
+            number, next[status.MPI_SOURCE]);
       CHECK(in[bytes - 1] == (number & 0xFF));
       next[status.MPI_SOURCE]++;
     }
@@ -46,13 +46,15 @@ int main(int argc, char** argv) {
       MUST(MPI_Wait(&requests[slot], MPI_STATUS_IGNORE));
       memcpy(&out[size_t(slot) * bytes], &m, 4);
       out[size_t(slot) * bytes + bytes - 1] = m & 0xFF;
-      MUST(MPI_Isend(&out[size_t(slot) * bytes], bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &requests[slot]));
+      MUST(MPI_Isend(&out[size_t(slot) * bytes], bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD,
+                     &requests[slot]));
     }
     MUST(MPI_Waitall(window, requests.data(), MPI_STATUSES_IGNORE));
   }
   const long grown = resident_kib() - before;
   if (!on_mpich())
-    CHECK(grown < bound_kib, "%d messages of %d bytes from each: %ld KiB more", messages, bytes, grown);
+    CHECK(grown < bound_kib, "%d messages of %d bytes from each: %ld KiB more", messages, bytes,
+          grown);
   if (option("verbose", 0)) fprintf(stderr, "rank %d: %ld KiB more\n", rank, grown);
 
   // Both sides Isend first: Isend never blocks, whatever the credit.

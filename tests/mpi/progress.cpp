@@ -84,7 +84,8 @@ static void slow_receiver() {
     MUST(MPI_Waitall(flood, requests.data(), MPI_STATUSES_IGNORE));
   } else if (rank == 0) {
     // Comes when the others are through with their talk: with a dependency it would hang.
-    for (int r = 2; r < 4; ++r) MUST(MPI_Recv(nullptr, 0, MPI_INT, r, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    for (int r = 2; r < 4; ++r)
+      MUST(MPI_Recv(nullptr, 0, MPI_INT, r, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     std::vector<unsigned char> in(bytes);
     for (int i = 0; i < flood; ++i)
       MUST(MPI_Recv(in.data(), bytes, MPI_BYTE, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));

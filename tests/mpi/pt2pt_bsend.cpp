@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
     if (round % 2 == 0) {
       MUST(MPI_Waitall(pieces, receives.data(), MPI_STATUSES_IGNORE));
       for (int i = 0; i < pieces; ++i)
-        CHECK(first_wrong(later[i].data(), bytes, from * 100 + i) < 0, "round %d piece %d", round, i);
+        CHECK(first_wrong(later[i].data(), bytes, from * 100 + i) < 0, "round %d piece %d", round,
+              i);
     }
   }
   // More than there is room for: an error, and MPI goes on.

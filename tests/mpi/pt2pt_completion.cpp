@@ -93,8 +93,7 @@ static void any(bool test, int salt) {
     MPI_Status status;
     int flag = 0, index = -5;
     if (test)
-      while (!flag)
-        MUST(MPI_Testany(2 * n, round.requests.data(), &index, &flag, &status));
+      while (!flag) MUST(MPI_Testany(2 * n, round.requests.data(), &index, &flag, &status));
     else
       MUST(MPI_Waitany(2 * n, round.requests.data(), &index, &status));
     round.finished(index, &status, test ? "Testany" : "Waitany");

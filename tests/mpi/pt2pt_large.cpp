@@ -8,7 +8,8 @@ int main(int argc, char** argv) {
   const size_t limit = static_cast<size_t>(option("limit", size <= 4 ? 64l << 20 : 8l << 20));
   const int to = (rank + 1) % size, from = (rank + size - 1) % size;
   std::vector<unsigned char> out_space(limit + 64), in_space(limit + 192);
-  for (size_t bytes : {size_t(300001), size_t(1) << 20, (size_t(4) << 20) + 3, size_t(16) << 20, limit})
+  for (size_t bytes :
+       {size_t(300001), size_t(1) << 20, (size_t(4) << 20) + 3, size_t(16) << 20, limit})
     for (int shift : {0, 1, 8}) {
       if (bytes > limit || (bytes == limit && shift)) continue;
       unsigned char *out = out_space.data() + shift, *in = in_space.data() + 64 - shift;
@@ -19,9 +20,11 @@ int main(int argc, char** argv) {
       if (shift != 1) {  // early
         MUST(MPI_Irecv(in, static_cast<int>(bytes) + 7, MPI_BYTE, from, 1, MPI_COMM_WORLD,
                        &requests[0]));
-        MUST(MPI_Isend(out, static_cast<int>(bytes), MPI_BYTE, to, 1, MPI_COMM_WORLD, &requests[1]));
+        MUST(
+            MPI_Isend(out, static_cast<int>(bytes), MPI_BYTE, to, 1, MPI_COMM_WORLD, &requests[1]));
       } else {
-        MUST(MPI_Isend(out, static_cast<int>(bytes), MPI_BYTE, to, 1, MPI_COMM_WORLD, &requests[1]));
+        MUST(
+            MPI_Isend(out, static_cast<int>(bytes), MPI_BYTE, to, 1, MPI_COMM_WORLD, &requests[1]));
         sleep_ms(5);
         MUST(MPI_Irecv(in, static_cast<int>(bytes) + 7, MPI_BYTE, from, 1, MPI_COMM_WORLD,
                        &requests[0]));

@@ -8,21 +8,39 @@ enum Mode { SEND, SSEND, RSEND, BSEND, ISEND, ISSEND, IRSEND, IBSEND, MODES };
 static const char* const mode_names[MODES] = {"Send",  "Ssend",  "Rsend",  "Bsend",
                                               "Isend", "Issend", "Irsend", "Ibsend"};
 
-static bool ready(int mode) { return mode == RSEND || mode == IRSEND; }
+static bool ready(int mode) {
+  return mode == RSEND || mode == IRSEND;
+}
 
 // The call of this mode; a request for those that have one, else MPI_REQUEST_NULL.
 static MPI_Request send(int mode, const void* data, int bytes, int to, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Comm comm = MPI_COMM_WORLD;
   switch (mode) {
-    case SEND: MUST(MPI_Send(data, bytes, MPI_BYTE, to, tag, comm)); break;
-    case SSEND: MUST(MPI_Ssend(data, bytes, MPI_BYTE, to, tag, comm)); break;
-    case RSEND: MUST(MPI_Rsend(data, bytes, MPI_BYTE, to, tag, comm)); break;
-    case BSEND: MUST(MPI_Bsend(data, bytes, MPI_BYTE, to, tag, comm)); break;
-    case ISEND: MUST(MPI_Isend(data, bytes, MPI_BYTE, to, tag, comm, &request)); break;
-    case ISSEND: MUST(MPI_Issend(data, bytes, MPI_BYTE, to, tag, comm, &request)); break;
-    case IRSEND: MUST(MPI_Irsend(data, bytes, MPI_BYTE, to, tag, comm, &request)); break;
-    case IBSEND: MUST(MPI_Ibsend(data, bytes, MPI_BYTE, to, tag, comm, &request)); break;
+    case SEND:
+      MUST(MPI_Send(data, bytes, MPI_BYTE, to, tag, comm));
+      break;
+    case SSEND:
+      MUST(MPI_Ssend(data, bytes, MPI_BYTE, to, tag, comm));
+      break;
+    case RSEND:
+      MUST(MPI_Rsend(data, bytes, MPI_BYTE, to, tag, comm));
+      break;
+    case BSEND:
+      MUST(MPI_Bsend(data, bytes, MPI_BYTE, to, tag, comm));
+      break;
+    case ISEND:
+      MUST(MPI_Isend(data, bytes, MPI_BYTE, to, tag, comm, &request));
+      break;
+    case ISSEND:
+      MUST(MPI_Issend(data, bytes, MPI_BYTE, to, tag, comm, &request));
+      break;
+    case IRSEND:
+      MUST(MPI_Irsend(data, bytes, MPI_BYTE, to, tag, comm, &request));
+      break;
+    case IBSEND:
+      MUST(MPI_Ibsend(data, bytes, MPI_BYTE, to, tag, comm, &request));
+      break;
   }
   return request;
 }

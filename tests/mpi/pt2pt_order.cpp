@@ -5,8 +5,8 @@
 
 using namespace check;
 
-static const int mixed_sizes[] = {0,     8,   100000, 1,     70000, 0,  4096, 300000, 64,
-                                  65536, 0,   32,     16384, 3,     257, 8192};
+static const int mixed_sizes[] = {0,  8,     100000, 1,  70000, 0, 4096, 300000,
+                                  64, 65536, 0,      32, 16384, 3, 257,  8192};
 
 static int size_of(int sender, int sequence) {
   Random random(uint64_t(sender) * 7919 + sequence);
@@ -28,8 +28,8 @@ static void check_message(const std::vector<unsigned char>& buffer, const MPI_St
         count, expected);
   if (count != expected) return;
   long wrong = first_wrong(buffer.data(), count, uint64_t(sender) * 1000003 + sequence);
-  CHECK(wrong < 0, "%s: message %d of %d (%d bytes): byte %ld wrong", what, sequence, sender,
-        count, wrong);
+  CHECK(wrong < 0, "%s: message %d of %d (%d bytes): byte %ld wrong", what, sequence, sender, count,
+        wrong);
 }
 
 // All send to all others, wildcard receives; per source the order must hold.

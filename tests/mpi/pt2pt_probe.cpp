@@ -33,11 +33,15 @@ static void probe_then_receive(int way, int bytes) {
   MPI_Message message = MPI_MESSAGE_NULL;
   int flag = 0;
   switch (way) {
-    case 0: MUST(MPI_Probe(source, want, MPI_COMM_WORLD, &status)); break;
+    case 0:
+      MUST(MPI_Probe(source, want, MPI_COMM_WORLD, &status));
+      break;
     case 1:
       while (!flag) MUST(MPI_Iprobe(source, want, MPI_COMM_WORLD, &flag, &status));
       break;
-    case 2: MUST(MPI_Mprobe(source, want, MPI_COMM_WORLD, &message, &status)); break;
+    case 2:
+      MUST(MPI_Mprobe(source, want, MPI_COMM_WORLD, &message, &status));
+      break;
     default:
       while (!flag) MUST(MPI_Improbe(source, want, MPI_COMM_WORLD, &flag, &message, &status));
   }

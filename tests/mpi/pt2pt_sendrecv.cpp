@@ -65,7 +65,8 @@ int main(int argc, char** argv) {
       CHECK(first_wrong(out.data(), bytes, origin) < 0, "Sendrecv_replace %d step %d", bytes, step);
     }
     // Ends of a chain have null neighbours.
-    const int right = rank + 1 < size ? rank + 1 : MPI_PROC_NULL, left = rank ? rank - 1 : MPI_PROC_NULL;
+    const int right = rank + 1 < size ? rank + 1 : MPI_PROC_NULL,
+              left = rank ? rank - 1 : MPI_PROC_NULL;
     memset(in.data(), 0xEE, in.size());
     MUST(MPI_Sendrecv(out.data(), bytes, MPI_BYTE, right, 3, in.data(), bytes, MPI_BYTE, left, 3,
                       MPI_COMM_WORLD, &status));
@@ -86,7 +87,8 @@ int main(int argc, char** argv) {
     MUST(MPI_Isendrecv_replace(replaced.data(), bytes, MPI_BYTE, to, 20, from, 20, MPI_COMM_WORLD,
                                &requests[4]));
     MUST(MPI_Waitall(5, requests, MPI_STATUSES_IGNORE));
-    for (auto& one : many_in) CHECK(first_wrong(one.data(), bytes, from) < 0, "Isendrecv %d", bytes);
+    for (auto& one : many_in)
+      CHECK(first_wrong(one.data(), bytes, from) < 0, "Isendrecv %d", bytes);
     CHECK(first_wrong(replaced.data(), bytes, from + 7) < 0, "Isendrecv_replace %d", bytes);
     // To self, on MPI_COMM_SELF and on the world.
     MPI_Request request;

@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
           for (int i : {0, 2}) {  // finished, or to be waited for again (MPI 5.0, 3.7.5)
             CHECK(statuses[i].MPI_ERROR == MPI_SUCCESS || statuses[i].MPI_ERROR == MPI_ERR_PENDING,
                   "request %d: error %d", i, statuses[i].MPI_ERROR);
-            if (statuses[i].MPI_ERROR == MPI_ERR_PENDING) MUST(MPI_Wait(&receives[i], &statuses[i]));
+            if (statuses[i].MPI_ERROR == MPI_ERR_PENDING)
+              MUST(MPI_Wait(&receives[i], &statuses[i]));
           }
           error = statuses[1].MPI_ERROR;
         } else {

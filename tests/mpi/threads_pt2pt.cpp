@@ -18,11 +18,13 @@ static void stream(MPI_Comm comm, int tag, int messages, int salt) {
     MPI_Request request;
     MPI_Status status;
     MUST(MPI_Isend(out.data(), bytes, MPI_BYTE, to, tag, comm, &request));
-    MUST(MPI_Recv(in.data(), 70000, MPI_BYTE, m % 3 ? from : int(MPI_ANY_SOURCE), tag, comm, &status));
+    MUST(MPI_Recv(in.data(), 70000, MPI_BYTE, m % 3 ? from : int(MPI_ANY_SOURCE), tag, comm,
+                  &status));
     int count = -1;
     MPI_Get_count(&status, MPI_BYTE, &count);
     CHECK(count == bytes, "tag %d message %d: %d bytes, not %d", tag, m, count, bytes);
-    CHECK(first_wrong(in.data(), bytes, from * 10000 + tag * 1000 + m) < 0, "tag %d message %d", tag, m);
+    CHECK(first_wrong(in.data(), bytes, from * 10000 + tag * 1000 + m) < 0, "tag %d message %d",
+          tag, m);
     MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
   }
 }
@@ -67,7 +69,8 @@ int main(int argc, char** argv) {
       }
     });
     const long n = long(threads) * messages;
-    CHECK(sum == n * (n - 1) / 2, "messages lost or doubled: %ld, not %ld", sum.load(), n * (n - 1) / 2);
+    CHECK(sum == n * (n - 1) / 2, "messages lost or doubled: %ld, not %ld", sum.load(),
+          n * (n - 1) / 2);
   }
 
   // The same with matched probes: a probe by one thread never steals from another.
@@ -79,8 +82,8 @@ int main(int argc, char** argv) {
         MPI_Request request;
         MPI_Message message;
         MPI_Status status;
-        MUST(MPI_Isend(value.data(), static_cast<int>(value.size()), MPI_INT, to, 10, MPI_COMM_WORLD,
-                       &request));
+        MUST(MPI_Isend(value.data(), static_cast<int>(value.size()), MPI_INT, to, 10,
+                       MPI_COMM_WORLD, &request));
         if (t & 1) {
           MUST(MPI_Mprobe(from, 10, MPI_COMM_WORLD, &message, &status));
         } else {
@@ -152,7 +155,8 @@ int main(int argc, char** argv) {
       for (int m = t; m < messages; m += threads) MUST(MPI_Wait(&sends[m], MPI_STATUS_IGNORE));
     });
     for (int m = 0; m < messages; ++m)
-      CHECK(first_wrong(in[m].data(), 1000, from * 1000 + m) < 0, "begun here, finished there: %d", m);
+      CHECK(first_wrong(in[m].data(), 1000, from * 1000 + m) < 0, "begun here, finished there: %d",
+            m);
   }
 
   // Each thread in Waitany over requests of its own.

@@ -28,8 +28,8 @@ struct Message {
 // with wildcards throughout or not at all, so that what a wildcard takes is checkable.
 static std::vector<Message> plan(uint64_t seed, int round, int messages) {
   Random random(seed * 1000 + round);
-  static const int sizes[] = {0,    1,    2,    5,    8,     15,    16,    17,   64,    250,  256,
-                              1000, 1024, 1500, 4000, 8192, 16384, 16400, 20000, 33000};
+  static const int sizes[] = {0,   1,    2,    5,    8,    15,   16,    17,    64,    250,
+                              256, 1000, 1024, 1500, 4000, 8192, 16384, 16400, 20000, 33000};
   std::vector<Message> result;
   bool wild[comms];
   for (bool& w : wild) w = random.chance(35);
@@ -56,8 +56,10 @@ static std::vector<Message> plan(uint64_t seed, int round, int messages) {
 }
 
 static MPI_Datatype type_of(int type) {
-  return type == BYTES ? MPI_BYTE : type == INTS ? MPI_INT : type == STRIDED ? int_pairs_with_gap
-                                                                           : int_backwards;
+  return type == BYTES     ? MPI_BYTE
+         : type == INTS    ? MPI_INT
+         : type == STRIDED ? int_pairs_with_gap
+                           : int_backwards;
 }
 static int count_of(int type, int ints) {
   return type == BYTES ? ints * 4 : type == INTS ? ints : ints / 2;
@@ -97,7 +99,8 @@ struct Traffic {
   std::vector<Message> messages;
   std::vector<std::vector<unsigned char>> out;
   std::vector<MPI_Request> sends;
-  std::map<std::array<int, 3>, std::vector<const Message*>> streams;  // source, comm, tag → in order
+  std::map<std::array<int, 3>, std::vector<const Message*>>
+      streams;  // source, comm, tag → in order
   std::map<std::array<int, 3>, size_t> next;
   uint64_t digest = 0;
   Random own;
@@ -134,7 +137,10 @@ struct Traffic {
       r->room = most / 4;
     } else {
       r->expected = &x;
-      r->type = x.type == BYTES ? int(BYTES) : own.chance(50) ? x.type : x.ints % 2 ? int(INTS) : int(STRIDED);
+      r->type = x.type == BYTES  ? int(BYTES)
+                : own.chance(50) ? x.type
+                : x.ints % 2     ? int(INTS)
+                                 : int(STRIDED);
       r->room = x.tooshort ? x.ints / 2 & ~1 : x.ints + (own.chance(50) ? 8 : 0);
     }
     r->buffer.assign(span_of(r->type, r->room) + 8, 0xEE);
@@ -254,8 +260,8 @@ struct Traffic {
     // In order of posting: of two receives that both match, the first has the earlier message.
     size_t waited = 0;
     for (size_t l = 0; l < order_late.size() || waited < receives.size();) {
-      const bool posted = waited < receives.size() && (l >= order_late.size() || own.chance(50) ||
-                                                       order_late[l]->wildcard);
+      const bool posted = waited < receives.size() &&
+                          (l >= order_late.size() || own.chance(50) || order_late[l]->wildcard);
       if (posted) {
         MPI_Status status;
         int error = MPI_Wait(&receives[waited]->request, &status);
@@ -286,7 +292,8 @@ static void separate() {
 int main(int argc, char** argv) {
   start(argc, argv);
   if (size > 64) MPI_Abort(MPI_COMM_WORLD, 1);
-  const int rounds = static_cast<int>(option("rounds", 12)), seed = static_cast<int>(option("seed", 1));
+  const int rounds = static_cast<int>(option("rounds", 12)),
+            seed = static_cast<int>(option("seed", 1));
   const int messages = static_cast<int>(option("messages", 250 * (size < 4 ? 2 : size / 2)));
   // Copies only: the world itself stays free for the separation. One is reversed.
   MUST(MPI_Comm_dup(MPI_COMM_WORLD, &comm_of[0]));
@@ -320,7 +327,8 @@ int main(int argc, char** argv) {
   void* detached;
   int bytes;
   MUST(MPI_Buffer_detach(&detached, &bytes));
-  if (option("digest", 0)) printf("digest %d of %d: %016llx\n", rank, size, (unsigned long long)digest);
+  if (option("digest", 0))
+    printf("digest %d of %d: %016llx\n", rank, size, (unsigned long long)digest);
   MUST(MPI_Type_free(&int_pairs_with_gap));
   MUST(MPI_Type_free(&int_backwards));
   for (auto& comm : comm_of) MUST(MPI_Comm_free(&comm));
