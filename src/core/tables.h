@@ -19,6 +19,7 @@
 
 namespace meantime {
 
+struct Datatype;
 struct Session;
 
 namespace core {
@@ -51,6 +52,7 @@ struct Tables {
   Info* environment = nullptr;  ///< behind MPI_INFO_ENV; made when first asked for
 
   std::map<int, std::shared_ptr<Keyval>> keyvals;
+  std::map<const Datatype*, std::unique_ptr<AttributeTable>> named_type_attributes;
   int next_keyval = 0;
   ErrorCodes error_codes;
   IntegerHandles integer_handles;

@@ -9,6 +9,187 @@
 namespace meantime::api {
 namespace {
 
+int checked_Attr_delete(Entry& entry, MPI_Comm comm, int keyval) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Attr_delete(*comm_object, keyval));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Attr_get(Entry& entry, MPI_Comm comm, int keyval, void* attribute_val, int* flag) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({3, "attribute_val"}, attribute_val) &&
+        entry.given({4, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Attr_get(*comm_object, keyval, attribute_val, flag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Attr_put(Entry& entry, MPI_Comm comm, int keyval, void* attribute_val) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Attr_put(*comm_object, keyval, attribute_val));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_create_keyval(Entry& entry, MPI_Comm_copy_attr_function* comm_copy_attr_fn,
+                               MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval,
+                               void* extra_state) try {
+  if (!(entry.given({3, "comm_keyval"}, comm_keyval))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_create_keyval(comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval,
+                      extra_state));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_delete_attr(Entry& entry, MPI_Comm comm, int comm_keyval) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_delete_attr(*comm_object, comm_keyval));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_free_keyval(Entry& entry, int* comm_keyval) try {
+  if (!(entry.given({1, "comm_keyval"}, comm_keyval))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_free_keyval(comm_keyval));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_get_attr(Entry& entry, MPI_Comm comm, int comm_keyval, void* attribute_val,
+                          int* flag) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({3, "attribute_val"}, attribute_val) &&
+        entry.given({4, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_get_attr(*comm_object, comm_keyval, attribute_val, flag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_set_attr(Entry& entry, MPI_Comm comm, int comm_keyval, void* attribute_val) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_set_attr(*comm_object, comm_keyval, attribute_val));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Keyval_create(Entry& entry, MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn,
+                          int* keyval, void* extra_state) try {
+  if (!(entry.given({3, "keyval"}, keyval))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Keyval_create(copy_fn, delete_fn, keyval, extra_state));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Keyval_free(Entry& entry, int* keyval) try {
+  if (!(entry.given({1, "keyval"}, keyval))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Keyval_free(keyval));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_keyval(Entry& entry, MPI_Type_copy_attr_function* type_copy_attr_fn,
+                               MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval,
+                               void* extra_state) try {
+  if (!(entry.given({3, "type_keyval"}, type_keyval))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_keyval(type_copy_attr_fn, type_delete_attr_fn, type_keyval,
+                      extra_state));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_delete_attr(Entry& entry, MPI_Datatype datatype, int type_keyval) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_delete_attr(*datatype_object, type_keyval));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_free_keyval(Entry& entry, int* type_keyval) try {
+  if (!(entry.given({1, "type_keyval"}, type_keyval))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_free_keyval(type_keyval));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_get_attr(Entry& entry, MPI_Datatype datatype, int type_keyval, void* attribute_val,
+                          int* flag) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.given({3, "attribute_val"}, attribute_val) &&
+        entry.given({4, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_get_attr(*datatype_object, type_keyval, attribute_val, flag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_set_attr(Entry& entry, MPI_Datatype datatype, int type_keyval,
+                          void* attribute_val) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_set_attr(*datatype_object, type_keyval, attribute_val));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_create_keyval(Entry& entry, MPI_Win_copy_attr_function* win_copy_attr_fn,
+                              MPI_Win_delete_attr_function* win_delete_attr_fn, int* win_keyval,
+                              void* extra_state) try {
+  if (!(entry.given({3, "win_keyval"}, win_keyval))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_create_keyval(win_copy_attr_fn, win_delete_attr_fn, win_keyval,
+                      extra_state));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_free_keyval(Entry& entry, int* win_keyval) try {
+  if (!(entry.given({1, "win_keyval"}, win_keyval))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_free_keyval(win_keyval));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -17,57 +198,52 @@ using namespace meantime::api;  // NOLINT
 
 MEANTIME_ENTRY_POINT int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
   Entry entry(Call::Attr_delete, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Attr_delete(entry, comm, keyval);
 }
 MEANTIME_WEAK_TWIN(MPI_Attr_delete, PMPI_Attr_delete);
 
 MEANTIME_ENTRY_POINT int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int* flag) {
   Entry entry(Call::Attr_get, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Attr_get(entry, comm, keyval, attribute_val, flag);
 }
 MEANTIME_WEAK_TWIN(MPI_Attr_get, PMPI_Attr_get);
 
 MEANTIME_ENTRY_POINT int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) {
   Entry entry(Call::Attr_put, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Attr_put(entry, comm, keyval, attribute_val);
 }
 MEANTIME_WEAK_TWIN(MPI_Attr_put, PMPI_Attr_put);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_attr_fn,
         MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval, void* extra_state) {
   Entry entry(Call::Comm_create_keyval, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Comm_create_keyval(entry, comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval,
+                                    extra_state);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_create_keyval, PMPI_Comm_create_keyval);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
   Entry entry(Call::Comm_delete_attr, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_delete_attr(entry, comm, comm_keyval);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_delete_attr, PMPI_Comm_delete_attr);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_free_keyval(int* comm_keyval) {
   Entry entry(Call::Comm_free_keyval, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Comm_free_keyval(entry, comm_keyval);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_free_keyval, PMPI_Comm_free_keyval);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val,
                                             int* flag) {
   Entry entry(Call::Comm_get_attr, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_get_attr(entry, comm, comm_keyval, attribute_val, flag);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_get_attr, PMPI_Comm_get_attr);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribute_val) {
   Entry entry(Call::Comm_set_attr, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_set_attr(entry, comm, comm_keyval, attribute_val);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_set_attr, PMPI_Comm_set_attr);
 
@@ -75,46 +251,47 @@ MEANTIME_ENTRY_POINT int PMPI_Keyval_create(MPI_Copy_function* copy_fn,
                                             MPI_Delete_function* delete_fn, int* keyval,
                                             void* extra_state) {
   Entry entry(Call::Keyval_create, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Keyval_create(entry, copy_fn, delete_fn, keyval, extra_state);
 }
 MEANTIME_WEAK_TWIN(MPI_Keyval_create, PMPI_Keyval_create);
 
 MEANTIME_ENTRY_POINT int PMPI_Keyval_free(int* keyval) {
   Entry entry(Call::Keyval_free, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Keyval_free(entry, keyval);
 }
 MEANTIME_WEAK_TWIN(MPI_Keyval_free, PMPI_Keyval_free);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn,
         MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval, void* extra_state) {
   Entry entry(Call::Type_create_keyval, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_keyval(entry, type_copy_attr_fn, type_delete_attr_fn, type_keyval,
+                                    extra_state);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_keyval, PMPI_Type_create_keyval);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) {
   Entry entry(Call::Type_delete_attr, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_delete_attr(entry, datatype, type_keyval);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_delete_attr, PMPI_Type_delete_attr);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_free_keyval(int* type_keyval) {
   Entry entry(Call::Type_free_keyval, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_free_keyval(entry, type_keyval);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_free_keyval, PMPI_Type_free_keyval);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval,
                                             void* attribute_val, int* flag) {
   Entry entry(Call::Type_get_attr, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_attr(entry, datatype, type_keyval, attribute_val, flag);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_attr, PMPI_Type_get_attr);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval,
                                             void* attribute_val) {
   Entry entry(Call::Type_set_attr, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_set_attr(entry, datatype, type_keyval, attribute_val);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_set_attr, PMPI_Type_set_attr);
 
@@ -122,7 +299,8 @@ MEANTIME_ENTRY_POINT int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_
                                                 MPI_Win_delete_attr_function* win_delete_attr_fn,
                                                 int* win_keyval, void* extra_state) {
   Entry entry(Call::Win_create_keyval, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_create_keyval(entry, win_copy_attr_fn, win_delete_attr_fn, win_keyval,
+                                   extra_state);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_create_keyval, PMPI_Win_create_keyval);
 
@@ -134,7 +312,7 @@ MEANTIME_WEAK_TWIN(MPI_Win_delete_attr, PMPI_Win_delete_attr);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_free_keyval(int* win_keyval) {
   Entry entry(Call::Win_free_keyval, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_free_keyval(entry, win_keyval);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_free_keyval, PMPI_Win_free_keyval);
 

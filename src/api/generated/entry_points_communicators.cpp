@@ -9,6 +9,316 @@
 namespace meantime::api {
 namespace {
 
+int checked_Comm_compare(Entry& entry, MPI_Comm comm1, MPI_Comm comm2, int* result) try {
+  Communicator* comm1_object = nullptr;
+  Communicator* comm2_object = nullptr;
+  if (!(entry.communicator({1, "comm1"}, comm1, comm1_object) &&
+        entry.communicator({2, "comm2"}, comm2, comm2_object) &&
+        entry.given({3, "result"}, result))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_compare(*comm1_object, *comm2_object, result));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_create(Entry& entry, MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) try {
+  Communicator* comm_object = nullptr;
+  Group* group_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.group({2, "group"}, group, group_object) &&
+        entry.given({3, "newcomm"}, newcomm))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_create(*comm_object, *group_object, newcomm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_create_from_group(Entry& entry, MPI_Group group, const char* stringtag,
+                                   MPI_Info info, MPI_Errhandler errhandler,
+                                   MPI_Comm* newcomm) try {
+  Group* group_object = nullptr;
+  Info* info_object = nullptr;
+  Errhandler* errhandler_object = nullptr;
+  if (!(entry.group({1, "group"}, group, group_object) &&
+        entry.given({2, "stringtag"}, stringtag) &&
+        entry.info_or_null({3, "info"}, info, info_object) &&
+        entry.errhandler({4, "errhandler"}, errhandler, errhandler_object) &&
+        entry.given({5, "newcomm"}, newcomm))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_create_from_group(*group_object, stringtag, info_object,
+                      *errhandler_object, newcomm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_create_group(Entry& entry, MPI_Comm comm, MPI_Group group, int tag,
+                              MPI_Comm* newcomm) try {
+  Communicator* comm_object = nullptr;
+  Group* group_object = nullptr;
+  if (!(entry.intracommunicator({1, "comm"}, comm, comm_object) &&
+        entry.group({2, "group"}, group, group_object) &&
+        entry.send_tag({3, "tag"}, tag) &&
+        entry.given({4, "newcomm"}, newcomm))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_create_group(*comm_object, *group_object, tag, newcomm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_dup(Entry& entry, MPI_Comm comm, MPI_Comm* newcomm) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "newcomm"}, newcomm))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_dup(*comm_object, newcomm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_dup_with_info(Entry& entry, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) try {
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.info_or_null({2, "info"}, info, info_object) &&
+        entry.given({3, "newcomm"}, newcomm))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_dup_with_info(*comm_object, info_object, newcomm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_free(Entry& entry, MPI_Comm* comm) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.given({1, "comm"}, comm) &&
+        entry.communicator({1, "comm"}, *comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_free(comm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_get_info(Entry& entry, MPI_Comm comm, MPI_Info* info_used) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "info_used"}, info_used))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_get_info(*comm_object, info_used));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_get_name(Entry& entry, MPI_Comm comm, char* comm_name, int* resultlen) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "comm_name"}, comm_name) &&
+        entry.given({3, "resultlen"}, resultlen))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_get_name(*comm_object, comm_name, resultlen));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_group(Entry& entry, MPI_Comm comm, MPI_Group* group) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "group"}, group))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_group(*comm_object, group));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_idup(Entry& entry, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "newcomm"}, newcomm) &&
+        entry.given({3, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_idup(*comm_object, newcomm, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_idup_with_info(Entry& entry, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
+                                MPI_Request* request) try {
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.info_or_null({2, "info"}, info, info_object) &&
+        entry.given({3, "newcomm"}, newcomm) &&
+        entry.given({4, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_idup_with_info(*comm_object, info_object, newcomm, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_rank(Entry& entry, MPI_Comm comm, int* rank) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "rank"}, rank))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_rank(*comm_object, rank));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_remote_group(Entry& entry, MPI_Comm comm, MPI_Group* group) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.intercommunicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "group"}, group))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_remote_group(*comm_object, group));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_remote_size(Entry& entry, MPI_Comm comm, int* size) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.intercommunicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_remote_size(*comm_object, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_set_info(Entry& entry, MPI_Comm comm, MPI_Info info) try {
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.info_or_null({2, "info"}, info, info_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_set_info(*comm_object, info_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_set_name(Entry& entry, MPI_Comm comm, const char* comm_name) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "comm_name"}, comm_name))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_set_name(*comm_object, comm_name));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_size(Entry& entry, MPI_Comm comm, int* size) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_size(*comm_object, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_split(Entry& entry, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({4, "newcomm"}, newcomm))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_split(*comm_object, color, key, newcomm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_split_type(Entry& entry, MPI_Comm comm, int split_type, int key, MPI_Info info,
+                            MPI_Comm* newcomm) try {
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.info_or_null({4, "info"}, info, info_object) &&
+        entry.given({5, "newcomm"}, newcomm))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_split_type(*comm_object, split_type, key, info_object, newcomm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_test_inter(Entry& entry, MPI_Comm comm, int* flag) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_test_inter(*comm_object, flag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Intercomm_create(Entry& entry, MPI_Comm local_comm, int local_leader,
+                             MPI_Comm peer_comm, int remote_leader, int tag,
+                             MPI_Comm* newintercomm) try {
+  Communicator* local_comm_object = nullptr;
+  if (!(entry.intracommunicator({1, "local_comm"}, local_comm, local_comm_object) &&
+        entry.member({2, "local_leader"}, local_leader, *local_comm_object) &&
+        entry.send_tag({5, "tag"}, tag) &&
+        entry.given({6, "newintercomm"}, newintercomm))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Intercomm_create(*local_comm_object, local_leader, peer_comm, remote_leader,
+                      tag, newintercomm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Intercomm_create_from_groups(Entry& entry, MPI_Group local_group, int local_leader,
+                                         MPI_Group remote_group, int remote_leader,
+                                         const char* stringtag, MPI_Info info,
+                                         MPI_Errhandler errhandler, MPI_Comm* newintercomm) try {
+  Group* local_group_object = nullptr;
+  Group* remote_group_object = nullptr;
+  Info* info_object = nullptr;
+  Errhandler* errhandler_object = nullptr;
+  if (!(entry.group({1, "local_group"}, local_group, local_group_object) &&
+        entry.group({3, "remote_group"}, remote_group, remote_group_object) &&
+        entry.given({5, "stringtag"}, stringtag) &&
+        entry.info_or_null({6, "info"}, info, info_object) &&
+        entry.errhandler({7, "errhandler"}, errhandler, errhandler_object) &&
+        entry.given({8, "newintercomm"}, newintercomm))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Intercomm_create_from_groups(*local_group_object, local_leader,
+                      *remote_group_object, remote_leader, stringtag, info_object,
+                      *errhandler_object, newintercomm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Intercomm_merge(Entry& entry, MPI_Comm intercomm, int high,
+                            MPI_Comm* newintracomm) try {
+  Communicator* intercomm_object = nullptr;
+  if (!(entry.intercommunicator({1, "intercomm"}, intercomm, intercomm_object) &&
+        entry.given({3, "newintracomm"}, newintracomm))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Intercomm_merge(*intercomm_object, high, newintracomm));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -17,149 +327,130 @@ using namespace meantime::api;  // NOLINT
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
   Entry entry(Call::Comm_compare, MEANTIME_CALL_SITE);
-  entry.about(comm1);
-  return entry.not_there_yet();
+  return checked_Comm_compare(entry, comm1, comm2, result);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_compare, PMPI_Comm_compare);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
   Entry entry(Call::Comm_create, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_create(entry, comm, group, newcomm);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_create, PMPI_Comm_create);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
         MPI_Comm* newcomm) {
   Entry entry(Call::Comm_create_from_group, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Comm_create_from_group(entry, group, stringtag, info, errhandler, newcomm);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_create_from_group, PMPI_Comm_create_from_group);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag,
                                                 MPI_Comm* newcomm) {
   Entry entry(Call::Comm_create_group, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_create_group(entry, comm, group, tag, newcomm);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_create_group, PMPI_Comm_create_group);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   Entry entry(Call::Comm_dup, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_dup(entry, comm, newcomm);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_dup, PMPI_Comm_dup);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   Entry entry(Call::Comm_dup_with_info, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_dup_with_info(entry, comm, info, newcomm);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_dup_with_info, PMPI_Comm_dup_with_info);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_free(MPI_Comm* comm) {
   Entry entry(Call::Comm_free, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Comm_free(entry, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_free, PMPI_Comm_free);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
   Entry entry(Call::Comm_get_info, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_get_info(entry, comm, info_used);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_get_info, PMPI_Comm_get_info);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
   Entry entry(Call::Comm_get_name, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_get_name(entry, comm, comm_name, resultlen);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_get_name, PMPI_Comm_get_name);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   Entry entry(Call::Comm_group, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_group(entry, comm, group);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_group, PMPI_Comm_group);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
   Entry entry(Call::Comm_idup, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_idup(entry, comm, newcomm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_idup, PMPI_Comm_idup);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
   Entry entry(Call::Comm_idup_with_info, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_idup_with_info(entry, comm, info, newcomm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_idup_with_info, PMPI_Comm_idup_with_info);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
   Entry entry(Call::Comm_rank, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_rank(entry, comm, rank);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_rank, PMPI_Comm_rank);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   Entry entry(Call::Comm_remote_group, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_remote_group(entry, comm, group);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_remote_group, PMPI_Comm_remote_group);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
   Entry entry(Call::Comm_remote_size, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_remote_size(entry, comm, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_remote_size, PMPI_Comm_remote_size);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   Entry entry(Call::Comm_set_info, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_set_info(entry, comm, info);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_set_info, PMPI_Comm_set_info);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
   Entry entry(Call::Comm_set_name, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_set_name(entry, comm, comm_name);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_set_name, PMPI_Comm_set_name);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_size(MPI_Comm comm, int* size) {
   Entry entry(Call::Comm_size, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_size(entry, comm, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_size, PMPI_Comm_size);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   Entry entry(Call::Comm_split, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_split(entry, comm, color, key, newcomm);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_split, PMPI_Comm_split);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
                                               MPI_Comm* newcomm) {
   Entry entry(Call::Comm_split_type, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_split_type(entry, comm, split_type, key, info, newcomm);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_split_type, PMPI_Comm_split_type);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
   Entry entry(Call::Comm_test_inter, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_test_inter(entry, comm, flag);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_test_inter, PMPI_Comm_test_inter);
 
@@ -167,22 +458,23 @@ MEANTIME_ENTRY_POINT int PMPI_Intercomm_create(MPI_Comm local_comm, int local_le
                                                MPI_Comm peer_comm, int remote_leader, int tag,
                                                MPI_Comm* newintercomm) {
   Entry entry(Call::Intercomm_create, MEANTIME_CALL_SITE);
-  entry.about(local_comm);
-  return entry.not_there_yet();
+  return checked_Intercomm_create(entry, local_comm, local_leader, peer_comm, remote_leader, tag,
+                                  newintercomm);
 }
 MEANTIME_WEAK_TWIN(MPI_Intercomm_create, PMPI_Intercomm_create);
 
 MEANTIME_ENTRY_POINT int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader,
         const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
   Entry entry(Call::Intercomm_create_from_groups, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Intercomm_create_from_groups(entry, local_group, local_leader, remote_group,
+                                              remote_leader, stringtag, info, errhandler,
+                                              newintercomm);
 }
 MEANTIME_WEAK_TWIN(MPI_Intercomm_create_from_groups, PMPI_Intercomm_create_from_groups);
 
 MEANTIME_ENTRY_POINT int PMPI_Intercomm_merge(MPI_Comm intercomm, int high,
                                               MPI_Comm* newintracomm) {
   Entry entry(Call::Intercomm_merge, MEANTIME_CALL_SITE);
-  entry.about(intercomm);
-  return entry.not_there_yet();
+  return checked_Intercomm_merge(entry, intercomm, high, newintracomm);
 }
 MEANTIME_WEAK_TWIN(MPI_Intercomm_merge, PMPI_Intercomm_merge);

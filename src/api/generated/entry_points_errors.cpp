@@ -36,6 +36,60 @@ int checked_Add_error_string(Entry& entry, int errorcode, const char* string) tr
   return entry.caught();
 }
 
+int checked_Comm_call_errhandler(Entry& entry, MPI_Comm comm, int errorcode) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_call_errhandler(*comm_object, errorcode));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_create_errhandler(Entry& entry, MPI_Comm_errhandler_function* comm_errhandler_fn,
+                                   MPI_Errhandler* errhandler) try {
+  if (!(entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_create_errhandler(comm_errhandler_fn, errhandler));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_get_errhandler(Entry& entry, MPI_Comm comm, MPI_Errhandler* errhandler) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_get_errhandler(*comm_object, errhandler));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_set_errhandler(Entry& entry, MPI_Comm comm, MPI_Errhandler errhandler) try {
+  Communicator* comm_object = nullptr;
+  Errhandler* errhandler_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.errhandler({2, "errhandler"}, errhandler, errhandler_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_set_errhandler(*comm_object, *errhandler_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Errhandler_free(Entry& entry, MPI_Errhandler* errhandler) try {
+  Errhandler* errhandler_object = nullptr;
+  if (!(entry.given({1, "errhandler"}, errhandler) &&
+        entry.errhandler({1, "errhandler"}, *errhandler, errhandler_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Errhandler_free(errhandler));
+} catch (...) {
+  return entry.caught();
+}
+
 int checked_Error_class(Entry& entry, int errorcode, int* errorclass) try {
   if (!(entry.given({2, "errorclass"}, errorclass))) [[unlikely]] {
     return entry.rejected();
@@ -55,6 +109,16 @@ int checked_Error_string(Entry& entry, int errorcode, char* string, int* resultl
   return entry.caught();
 }
 
+int checked_File_create_errhandler(Entry& entry, MPI_File_errhandler_function* file_errhandler_fn,
+                                   MPI_Errhandler* errhandler) try {
+  if (!(entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(File_create_errhandler(file_errhandler_fn, errhandler));
+} catch (...) {
+  return entry.caught();
+}
+
 int checked_Remove_error_class(Entry& entry, int errorclass) try {
   return entry.finish(Remove_error_class(errorclass));
 } catch (...) {
@@ -69,6 +133,62 @@ int checked_Remove_error_code(Entry& entry, int errorcode) try {
 
 int checked_Remove_error_string(Entry& entry, int errorcode) try {
   return entry.finish(Remove_error_string(errorcode));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_call_errhandler(Entry& entry, MPI_Session session, int errorcode) try {
+  Session* session_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_call_errhandler(*session_object, errorcode));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_create_errhandler(Entry& entry,
+                                      MPI_Session_errhandler_function* session_errhandler_fn,
+                                      MPI_Errhandler* errhandler) try {
+  if (!(entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_create_errhandler(session_errhandler_fn, errhandler));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_get_errhandler(Entry& entry, MPI_Session session,
+                                   MPI_Errhandler* errhandler) try {
+  Session* session_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object) &&
+        entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_get_errhandler(*session_object, errhandler));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_set_errhandler(Entry& entry, MPI_Session session,
+                                   MPI_Errhandler errhandler) try {
+  Session* session_object = nullptr;
+  Errhandler* errhandler_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object) &&
+        entry.errhandler({2, "errhandler"}, errhandler, errhandler_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_set_errhandler(*session_object, *errhandler_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_create_errhandler(Entry& entry, MPI_Win_errhandler_function* win_errhandler_fn,
+                                  MPI_Errhandler* errhandler) try {
+  if (!(entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_create_errhandler(win_errhandler_fn, errhandler));
 } catch (...) {
   return entry.caught();
 }
@@ -99,34 +219,31 @@ MEANTIME_WEAK_TWIN(MPI_Add_error_string, PMPI_Add_error_string);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
   Entry entry(Call::Comm_call_errhandler, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_call_errhandler(entry, comm, errorcode);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_call_errhandler, PMPI_Comm_call_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn, MPI_Errhandler* errhandler) {
   Entry entry(Call::Comm_create_errhandler, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Comm_create_errhandler(entry, comm_errhandler_fn, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_create_errhandler, PMPI_Comm_create_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
   Entry entry(Call::Comm_get_errhandler, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_get_errhandler(entry, comm, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_get_errhandler, PMPI_Comm_get_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
   Entry entry(Call::Comm_set_errhandler, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_set_errhandler(entry, comm, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_set_errhandler, PMPI_Comm_set_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
   Entry entry(Call::Errhandler_free, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Errhandler_free(entry, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_Errhandler_free, PMPI_Errhandler_free);
 
@@ -150,7 +267,7 @@ MEANTIME_WEAK_TWIN(MPI_File_call_errhandler, PMPI_File_call_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler) {
   Entry entry(Call::File_create_errhandler, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_File_create_errhandler(entry, file_errhandler_fn, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_File_create_errhandler, PMPI_File_create_errhandler);
 
@@ -186,25 +303,25 @@ MEANTIME_WEAK_TWIN(MPI_Remove_error_string, PMPI_Remove_error_string);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
   Entry entry(Call::Session_call_errhandler, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Session_call_errhandler(entry, session, errorcode);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_call_errhandler, PMPI_Session_call_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn, MPI_Errhandler* errhandler) {
   Entry entry(Call::Session_create_errhandler, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Session_create_errhandler(entry, session_errhandler_fn, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_create_errhandler, PMPI_Session_create_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
   Entry entry(Call::Session_get_errhandler, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Session_get_errhandler(entry, session, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_get_errhandler, PMPI_Session_get_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
   Entry entry(Call::Session_set_errhandler, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Session_set_errhandler(entry, session, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_set_errhandler, PMPI_Session_set_errhandler);
 
@@ -216,7 +333,7 @@ MEANTIME_WEAK_TWIN(MPI_Win_call_errhandler, PMPI_Win_call_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn, MPI_Errhandler* errhandler) {
   Entry entry(Call::Win_create_errhandler, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Win_create_errhandler(entry, win_errhandler_fn, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_create_errhandler, PMPI_Win_create_errhandler);
 

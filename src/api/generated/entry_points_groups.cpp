@@ -9,6 +9,163 @@
 namespace meantime::api {
 namespace {
 
+int checked_Group_compare(Entry& entry, MPI_Group group1, MPI_Group group2, int* result) try {
+  Group* group1_object = nullptr;
+  Group* group2_object = nullptr;
+  if (!(entry.group({1, "group1"}, group1, group1_object) &&
+        entry.group({2, "group2"}, group2, group2_object) &&
+        entry.given({3, "result"}, result))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_compare(*group1_object, *group2_object, result));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Group_difference(Entry& entry, MPI_Group group1, MPI_Group group2,
+                             MPI_Group* newgroup) try {
+  Group* group1_object = nullptr;
+  Group* group2_object = nullptr;
+  if (!(entry.group({1, "group1"}, group1, group1_object) &&
+        entry.group({2, "group2"}, group2, group2_object) &&
+        entry.given({3, "newgroup"}, newgroup))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_difference(*group1_object, *group2_object, newgroup));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Group_excl(Entry& entry, MPI_Group group, int n, const int ranks[],
+                       MPI_Group* newgroup) try {
+  Group* group_object = nullptr;
+  if (!(entry.group({1, "group"}, group, group_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "n"}, n) &&
+        entry.array({3, "ranks"}, ranks, n) &&
+        entry.given({4, "newgroup"}, newgroup))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_excl(*group_object, n, ranks, newgroup));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Group_free(Entry& entry, MPI_Group* group) try {
+  Group* group_object = nullptr;
+  if (!(entry.given({1, "group"}, group) &&
+        entry.group({1, "group"}, *group, group_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_free(group));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Group_incl(Entry& entry, MPI_Group group, int n, const int ranks[],
+                       MPI_Group* newgroup) try {
+  Group* group_object = nullptr;
+  if (!(entry.group({1, "group"}, group, group_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "n"}, n) &&
+        entry.array({3, "ranks"}, ranks, n) &&
+        entry.given({4, "newgroup"}, newgroup))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_incl(*group_object, n, ranks, newgroup));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Group_intersection(Entry& entry, MPI_Group group1, MPI_Group group2,
+                               MPI_Group* newgroup) try {
+  Group* group1_object = nullptr;
+  Group* group2_object = nullptr;
+  if (!(entry.group({1, "group1"}, group1, group1_object) &&
+        entry.group({2, "group2"}, group2, group2_object) &&
+        entry.given({3, "newgroup"}, newgroup))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_intersection(*group1_object, *group2_object, newgroup));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Group_range_excl(Entry& entry, MPI_Group group, int n, int ranges[][3],
+                             MPI_Group* newgroup) try {
+  Group* group_object = nullptr;
+  if (!(entry.group({1, "group"}, group, group_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "n"}, n) &&
+        entry.given({4, "newgroup"}, newgroup))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_range_excl(*group_object, n, ranges, newgroup));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Group_range_incl(Entry& entry, MPI_Group group, int n, int ranges[][3],
+                             MPI_Group* newgroup) try {
+  Group* group_object = nullptr;
+  if (!(entry.group({1, "group"}, group, group_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "n"}, n) &&
+        entry.given({4, "newgroup"}, newgroup))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_range_incl(*group_object, n, ranges, newgroup));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Group_rank(Entry& entry, MPI_Group group, int* rank) try {
+  Group* group_object = nullptr;
+  if (!(entry.group({1, "group"}, group, group_object) &&
+        entry.given({2, "rank"}, rank))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_rank(*group_object, rank));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Group_size(Entry& entry, MPI_Group group, int* size) try {
+  Group* group_object = nullptr;
+  if (!(entry.group({1, "group"}, group, group_object) &&
+        entry.given({2, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_size(*group_object, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Group_translate_ranks(Entry& entry, MPI_Group group1, int n, const int ranks1[],
+                                  MPI_Group group2, int ranks2[]) try {
+  Group* group1_object = nullptr;
+  Group* group2_object = nullptr;
+  if (!(entry.group({1, "group1"}, group1, group1_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "n"}, n) &&
+        entry.array({3, "ranks1"}, ranks1, n) &&
+        entry.group({4, "group2"}, group2, group2_object) &&
+        entry.array({5, "ranks2"}, ranks2, n))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_translate_ranks(*group1_object, n, ranks1, *group2_object, ranks2));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Group_union(Entry& entry, MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) try {
+  Group* group1_object = nullptr;
+  Group* group2_object = nullptr;
+  if (!(entry.group({1, "group1"}, group1, group1_object) &&
+        entry.group({2, "group2"}, group2, group2_object) &&
+        entry.given({3, "newgroup"}, newgroup))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_union(*group1_object, *group2_object, newgroup));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -17,27 +174,27 @@ using namespace meantime::api;  // NOLINT
 
 MEANTIME_ENTRY_POINT int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
   Entry entry(Call::Group_compare, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_compare(entry, group1, group2, result);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_compare, PMPI_Group_compare);
 
 MEANTIME_ENTRY_POINT int PMPI_Group_difference(MPI_Group group1, MPI_Group group2,
                                                MPI_Group* newgroup) {
   Entry entry(Call::Group_difference, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_difference(entry, group1, group2, newgroup);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_difference, PMPI_Group_difference);
 
 MEANTIME_ENTRY_POINT int PMPI_Group_excl(MPI_Group group, int n, const int ranks[],
                                          MPI_Group* newgroup) {
   Entry entry(Call::Group_excl, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_excl(entry, group, n, ranks, newgroup);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_excl, PMPI_Group_excl);
 
 MEANTIME_ENTRY_POINT int PMPI_Group_free(MPI_Group* group) {
   Entry entry(Call::Group_free, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_free(entry, group);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_free, PMPI_Group_free);
 
@@ -50,50 +207,50 @@ MEANTIME_WEAK_TWIN(MPI_Group_from_session_pset, PMPI_Group_from_session_pset);
 MEANTIME_ENTRY_POINT int PMPI_Group_incl(MPI_Group group, int n, const int ranks[],
                                          MPI_Group* newgroup) {
   Entry entry(Call::Group_incl, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_incl(entry, group, n, ranks, newgroup);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_incl, PMPI_Group_incl);
 
 MEANTIME_ENTRY_POINT int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   Entry entry(Call::Group_intersection, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_intersection(entry, group1, group2, newgroup);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_intersection, PMPI_Group_intersection);
 
 MEANTIME_ENTRY_POINT int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3],
                                                MPI_Group* newgroup) {
   Entry entry(Call::Group_range_excl, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_range_excl(entry, group, n, ranges, newgroup);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_range_excl, PMPI_Group_range_excl);
 
 MEANTIME_ENTRY_POINT int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3],
                                                MPI_Group* newgroup) {
   Entry entry(Call::Group_range_incl, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_range_incl(entry, group, n, ranges, newgroup);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_range_incl, PMPI_Group_range_incl);
 
 MEANTIME_ENTRY_POINT int PMPI_Group_rank(MPI_Group group, int* rank) {
   Entry entry(Call::Group_rank, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_rank(entry, group, rank);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_rank, PMPI_Group_rank);
 
 MEANTIME_ENTRY_POINT int PMPI_Group_size(MPI_Group group, int* size) {
   Entry entry(Call::Group_size, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_size(entry, group, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_size, PMPI_Group_size);
 
 MEANTIME_ENTRY_POINT int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]) {
   Entry entry(Call::Group_translate_ranks, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_translate_ranks(entry, group1, n, ranks1, group2, ranks2);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_translate_ranks, PMPI_Group_translate_ranks);
 
 MEANTIME_ENTRY_POINT int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   Entry entry(Call::Group_union, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_union(entry, group1, group2, newgroup);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_union, PMPI_Group_union);

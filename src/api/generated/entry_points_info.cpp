@@ -9,6 +9,133 @@
 namespace meantime::api {
 namespace {
 
+int checked_Info_create(Entry& entry, MPI_Info* info) try {
+  if (!(entry.given({1, "info"}, info))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Info_create(info));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Info_create_env(Entry& entry, int argc, char* argv[], MPI_Info* info) try {
+  if (!(entry.given({3, "info"}, info))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Info_create_env(argc, argv, info));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Info_delete(Entry& entry, MPI_Info info, const char* key) try {
+  Info* info_object = nullptr;
+  if (!(entry.info({1, "info"}, info, info_object) &&
+        entry.given({2, "key"}, key, MPI_ERR_INFO_KEY))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Info_delete(*info_object, key));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Info_dup(Entry& entry, MPI_Info info, MPI_Info* newinfo) try {
+  Info* info_object = nullptr;
+  if (!(entry.info({1, "info"}, info, info_object) &&
+        entry.given({2, "newinfo"}, newinfo))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Info_dup(*info_object, newinfo));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Info_free(Entry& entry, MPI_Info* info) try {
+  Info* info_object = nullptr;
+  if (!(entry.given({1, "info"}, info) &&
+        entry.info({1, "info"}, *info, info_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Info_free(info));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Info_get(Entry& entry, MPI_Info info, const char* key, int valuelen, char* value,
+                     int* flag) try {
+  Info* info_object = nullptr;
+  if (!(entry.info({1, "info"}, info, info_object) &&
+        entry.given({2, "key"}, key, MPI_ERR_INFO_KEY) &&
+        entry.given({4, "value"}, value) &&
+        entry.given({5, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Info_get(*info_object, key, valuelen, value, flag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Info_get_nkeys(Entry& entry, MPI_Info info, int* nkeys) try {
+  Info* info_object = nullptr;
+  if (!(entry.info({1, "info"}, info, info_object) &&
+        entry.given({2, "nkeys"}, nkeys))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Info_get_nkeys(*info_object, nkeys));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Info_get_nthkey(Entry& entry, MPI_Info info, int n, char* key) try {
+  Info* info_object = nullptr;
+  if (!(entry.info({1, "info"}, info, info_object) &&
+        entry.given({3, "key"}, key))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Info_get_nthkey(*info_object, n, key));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Info_get_string(Entry& entry, MPI_Info info, const char* key, int* buflen, char* value,
+                            int* flag) try {
+  Info* info_object = nullptr;
+  if (!(entry.info({1, "info"}, info, info_object) &&
+        entry.given({2, "key"}, key, MPI_ERR_INFO_KEY) &&
+        entry.given({3, "buflen"}, buflen) &&
+        entry.given({5, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Info_get_string(*info_object, key, buflen, value, flag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Info_get_valuelen(Entry& entry, MPI_Info info, const char* key, int* valuelen,
+                              int* flag) try {
+  Info* info_object = nullptr;
+  if (!(entry.info({1, "info"}, info, info_object) &&
+        entry.given({2, "key"}, key, MPI_ERR_INFO_KEY) &&
+        entry.given({3, "valuelen"}, valuelen) &&
+        entry.given({4, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Info_get_valuelen(*info_object, key, valuelen, flag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Info_set(Entry& entry, MPI_Info info, const char* key, const char* value) try {
+  Info* info_object = nullptr;
+  if (!(entry.info({1, "info"}, info, info_object) &&
+        entry.given({2, "key"}, key, MPI_ERR_INFO_KEY) &&
+        entry.given({3, "value"}, value, MPI_ERR_INFO_VALUE))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Info_set(*info_object, key, value));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -17,69 +144,69 @@ using namespace meantime::api;  // NOLINT
 
 MEANTIME_ENTRY_POINT int PMPI_Info_create(MPI_Info* info) {
   Entry entry(Call::Info_create, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Info_create(entry, info);
 }
 MEANTIME_WEAK_TWIN(MPI_Info_create, PMPI_Info_create);
 
 MEANTIME_ENTRY_POINT int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
   Entry entry(Call::Info_create_env, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Info_create_env(entry, argc, argv, info);
 }
 MEANTIME_WEAK_TWIN(MPI_Info_create_env, PMPI_Info_create_env);
 
 MEANTIME_ENTRY_POINT int PMPI_Info_delete(MPI_Info info, const char* key) {
   Entry entry(Call::Info_delete, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Info_delete(entry, info, key);
 }
 MEANTIME_WEAK_TWIN(MPI_Info_delete, PMPI_Info_delete);
 
 MEANTIME_ENTRY_POINT int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
   Entry entry(Call::Info_dup, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Info_dup(entry, info, newinfo);
 }
 MEANTIME_WEAK_TWIN(MPI_Info_dup, PMPI_Info_dup);
 
 MEANTIME_ENTRY_POINT int PMPI_Info_free(MPI_Info* info) {
   Entry entry(Call::Info_free, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Info_free(entry, info);
 }
 MEANTIME_WEAK_TWIN(MPI_Info_free, PMPI_Info_free);
 
 MEANTIME_ENTRY_POINT int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value,
                                        int* flag) {
   Entry entry(Call::Info_get, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Info_get(entry, info, key, valuelen, value, flag);
 }
 MEANTIME_WEAK_TWIN(MPI_Info_get, PMPI_Info_get);
 
 MEANTIME_ENTRY_POINT int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
   Entry entry(Call::Info_get_nkeys, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Info_get_nkeys(entry, info, nkeys);
 }
 MEANTIME_WEAK_TWIN(MPI_Info_get_nkeys, PMPI_Info_get_nkeys);
 
 MEANTIME_ENTRY_POINT int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
   Entry entry(Call::Info_get_nthkey, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Info_get_nthkey(entry, info, n, key);
 }
 MEANTIME_WEAK_TWIN(MPI_Info_get_nthkey, PMPI_Info_get_nthkey);
 
 MEANTIME_ENTRY_POINT int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen,
                                               char* value, int* flag) {
   Entry entry(Call::Info_get_string, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Info_get_string(entry, info, key, buflen, value, flag);
 }
 MEANTIME_WEAK_TWIN(MPI_Info_get_string, PMPI_Info_get_string);
 
 MEANTIME_ENTRY_POINT int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen,
                                                 int* flag) {
   Entry entry(Call::Info_get_valuelen, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Info_get_valuelen(entry, info, key, valuelen, flag);
 }
 MEANTIME_WEAK_TWIN(MPI_Info_get_valuelen, PMPI_Info_get_valuelen);
 
 MEANTIME_ENTRY_POINT int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
   Entry entry(Call::Info_set, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Info_set(entry, info, key, value);
 }
 MEANTIME_WEAK_TWIN(MPI_Info_set, PMPI_Info_set);

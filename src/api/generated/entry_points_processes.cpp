@@ -9,6 +9,26 @@
 namespace meantime::api {
 namespace {
 
+int checked_Comm_disconnect(Entry& entry, MPI_Comm* comm) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.given({1, "comm"}, comm) &&
+        entry.communicator({1, "comm"}, *comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_disconnect(comm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_get_parent(Entry& entry, MPI_Comm* parent) try {
+  if (!(entry.given({1, "parent"}, parent))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_get_parent(parent));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -39,13 +59,13 @@ MEANTIME_WEAK_TWIN(MPI_Comm_connect, PMPI_Comm_connect);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_disconnect(MPI_Comm* comm) {
   Entry entry(Call::Comm_disconnect, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Comm_disconnect(entry, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_disconnect, PMPI_Comm_disconnect);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_get_parent(MPI_Comm* parent) {
   Entry entry(Call::Comm_get_parent, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Comm_get_parent(entry, parent);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_get_parent, PMPI_Comm_get_parent);
 

@@ -9,6 +9,283 @@
 namespace meantime::api {
 namespace {
 
+int checked_Cart_coords(Entry& entry, MPI_Comm comm, int rank, int maxdims, int coords[]) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.member({2, "rank"}, rank, *comm_object) &&
+        entry.not_negative(MPI_ERR_ARG, {3, "maxdims"}, maxdims) &&
+        entry.array({4, "coords"}, coords, maxdims))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Cart_coords(*comm_object, rank, maxdims, coords));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Cart_create(Entry& entry, MPI_Comm comm_old, int ndims, const int dims[],
+                        const int periods[], int reorder, MPI_Comm* comm_cart) try {
+  Communicator* comm_old_object = nullptr;
+  if (!(entry.intracommunicator({1, "comm_old"}, comm_old, comm_old_object) &&
+        entry.not_negative(MPI_ERR_DIMS, {2, "ndims"}, ndims) &&
+        entry.array({3, "dims"}, dims, ndims) &&
+        entry.array({4, "periods"}, periods, ndims) &&
+        entry.given({6, "comm_cart"}, comm_cart))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Cart_create(*comm_old_object, ndims, dims, periods, reorder, comm_cart));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Cart_get(Entry& entry, MPI_Comm comm, int maxdims, int dims[], int periods[],
+                     int coords[]) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "maxdims"}, maxdims) &&
+        entry.array({3, "dims"}, dims, maxdims) &&
+        entry.array({4, "periods"}, periods, maxdims) &&
+        entry.array({5, "coords"}, coords, maxdims))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Cart_get(*comm_object, maxdims, dims, periods, coords));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Cart_map(Entry& entry, MPI_Comm comm, int ndims, const int dims[], const int periods[],
+                     int* newrank) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.intracommunicator({1, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_DIMS, {2, "ndims"}, ndims) &&
+        entry.array({3, "dims"}, dims, ndims) &&
+        entry.array({4, "periods"}, periods, ndims) &&
+        entry.given({5, "newrank"}, newrank))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Cart_map(*comm_object, ndims, dims, periods, newrank));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Cart_rank(Entry& entry, MPI_Comm comm, const int coords[], int* rank) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({3, "rank"}, rank))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Cart_rank(*comm_object, coords, rank));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Cart_shift(Entry& entry, MPI_Comm comm, int direction, int disp, int* rank_source,
+                       int* rank_dest) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({4, "rank_source"}, rank_source) &&
+        entry.given({5, "rank_dest"}, rank_dest))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Cart_shift(*comm_object, direction, disp, rank_source, rank_dest));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Cart_sub(Entry& entry, MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({3, "newcomm"}, newcomm))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Cart_sub(*comm_object, remain_dims, newcomm));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Cartdim_get(Entry& entry, MPI_Comm comm, int* ndims) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "ndims"}, ndims))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Cartdim_get(*comm_object, ndims));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Dims_create(Entry& entry, int nnodes, int ndims, int dims[]) try {
+  if (!(entry.not_negative(MPI_ERR_DIMS, {2, "ndims"}, ndims) &&
+        entry.array({3, "dims"}, dims, ndims))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Dims_create(nnodes, ndims, dims));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Dist_graph_create(Entry& entry, MPI_Comm comm_old, int n, const int sources[],
+                              const int degrees[], const int destinations[], const int weights[],
+                              MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) try {
+  Communicator* comm_old_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.intracommunicator({1, "comm_old"}, comm_old, comm_old_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "n"}, n) &&
+        entry.array({3, "sources"}, sources, n) &&
+        entry.array({4, "degrees"}, degrees, n) &&
+        entry.info_or_null({7, "info"}, info, info_object) &&
+        entry.given({9, "comm_dist_graph"}, comm_dist_graph))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Dist_graph_create(*comm_old_object, n, sources, degrees, destinations,
+                      weights, info_object, reorder, comm_dist_graph));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Dist_graph_create_adjacent(Entry& entry, MPI_Comm comm_old, int indegree,
+                                       const int sources[], const int sourceweights[],
+                                       int outdegree, const int destinations[],
+                                       const int destweights[], MPI_Info info, int reorder,
+                                       MPI_Comm* comm_dist_graph) try {
+  Communicator* comm_old_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.intracommunicator({1, "comm_old"}, comm_old, comm_old_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "indegree"}, indegree) &&
+        entry.array({3, "sources"}, sources, indegree) &&
+        entry.not_negative(MPI_ERR_ARG, {5, "outdegree"}, outdegree) &&
+        entry.array({6, "destinations"}, destinations, outdegree) &&
+        entry.info_or_null({8, "info"}, info, info_object) &&
+        entry.given({10, "comm_dist_graph"}, comm_dist_graph))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Dist_graph_create_adjacent(*comm_old_object, indegree, sources, sourceweights,
+                      outdegree, destinations, destweights, info_object, reorder, comm_dist_graph));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Dist_graph_neighbors(Entry& entry, MPI_Comm comm, int maxindegree, int sources[],
+                                 int sourceweights[], int maxoutdegree, int destinations[],
+                                 int destweights[]) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "maxindegree"}, maxindegree) &&
+        entry.array({3, "sources"}, sources, maxindegree) &&
+        entry.not_negative(MPI_ERR_ARG, {5, "maxoutdegree"}, maxoutdegree) &&
+        entry.array({6, "destinations"}, destinations, maxoutdegree))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Dist_graph_neighbors(*comm_object, maxindegree, sources, sourceweights,
+                      maxoutdegree, destinations, destweights));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Dist_graph_neighbors_count(Entry& entry, MPI_Comm comm, int* indegree, int* outdegree,
+                                       int* weighted) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "indegree"}, indegree) &&
+        entry.given({3, "outdegree"}, outdegree) &&
+        entry.given({4, "weighted"}, weighted))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Dist_graph_neighbors_count(*comm_object, indegree, outdegree, weighted));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Graph_create(Entry& entry, MPI_Comm comm_old, int nnodes, const int indx[],
+                         const int edges[], int reorder, MPI_Comm* comm_graph) try {
+  Communicator* comm_old_object = nullptr;
+  if (!(entry.intracommunicator({1, "comm_old"}, comm_old, comm_old_object) &&
+        entry.array({3, "indx"}, indx, nnodes) &&
+        entry.given({6, "comm_graph"}, comm_graph))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Graph_create(*comm_old_object, nnodes, indx, edges, reorder, comm_graph));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Graph_get(Entry& entry, MPI_Comm comm, int maxindex, int maxedges, int indx[],
+                      int edges[]) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "maxindex"}, maxindex) &&
+        entry.not_negative(MPI_ERR_ARG, {3, "maxedges"}, maxedges) &&
+        entry.array({4, "indx"}, indx, maxindex) &&
+        entry.array({5, "edges"}, edges, maxedges))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Graph_get(*comm_object, maxindex, maxedges, indx, edges));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Graph_map(Entry& entry, MPI_Comm comm, int nnodes, const int indx[], const int edges[],
+                      int* newrank) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.intracommunicator({1, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "nnodes"}, nnodes) &&
+        entry.array({3, "indx"}, indx, nnodes) &&
+        entry.given({5, "newrank"}, newrank))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Graph_map(*comm_object, nnodes, indx, edges, newrank));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Graph_neighbors(Entry& entry, MPI_Comm comm, int rank, int maxneighbors,
+                            int neighbors[]) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.member({2, "rank"}, rank, *comm_object) &&
+        entry.not_negative(MPI_ERR_ARG, {3, "maxneighbors"}, maxneighbors) &&
+        entry.array({4, "neighbors"}, neighbors, maxneighbors))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Graph_neighbors(*comm_object, rank, maxneighbors, neighbors));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Graph_neighbors_count(Entry& entry, MPI_Comm comm, int rank, int* nneighbors) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.member({2, "rank"}, rank, *comm_object) &&
+        entry.given({3, "nneighbors"}, nneighbors))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Graph_neighbors_count(*comm_object, rank, nneighbors));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Graphdims_get(Entry& entry, MPI_Comm comm, int* nnodes, int* nedges) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "nnodes"}, nnodes) &&
+        entry.given({3, "nedges"}, nedges))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Graphdims_get(*comm_object, nnodes, nedges));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Topo_test(Entry& entry, MPI_Comm comm, int* status) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "status"}, status))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Topo_test(*comm_object, status));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -17,67 +294,59 @@ using namespace meantime::api;  // NOLINT
 
 MEANTIME_ENTRY_POINT int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
   Entry entry(Call::Cart_coords, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Cart_coords(entry, comm, rank, maxdims, coords);
 }
 MEANTIME_WEAK_TWIN(MPI_Cart_coords, PMPI_Cart_coords);
 
 MEANTIME_ENTRY_POINT int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
                                           const int periods[], int reorder, MPI_Comm* comm_cart) {
   Entry entry(Call::Cart_create, MEANTIME_CALL_SITE);
-  entry.about(comm_old);
-  return entry.not_there_yet();
+  return checked_Cart_create(entry, comm_old, ndims, dims, periods, reorder, comm_cart);
 }
 MEANTIME_WEAK_TWIN(MPI_Cart_create, PMPI_Cart_create);
 
 MEANTIME_ENTRY_POINT int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[],
                                        int coords[]) {
   Entry entry(Call::Cart_get, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Cart_get(entry, comm, maxdims, dims, periods, coords);
 }
 MEANTIME_WEAK_TWIN(MPI_Cart_get, PMPI_Cart_get);
 
 MEANTIME_ENTRY_POINT int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[],
                                        const int periods[], int* newrank) {
   Entry entry(Call::Cart_map, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Cart_map(entry, comm, ndims, dims, periods, newrank);
 }
 MEANTIME_WEAK_TWIN(MPI_Cart_map, PMPI_Cart_map);
 
 MEANTIME_ENTRY_POINT int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
   Entry entry(Call::Cart_rank, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Cart_rank(entry, comm, coords, rank);
 }
 MEANTIME_WEAK_TWIN(MPI_Cart_rank, PMPI_Cart_rank);
 
 MEANTIME_ENTRY_POINT int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source,
                                          int* rank_dest) {
   Entry entry(Call::Cart_shift, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Cart_shift(entry, comm, direction, disp, rank_source, rank_dest);
 }
 MEANTIME_WEAK_TWIN(MPI_Cart_shift, PMPI_Cart_shift);
 
 MEANTIME_ENTRY_POINT int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
   Entry entry(Call::Cart_sub, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Cart_sub(entry, comm, remain_dims, newcomm);
 }
 MEANTIME_WEAK_TWIN(MPI_Cart_sub, PMPI_Cart_sub);
 
 MEANTIME_ENTRY_POINT int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
   Entry entry(Call::Cartdim_get, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Cartdim_get(entry, comm, ndims);
 }
 MEANTIME_WEAK_TWIN(MPI_Cartdim_get, PMPI_Cartdim_get);
 
 MEANTIME_ENTRY_POINT int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   Entry entry(Call::Dims_create, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Dims_create(entry, nnodes, ndims, dims);
 }
 MEANTIME_WEAK_TWIN(MPI_Dims_create, PMPI_Dims_create);
 
@@ -86,8 +355,8 @@ MEANTIME_ENTRY_POINT int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const 
                                                 const int weights[], MPI_Info info, int reorder,
                                                 MPI_Comm* comm_dist_graph) {
   Entry entry(Call::Dist_graph_create, MEANTIME_CALL_SITE);
-  entry.about(comm_old);
-  return entry.not_there_yet();
+  return checked_Dist_graph_create(entry, comm_old, n, sources, degrees, destinations, weights,
+                                   info, reorder, comm_dist_graph);
 }
 MEANTIME_WEAK_TWIN(MPI_Dist_graph_create, PMPI_Dist_graph_create);
 
@@ -95,75 +364,68 @@ MEANTIME_ENTRY_POINT int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int 
         int outdegree, const int destinations[], const int destweights[], MPI_Info info,
         int reorder, MPI_Comm* comm_dist_graph) {
   Entry entry(Call::Dist_graph_create_adjacent, MEANTIME_CALL_SITE);
-  entry.about(comm_old);
-  return entry.not_there_yet();
+  return checked_Dist_graph_create_adjacent(entry, comm_old, indegree, sources, sourceweights,
+                                            outdegree, destinations, destweights, info, reorder,
+                                            comm_dist_graph);
 }
 MEANTIME_WEAK_TWIN(MPI_Dist_graph_create_adjacent, PMPI_Dist_graph_create_adjacent);
 
 MEANTIME_ENTRY_POINT int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree,
         int destinations[], int destweights[]) {
   Entry entry(Call::Dist_graph_neighbors, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Dist_graph_neighbors(entry, comm, maxindegree, sources, sourceweights,
+                                      maxoutdegree, destinations, destweights);
 }
 MEANTIME_WEAK_TWIN(MPI_Dist_graph_neighbors, PMPI_Dist_graph_neighbors);
 
 MEANTIME_ENTRY_POINT int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
   Entry entry(Call::Dist_graph_neighbors_count, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Dist_graph_neighbors_count(entry, comm, indegree, outdegree, weighted);
 }
 MEANTIME_WEAK_TWIN(MPI_Dist_graph_neighbors_count, PMPI_Dist_graph_neighbors_count);
 
 MEANTIME_ENTRY_POINT int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[],
                                            const int edges[], int reorder, MPI_Comm* comm_graph) {
   Entry entry(Call::Graph_create, MEANTIME_CALL_SITE);
-  entry.about(comm_old);
-  return entry.not_there_yet();
+  return checked_Graph_create(entry, comm_old, nnodes, indx, edges, reorder, comm_graph);
 }
 MEANTIME_WEAK_TWIN(MPI_Graph_create, PMPI_Graph_create);
 
 MEANTIME_ENTRY_POINT int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int indx[],
                                         int edges[]) {
   Entry entry(Call::Graph_get, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Graph_get(entry, comm, maxindex, maxedges, indx, edges);
 }
 MEANTIME_WEAK_TWIN(MPI_Graph_get, PMPI_Graph_get);
 
 MEANTIME_ENTRY_POINT int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[],
                                         const int edges[], int* newrank) {
   Entry entry(Call::Graph_map, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Graph_map(entry, comm, nnodes, indx, edges, newrank);
 }
 MEANTIME_WEAK_TWIN(MPI_Graph_map, PMPI_Graph_map);
 
 MEANTIME_ENTRY_POINT int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors,
                                               int neighbors[]) {
   Entry entry(Call::Graph_neighbors, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Graph_neighbors(entry, comm, rank, maxneighbors, neighbors);
 }
 MEANTIME_WEAK_TWIN(MPI_Graph_neighbors, PMPI_Graph_neighbors);
 
 MEANTIME_ENTRY_POINT int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
   Entry entry(Call::Graph_neighbors_count, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Graph_neighbors_count(entry, comm, rank, nneighbors);
 }
 MEANTIME_WEAK_TWIN(MPI_Graph_neighbors_count, PMPI_Graph_neighbors_count);
 
 MEANTIME_ENTRY_POINT int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
   Entry entry(Call::Graphdims_get, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Graphdims_get(entry, comm, nnodes, nedges);
 }
 MEANTIME_WEAK_TWIN(MPI_Graphdims_get, PMPI_Graphdims_get);
 
 MEANTIME_ENTRY_POINT int PMPI_Topo_test(MPI_Comm comm, int* status) {
   Entry entry(Call::Topo_test, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Topo_test(entry, comm, status);
 }
 MEANTIME_WEAK_TWIN(MPI_Topo_test, PMPI_Topo_test);
