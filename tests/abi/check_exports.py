@@ -10,6 +10,10 @@ import sys
 from pathlib import Path
 
 STANDARD = re.compile(r"P?MPI_\w+")
+# Removed by MPI 3.0 and not in the ABI's header; MPICH's library still has them.
+REMOVED = {"MPI_Address", "MPI_Errhandler_create", "MPI_Errhandler_get", "MPI_Errhandler_set",
+           "MPI_Type_extent", "MPI_Type_hindexed", "MPI_Type_hvector", "MPI_Type_lb",
+           "MPI_Type_struct", "MPI_Type_ub"}
 EXTENSION = re.compile(r"P?MPIX_\w+")
 
 
@@ -35,6 +39,7 @@ def main() -> int:
     wanted = set(declared)
     if options.other and options.other.exists():
         wanted |= {name for name in exports(options.other) if STANDARD.fullmatch(name)}
+        wanted -= REMOVED
     else:
         print(f"there is no {options.other}: compared with the header only")
     problems += [f"{name} is not exported" for name in sorted(wanted - set(ours))]
