@@ -128,7 +128,7 @@ int checked_Info_set(Entry& entry, MPI_Info info, const char* key, const char* v
   Info* info_object = nullptr;
   if (!(entry.info({1, "info"}, info, info_object) &&
         entry.given({2, "key"}, key, MPI_ERR_INFO_KEY) &&
-        entry.given({3, "value"}, value, MPI_ERR_INFO_VALUE))) [[unlikely]] {
+        entry.given({3, "value"}, value))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Info_set(*info_object, key, value));
