@@ -14,9 +14,8 @@ namespace meantime::wait {
 namespace {
 
 bool all_asleep_or_gone(const node::Header& header) {
-  return header.asleep.load(std::memory_order_seq_cst) +
-             header.finalized.load(std::memory_order_seq_cst) ==
-         header.ranks;
+  const std::uint32_t asleep = header.asleep.load(std::memory_order_seq_cst);
+  return asleep > 0 && asleep + header.finalized.load(std::memory_order_seq_cst) == header.ranks;
 }
 
 /// True if the process has exactly `threads` threads, all sleeping and none stopped or traced.
