@@ -1,5 +1,6 @@
 #include "api/entry.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -38,6 +39,8 @@ int Entry::report(int code) {
 int Entry::caught() {
   try {
     throw;
+  } catch (const abi::__forced_unwind&) {
+    throw;  // pthread_cancel, pthread_exit: not for us to stop
   } catch (const std::bad_alloc&) {
     return report(fail(MPI_ERR_NO_MEM, "out of memory"));
   } catch (const std::exception& exception) {

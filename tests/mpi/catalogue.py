@@ -77,6 +77,7 @@ PROGRAMS = [
     Program("cartesian"),
     Program("attributes"),
     Program("errors"),
+    Program("errors_arguments"),
     Program("progress"),
     Program("memory_unexpected", arguments=smaller("--messages=2000", "--isends=1000")),
     Program("memory_unexpected", label="million", ranks=(2, 16), waits=("adaptive",), seconds=600,
