@@ -32,7 +32,9 @@ int Init_thread(int*, char***, int required, int* provided) {
   return core::start_up(rank);
 }
 
-int Finalize() { return core::shut_down(self()); }
+int Finalize() {
+  return core::shut_down(self());
+}
 
 int Abort(Communicator&, int errorcode) {
   core::abort_job(errorcode, fmt::format("MPI_Abort called by rank {} with code {}",

@@ -31,9 +31,8 @@ int start_user_send(const void* buf, MPI_Count count, Datatype& datatype, int de
 
 int make_persistent_send(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
                          Communicator& comm, Mode mode, MPI_Request* request) {
-  auto* send = new core::SendRequest({const_cast<void*>(buf), count, &datatype, dest, tag,
-                                      Plane::point_to_point, mode},
-                                     comm);
+  auto* send = new core::SendRequest(
+      {const_cast<void*>(buf), count, &datatype, dest, tag, Plane::point_to_point, mode}, comm);
   send->persistent = true;
   send->active = false;
   *request = send->handle();
@@ -95,8 +94,8 @@ int Recv(void* buf, MPI_Count count, Datatype& datatype, int source, int tag, Co
 int Irecv(void* buf, MPI_Count count, Datatype& datatype, int source, int tag, Communicator& comm,
           MPI_Request* request) {
   Request* started = nullptr;
-  const int result = core::start_receive(buf, count, datatype, source, tag, comm,
-                                         Plane::point_to_point, &started);
+  const int result =
+      core::start_receive(buf, count, datatype, source, tag, comm, Plane::point_to_point, &started);
   if (result == MPI_SUCCESS) {
     *request = started->handle();
   }
@@ -195,7 +194,8 @@ int Isendrecv_replace(void* buf, MPI_Count count, Datatype& datatype, int dest, 
   return result;
 }
 
-// --- probes ----------------------------------------------------------------------------------------
+// --- probes
+// ----------------------------------------------------------------------------------------
 
 int Probe(int source, int tag, Communicator& comm, MPI_Status* status) {
   core::probe(source, tag, comm, status);
@@ -239,14 +239,19 @@ int Mrecv(void* buf, MPI_Count count, Datatype& datatype, MPI_Message* message,
   return result != MPI_SUCCESS ? result : core::finish(started, status);
 }
 
-// --- attached buffers ------------------------------------------------------------------------------
+// --- attached buffers
+// ------------------------------------------------------------------------------
 
-int Buffer_attach(void* buffer, MPI_Count size) { return core::attach_buffer(buffer, size); }
+int Buffer_attach(void* buffer, MPI_Count size) {
+  return core::attach_buffer(buffer, size);
+}
 
 int Buffer_detach(void* buffer_addr, MPI_Count* size) {
   return core::detach_buffer(static_cast<void**>(buffer_addr), size);
 }
 
-int Buffer_flush() { return core::flush_buffer(); }
+int Buffer_flush() {
+  return core::flush_buffer();
+}
 
 }  // namespace meantime::api

@@ -1,5 +1,5 @@
-// MPI 5.0, 3.7 and 3.9: completing requests, persistent requests, cancelling; 13.2: generalised ones.
-// A null handle or an inactive persistent request is complete with an empty status.
+// MPI 5.0, 3.7 and 3.9: completing requests, persistent requests, cancelling; 13.2: generalised
+// ones. A null handle or an inactive persistent request is complete with an empty status.
 #include "core/request.h"
 
 #include <vector>
@@ -147,8 +147,7 @@ int Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_stat
   return complete_all(count, array_of_requests, array_of_statuses);
 }
 
-int Testall(int count, MPI_Request array_of_requests[], int* flag,
-            MPI_Status array_of_statuses[]) {
+int Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
   const std::vector<Request*> requests = all_active(count, array_of_requests);
   core::progress();
   bool all = true;
@@ -179,8 +178,7 @@ int Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* s
   return complete(&array_of_requests[*indx], status);
 }
 
-int Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag,
-            MPI_Status* status) {
+int Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
   const std::vector<Request*> requests = all_active(count, array_of_requests);
   core::progress();
   *indx = MPI_UNDEFINED;
@@ -236,7 +234,8 @@ int Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int ar
   return complete_some(found, array_of_requests, array_of_indices, array_of_statuses);
 }
 
-// --- looking without completing --------------------------------------------------------------------
+// --- looking without completing
+// --------------------------------------------------------------------
 
 int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   Request* active = active_behind(request);
@@ -316,7 +315,8 @@ int Request_get_status_some(int incount, const MPI_Request array_of_requests[], 
   return MPI_SUCCESS;
 }
 
-// --- persistent requests, the end of requests ------------------------------------------------------
+// --- persistent requests, the end of requests
+// ------------------------------------------------------
 
 int Start(MPI_Request* request) {
   auto* persistent = reinterpret_cast<Request*>(*request);
@@ -356,7 +356,9 @@ int Request_free(MPI_Request* request) {
   return MPI_SUCCESS;
 }
 
-int Cancel(MPI_Request* request) { return reinterpret_cast<Request*>(*request)->cancel(); }
+int Cancel(MPI_Request* request) {
+  return reinterpret_cast<Request*>(*request)->cancel();
+}
 
 int Test_cancelled(const MPI_Status* status, int* flag) {
   *flag = core::status_cancelled(*status) ? 1 : 0;
@@ -393,7 +395,8 @@ int Status_set_tag(MPI_Status* status, int tag) {
   return MPI_SUCCESS;
 }
 
-// --- generalised requests --------------------------------------------------------------------------
+// --- generalised requests
+// --------------------------------------------------------------------------
 
 int Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
                    MPI_Grequest_cancel_function* cancel_fn, void* extra_state,

@@ -19,7 +19,9 @@ Buffered& state() {
   return *rank.buffered;
 }
 
-MPI_Count weight(const SendRequest& send) { return send.operation.count + MPI_BSEND_OVERHEAD; }
+MPI_Count weight(const SendRequest& send) {
+  return send.operation.count + MPI_BSEND_OVERHEAD;
+}
 
 void drop_those_that_left(Buffered& buffered) {
   std::erase_if(buffered.sends, [&](SendRequest* send) {
@@ -77,8 +79,10 @@ int buffered_send(const void* buffer, MPI_Count count, Datatype& type, int desti
       drop_those_that_left(buffered);
     }
     if (!buffered.attached || buffered.used + bytes + MPI_BSEND_OVERHEAD > buffered.size) {
-      return fail(MPI_ERR_BUFFER, "a message of {} bytes does not fit: {} of {} bytes attached are "
-                  "in use", bytes, buffered.used, buffered.attached ? buffered.size : 0);
+      return fail(MPI_ERR_BUFFER,
+                  "a message of {} bytes does not fit: {} of {} bytes attached are "
+                  "in use",
+                  bytes, buffered.used, buffered.attached ? buffered.size : 0);
     }
   }
   PackedCopy copy(buffer, count, type);

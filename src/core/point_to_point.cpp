@@ -59,8 +59,8 @@ int start_send(const void* buffer, MPI_Count count, Datatype& type, int destinat
 
 int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag,
                   Communicator& comm, Plane plane, Request** request) {
-  auto* receive = new ReceiveRequest({buffer, count, &type, source, tag, plane, Mode::standard},
-                                     comm);
+  auto* receive =
+      new ReceiveRequest({buffer, count, &type, source, tag, plane, Mode::standard}, comm);
   const int result = receive->begin();
   if (result != MPI_SUCCESS) {
     delete receive;
@@ -73,8 +73,7 @@ int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int
 int send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
          Communicator& comm, Mode mode, Plane plane) {
   Request* request = nullptr;
-  const int result =
-      start_send(buffer, count, type, destination, tag, comm, mode, plane, &request);
+  const int result = start_send(buffer, count, type, destination, tag, comm, mode, plane, &request);
   return request == nullptr ? result : finish(request, MPI_STATUS_IGNORE);
 }
 

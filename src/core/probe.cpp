@@ -94,9 +94,8 @@ match::Message* look_for(int source, int tag, Communicator& comm, MPI_Status* st
 }
 
 MPI_Message handle_of(match::Message* message, Communicator& comm) {
-  return message == nullptr
-             ? MPI_MESSAGE_NULL
-             : reinterpret_cast<MPI_Message>(new MatchedMessage(*message, comm));
+  return message == nullptr ? MPI_MESSAGE_NULL
+                            : reinterpret_cast<MPI_Message>(new MatchedMessage(*message, comm));
 }
 
 }  // namespace
@@ -144,10 +143,9 @@ int receive_message(void* buffer, MPI_Count count, Datatype& type, MPI_Message* 
   if (matched == nullptr) {
     return fail(MPI_ERR_ARG, "the message handle is not one of a matched probe");
   }
-  auto* receive = new ReceiveRequest(
-      {buffer, count, &type, matched->message.source, matched->message.tag, Plane::point_to_point,
-       Mode::standard},
-      matched->comm);
+  auto* receive = new ReceiveRequest({buffer, count, &type, matched->message.source,
+                                      matched->message.tag, Plane::point_to_point, Mode::standard},
+                                     matched->comm);
   const int result = receive->begin_probed(matched->message);
   drop(&matched->comm);
   delete matched;

@@ -40,7 +40,8 @@ void unpack_receive(const match::LocalReceive& receive, std::size_t offset, cons
 
 const match::Typed typed{pack_send, unpack_receive};
 
-// --- send ------------------------------------------------------------------------------------------
+// --- send
+// ------------------------------------------------------------------------------------------
 
 SendRequest::SendRequest(const Operation& what, Communicator& communicator)
     : Request(Type::send), operation(what) {
@@ -105,19 +106,28 @@ bool SendRequest::advance() {
   return complete;
 }
 
-int SendRequest::arm(node::Waiter& waiter) { return self().engine->arm(*this, waiter); }
-void SendRequest::disarm(node::Waiter&) { self().engine->disarm(*this); }
+int SendRequest::arm(node::Waiter& waiter) {
+  return self().engine->arm(*this, waiter);
+}
+void SendRequest::disarm(node::Waiter&) {
+  self().engine->disarm(*this);
+}
 
 void SendRequest::describe(wait::Situation& situation) const {
   describe_operation(operation, *comm, situation);
 }
 
-int SendRequest::start() { return begin(); }
+int SendRequest::start() {
+  return begin();
+}
 
 // MPI 4.0 deprecated the cancelling of sends, and a send that has left cannot be called back.
-int SendRequest::cancel() { return MPI_SUCCESS; }
+int SendRequest::cancel() {
+  return MPI_SUCCESS;
+}
 
-// --- receive ---------------------------------------------------------------------------------------
+// --- receive
+// ---------------------------------------------------------------------------------------
 
 ReceiveRequest::ReceiveRequest(const Operation& what, Communicator& communicator)
     : Request(Type::receive), operation(what) {
@@ -126,7 +136,9 @@ ReceiveRequest::ReceiveRequest(const Operation& what, Communicator& communicator
   hold(*operation.type);
 }
 
-ReceiveRequest::~ReceiveRequest() { drop(operation.type); }
+ReceiveRequest::~ReceiveRequest() {
+  drop(operation.type);
+}
 
 int ReceiveRequest::make_entry() {
   complete = false;
@@ -178,8 +190,8 @@ bool ReceiveRequest::advance() {
 
 void ReceiveRequest::take_results() {
   complete = true;
-  cancelled = (entry->state.load(std::memory_order_relaxed) & match::state_mask) ==
-              match::cancelled;
+  cancelled =
+      (entry->state.load(std::memory_order_relaxed) & match::state_mask) == match::cancelled;
   if (cancelled) {
     source = MPI_ANY_SOURCE;
     tag = MPI_ANY_TAG;
@@ -201,7 +213,9 @@ void ReceiveRequest::take_results() {
   entry = nullptr;
 }
 
-int ReceiveRequest::arm(node::Waiter& waiter) { return self().engine->arm(*entry, waiter); }
+int ReceiveRequest::arm(node::Waiter& waiter) {
+  return self().engine->arm(*entry, waiter);
+}
 void ReceiveRequest::disarm(node::Waiter&) {
   if (entry != nullptr) {
     self().engine->disarm(*entry);
@@ -212,7 +226,9 @@ void ReceiveRequest::describe(wait::Situation& situation) const {
   describe_operation(operation, *comm, situation);
 }
 
-int ReceiveRequest::start() { return begin(); }
+int ReceiveRequest::start() {
+  return begin();
+}
 
 int ReceiveRequest::cancel() {
   if (!complete && entry != nullptr) {
@@ -221,7 +237,8 @@ int ReceiveRequest::cancel() {
   return MPI_SUCCESS;
 }
 
-// --- generalised -----------------------------------------------------------------------------------
+// --- generalised
+// -----------------------------------------------------------------------------------
 
 GeneralizedRequest::GeneralizedRequest(MPI_Grequest_query_function* query_function,
                                        MPI_Grequest_free_function* free_function,
@@ -261,7 +278,9 @@ int GeneralizedRequest::arm(node::Waiter& waiter) {
   waiter_ = &waiter;
   return done_ ? 0 : 1;
 }
-void GeneralizedRequest::disarm(node::Waiter&) { waiter_ = nullptr; }
+void GeneralizedRequest::disarm(node::Waiter&) {
+  waiter_ = nullptr;
+}
 void GeneralizedRequest::describe(wait::Situation&) const {}
 
 int GeneralizedRequest::cancel() {
@@ -277,7 +296,8 @@ void GeneralizedRequest::query(MPI_Status* status) {
   }
 }
 
-// --- bundle ----------------------------------------------------------------------------------------
+// --- bundle
+// ----------------------------------------------------------------------------------------
 
 BundleRequest::BundleRequest(std::vector<Request*> parts, Communicator& communicator)
     : Request(Type::collective), parts_(std::move(parts)) {
@@ -335,7 +355,8 @@ void BundleRequest::describe(wait::Situation& situation) const {
   }
 }
 
-// --- the end of requests ---------------------------------------------------------------------------
+// --- the end of requests
+// ---------------------------------------------------------------------------
 
 void abandon(Request* request) {
   request->abandoned = true;

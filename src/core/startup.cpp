@@ -75,15 +75,18 @@ void refuse_unknown_launchers() {
   };
   for (const Sign& sign : signs) {
     if (std::getenv(sign.variable) != nullptr && (*sign.size == '\0' || number(sign.size) != 1)) {
-      give_up(fmt::format("this program was started by {}, which Meantime does not support yet; "
-                          "start it with Meantime's mpiexec, or set MEANTIME_SINGLETON=1 to run "
-                          "each process as a world of its own",
-                          sign.launcher));
+      give_up(
+          fmt::format("this program was started by {}, which Meantime does not support yet; "
+                      "start it with Meantime's mpiexec, or set MEANTIME_SINGLETON=1 to run "
+                      "each process as a world of its own",
+                      sign.launcher));
     }
   }
 }
 
-bool is_open(int descriptor) { return descriptor >= 0 && fcntl(descriptor, F_GETFD) >= 0; }
+bool is_open(int descriptor) {
+  return descriptor >= 0 && fcntl(descriptor, F_GETFD) >= 0;
+}
 
 /// True if mpiexec started this process as a rank. A rank's own children inherit the variables but
 /// not the descriptors: they are singletons.
@@ -162,11 +165,12 @@ int start_up(Rank& rank) {
   rank.area = &segment.area(rank.world_rank);
   node::Report& report = rank.area->report;
   std::uint32_t absent = static_cast<std::uint32_t>(node::RankState::absent);
-  if (!report.state.compare_exchange_strong(
-          absent, static_cast<std::uint32_t>(node::RankState::running))) {
-    give_up(fmt::format("rank {}: a second MPI program in the place of one rank; start each with "
-                        "an mpiexec of its own",
-                        rank.world_rank));
+  if (!report.state.compare_exchange_strong(absent,
+                                            static_cast<std::uint32_t>(node::RankState::running))) {
+    give_up(
+        fmt::format("rank {}: a second MPI program in the place of one rank; start each with "
+                    "an mpiexec of its own",
+                    rank.world_rank));
   }
   rank.area->pid.store(getpid());
   node::publish_trial_address(rank.world_rank);

@@ -1,8 +1,8 @@
 // The holder's work: empty an inbox, bring messages and receives together.
 #include <mpi.h>
 
-#include <algorithm>
 #include <sched.h>
+#include <algorithm>
 
 #include "match/engine.h"
 #include "node/cross_memory.h"
@@ -13,10 +13,10 @@ namespace meantime::match {
 
 bool Engine::try_right(node::Mailbox& box) {
   std::uint32_t nobody = 0;
-  holds_right_ = box.right.load(std::memory_order_relaxed) == 0 &&
-                 box.right.compare_exchange_strong(
-                     nobody, static_cast<std::uint32_t>(rank.world_rank) + 1,
-                     std::memory_order_acq_rel, std::memory_order_relaxed);
+  holds_right_ =
+      box.right.load(std::memory_order_relaxed) == 0 &&
+      box.right.compare_exchange_strong(nobody, static_cast<std::uint32_t>(rank.world_rank) + 1,
+                                        std::memory_order_acq_rel, std::memory_order_relaxed);
   return holds_right_;
 }
 
@@ -49,7 +49,8 @@ bool Engine::drain(int world_rank, Receive* last) {
       if (last == nullptr) {
         return moved;
       }
-      // Somebody matches for us just now. The receive goes the way of the messages; then look again.
+      // Somebody matches for us just now. The receive goes the way of the messages; then look
+      // again.
       const Link link = segment_.link(last);
       Link head = box.inbox.load(std::memory_order_relaxed);
       do {
@@ -175,8 +176,8 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
     return;
   }
   transfer.holders.store(2, std::memory_order_relaxed);
-  const bool shared = direct && transfer.destination_address != 0 &&
-                      transfer.bytes > transfer.fragment && !from_me;
+  const bool shared =
+      direct && transfer.destination_address != 0 && transfer.bytes > transfer.fragment && !from_me;
   if (!direct || shared) {
     notice_sender(message);
   }

@@ -46,7 +46,8 @@ bool Engine::prepare() {
   }
   // From here on others may match for this rank. What they pushed before is in the inbox.
   std::uint32_t free_right = 0;
-  while (!box_.right.compare_exchange_weak(free_right, static_cast<std::uint32_t>(rank.world_rank) + 1)) {
+  while (!box_.right.compare_exchange_weak(free_right,
+                                           static_cast<std::uint32_t>(rank.world_rank) + 1)) {
     free_right = 0;
   }
   box_.queues = place;
@@ -62,7 +63,8 @@ Engine::Peer& Engine::peer(int world_rank) {
   return *place;
 }
 
-// --- cells -----------------------------------------------------------------------------------------
+// --- cells
+// -----------------------------------------------------------------------------------------
 
 Message* Engine::cell(int destination, std::size_t bytes) {
   const int size_class = std::max(7, static_cast<int>(std::bit_width(bytes - 1)));
@@ -145,7 +147,8 @@ void Engine::take_back_cells() {
   }
 }
 
-// --- sending ---------------------------------------------------------------------------------------
+// --- sending
+// ---------------------------------------------------------------------------------------
 
 void Engine::fill_envelope(Message& message, Peer& to, int destination, std::size_t bytes) {
   message.origin = static_cast<std::uint32_t>(rank.world_rank);
@@ -182,8 +185,8 @@ Message* Engine::eager_cell(int destination, std::size_t bytes) {
 
 // Why no message is overlooked. The push and the look at `sleepers` are sequentially consistent, as
 // are a sleeper's count-in and its last look at the inbox: one of the two sees the other. If a
-// holder of the right keeps us from matching, it looks at the inbox again after its release, which is
-// ordered after our failed compare-and-swap and so after our push.
+// holder of the right keeps us from matching, it looks at the inbox again after its release, which
+// is ordered after our failed compare-and-swap and so after our push.
 void Engine::push(Message& message) {
   const auto destination = static_cast<int>(message.destination);
   node::Mailbox& box = segment_.area(destination).mailbox;
@@ -355,7 +358,8 @@ void Engine::disarm(LocalSend& send) {
   }
 }
 
-// --- receiving -------------------------------------------------------------------------------------
+// --- receiving
+// -------------------------------------------------------------------------------------
 
 Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
                              std::int32_t tag, std::uint64_t address, std::uint64_t capacity) {
@@ -380,7 +384,9 @@ Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::in
   return receive;
 }
 
-void Engine::release(Receive& receive) { pool.release(segment_.link(&receive), sizeof(Receive)); }
+void Engine::release(Receive& receive) {
+  pool.release(segment_.link(&receive), sizeof(Receive));
+}
 
 void Engine::post(Receive& receive) {
   drain(rank.world_rank, &receive);
@@ -406,14 +412,15 @@ bool Engine::finished(Receive& receive) {
 }
 
 int Engine::arm(Receive& receive, node::Waiter& waiter) {
-  return mark_awaited(
-             receive.state, receive.waiter, segment_.link(&waiter),
-             [](std::uint32_t state) { return state != posted && state != copying; })
+  return mark_awaited(receive.state, receive.waiter, segment_.link(&waiter),
+                      [](std::uint32_t state) { return state != posted && state != copying; })
              ? 1
              : 0;
 }
 
-void Engine::disarm(Receive& receive) { clear_awaited(receive.state); }
+void Engine::disarm(Receive& receive) {
+  clear_awaited(receive.state);
+}
 
 bool Engine::cancel(Receive& receive) {
   take_right();

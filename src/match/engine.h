@@ -1,7 +1,8 @@
 // The matching engine of one rank: its hands on the mailboxes of the node.
 //   inbox     a rank's lock-free stack of items; anybody pushes, the holder of the right empties it
 //   right     leave to touch a mailbox's queues; taken by compare-and-swap, never waited for: who
-//             does not get it leaves its item in the inbox, and the holder looks again after release
+//             does not get it leaves its item in the inbox, and the holder looks again after
+//             release
 //   credit    how much of this rank's memory may lie unread in one mailbox; beyond it a message
 //             travels as a description of where it is, beyond those it waits at the sender
 // One sender's messages to one rank keep their order: the inbox keeps it, and so does the queue of
@@ -51,11 +52,11 @@ struct LocalReceive {
 };
 
 struct Limits {
-  std::size_t eager = 8 * 1024;               ///< bytes: larger ones are not copied into cells
-  std::size_t pair_credit = 512 * 1024;       ///< bytes of cells that may lie in one mailbox
+  std::size_t eager = 8 * 1024;                ///< bytes: larger ones are not copied into cells
+  std::size_t pair_credit = 512 * 1024;        ///< bytes of cells that may lie in one mailbox
   std::size_t rank_credit = 16 * 1024 * 1024;  ///< … in all mailboxes together
-  std::uint32_t pair_offers = 4096;           ///< descriptions that may lie in one mailbox
-  std::size_t fragment = 128 * 1024;          ///< of a direct transfer
+  std::uint32_t pair_offers = 4096;            ///< descriptions that may lie in one mailbox
+  std::size_t fragment = 128 * 1024;           ///< of a direct transfer
   std::size_t pipe_chunk = 64 * 1024;
   std::uint32_t pipe_chunks = 4;
 };
@@ -108,8 +109,8 @@ struct Engine {
  private:
   /// What this rank has lying at one other rank.
   struct Peer {
-    std::size_t bytes = 0;           ///< of cells
-    std::uint32_t offers = 0;        ///< synchronous and rendezvous messages
+    std::size_t bytes = 0;     ///< of cells
+    std::uint32_t offers = 0;  ///< synchronous and rendezvous messages
     std::uint32_t sequence = 0;
     std::deque<LocalSend*> waiting;  ///< for credit, in order
     std::deque<LocalSend*> offered;  ///< in order; finished ones are dropped from the front

@@ -89,7 +89,7 @@ struct alignas(cache_line) Transfer {
   std::uint64_t sender;  ///< the sender's LocalSend, for itself
   alignas(cache_line) std::atomic<std::uint64_t> claimed;
   std::atomic<std::uint64_t> finished;
-  std::atomic<std::int32_t> error;    ///< an errno that stopped a copy; EPERM = go on piped
+  std::atomic<std::int32_t> error;  ///< an errno that stopped a copy; EPERM = go on piped
   std::atomic<std::uint32_t> piped;
   Link pipe;                          ///< made by the sender
   std::atomic<std::uint64_t> filled;  ///< bytes that the sender has put in
@@ -102,7 +102,7 @@ struct alignas(cache_line) Receive : Item {
   std::uint64_t order;  ///< of posting: decides between wildcards
   Link key_next;
   Link key_previous;
-  std::uint64_t request;  ///< the owner's LocalReceive, for itself
+  std::uint64_t request;                      ///< the owner's LocalReceive, for itself
   alignas(cache_line) std::uint64_t address;  ///< 0: not contiguous
   std::uint64_t capacity;
   Link message;  ///< once matched

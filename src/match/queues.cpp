@@ -97,8 +97,7 @@ Receive* QueueView::take_receive(const Message& message) {
     const std::int32_t tag = (kind & 2) != 0 ? MPI_ANY_TAG : message.tag;
     for (Link link = chain(queues_.posted, message.context, source, tag).first; link != 0;) {
       auto* receive = segment_.at<Receive>(link);
-      if (receive->context == message.context && receive->source == source &&
-          receive->tag == tag) {
+      if (receive->context == message.context && receive->source == source && receive->tag == tag) {
         if (best == nullptr || receive->order < best->order) {
           best = receive;
         }

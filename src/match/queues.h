@@ -26,8 +26,8 @@ struct Queues {
   Table posted;
   Table unexpected;
   std::uint32_t posted_by_kind[4];
-  Chain arrivals;      ///< of the unexpected
-  std::uint64_t order; ///< receives posted so far
+  Chain arrivals;       ///< of the unexpected
+  std::uint64_t order;  ///< receives posted so far
 };
 
 /// A view of one mailbox's queues for the holder of its right.

@@ -15,7 +15,9 @@ namespace {
 LocalReceive& local(Receive& receive) {
   return *reinterpret_cast<LocalReceive*>(receive.request);
 }
-LocalSend& local(Transfer& transfer) { return *reinterpret_cast<LocalSend*>(transfer.sender); }
+LocalSend& local(Transfer& transfer) {
+  return *reinterpret_cast<LocalSend*>(transfer.sender);
+}
 
 void push_on(std::atomic<Link>& list, Item& item, Link link) {
   Link head = list.load(std::memory_order_relaxed);
@@ -37,7 +39,9 @@ Link finish_state(std::atomic<std::uint32_t>& state, std::atomic<Link>& place,
   return waiter;
 }
 
-bool not_allowed(int error) { return error == EPERM || error == ENOSYS || error == EACCES; }
+bool not_allowed(int error) {
+  return error == EPERM || error == ENOSYS || error == EACCES;
+}
 
 }  // namespace
 
@@ -274,8 +278,8 @@ bool Engine::fill_pipe(Message& message) {
     const std::uint64_t room =
         capacity - (filled - transfer.emptied.load(std::memory_order_acquire));
     const std::uint64_t place = filled % capacity;
-    const std::uint64_t now = std::min({limits.pipe_chunk - place % limits.pipe_chunk, room,
-                                        transfer.bytes - filled});
+    const std::uint64_t now =
+        std::min({limits.pipe_chunk - place % limits.pipe_chunk, room, transfer.bytes - filled});
     if (now == 0) {
       return moved;
     }
