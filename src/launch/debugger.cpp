@@ -29,8 +29,9 @@ std::string debugger_refusal(const Job& job) {
   return {};
 }
 
-void run_under_debugger(const Job& job, std::string& path, std::vector<std::string>& words) {
-  words[0] = path;
+void put_under_debugger(const Job& job, PreparedProgram& program) {
+  std::vector<std::string>& words = program.request.arguments;
+  words[0] = program.path;
   std::vector<std::string> front;
   if (job.ranks.size() > 1) {
     front = {"xterm", "-e"};
@@ -39,7 +40,7 @@ void run_under_debugger(const Job& job, std::string& path, std::vector<std::stri
     front.emplace_back(word);
   }
   words.insert(words.begin(), front.begin(), front.end());
-  path = in_path(words[0]);
+  program.path = in_path(words[0]);
 }
 
 }  // namespace meantime::launch

@@ -12,6 +12,6 @@ namespace meantime::launch {
 std::string debugger_refusal(const Job& job);
 
 /// Puts the debugger (and its terminal window, if there are several ranks) in front of a program.
-void run_under_debugger(const Job& job, std::string& path, std::vector<std::string>& words);
+void put_under_debugger(const Job& job, PreparedProgram& program);
 
 }  // namespace meantime::launch

@@ -89,22 +89,22 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
     set(variables_, "LD_LIBRARY_PATH", job.library_folder + (path.empty() ? "" : ":" + path));
   }
   for (const char* name : {rank_variable, "PMI_RANK"}) {
-    set(variables_, name, "");
-    auto place = std::find_if(variables_.begin(), variables_.end(),
-                              [&](const std::string& have) { return name_of(have) == name; });
-    rank_variables_.emplace_back(place - variables_.begin(), name);
+    drop(variables_, name);
   }
-  for (std::string& variable : variables_) {
-    pointers_.push_back(variable.data());
-  }
-  pointers_.push_back(nullptr);
 }
 
-void RankEnvironment::set_rank(int rank) {
-  for (const auto& [index, name] : rank_variables_) {
-    variables_[index] = fmt::format("{}={}", name, rank);
-    pointers_[index] = variables_[index].data();
+std::vector<char*> RankEnvironment::of_rank(int rank, std::vector<std::string>& texts) const {
+  std::vector<char*> pointers;
+  pointers.reserve(variables_.size() + 3);
+  for (const std::string& variable : variables_) {
+    pointers.push_back(const_cast<char*>(variable.c_str()));
   }
+  texts = {fmt::format("{}={}", rank_variable, rank), fmt::format("PMI_RANK={}", rank)};
+  for (std::string& text : texts) {
+    pointers.push_back(text.data());
+  }
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 }  // namespace meantime::launch

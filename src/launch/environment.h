@@ -16,18 +16,17 @@ struct RankDescriptors {
 };
 
 /// The environment of one program's ranks. All of it is the same for each of them but the rank's
-/// number, which `set_rank` writes in place: starting a rank builds nothing.
+/// number, so starting a rank builds next to nothing.
 class RankEnvironment {
  public:
   RankEnvironment(const Job& job, const PreparedProgram& program, RankDescriptors descriptors);
 
-  void set_rank(int rank);
-  [[nodiscard]] char* const* data() const { return pointers_.data(); }
+  /// The pointers that execve takes. Those texts that are this rank's alone go to `texts`, the
+  /// others stay here: both must live until the program is executed.
+  std::vector<char*> of_rank(int rank, std::vector<std::string>& texts) const;
 
  private:
   std::vector<std::string> variables_;
-  std::vector<char*> pointers_;
-  std::vector<std::pair<std::size_t, std::string>> rank_variables_;
 };
 
 /// The value a program's ranks will have for `name` before the launcher adds its own.

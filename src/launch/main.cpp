@@ -109,6 +109,9 @@ int start(int count, char** words) {
       say(refusal);
       return 1;
     }
+    for (PreparedProgram& program : job.programs) {
+      put_under_debugger(job, program);
+    }
   }
   return run_job(job, words);
 }

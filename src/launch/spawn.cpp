@@ -1,137 +1,130 @@
 #include "launch/spawn.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <fcntl.h>
 #include <cerrno>
+
+#include "launch/system_call.h"
 
 namespace meantime::launch {
 
 namespace {
 
-struct Child {
-  const SpawnRequest* request;
+constexpr std::size_t stack_bytes = 16 * 1024;
+
+struct Start {
+  Spawn* spawn;
   pid_t parent;
-  int error;
-  const char* step;
 };
 
-int fail(Child& child, const char* step) {
-  child.error = errno;
-  child.step = step;
-  _exit(127);
+[[noreturn]] void leave(Spawn& spawn, SpawnStep step, long error) {
+  spawn.failed_step = step;
+  spawn.error = static_cast<int>(-error);
+  for (;;) {
+    raw_call(SYS_exit_group, 127);
+  }
 }
 
-void execute(const SpawnRequest& request) {
-  execve(request.path, request.arguments, request.environment);
-  if (errno != ENOEXEC) {
-    return;
+// What the kernel means by sigaction for SIG_DFL and SIG_IGN: all else is zero.
+void set_disposition(int signal, void (*handler)(int)) {
+  struct {
+    void (*handler)(int);
+    unsigned long flags, restorer, mask;
+  } action = {handler, 0, 0, 0};
+  raw_call(SYS_rt_sigaction, signal, as_word(&action), 0, sizeof action.mask);
+}
+
+// As execvp(3): a text file without "#!" is for the shell. What is not text is an error.
+long execute(Spawn& spawn) {
+  long error = raw_call(SYS_execve, as_word(spawn.path.c_str()), as_word(spawn.arguments.data()),
+                        as_word(spawn.environment.data()));
+  if (error != -ENOEXEC) {
+    return error;
   }
-  // As execvp(3): a text file without "#!" is for the shell. What is not text is an error.
   char head[64];
-  int file = open(request.path, O_RDONLY | O_CLOEXEC);
-  ssize_t bytes = file < 0 ? -1 : read(file, head, sizeof head);
-  for (ssize_t i = 0; i < bytes; ++i) {
+  long file = raw_call(SYS_openat, AT_FDCWD, as_word(spawn.path.c_str()), O_RDONLY | O_CLOEXEC);
+  long bytes = file < 0 ? file : raw_call(SYS_read, file, as_word(head), sizeof head);
+  for (long i = 0; i < bytes; ++i) {
     if (head[i] == '\0') {
-      bytes = -1;
+      return error;
     }
   }
   if (bytes < 0) {
-    errno = ENOEXEC;
-    return;
+    return bytes;
   }
-  std::size_t count = 0;
-  while (request.arguments[count] != nullptr) {
-    ++count;
+  std::size_t count = spawn.arguments.size();  // the null at the end included
+  long place = raw_call(SYS_mmap, 0, static_cast<long>((count + 1) * sizeof(char*)),
+                        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (place < 0 && place > -4096) {
+    return place;
   }
-  // The stack of a few pages is enough: arguments were checked to fit when they came in.
-  auto** arguments =
-      static_cast<const char**>(mmap(nullptr, (count + 2) * sizeof(char*), PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  if (arguments == MAP_FAILED) {
-    return;
+  auto** words = reinterpret_cast<const char**>(place);
+  words[0] = "/bin/sh";
+  words[1] = spawn.path.c_str();
+  for (std::size_t i = 1; i < count; ++i) {
+    words[i + 1] = spawn.arguments[i];
   }
-  arguments[0] = "/bin/sh";
-  arguments[1] = request.path;
-  for (std::size_t i = 1; i <= count; ++i) {
-    arguments[i + 1] = request.arguments[i];
-  }
-  execve("/bin/sh", const_cast<char* const*>(arguments), request.environment);
+  return raw_call(SYS_execve, as_word(words[0]), as_word(words), as_word(spawn.environment.data()));
 }
 
-// Runs in our memory while we are suspended: only system calls, nothing that allocates or locks.
+// Runs in our memory beside us: system calls only, nothing that allocates, locks or sets errno.
 int child_main(void* argument) {
-  Child& child = *static_cast<Child*>(argument);
-  const SpawnRequest& request = *child.request;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != child.parent) {
-    _exit(127);  // mpiexec died before the line above could promise anything
+  const Start start = *static_cast<Start*>(argument);
+  Spawn& spawn = *start.spawn;
+  raw_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+  if (raw_call(SYS_getppid) != start.parent) {
+    leave(spawn, SpawnStep::none, 0);  // mpiexec died before the line above could promise anything
   }
-  if (request.process_group > 0) {
-    setpgid(0, request.process_group);  // fails only if that group has just ended
+  if (spawn.process_group > 0) {
+    raw_call(SYS_setpgid, 0, spawn.process_group);  // fails only if that group has just ended
   }
-  for (const ChildDescriptor& descriptor : request.descriptors) {
-    if (descriptor.ours == descriptor.theirs) {
-      if (fcntl(descriptor.ours, F_SETFD, 0) != 0) {
-        return fail(child, "pass on a descriptor");
-      }
-    } else if (dup2(descriptor.ours, descriptor.theirs) < 0) {
-      return fail(child, "pass on a descriptor");
+  for (const ChildDescriptor& descriptor : spawn.descriptors) {
+    long result = descriptor.ours == descriptor.theirs
+                      ? raw_call(SYS_fcntl, descriptor.ours, F_SETFD, 0)
+                      : raw_call(SYS_dup3, descriptor.ours, descriptor.theirs, 0);
+    if (result < 0) {
+      leave(spawn, SpawnStep::descriptors, result);
     }
   }
-  if (request.directory != nullptr && chdir(request.directory) != 0) {
-    return fail(child, "change to the directory");
+  if (spawn.directory != nullptr) {
+    if (long result = raw_call(SYS_chdir, as_word(spawn.directory)); result < 0) {
+      leave(spawn, SpawnStep::directory, result);
+    }
   }
-  if (request.cpus != nullptr) {
-    sched_setaffinity(0, sizeof *request.cpus, request.cpus);
+  if (spawn.cpus != nullptr) {
+    raw_call(SYS_sched_setaffinity, 0, sizeof *spawn.cpus, as_word(spawn.cpus));
   }
-  if (request.descriptor_limit) {
-    setrlimit(RLIMIT_NOFILE, &*request.descriptor_limit);
+  if (spawn.descriptor_limit) {
+    raw_call(SYS_prlimit64, 0, RLIMIT_NOFILE, as_word(&*spawn.descriptor_limit), 0);
   }
-  for (int signal : request.ignored_signals) {
-    ::signal(signal, SIG_IGN);
+  for (int signal : spawn.ignored_signals) {
+    set_disposition(signal, SIG_IGN);
   }
-  for (int signal : request.default_signals) {
-    ::signal(signal, SIG_DFL);
+  for (int signal : spawn.default_signals) {
+    set_disposition(signal, SIG_DFL);
   }
-  if (request.signal_mask != nullptr) {
-    sigprocmask(SIG_SETMASK, request.signal_mask, nullptr);
+  if (spawn.signal_mask != nullptr) {
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_word(spawn.signal_mask), 0, 8);
   }
-  execute(request);
-  return fail(child, "run");
+  leave(spawn, SpawnStep::run, execute(spawn));
 }
 
 }  // namespace
 
-SpawnResult spawn(const SpawnRequest& request) {
-  constexpr std::size_t stack_bytes = 64 * 1024;
-  // One stack for all children: each is done with it when clone returns here.
-  static void* stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  SpawnResult result;
+pid_t spawn(Spawn& spawn) {
+  // The child's own stack, below what it needs to know; kept, for when it is done is not known.
+  void* stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (stack == MAP_FAILED) {
-    result.error = ENOMEM;
-    result.step = "start a process";
-    return result;
+    return -errno;
   }
-  Child child{&request, getpid(), 0, nullptr};
-  result.pid = clone(child_main, static_cast<char*>(stack) + stack_bytes,
-                     CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
-  if (result.pid < 0) {
-    result.error = errno;
-    result.step = "start a process";
-    return result;
-  }
-  if (child.error != 0) {
-    waitpid(result.pid, nullptr, 0);
-    result.pid = -1;
-    result.error = child.error;
-    result.step = child.step;
-  }
-  return result;
+  auto* start = reinterpret_cast<Start*>(static_cast<char*>(stack) + stack_bytes) - 1;
+  *start = {&spawn, getpid()};
+  pid_t pid = clone(child_main, start, CLONE_VM | SIGCHLD, start);
+  return pid < 0 ? -errno : pid;
 }
 
 }  // namespace meantime::launch

@@ -1,6 +1,6 @@
-// Starting one process as fast as the kernel can: the child shares our memory until it executes the
-// program (clone with CLONE_VM | CLONE_VFORK), so nothing of mpiexec is copied. May not know what a
-// job is.
+// Starting many processes fast. A child shares our memory until it executes its program (clone with
+// CLONE_VM): nothing of mpiexec is copied, and unlike with vfork nobody waits for anybody: on busy
+// cores a wait costs a time slice, once a rank. May not know what a job is.
 #pragma once
 
 #include <sched.h>
@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace meantime::launch {
@@ -19,10 +20,15 @@ struct ChildDescriptor {
   int theirs;
 };
 
-struct SpawnRequest {
-  const char* path = nullptr;
-  char* const* arguments = nullptr;
-  char* const* environment = nullptr;
+enum class SpawnStep : int { none, descriptors, directory, run };
+
+/// Everything a child reads and writes in our memory. It must stay where it is, unchanged, until
+/// the child has executed its program or is gone.
+struct Spawn {
+  std::string path;
+  std::vector<char*> arguments;     ///< null at the end
+  std::vector<char*> environment;   ///< null at the end
+  std::vector<std::string> texts;   ///< whatever these point to and nobody else keeps
   const char* directory = nullptr;  ///< null: ours
   std::vector<ChildDescriptor> descriptors;
   const cpu_set_t* cpus = nullptr;  ///< null: ours
@@ -31,15 +37,14 @@ struct SpawnRequest {
   std::vector<int> default_signals;
   std::optional<rlimit> descriptor_limit;  ///< what mpiexec had raised for itself
   pid_t process_group = 0;                 ///< joined if > 0
+
+  // Written by the child if it fails, before it exits with status 127.
+  SpawnStep failed_step = SpawnStep::none;
+  int error = 0;
 };
 
-struct SpawnResult {
-  pid_t pid = -1;
-  int error = 0;               ///< errno of the step that failed, 0 if the program runs
-  const char* step = nullptr;  ///< that step: "start a process", "change to the directory", "run"
-};
-
-/// The child is killed when the calling thread ends.
-SpawnResult spawn(const SpawnRequest& request);
+/// Starts the child and returns its pid, or -errno. Whether it came as far as its program is known
+/// once it has ended: `failed_step`. The child is killed when the calling thread ends.
+pid_t spawn(Spawn& spawn);
 
 }  // namespace meantime::launch

@@ -22,7 +22,6 @@
 
 #include "core/version.h"
 #include "launch/control.h"
-#include "launch/debugger.h"
 #include "launch/descendants.h"
 #include "launch/environment.h"
 #include "launch/label.h"
@@ -100,9 +99,8 @@ class Supervisor {
   // Starting.
   bool prepare();
   bool start_ranks();
-  bool start_rank(int rank, RankEnvironment& environment, const std::vector<char*>& arguments,
-                  const std::string& path);
-  bool cannot_start(int rank, const char* step, int error);
+  bool start_rank(int rank);
+  void on_failed_start(int rank);
   void watch(int descriptor, Source source, int rank = 0);
 
   // Events.
@@ -147,6 +145,8 @@ class Supervisor {
   std::vector<int> ignored_;
   std::vector<int> defaulted_;
   std::vector<cpu_set_t> places_;
+  std::vector<RankEnvironment> environments_;
+  std::vector<std::unique_ptr<Spawn>> spawns_;  ///< by rank: read by the children as they start
   std::unique_ptr<Labeler> labeler_;
 };
 
@@ -224,22 +224,15 @@ bool Supervisor::start_ranks() {
   if (job_.command.label) {
     labeler_ = std::make_unique<Labeler>();
   }
+  spawns_.reserve(job_.ranks.size());
+  environments_.reserve(job_.programs.size());
   int rank = 0;
-  for (const PreparedProgram& program : job_.programs) {
-    RankEnvironment environment(job_, program, known_as_);
-    std::vector<std::string> words = program.request.arguments;
-    std::string path = program.path;
-    if (job_.command.debugger) {
-      run_under_debugger(job_, path, words);
-    }
-    std::vector<char*> arguments;
-    for (std::string& word : words) {
-      arguments.push_back(word.data());
-    }
-    arguments.push_back(nullptr);
-    for (int i = 0; i < program.request.ranks; ++i, ++rank) {
-      job_.ranks[rank].program = static_cast<int>(&program - job_.programs.data());
-      if (!start_rank(rank, environment, arguments, path)) {
+  for (std::size_t i = 0; i < job_.programs.size(); ++i) {
+    const PreparedProgram& program = job_.programs[i];
+    environments_.emplace_back(job_, program, known_as_);
+    for (int k = 0; k < program.request.ranks; ++k, ++rank) {
+      job_.ranks[rank].program = static_cast<int>(i);
+      if (!start_rank(rank)) {
         return false;
       }
     }
@@ -255,95 +248,99 @@ bool Supervisor::start_ranks() {
   return true;
 }
 
-bool Supervisor::start_rank(int rank, RankEnvironment& environment,
-                            const std::vector<char*>& arguments, const std::string& path) {
+bool Supervisor::start_rank(int rank) {
+  auto cannot = [&](const char* what) {
+    say("cannot start rank {} of {}: {}: {}", rank, job_.ranks.size(), what, std::strerror(errno));
+    status_ = 1;
+    return false;
+  };
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
-    return cannot_start(rank, "make its socket", errno);
+    return cannot("its socket");
   }
+  int on = 1;
+  setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
   // A new open file description of the same pipe: each rank owns the signal it asks for on its own.
   int lifeline = open(fmt::format("/proc/self/fd/{}", lifeline_read_).c_str(),
                       O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (lifeline < 0) {
-    return cannot_start(rank, "open its lifeline", errno);
+    return cannot("its lifeline");
   }
   Labeler::Ends ends;
   if (labeler_) {
     ends = labeler_->add_rank();
     if (ends.output < 0) {
-      return cannot_start(rank, "make its pipes", errno);
+      return cannot("its pipes");
     }
   }
-  const PreparedProgram& program = job_.programs[job_.ranks[rank].program];
-  environment.set_rank(rank);
-  SpawnRequest request;
-  request.path = path.c_str();
-  request.arguments = arguments.data();
-  request.environment = environment.data();
-  request.directory =
-      program.request.directory.empty() ? nullptr : program.request.directory.c_str();
-  request.descriptors = {{segment_, known_as_.segment},
-                         {sockets[1], known_as_.control},
-                         {lifeline, known_as_.lifeline}};
+  RankProcess& process = job_.ranks[rank];
+  PreparedProgram& program = job_.programs[process.program];
+  Spawn& child = *spawns_.emplace_back(std::make_unique<Spawn>());
+  child.path = program.path;
+  for (std::string& word : program.request.arguments) {
+    child.arguments.push_back(word.data());
+  }
+  child.arguments.push_back(nullptr);
+  child.environment = environments_[process.program].of_rank(rank, child.texts);
+  child.directory = program.request.directory.empty() ? nullptr : program.request.directory.c_str();
+  child.descriptors = {{segment_, known_as_.segment},
+                       {sockets[1], known_as_.control},
+                       {lifeline, known_as_.lifeline}};
   if (rank != job_.command.stdin_rank) {
-    request.descriptors.push_back({no_input_, STDIN_FILENO});
+    child.descriptors.push_back({no_input_, STDIN_FILENO});
   }
   if (labeler_) {
-    request.descriptors.push_back({ends.output, STDOUT_FILENO});
-    request.descriptors.push_back({ends.error, STDERR_FILENO});
+    child.descriptors.push_back({ends.output, STDOUT_FILENO});
+    child.descriptors.push_back({ends.error, STDERR_FILENO});
   }
-  request.cpus = places_.empty() ? nullptr : &places_[rank % places_.size()];
-  request.signal_mask = &job_.signal_mask;
-  request.ignored_signals = ignored_;
-  request.default_signals = defaulted_;
-  request.descriptor_limit = descriptor_limit_;
-  request.process_group = job_.process_group;
-  SpawnResult result = spawn(request);
+  child.cpus = places_.empty() ? nullptr : &places_[rank % places_.size()];
+  child.signal_mask = &job_.signal_mask;
+  child.ignored_signals = ignored_;
+  child.default_signals = defaulted_;
+  child.descriptor_limit = descriptor_limit_;
+  child.process_group = job_.process_group;
+  pid_t pid = spawn(child);
   for (int descriptor : {sockets[1], lifeline, ends.output, ends.error}) {
     if (descriptor >= 0) {
       close(descriptor);
     }
   }
-  if (result.pid < 0) {
+  if (pid < 0) {
     close(sockets[0]);
-    if (result.error == ENOENT && std::strcmp(result.step, "run") == 0) {
-      // The file was there a moment ago: its interpreter is not.
-      say("cannot run '{}': the interpreter it names (#! or ELF) does not exist", path);
-      status_ = 127;
-      return false;
-    }
-    return cannot_start(rank, result.step, result.error);
+    errno = -pid;
+    return cannot("its process");
   }
-  int on = 1;
-  setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-  fcntl(sockets[0], F_SETFL, O_NONBLOCK);
-  RankProcess& process = job_.ranks[rank];
-  process.pid = result.pid;
+  process.pid = pid;
   process.control = sockets[0];
   watch(process.control, Source::control, rank);
   ++running_;
   if (job_.command.verbose) {
-    say("rank {} is pid {} ({}){}", rank, result.pid, program.path,
-        request.cpus == nullptr ? std::string()
-                                : fmt::format(" on CPU {}", cpu_list(*request.cpus)));
+    say("rank {} is pid {} ({}){}", rank, pid, program.path,
+        child.cpus == nullptr ? std::string() : fmt::format(" on CPU {}", cpu_list(*child.cpus)));
   }
   return true;
 }
 
-bool Supervisor::cannot_start(int rank, const char* step, int error) {
-  const PreparedProgram& program = job_.programs[job_.ranks[rank].program];
-  if (std::strcmp(step, "run") == 0) {
-    say("cannot run '{}': {}", program.path, std::strerror(error));
-    status_ = 126;
-  } else if (std::strcmp(step, "change to the directory") == 0) {
-    say("cannot {} '{}': {}", step, program.request.directory, std::strerror(error));
-    status_ = 1;
-  } else {
-    say("cannot start rank {} of {}: cannot {}: {}", rank, job_.ranks.size(), step,
-        std::strerror(error));
-    status_ = 1;
+// The process was there, the program was not: the whole job is a mistake.
+void Supervisor::on_failed_start(int rank) {
+  const Spawn& child = *spawns_[rank];
+  std::string why = std::strerror(child.error);
+  switch (child.failed_step) {
+    case SpawnStep::run:
+      if (child.error == ENOENT) {
+        // The file was there a moment ago.
+        why = "the interpreter it names (by #! or in its ELF header) does not exist";
+      }
+      end_job(child.error == ENOENT ? 127 : 126,
+              fmt::format("cannot run '{}': {}", child.path, why));
+      break;
+    case SpawnStep::directory:
+      end_job(1, fmt::format("-wdir {}: {}", child.directory, why));
+      break;
+    default:
+      end_job(1, fmt::format("cannot start rank {} of {}: its descriptors: {}", rank,
+                             job_.ranks.size(), why));
   }
-  return false;
 }
 
 // ------------------------------------------------------------------------------------------ events
@@ -559,6 +556,10 @@ void Supervisor::on_rank_ended(int rank, int wait_status) {
   process.wait_status = wait_status;
   --running_;
   if (ending_) {
+    return;
+  }
+  if (spawns_[rank]->failed_step != SpawnStep::none) {
+    on_failed_start(rank);
     return;
   }
   bool finalized = process.phase == MpiPhase::finalized;
