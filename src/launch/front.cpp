@@ -100,8 +100,9 @@ int run_job(Job& job, char** arguments) {
     if (signal < 0) {
       continue;
     }
-    // The terminal signals the whole foreground group, the ranks with it.
-    bool from_terminal = info.si_code == SI_KERNEL;
+    // A key of the terminal signals the whole foreground group, the ranks with it; its hang-up only
+    // us, if we lead the session.
+    bool from_terminal = info.si_code == SI_KERNEL && signal != SIGHUP;
     interrupted = interrupted || (signal == SIGINT && from_terminal);
     sigval value{};
     value.sival_int = from_terminal ? 1 : 0;

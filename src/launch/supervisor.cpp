@@ -1,6 +1,7 @@
 #include "launch/supervisor.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -105,7 +106,9 @@ class Supervisor {
 
   // Events.
   void wait_for_event();
-  void on_signal();
+  void on_signals();
+  void on_signal(const signalfd_siginfo& info);
+  bool asked_for(int signal);
   void pass_on(int signal, bool ranks_have_it);
   void reap();
   void on_control(int rank);
@@ -353,7 +356,7 @@ void Supervisor::wait_for_event() {
     int rank = static_cast<int>(events[i].data.u64 & 0xffffffff);
     switch (source) {
       case Source::signals:
-        on_signal();
+        on_signals();
         break;
       case Source::control:
         on_control(rank);
@@ -376,24 +379,26 @@ void Supervisor::wait_for_event() {
   }
 }
 
-void Supervisor::on_signal() {
+void Supervisor::on_signals() {
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    int signal = static_cast<int>(info.ssi_signo);
-    if (signal == SIGCHLD) {
-      reap();
-    } else if (signal == front_is_gone_signal()) {
-      // SIGKILL for mpiexec means SIGKILL for the job.
-      ending_ = true;
-      status_ = 128 + SIGKILL;
-      kill_descendants(patience_seconds);
-      _exit(status_);
-    } else if (signal == SIGQUIT) {
-      say("what each rank does:\n{}", job_report(job_, segment_));
-    } else {
-      // The front sends a 1 along if the terminal has given the signal to the ranks already.
-      pass_on(signal, info.ssi_code == SI_QUEUE && info.ssi_int == 1);
-    }
+    on_signal(info);
+  }
+}
+
+void Supervisor::on_signal(const signalfd_siginfo& info) {
+  int signal = static_cast<int>(info.ssi_signo);
+  if (signal == SIGCHLD) {
+    reap();
+  } else if (signal == front_is_gone_signal()) {
+    // SIGKILL for mpiexec means SIGKILL for the job.
+    kill_descendants(patience_seconds);
+    _exit(128 + SIGKILL);
+  } else if (signal == SIGQUIT) {
+    say("what each rank does:\n{}", job_report(job_, segment_));
+  } else {
+    // The front sends a 1 along if the terminal has given the signal to the ranks already.
+    pass_on(signal, info.ssi_code == SI_QUEUE && info.ssi_int == 1);
   }
 }
 
@@ -428,6 +433,24 @@ void Supervisor::pass_on(int signal, bool ranks_have_it) {
       kill(rank.pid, signal);
     }
   }
+}
+
+// A key of the terminal signals ranks and mpiexec at once. If a rank's end is heard of first, the
+// news of the key is just behind.
+bool Supervisor::asked_for(int signal) {
+  double end = seconds_now() + same_signal_seconds;
+  bool key = job_.has_terminal && signal == SIGINT;
+  while (sigismember(&passed_on_, signal) == 0 && key && seconds_now() < end) {
+    pollfd news{signals_, POLLIN, 0};
+    poll(&news, 1, 10);
+    signalfd_siginfo info{};
+    while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      if (info.ssi_signo != SIGCHLD) {  // we are asked while reaping
+        on_signal(info);
+      }
+    }
+  }
+  return sigismember(&passed_on_, signal) == 1;
 }
 
 void Supervisor::reap() {
@@ -568,8 +591,8 @@ void Supervisor::on_rank_ended(int rank, int wait_status) {
     int signal = WTERMSIG(wait_status);
     std::string line = fmt::format("{} was killed by {}{}", name(rank), signal_text(signal),
                                    WCOREDUMP(wait_status) ? ", core dumped" : "");
-    if (sigismember(&passed_on_, signal) == 1) {
-      end_job(128 + signal, {});  // as asked for
+    if (asked_for(signal)) {
+      end_job(128 + signal, {});
     } else if (finalized) {
       say("{} after MPI_Finalize", line);
       status_ = status_ == 0 ? 128 + signal : status_;

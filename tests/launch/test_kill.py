@@ -1,0 +1,129 @@
+"""After any end nothing stays: no process, no shared memory, no temporary file. SIGKILL of mpiexec,
+of its supervisor, of all that bears its name, of its process group."""
+
+import os
+import signal
+import subprocess
+import time
+
+from mpiexec import FAKE_RANK, MPIEXEC, MpiexecTest, main, processes_of
+
+
+def supervisor_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return int(file.read().split()[0])
+
+
+def process_name(pid):
+    with open(f"/proc/{pid}/comm") as file:
+        return file.read().strip()
+
+
+RANKS = {
+    "sleeping": [FAKE_RANK, "init", "sleep=60"],
+    "computing": [FAKE_RANK, "init", "compute"],
+    "computing before MPI_Init": [FAKE_RANK, "compute"],
+    "stopped": [FAKE_RANK, "init", "stop"],
+    "blocking and handling signals": [FAKE_RANK, "init", "block=15", "handle=2", "handle=1",
+                                      "sleep=60"],
+    "with a child": [FAKE_RANK, "init", "fork", "sleep=60"],
+    "with a daemon": [FAKE_RANK, "init", "daemon", "sleep=60"],
+    "through a shell": ["sh", "-c", f"{FAKE_RANK} init compute; true"],
+    "through a shell, without MPI": ["sh", "-c", "sleep 60; true"],
+    "through a shell, stopped": ["sh", "-c", f"{FAKE_RANK} init stop; true"],
+    "through two shells, own session": ["sh", "-c", f"setsid sh -c '{FAKE_RANK} init compute'; true"],
+    "an ignoring script": ["sh", "-c", "trap '' TERM INT HUP; while :; do sleep 0.1; done"],
+}
+
+
+class Kill(MpiexecTest):
+    def start_ranks(self, words, *options, **popen):
+        job = self.start(*options, "-n", 3, *words, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, **popen)
+        # mpiexec, its supervisor, three ranks; then a moment for what they start themselves.
+        self.wait_for(lambda: len(processes_of(self.mark)) >= 5, "the ranks")
+        time.sleep(0.15)
+        return job
+
+    def assert_all_gone(self, job, within=1.0):
+        job.wait(timeout=5)
+        job.stderr.close()
+        self.assert_nothing_left(within)
+
+    def test_kill_mpiexec(self):
+        for name, words in RANKS.items():
+            with self.subTest(name):
+                job = self.start_ranks(words)
+                job.kill()
+                self.assert_all_gone(job)
+
+    def test_kill_mpiexec_with_labels(self):
+        job = self.start_ranks(RANKS["through a shell"], "-l")
+        job.kill()
+        self.assert_all_gone(job)
+
+    def test_kill_supervisor(self):
+        for name, words in RANKS.items():
+            with self.subTest(name):
+                job = self.start_ranks(words)
+                os.kill(supervisor_of(job.pid), signal.SIGKILL)
+                self.assertEqual(job.wait(timeout=5), 137)
+                self.assertIn(b"was killed by signal 9", job.stderr.read())
+                self.assert_all_gone(job)
+
+    def test_kill_both(self):
+        # Nobody is left to clean up: the kernel ends the ranks that have called MPI_Init.
+        for name in ("sleeping", "computing", "computing before MPI_Init", "stopped",
+                     "blocking and handling signals", "through a shell",
+                     "through a shell, stopped", "through two shells, own session"):
+            with self.subTest(name):
+                job = self.start_ranks(RANKS[name])
+                supervisor = supervisor_of(job.pid)
+                os.kill(supervisor, signal.SIGSTOP)
+                job.kill()
+                os.kill(supervisor, signal.SIGKILL)
+                self.assert_all_gone(job)
+
+    def test_kill_by_name(self):
+        # killall and pkill go by the process name, pkill -f by the arguments.
+        job = self.start_ranks(RANKS["through a shell, without MPI"])
+        supervisor = supervisor_of(job.pid)
+        self.assertEqual(process_name(job.pid), "mpiexec")
+        self.assertNotIn("mpiexec", process_name(supervisor))
+        with open(f"/proc/{supervisor}/cmdline") as file:
+            self.assertNotIn("mpiexec", file.read())
+        job.kill()
+        self.assert_all_gone(job)
+
+    def test_kill_process_group(self):
+        for name, words in RANKS.items():
+            with self.subTest(name):
+                job = self.start_ranks(words, start_new_session=True)
+                os.killpg(job.pid, signal.SIGKILL)
+                self.assert_all_gone(job)
+
+    def test_kill_everything_at_once(self):
+        job = self.start_ranks(RANKS["with a child"])
+        for pid in processes_of(self.mark):
+            os.kill(pid, signal.SIGKILL)
+        self.assert_all_gone(job, within=0.5)
+
+    def test_kill_while_starting(self):
+        for delay in (0, 0.002, 0.005, 0.01, 0.02, 0.03):
+            job = self.start("-n", 64, FAKE_RANK, "init", "compute", stdout=subprocess.DEVNULL)
+            time.sleep(delay)
+            job.kill()
+            self.assert_all_gone(job, within=2)
+
+    def test_end_of_the_parent_shell(self):
+        script = self.path("script", f"#!/bin/sh\n{MPIEXEC} -n 2 {FAKE_RANK} init compute\n")
+        shell = subprocess.Popen([script], env=self.environment, start_new_session=True,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.ranks_of(2)
+        os.killpg(shell.pid, signal.SIGTERM)
+        shell.wait(timeout=5)
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""Signals are passed on; a terminal's keys do what they do for one program."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import termios
+import time
+
+from mpiexec import FAKE_RANK, MPIEXEC, MpiexecTest, main, processes_of
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+class Signals(MpiexecTest):
+    def test_passed_on(self):
+        for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGTERM, signal.SIGINT,
+                       signal.SIGTSTP, signal.SIGCONT):
+            with self.subTest(number):
+                job = self.start("-n", 2, FAKE_RANK, f"handle={int(number)}", "init", "print=ready",
+                                 "sleep=0.6", "finalize")
+                self.ranks_of(2)
+                self.assertEqual(job.stdout.readline(), b"ready\n")
+                self.assertEqual(job.stdout.readline(), b"ready\n")
+                job.send_signal(number)
+                if number == signal.SIGTSTP:  # mpiexec itself has stopped
+                    self.wait_for(lambda: state_of(job.pid) == "T", "mpiexec to stop")
+                    job.send_signal(signal.SIGCONT)
+                output, error = job.communicate(timeout=10)
+                self.assertEqual(output, b"got signal %02d\n" % number * 2)
+                self.assertEqual((job.returncode, error), (0, b""))
+
+    def test_default_action(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+            with self.subTest(number):
+                job = self.start("-n", 2, FAKE_RANK, "init", "sleep=20")
+                self.ranks_of(2)
+                time.sleep(0.1)
+                job.send_signal(number)
+                output, error = job.communicate(timeout=5)
+                self.assertEqual((job.returncode, output, error), (128 + number, b"", b""))
+
+    def test_passed_on_through_a_script(self):
+        job = self.start("-n", 2, "sh", "-c", f"{FAKE_RANK} handle=10 init print=ready sleep=0.5 "
+                         "finalize; echo end")
+        for _ in range(2):
+            self.assertEqual(job.stdout.readline(), b"ready\n")
+        time.sleep(0.1)
+        job.send_signal(signal.SIGUSR1)
+        output, error = job.communicate(timeout=10)
+        self.assertEqual(sorted(output.split(b"\n")),
+                         [b"", b"end", b"end", b"got signal 10", b"got signal 10"])
+
+    def test_second_interrupt_kills(self):
+        job = self.start("-n", 2, FAKE_RANK, "handle=2", "handle=15", "init", "sleep=20")
+        self.ranks_of(2)
+        time.sleep(0.1)
+        job.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        self.assertIsNone(job.poll())
+        begin = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=5)
+        self.assertEqual(job.returncode, 130)
+        self.assertLess(time.monotonic() - begin, 1)
+
+    def test_timeout_command(self):
+        result = subprocess.run(["timeout", "0.5", MPIEXEC, "-n", "2", FAKE_RANK, "init", "sleep=20"],
+                                env=self.environment, stderr=subprocess.PIPE, timeout=10)
+        self.assertEqual((result.returncode, result.stderr), (124, b""))
+
+    def test_stop_and_continue(self):
+        job = self.start("-n", 2, FAKE_RANK, "init", "sleep=0.5", "finalize")
+        ranks = self.ranks_of(2)
+        job.send_signal(signal.SIGTSTP)
+        for pid in [job.pid, *ranks]:
+            self.wait_for(lambda: state_of(pid) == "T", "a stop")
+        job.send_signal(signal.SIGCONT)
+        job.communicate(timeout=10)
+        self.assertEqual(job.returncode, 0)
+
+    def test_quit_shows_the_ranks(self):
+        job = self.start("-n", 3, FAKE_RANK, "only=1", "init", "only=2", "init", "finalize", "all",
+                         "print=ready", "sleep=1", "only=1", "finalize", "all", "exit=0",
+                         stderr=subprocess.PIPE)
+        for _ in range(3):
+            self.assertEqual(job.stdout.readline(), b"ready\n")
+        job.send_signal(signal.SIGQUIT)
+        output, error = job.communicate(timeout=10)
+        error = error.decode()
+        for rank in range(3):
+            self.assertRegex(error, rf"rank {rank} \(pid \d+\)")
+        self.assertRegex(error, r"rank 0 .*MPI_Init")
+        self.assertRegex(error, r"rank 2 .*MPI_Finalize")
+
+
+class Terminal:
+    """A shell-like leader of a session with a terminal of its own; mpiexec is its foreground job."""
+
+    def __init__(self, words, environment):
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.execve(words[0], words, environment)
+        self.seen = b""
+
+    def read_until(self, pattern, seconds=5):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if re.search(pattern, self.seen):
+                return self.seen
+            ready, _, _ = select.select([self.master], [], [], 0.05)
+            if ready:
+                try:
+                    self.seen += os.read(self.master, 4096)
+                except OSError:
+                    break
+        if re.search(pattern, self.seen):
+            return self.seen
+        raise AssertionError(f"waited for {pattern!r}, saw {self.seen!r}")
+
+    def type(self, keys):
+        os.write(self.master, keys)
+
+    def wait(self, seconds=5):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                ready, _, _ = select.select([self.master], [], [], 0.02)
+                if ready:
+                    self.seen += os.read(self.master, 4096)
+            except OSError:
+                pass
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                os.close(self.master)
+                return status
+        raise AssertionError(f"did not end; saw {self.seen!r}")
+
+
+class TerminalKeys(MpiexecTest):
+    def terminal(self, *words):
+        return Terminal([MPIEXEC, *map(str, words)], self.environment)
+
+    def test_rank_0_has_the_terminal(self):
+        terminal = self.terminal("-n", 2, "sh", "-c",
+                                 "if [ $MEANTIME_RANK = 0 ]; then [ -t 0 ] && [ -t 1 ] && "
+                                 "printf 'name? '; read name; echo hello $name; "
+                                 "else [ -t 0 ] || echo no input; fi")
+        terminal.read_until(rb"name\? ")
+        terminal.type(b"Ada\n")
+        terminal.read_until(b"hello Ada")
+        terminal.read_until(b"no input")
+        self.assertEqual(os.waitstatus_to_exitcode(terminal.wait()), 0)
+
+    def test_interrupt_key(self):
+        terminal = self.terminal("-n", 2, FAKE_RANK, "init", "print=ready", "sleep=20")
+        terminal.read_until(b"ready\r\nready")
+        terminal.type(b"\x03")
+        status = terminal.wait()
+        self.assertTrue(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, status)
+        self.assertNotIn(b"mpiexec:", terminal.seen)
+
+    def test_interrupt_key_arrives_once(self):
+        terminal = self.terminal("-n", 2, FAKE_RANK, "handle=2", "init", "print=ready", "sleep=0.5",
+                                 "finalize")
+        terminal.read_until(b"ready\r\nready")
+        terminal.type(b"\x03")
+        self.assertEqual(os.waitstatus_to_exitcode(terminal.wait()), 0)
+        self.assertEqual(terminal.seen.count(b"got signal 02"), 2)
+
+    def test_quit_key_shows_the_ranks(self):
+        terminal = self.terminal("-n", 2, FAKE_RANK, "init", "print=ready", "sleep=0.5", "finalize")
+        terminal.read_until(b"ready\r\nready")
+        terminal.type(b"\x1c")
+        self.assertEqual(os.waitstatus_to_exitcode(terminal.wait()), 0)
+        self.assertRegex(terminal.seen, rb"rank 1 \(pid \d+\)")
+
+    def test_stop_key_under_a_shell(self):
+        shell = Terminal(["/bin/bash", "--norc", "--noprofile", "-i"],
+                         dict(self.environment, PS1="$ ", HISTFILE=""))
+        shell.read_until(rb"\$ ")
+        shell.type(f"{MPIEXEC} -n 2 {FAKE_RANK} init print=ready sleep=0.5 print=done finalize\n"
+                   .encode())
+        shell.read_until(b"ready\r\nready")
+        shell.type(b"\x1a")
+        shell.read_until(b"Stopped")
+        ranks = self.ranks_of(2)
+        self.assertEqual([state_of(pid) for pid in ranks], ["T", "T"])
+        shell.type(b"fg\n")
+        shell.read_until(b"done\r\ndone")
+        shell.type(b"exit $?\n")
+        self.assertEqual(os.waitstatus_to_exitcode(shell.wait()), 0)
+
+    def test_hang_up(self):
+        terminal = self.terminal("-n", 2, FAKE_RANK, "init", "print=ready", "sleep=20")
+        terminal.read_until(b"ready\r\nready")
+        os.close(terminal.master)
+        _, status = os.waitpid(terminal.pid, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 129)
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    main()
