@@ -190,7 +190,8 @@ class TerminalKeys(MpiexecTest):
         shell.type(b"\x1a")
         shell.read_until(b"Stopped")
         ranks = self.ranks_of(2)
-        self.assertEqual([state_of(pid) for pid in ranks], ["T", "T"])
+        for pid in ranks:
+            self.wait_for(lambda: state_of(pid) == "T", "a stop")
         shell.type(b"fg\n")
         shell.read_until(b"done\r\ndone")
         shell.type(b"exit $?\n")

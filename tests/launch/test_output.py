@@ -1,0 +1,156 @@
+"""Output and input: bytes arrive as they were written; -l puts the rank before each line and
+changes nothing else; rank 0 reads mpiexec's standard input."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+from mpiexec import FAKE_RANK, MPIEXEC, MpiexecTest, main
+
+
+class Direct(MpiexecTest):
+    def test_bytes_are_not_changed(self):
+        data = os.urandom(300_000) + b"\0\r\n\n...\r50%\x1b[0m no newline"
+        path = self.path("data", data)
+        result = self.run_job("-n", 1, "cat", path, binary=True)
+        self.assertEqual(result.output, data)
+        result = self.run_job("-n", 1, "sh", "-c", f"cat {path} >&2", binary=True)
+        self.assertEqual((result.output, result.error), (b"", data))
+
+    def test_a_write_stays_whole(self):
+        script = "import os\nfor i in range(300): os.write(1, b'%d' % (i % 10) * 100 + b'\\n')"
+        result = self.run_job("-n", 4, "python3", "-c", script)
+        lines = result.output.splitlines()
+        self.assertEqual(len(lines), 1200)
+        self.assertTrue(all(len(line) == 100 and len(set(line)) == 1 for line in lines))
+
+    def test_a_file_holds_everything(self):
+        path = self.path("out")
+        with open(path, "wb") as file:
+            self.run_job("-n", 4, "sh", "-c", "for i in 1 2 3 4 5; do echo $MEANTIME_RANK; done",
+                         stdout=file)
+        with open(path) as file:
+            self.assertEqual(sorted(file.read().split()), sorted("01234" [:4] * 5))
+
+    def test_a_prompt_comes_at_once(self):
+        job = self.start("-n", 1, "sh", "-c", "printf 'name? '; read name; echo hello $name",
+                         stdin=subprocess.PIPE)
+        self.assertEqual(os.read(job.stdout.fileno(), 100), b"name? ")
+        output, _ = job.communicate(b"Ada\n", timeout=10)
+        self.assertEqual(output, b"hello Ada\n")
+
+    def test_reader_that_goes_away(self):
+        result = subprocess.run(f"{MPIEXEC} -n 2 yes | head -n 1", shell=True, env=self.environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=10)
+        self.assertEqual(result.stdout, b"y\n")
+
+    def test_closed_standard_descriptors(self):
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            status = subprocess.run(["sh", "-c", f"{MPIEXEC} -n 2 true {closed}"],
+                                    env=self.environment, timeout=10).returncode
+            self.assertEqual(status, 0, closed)
+
+
+class Input(MpiexecTest):
+    WHO_READS = "read line && echo $MEANTIME_RANK got $line"
+
+    def test_rank_0_reads(self):
+        result = self.run_job("-n", 3, "sh", "-c", f"{self.WHO_READS} || true", input=b"text\n")
+        self.assertEqual(result.output, "0 got text\n")
+
+    def test_another_rank_reads(self):
+        result = self.run_job("--stdin", 2, "-n", 3, "sh", "-c", f"{self.WHO_READS} || true",
+                              input=b"text\n")
+        self.assertEqual(result.output, "2 got text\n")
+
+    def test_nobody_reads(self):
+        result = self.run_job("--stdin", "none", "-n", 3, "sh", "-c", f"{self.WHO_READS} || true",
+                              input=b"text\n")
+        self.assertEqual(result.output, "")
+
+    def test_much_input(self):
+        data = os.urandom(1_000_000)
+        result = self.run_job("-n", 2, "sh", "-c", "[ $MEANTIME_RANK = 0 ] && cat || true",
+                              input=data, binary=True)
+        self.assertEqual(result.output, data)
+
+    def test_input_is_not_swallowed(self):
+        # while read line; do mpiexec ...; done: a job that does not read leaves the lines alone.
+        script = f"while read line; do {MPIEXEC} -n 2 true; echo $line; done"
+        result = subprocess.run(["sh", "-c", script], input=b"a\nb\nc\n", stdout=subprocess.PIPE,
+                                env=self.environment, timeout=20)
+        self.assertEqual(result.stdout, b"a\nb\nc\n")
+
+
+class Labels(MpiexecTest):
+    def test_lines(self):
+        result = self.run_job("-l", "-n", 3, "sh", "-c", "echo one; echo two >&2; echo three")
+        self.assertEqual(sorted(result.output.splitlines()),
+                         sorted(f"[{r}] {t}" for r in range(3) for t in ("one", "three")))
+        self.assertEqual(sorted(result.error.splitlines()), [f"[{r}] two" for r in range(3)])
+
+    def test_order_within_a_rank(self):
+        result = self.run_job("-l", "-n", 4, "seq", "1", "2000")
+        for rank in range(4):
+            lines = [line.split(" ", 1)[1] for line in result.output.splitlines()
+                     if line.startswith(f"[{rank}] ")]
+            self.assertEqual(lines, [str(i) for i in range(1, 2001)])
+
+    def test_one_rank_binary(self):
+        data = os.urandom(400_000) + b"x" * 200_000 + b"\0\r\n\n.\r..\n\n no newline"
+        path = self.path("data", data)
+        result = self.run_job("-l", "-n", 1, "cat", path, binary=True)
+        self.assertEqual(re.sub(rb"(?m)^\[0\] ", b"", result.output), data)
+        # One label for each line, none within a line.
+        self.assertEqual(result.output.count(b"[0] "), len(data.split(b"\n")) + data.count(b"[0] "))
+
+    def test_carriage_returns_and_dots(self):
+        script = "for i in 1 2 3; do printf .; sleep 0.15; done; printf '\\r50%%\\r100%%\\n'"
+        result = self.run_job("-l", "-n", 1, "sh", "-c", script, binary=True)
+        self.assertEqual(result.output, b"[0] ...\r50%\r100%\n")
+
+    def test_a_prompt_comes_soon(self):
+        job = self.start("-l", "-n", 2, "sh", "-c",
+                         "[ $MEANTIME_RANK = 1 ] && exit; printf 'name? '; read n; echo hello $n",
+                         stdin=subprocess.PIPE)
+        begin = time.monotonic()
+        self.assertEqual(os.read(job.stdout.fileno(), 100), b"[0] name? ")
+        self.assertLess(time.monotonic() - begin, 1)
+        output, _ = job.communicate(b"Ada\n", timeout=10)
+        self.assertEqual(output, b"hello Ada\n")
+
+    def test_interrupted_line(self):
+        script = ("if [ $MEANTIME_RANK = 0 ]; then printf 'a'; sleep 0.6; echo b; "
+                  "else sleep 0.3; echo c; fi")
+        result = self.run_job("-l", "-n", 2, "sh", "-c", script)
+        self.assertEqual(result.output, "[0] a\n[1] c\n[0] b\n")
+
+    def test_last_words_of_a_killed_rank(self):
+        result = self.run_job("-l", "-n", 2, "sh", "-c",
+                              "printf 'last words'; [ $MEANTIME_RANK = 1 ] && kill -9 $$; sleep 9")
+        self.assertEqual(result.status, 137)
+        self.assertIn("[1] last words", result.output)
+
+    def test_slow_reader_does_not_hide_a_death(self):
+        job = self.start("-l", "-n", 2, "sh", "-c",
+                         "[ $MEANTIME_RANK = 1 ] && exec yes; sleep 0.3; kill -9 $$")
+        line = job.stderr.readline()  # while nobody reads standard output
+        self.assertIn(b"rank 0", line)
+        output, _ = job.communicate(timeout=10)
+        self.assertEqual(job.returncode, 137)
+
+    def test_reader_that_goes_away(self):
+        result = subprocess.run(f"{MPIEXEC} -l -n 1 yes | head -n 1", shell=True,
+                                env=self.environment, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, timeout=10)
+        self.assertEqual(result.stdout, b"[0] y\n")
+
+    def test_rank_0_has_no_terminal(self):
+        result = self.run_job("-l", "-n", 1, "sh", "-c", "[ -t 1 ] || echo none")
+        self.assertEqual(result.output, "[0] none\n")
+
+
+if __name__ == "__main__":
+    main()
