@@ -83,26 +83,21 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   // A child that loads MPICH or one of its relatives after all greets its launcher here, and so
   // tells on itself instead of running as so many jobs of one rank (see supervisor.cpp).
   set(variables_, "PMI_FD", fmt::to_string(descriptors.control));
-  set(variables_, "PMI_SIZE", fmt::to_string(job.ranks.size()));
   if (!program.inspection.finds_ours && !job.library_folder.empty()) {
     std::string path = user_value(job.command, program.request, "LD_LIBRARY_PATH");
     set(variables_, "LD_LIBRARY_PATH", job.library_folder + (path.empty() ? "" : ":" + path));
   }
-  for (const char* name : {rank_variable, "PMI_RANK"}) {
-    drop(variables_, name);
-  }
+  drop(variables_, rank_variable);
 }
 
 std::vector<char*> RankEnvironment::of_rank(int rank, std::vector<std::string>& texts) const {
   std::vector<char*> pointers;
-  pointers.reserve(variables_.size() + 3);
+  pointers.reserve(variables_.size() + 2);
   for (const std::string& variable : variables_) {
     pointers.push_back(const_cast<char*>(variable.c_str()));
   }
-  texts = {fmt::format("{}={}", rank_variable, rank), fmt::format("PMI_RANK={}", rank)};
-  for (std::string& text : texts) {
-    pointers.push_back(text.data());
-  }
+  texts = {fmt::format("{}={}", rank_variable, rank)};
+  pointers.push_back(texts[0].data());
   pointers.push_back(nullptr);
   return pointers;
 }

@@ -8,7 +8,8 @@
 
 namespace meantime::launch {
 
-/// Writes `text` and a newline behind "mpiexec: ", in one write, so that ranks' lines stay whole.
+/// Writes `text` behind "mpiexec: ", in one write, so that ranks' lines stay whole; a newline
+/// follows unless the text has one.
 void say(std::string_view text);
 
 template <class... Arguments>

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <cstring>
 #include <fstream>
+#include <sstream>
+#include <vector>
 
-#include "launch/messages.h"
+#include "core/call_names.h"
+#include "node/segment.h"
+#include "wait/report.h"
 
 namespace meantime::launch {
 
@@ -37,32 +39,59 @@ const char* kernel_state(pid_t pid) {
   }
 }
 
-std::string rank_line(const RankProcess& rank) {
+std::string_view name_of_call(unsigned call) {
+  return call_name(static_cast<std::uint16_t>(call));
+}
+
+/// What the ranks that are in MPI have written about themselves: a line each, in order.
+std::vector<std::string> lines_of_segment(int descriptor) {
+  std::vector<std::string> lines;
+  node::Segment segment;
+  if (descriptor >= 0 && segment.map(descriptor) == 0) {
+    std::istringstream text(wait::describe_ranks(segment, name_of_call));
+    for (std::string line; std::getline(text, line);) {
+      lines.push_back(line);
+    }
+    segment.unmap();
+  }
+  return lines;
+}
+
+std::string own_words(const RankProcess& rank) {
   if (rank.pid < 0) {
-    return "not started yet";
+    return "is not started yet";
   }
   if (rank.ended) {
-    return rank.phase == MpiPhase::finalized ? "ended after MPI_Finalize" : "ended";
+    return rank.phase == MpiPhase::finalized ? "has ended after MPI_Finalize" : "has ended";
   }
+  std::string text = kernel_state(rank.mpi_pid > 0 ? rank.mpi_pid : rank.pid);
   switch (rank.phase) {
     case MpiPhase::outside:
-      return fmt::format("{}, has not called MPI_Init", kernel_state(rank.pid));
+      return text + ", has not called MPI_Init";
     case MpiPhase::inside:
-      return fmt::format("{}", kernel_state(rank.mpi_pid));
+      return text;
     case MpiPhase::finalized:
-      return fmt::format("{}, after MPI_Finalize", kernel_state(rank.mpi_pid));
+      return text + ", has called MPI_Finalize";
   }
-  return {};
+  return text;
 }
 
 }  // namespace
 
-std::string job_report(const Job& job, int /*segment*/) {
+std::string job_report(const Job& job, int segment) {
+  std::vector<std::string> lines = lines_of_segment(segment);
   std::string text;
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const RankProcess& rank = job.ranks[i];
-    text += fmt::format("  rank {} (pid {}): {}\n", i, rank.mpi_pid > 0 ? rank.mpi_pid : rank.pid,
-                        rank_line(rank));
+    // Between its hello and its first words in the segment a line has no pid yet.
+    bool has_spoken = i < lines.size() && lines[i].find("(pid ") != std::string::npos;
+    if (rank.phase == MpiPhase::inside && !rank.ended && has_spoken) {
+      std::string state = kernel_state(rank.mpi_pid);
+      text += lines[i] + (state.starts_with("is stopped") ? ", " + state : "") + "\n";
+    } else {
+      text += fmt::format("  rank {} (pid {}) {}\n", i, rank.mpi_pid > 0 ? rank.mpi_pid : rank.pid,
+                          own_words(rank));
+    }
   }
   return text;
 }

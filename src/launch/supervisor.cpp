@@ -28,8 +28,8 @@
 #include "launch/label.h"
 #include "launch/messages.h"
 #include "launch/report.h"
-#include "launch/segment_file.h"
 #include "launch/spawn.h"
+#include "node/segment.h"
 
 namespace meantime::launch {
 
@@ -172,7 +172,7 @@ bool Supervisor::prepare() {
     limit.rlim_cur = wanted;
     setrlimit(RLIMIT_NOFILE, &limit);
   }
-  segment_ = create_segment_file(job_);
+  segment_ = node::create_segment(static_cast<int>(job_.ranks.size()), job_.cpus.workers);
   if (segment_ < 0) {
     say("cannot make the job's shared memory: {}", std::strerror(-segment_));
     return false;

@@ -1,6 +1,7 @@
 """After any end nothing stays: no process, no shared memory, no temporary file. SIGKILL of mpiexec,
 of its supervisor, of all that bears its name, of its process group."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -105,7 +106,8 @@ class Kill(MpiexecTest):
     def test_kill_everything_at_once(self):
         job = self.start_ranks(RANKS["with a child"])
         for pid in processes_of(self.mark):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.assert_all_gone(job, within=0.5)
 
     def test_kill_while_starting(self):
