@@ -57,6 +57,7 @@ struct Tables {
   ErrorCodes error_codes;
   IntegerHandles integer_handles;
   FortranBooleans fortran_booleans;
+  std::map<const Datatype*, std::string> predefined_type_names;  ///< those that the user renamed
 
   // What the predefined attributes of communicators point to.
   int tag_ub = 0;

@@ -149,6 +149,11 @@ TEST_P(RandomTypes, AgreeWithTheTypeMap) {
       const auto end = std::lower_bound(ends.begin(), ends.end(), bytes);
       const MPI_Count elements = *end == bytes ? end - ends.begin() : MPI_UNDEFINED;
       ASSERT_EQ(basic_elements(type, bytes), elements) << bytes;
+      if (elements != MPI_UNDEFINED) {
+        ASSERT_EQ(bytes_of_elements(type, elements), bytes);
+        ASSERT_EQ(bytes_of_elements(type, 3 * type.element_count + elements),
+                  3 * type.size + bytes);
+      }
     }
   }
 }

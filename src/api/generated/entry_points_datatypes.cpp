@@ -18,6 +18,606 @@ int checked_Get_address(Entry& entry, const void* location, MPI_Aint* address) t
   return entry.caught();
 }
 
+int checked_Get_count(Entry& entry, const MPI_Status* status, MPI_Datatype datatype,
+                      MPI_Count* count) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.given({1, "status"}, status) &&
+        entry.type({2, "datatype"}, datatype, datatype_object) &&
+        entry.given({3, "count"}, count))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Get_count(status, *datatype_object, count));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Get_elements(Entry& entry, const MPI_Status* status, MPI_Datatype datatype,
+                         MPI_Count* count) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.given({1, "status"}, status) &&
+        entry.type({2, "datatype"}, datatype, datatype_object) &&
+        entry.given({3, "count"}, count))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Get_elements(status, *datatype_object, count));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Get_elements_x(Entry& entry, const MPI_Status* status, MPI_Datatype datatype,
+                           MPI_Count* count) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.given({1, "status"}, status) &&
+        entry.type({2, "datatype"}, datatype, datatype_object) &&
+        entry.given({3, "count"}, count))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Get_elements_x(status, *datatype_object, count));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Pack(Entry& entry, const void* inbuf, MPI_Count incount, MPI_Datatype datatype,
+                 void* outbuf, MPI_Count outsize, MPI_Count* position, MPI_Comm comm) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "incount"}, incount) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.not_negative(MPI_ERR_ARG, {5, "outsize"}, outsize) &&
+        entry.given({6, "position"}, position))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Pack(inbuf, incount, *datatype_object, outbuf, outsize, position,
+                      *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Pack_external(Entry& entry, const char* datarep, const void* inbuf, MPI_Count incount,
+                          MPI_Datatype datatype, void* outbuf, MPI_Count outsize,
+                          MPI_Count* position) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.given({1, "datarep"}, datarep) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "incount"}, incount) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.not_negative(MPI_ERR_ARG, {6, "outsize"}, outsize) &&
+        entry.given({7, "position"}, position))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Pack_external(datarep, inbuf, incount, *datatype_object, outbuf, outsize,
+                      position));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Pack_external_size(Entry& entry, const char* datarep, MPI_Count incount,
+                               MPI_Datatype datatype, MPI_Count* size) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.given({1, "datarep"}, datarep) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "incount"}, incount) &&
+        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.given({4, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Pack_external_size(datarep, incount, *datatype_object, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Pack_size(Entry& entry, MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm,
+                      MPI_Count* size) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({3, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {1, "incount"}, incount) &&
+        entry.committed_type({2, "datatype"}, datatype, datatype_object) &&
+        entry.given({4, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Pack_size(incount, *datatype_object, *comm_object, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Status_set_elements(Entry& entry, MPI_Status* status, MPI_Datatype datatype,
+                                MPI_Count count) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.given({1, "status"}, status) &&
+        entry.type({2, "datatype"}, datatype, datatype_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Status_set_elements(status, *datatype_object, count));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Status_set_elements_x(Entry& entry, MPI_Status* status, MPI_Datatype datatype,
+                                  MPI_Count count) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.given({1, "status"}, status) &&
+        entry.type({2, "datatype"}, datatype, datatype_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Status_set_elements_x(status, *datatype_object, count));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_commit(Entry& entry, MPI_Datatype* datatype) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.given({1, "datatype"}, datatype) &&
+        entry.type({1, "datatype"}, *datatype, datatype_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_commit(datatype));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_contiguous(Entry& entry, MPI_Count count, MPI_Datatype oldtype,
+                            MPI_Datatype* newtype, bool large) try {
+  Datatype* oldtype_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.type({2, "oldtype"}, oldtype, oldtype_object) &&
+        entry.given({3, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_contiguous(count, *oldtype_object, newtype, large));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_darray(Entry& entry, int size, int rank, int ndims, Counts array_of_gsizes,
+                               const int array_of_distribs[], const int array_of_dargs[],
+                               const int array_of_psizes[], int order, MPI_Datatype oldtype,
+                               MPI_Datatype* newtype, bool large) try {
+  Datatype* oldtype_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_ARG, {3, "ndims"}, ndims) &&
+        entry.array({4, "array_of_gsizes"}, array_of_gsizes.data(), ndims) &&
+        entry.array({5, "array_of_distribs"}, array_of_distribs, ndims) &&
+        entry.array({6, "array_of_dargs"}, array_of_dargs, ndims) &&
+        entry.array({7, "array_of_psizes"}, array_of_psizes, ndims) &&
+        entry.type({9, "oldtype"}, oldtype, oldtype_object) &&
+        entry.given({10, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_darray(size, rank, ndims, array_of_gsizes, array_of_distribs,
+                      array_of_dargs, array_of_psizes, order, *oldtype_object, newtype, large));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_f90_complex(Entry& entry, int p, int r, MPI_Datatype* newtype) try {
+  if (!(entry.given({3, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_f90_complex(p, r, newtype));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_f90_integer(Entry& entry, int r, MPI_Datatype* newtype) try {
+  if (!(entry.given({2, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_f90_integer(r, newtype));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_f90_real(Entry& entry, int p, int r, MPI_Datatype* newtype) try {
+  if (!(entry.given({3, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_f90_real(p, r, newtype));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_hindexed(Entry& entry, MPI_Count count, Counts array_of_blocklengths,
+                                 Displacements array_of_displacements, MPI_Datatype oldtype,
+                                 MPI_Datatype* newtype, bool large) try {
+  Datatype* oldtype_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.array({2, "array_of_blocklengths"}, array_of_blocklengths.data(), count) &&
+        entry.array({3, "array_of_displacements"}, array_of_displacements.data(), count) &&
+        entry.type({4, "oldtype"}, oldtype, oldtype_object) &&
+        entry.given({5, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_hindexed(count, array_of_blocklengths, array_of_displacements,
+                      *oldtype_object, newtype, large));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_hindexed_block(Entry& entry, MPI_Count count, MPI_Count blocklength,
+                                       Displacements array_of_displacements, MPI_Datatype oldtype,
+                                       MPI_Datatype* newtype, bool large) try {
+  Datatype* oldtype_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "blocklength"}, blocklength) &&
+        entry.array({3, "array_of_displacements"}, array_of_displacements.data(), count) &&
+        entry.type({4, "oldtype"}, oldtype, oldtype_object) &&
+        entry.given({5, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_hindexed_block(count, blocklength, array_of_displacements,
+                      *oldtype_object, newtype, large));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_hvector(Entry& entry, MPI_Count count, MPI_Count blocklength,
+                                MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype,
+                                bool large) try {
+  Datatype* oldtype_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "blocklength"}, blocklength) &&
+        entry.type({4, "oldtype"}, oldtype, oldtype_object) &&
+        entry.given({5, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_hvector(count, blocklength, stride, *oldtype_object, newtype,
+                      large));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_indexed_block(Entry& entry, MPI_Count count, MPI_Count blocklength,
+                                      Displacements array_of_displacements, MPI_Datatype oldtype,
+                                      MPI_Datatype* newtype, bool large) try {
+  Datatype* oldtype_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "blocklength"}, blocklength) &&
+        entry.array({3, "array_of_displacements"}, array_of_displacements.data(), count) &&
+        entry.type({4, "oldtype"}, oldtype, oldtype_object) &&
+        entry.given({5, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_indexed_block(count, blocklength, array_of_displacements,
+                      *oldtype_object, newtype, large));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_resized(Entry& entry, MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent,
+                                MPI_Datatype* newtype, bool large) try {
+  Datatype* oldtype_object = nullptr;
+  if (!(entry.type({1, "oldtype"}, oldtype, oldtype_object) &&
+        entry.given({4, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_resized(*oldtype_object, lb, extent, newtype, large));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_struct(Entry& entry, MPI_Count count, Counts array_of_blocklengths,
+                               Displacements array_of_displacements,
+                               const MPI_Datatype array_of_types[], MPI_Datatype* newtype,
+                               bool large) try {
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.array({2, "array_of_blocklengths"}, array_of_blocklengths.data(), count) &&
+        entry.array({3, "array_of_displacements"}, array_of_displacements.data(), count) &&
+        entry.array({4, "array_of_types"}, array_of_types, count) &&
+        entry.given({5, "newtype"}, newtype) &&
+        entry.types({4, "array_of_types"}, array_of_types, count))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_struct(count, array_of_blocklengths, array_of_displacements,
+                      array_of_types, newtype, large));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_create_subarray(Entry& entry, int ndims, Counts array_of_sizes,
+                                 Counts array_of_subsizes, Counts array_of_starts, int order,
+                                 MPI_Datatype oldtype, MPI_Datatype* newtype, bool large) try {
+  Datatype* oldtype_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_ARG, {1, "ndims"}, ndims) &&
+        entry.array({2, "array_of_sizes"}, array_of_sizes.data(), ndims) &&
+        entry.array({3, "array_of_subsizes"}, array_of_subsizes.data(), ndims) &&
+        entry.array({4, "array_of_starts"}, array_of_starts.data(), ndims) &&
+        entry.type({6, "oldtype"}, oldtype, oldtype_object) &&
+        entry.given({7, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_create_subarray(ndims, array_of_sizes, array_of_subsizes,
+                      array_of_starts, order, *oldtype_object, newtype, large));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_dup(Entry& entry, MPI_Datatype oldtype, MPI_Datatype* newtype) try {
+  Datatype* oldtype_object = nullptr;
+  if (!(entry.type({1, "oldtype"}, oldtype, oldtype_object) &&
+        entry.given({2, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_dup(*oldtype_object, newtype));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_free(Entry& entry, MPI_Datatype* datatype) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.given({1, "datatype"}, datatype) &&
+        entry.type({1, "datatype"}, *datatype, datatype_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_free(datatype));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_get_contents(Entry& entry, MPI_Datatype datatype, int max_integers,
+                              int max_addresses, int max_datatypes, int array_of_integers[],
+                              MPI_Aint array_of_addresses[],
+                              MPI_Datatype array_of_datatypes[]) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "max_integers"}, max_integers) &&
+        entry.not_negative(MPI_ERR_ARG, {3, "max_addresses"}, max_addresses) &&
+        entry.not_negative(MPI_ERR_ARG, {4, "max_datatypes"}, max_datatypes) &&
+        entry.array({5, "array_of_integers"}, array_of_integers, max_integers) &&
+        entry.array({6, "array_of_addresses"}, array_of_addresses, max_addresses) &&
+        entry.array({7, "array_of_datatypes"}, array_of_datatypes, max_datatypes))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_get_contents(*datatype_object, max_integers, max_addresses,
+                      max_datatypes, array_of_integers, array_of_addresses, array_of_datatypes));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_get_contents_c(Entry& entry, MPI_Datatype datatype, MPI_Count max_integers,
+                                MPI_Count max_addresses, MPI_Count max_large_counts,
+                                MPI_Count max_datatypes, int array_of_integers[],
+                                MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
+                                MPI_Datatype array_of_datatypes[]) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "max_integers"}, max_integers) &&
+        entry.not_negative(MPI_ERR_ARG, {3, "max_addresses"}, max_addresses) &&
+        entry.not_negative(MPI_ERR_ARG, {4, "max_large_counts"}, max_large_counts) &&
+        entry.not_negative(MPI_ERR_ARG, {5, "max_datatypes"}, max_datatypes) &&
+        entry.array({6, "array_of_integers"}, array_of_integers, max_integers) &&
+        entry.array({7, "array_of_addresses"}, array_of_addresses, max_addresses) &&
+        entry.array({8, "array_of_large_counts"}, array_of_large_counts, max_large_counts) &&
+        entry.array({9, "array_of_datatypes"}, array_of_datatypes, max_datatypes))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_get_contents_c(*datatype_object, max_integers, max_addresses,
+                      max_large_counts, max_datatypes, array_of_integers, array_of_addresses,
+                      array_of_large_counts, array_of_datatypes));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_get_envelope(Entry& entry, MPI_Datatype datatype, int* num_integers,
+                              int* num_addresses, int* num_datatypes, int* combiner) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.given({2, "num_integers"}, num_integers) &&
+        entry.given({3, "num_addresses"}, num_addresses) &&
+        entry.given({4, "num_datatypes"}, num_datatypes) &&
+        entry.given({5, "combiner"}, combiner))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_get_envelope(*datatype_object, num_integers, num_addresses,
+                      num_datatypes, combiner));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_get_envelope_c(Entry& entry, MPI_Datatype datatype, MPI_Count* num_integers,
+                                MPI_Count* num_addresses, MPI_Count* num_large_counts,
+                                MPI_Count* num_datatypes, int* combiner) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.given({2, "num_integers"}, num_integers) &&
+        entry.given({3, "num_addresses"}, num_addresses) &&
+        entry.given({4, "num_large_counts"}, num_large_counts) &&
+        entry.given({5, "num_datatypes"}, num_datatypes) &&
+        entry.given({6, "combiner"}, combiner))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_get_envelope_c(*datatype_object, num_integers, num_addresses,
+                      num_large_counts, num_datatypes, combiner));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_get_extent(Entry& entry, MPI_Datatype datatype, MPI_Count* lb,
+                            MPI_Count* extent) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.given({2, "lb"}, lb) &&
+        entry.given({3, "extent"}, extent))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_get_extent(*datatype_object, lb, extent));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_get_extent_x(Entry& entry, MPI_Datatype datatype, MPI_Count* lb,
+                              MPI_Count* extent) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.given({2, "lb"}, lb) &&
+        entry.given({3, "extent"}, extent))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_get_extent_x(*datatype_object, lb, extent));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_get_name(Entry& entry, MPI_Datatype datatype, char* type_name,
+                          int* resultlen) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.given({2, "type_name"}, type_name) &&
+        entry.given({3, "resultlen"}, resultlen))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_get_name(*datatype_object, type_name, resultlen));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_get_true_extent(Entry& entry, MPI_Datatype datatype, MPI_Count* true_lb,
+                                 MPI_Count* true_extent) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.given({2, "true_lb"}, true_lb) &&
+        entry.given({3, "true_extent"}, true_extent))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_get_true_extent(*datatype_object, true_lb, true_extent));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_get_true_extent_x(Entry& entry, MPI_Datatype datatype, MPI_Count* true_lb,
+                                   MPI_Count* true_extent) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.given({2, "true_lb"}, true_lb) &&
+        entry.given({3, "true_extent"}, true_extent))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_get_true_extent_x(*datatype_object, true_lb, true_extent));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_get_value_index(Entry& entry, MPI_Datatype value_type, MPI_Datatype index_type,
+                                 MPI_Datatype* pair_type) try {
+  Datatype* value_type_object = nullptr;
+  Datatype* index_type_object = nullptr;
+  if (!(entry.type({1, "value_type"}, value_type, value_type_object) &&
+        entry.type({2, "index_type"}, index_type, index_type_object) &&
+        entry.given({3, "pair_type"}, pair_type))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_get_value_index(*value_type_object, *index_type_object, pair_type));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_indexed(Entry& entry, MPI_Count count, Counts array_of_blocklengths,
+                         Displacements array_of_displacements, MPI_Datatype oldtype,
+                         MPI_Datatype* newtype, bool large) try {
+  Datatype* oldtype_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.array({2, "array_of_blocklengths"}, array_of_blocklengths.data(), count) &&
+        entry.array({3, "array_of_displacements"}, array_of_displacements.data(), count) &&
+        entry.type({4, "oldtype"}, oldtype, oldtype_object) &&
+        entry.given({5, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_indexed(count, array_of_blocklengths, array_of_displacements,
+                      *oldtype_object, newtype, large));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_match_size(Entry& entry, int typeclass, int size, MPI_Datatype* datatype) try {
+  if (!(entry.given({3, "datatype"}, datatype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_match_size(typeclass, size, datatype));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_set_name(Entry& entry, MPI_Datatype datatype, const char* type_name) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.given({2, "type_name"}, type_name))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_set_name(*datatype_object, type_name));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_size(Entry& entry, MPI_Datatype datatype, MPI_Count* size) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.given({2, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_size(*datatype_object, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_size_x(Entry& entry, MPI_Datatype datatype, MPI_Count* size) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
+        entry.given({2, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_size_x(*datatype_object, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Type_vector(Entry& entry, MPI_Count count, MPI_Count blocklength, MPI_Count stride,
+                        MPI_Datatype oldtype, MPI_Datatype* newtype, bool large) try {
+  Datatype* oldtype_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "blocklength"}, blocklength) &&
+        entry.type({4, "oldtype"}, oldtype, oldtype_object) &&
+        entry.given({5, "newtype"}, newtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Type_vector(count, blocklength, stride, *oldtype_object, newtype, large));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Unpack(Entry& entry, const void* inbuf, MPI_Count insize, MPI_Count* position,
+                   void* outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "insize"}, insize) &&
+        entry.given({3, "position"}, position) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "outcount"}, outcount) &&
+        entry.committed_type({6, "datatype"}, datatype, datatype_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Unpack(inbuf, insize, position, outbuf, outcount, *datatype_object,
+                      *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Unpack_external(Entry& entry, const char* datarep, const void* inbuf, MPI_Count insize,
+                            MPI_Count* position, void* outbuf, MPI_Count outcount,
+                            MPI_Datatype datatype) try {
+  Datatype* datatype_object = nullptr;
+  if (!(entry.given({1, "datarep"}, datarep) &&
+        entry.not_negative(MPI_ERR_ARG, {3, "insize"}, insize) &&
+        entry.given({4, "position"}, position) &&
+        entry.not_negative(MPI_ERR_COUNT, {6, "outcount"}, outcount) &&
+        entry.committed_type({7, "datatype"}, datatype, datatype_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Unpack_external(datarep, inbuf, insize, position, outbuf, outcount,
+                      *datatype_object));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -43,43 +643,62 @@ MEANTIME_WEAK_TWIN(MPI_Get_address, PMPI_Get_address);
 MEANTIME_ENTRY_POINT int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype,
                                         int* count) {
   Entry entry(Call::Get_count, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  MPI_Count wide_count = 0;
+  const int code = checked_Get_count(entry, status, datatype,
+                                     count != nullptr ? &wide_count : nullptr);
+  if (code == MPI_SUCCESS) {
+    Entry::narrow_or_undefined(wide_count, count);
+  }
+  return code;
 }
 MEANTIME_WEAK_TWIN(MPI_Get_count, PMPI_Get_count);
 
 MEANTIME_ENTRY_POINT int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype,
                                           MPI_Count* count) {
   Entry entry(Call::Get_count_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Get_count(entry, status, datatype, count);
 }
 MEANTIME_WEAK_TWIN(MPI_Get_count_c, PMPI_Get_count_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype,
                                            int* count) {
   Entry entry(Call::Get_elements, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  MPI_Count wide_count = 0;
+  const int code = checked_Get_elements(entry, status, datatype,
+                                        count != nullptr ? &wide_count : nullptr);
+  if (code == MPI_SUCCESS) {
+    Entry::narrow_or_undefined(wide_count, count);
+  }
+  return code;
 }
 MEANTIME_WEAK_TWIN(MPI_Get_elements, PMPI_Get_elements);
 
 MEANTIME_ENTRY_POINT int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype,
                                              MPI_Count* count) {
   Entry entry(Call::Get_elements_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Get_elements(entry, status, datatype, count);
 }
 MEANTIME_WEAK_TWIN(MPI_Get_elements_c, PMPI_Get_elements_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype datatype,
                                              MPI_Count* count) {
   Entry entry(Call::Get_elements_x, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Get_elements_x(entry, status, datatype, count);
 }
 MEANTIME_WEAK_TWIN(MPI_Get_elements_x, PMPI_Get_elements_x);
 
 MEANTIME_ENTRY_POINT int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype,
                                    void* outbuf, int outsize, int* position, MPI_Comm comm) {
   Entry entry(Call::Pack, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  MPI_Count wide_position = position != nullptr ? *position : 0;
+  const int code = checked_Pack(entry, inbuf, incount, datatype, outbuf, outsize,
+                                position != nullptr ? &wide_position : nullptr, comm);
+  if (code == MPI_SUCCESS) {
+    if (!entry.narrow({6, "position"}, wide_position, position)) {
+      return entry.rejected();
+    }
+  }
+  return code;
 }
 MEANTIME_WEAK_TWIN(MPI_Pack, PMPI_Pack);
 
@@ -87,8 +706,7 @@ MEANTIME_ENTRY_POINT int PMPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_D
                                      void* outbuf, MPI_Count outsize, MPI_Count* position,
                                      MPI_Comm comm) {
   Entry entry(Call::Pack_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Pack(entry, inbuf, incount, datatype, outbuf, outsize, position, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Pack_c, PMPI_Pack_c);
 
@@ -96,7 +714,7 @@ MEANTIME_ENTRY_POINT int PMPI_Pack_external(const char* datarep, const void* inb
                                             MPI_Datatype datatype, void* outbuf, MPI_Aint outsize,
                                             MPI_Aint* position) {
   Entry entry(Call::Pack_external, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Pack_external(entry, datarep, inbuf, incount, datatype, outbuf, outsize, position);
 }
 MEANTIME_WEAK_TWIN(MPI_Pack_external, PMPI_Pack_external);
 
@@ -105,35 +723,39 @@ MEANTIME_ENTRY_POINT int PMPI_Pack_external_c(const char* datarep, const void* i
                                               void* outbuf, MPI_Count outsize,
                                               MPI_Count* position) {
   Entry entry(Call::Pack_external_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Pack_external(entry, datarep, inbuf, incount, datatype, outbuf, outsize, position);
 }
 MEANTIME_WEAK_TWIN(MPI_Pack_external_c, PMPI_Pack_external_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Pack_external_size(const char* datarep, int incount, MPI_Datatype datatype, MPI_Aint* size) {
   Entry entry(Call::Pack_external_size, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Pack_external_size(entry, datarep, incount, datatype, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Pack_external_size, PMPI_Pack_external_size);
 
 MEANTIME_ENTRY_POINT int PMPI_Pack_external_size_c(const char* datarep, MPI_Count incount, MPI_Datatype datatype, MPI_Count* size) {
   Entry entry(Call::Pack_external_size_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Pack_external_size(entry, datarep, incount, datatype, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Pack_external_size_c, PMPI_Pack_external_size_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm,
                                         int* size) {
   Entry entry(Call::Pack_size, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  MPI_Count wide_size = 0;
+  const int code = checked_Pack_size(entry, incount, datatype, comm,
+                                     size != nullptr ? &wide_size : nullptr);
+  if (code == MPI_SUCCESS) {
+    Entry::narrow_or_undefined(wide_size, size);
+  }
+  return code;
 }
 MEANTIME_WEAK_TWIN(MPI_Pack_size, PMPI_Pack_size);
 
 MEANTIME_ENTRY_POINT int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm,
                                           MPI_Count* size) {
   Entry entry(Call::Pack_size_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Pack_size(entry, incount, datatype, comm, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Pack_size_c, PMPI_Pack_size_c);
 
@@ -157,39 +779,39 @@ MEANTIME_WEAK_TWIN(MPI_Register_datarep_c, PMPI_Register_datarep_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) {
   Entry entry(Call::Status_set_elements, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Status_set_elements(entry, status, datatype, count);
 }
 MEANTIME_WEAK_TWIN(MPI_Status_set_elements, PMPI_Status_set_elements);
 
 MEANTIME_ENTRY_POINT int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
   Entry entry(Call::Status_set_elements_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Status_set_elements(entry, status, datatype, count);
 }
 MEANTIME_WEAK_TWIN(MPI_Status_set_elements_c, PMPI_Status_set_elements_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
   Entry entry(Call::Status_set_elements_x, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Status_set_elements_x(entry, status, datatype, count);
 }
 MEANTIME_WEAK_TWIN(MPI_Status_set_elements_x, PMPI_Status_set_elements_x);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_commit(MPI_Datatype* datatype) {
   Entry entry(Call::Type_commit, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_commit(entry, datatype);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_commit, PMPI_Type_commit);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_contiguous(int count, MPI_Datatype oldtype,
                                               MPI_Datatype* newtype) {
   Entry entry(Call::Type_contiguous, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_contiguous(entry, count, oldtype, newtype, false);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_contiguous, PMPI_Type_contiguous);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype,
                                                 MPI_Datatype* newtype) {
   Entry entry(Call::Type_contiguous_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_contiguous(entry, count, oldtype, newtype, true);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_contiguous_c, PMPI_Type_contiguous_c);
 
@@ -197,7 +819,9 @@ MEANTIME_ENTRY_POINT int PMPI_Type_create_darray(int size, int rank, int ndims, 
         const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype,
         MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_darray, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_darray(entry, size, rank, ndims, array_of_gsizes, array_of_distribs,
+                                    array_of_dargs, array_of_psizes, order, oldtype, newtype,
+                                    false);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_darray, PMPI_Type_create_darray);
 
@@ -205,99 +829,107 @@ MEANTIME_ENTRY_POINT int PMPI_Type_create_darray_c(int size, int rank, int ndims
         const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[],
         int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_darray_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_darray(entry, size, rank, ndims, array_of_gsizes, array_of_distribs,
+                                    array_of_dargs, array_of_psizes, order, oldtype, newtype, true);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_darray_c, PMPI_Type_create_darray_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_f90_complex, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_f90_complex(entry, p, r, newtype);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_f90_complex, PMPI_Type_create_f90_complex);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_f90_integer, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_f90_integer(entry, r, newtype);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_f90_integer, PMPI_Type_create_f90_integer);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_f90_real, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_f90_real(entry, p, r, newtype);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_f90_real, PMPI_Type_create_f90_real);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[],
         MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_hindexed, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_hindexed(entry, count, array_of_blocklengths, array_of_displacements,
+                                      oldtype, newtype, false);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_hindexed, PMPI_Type_create_hindexed);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
         const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_hindexed_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_hindexed(entry, count, array_of_blocklengths, array_of_displacements,
+                                      oldtype, newtype, true);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_hindexed_c, PMPI_Type_create_hindexed_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[], MPI_Datatype oldtype,
         MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_hindexed_block, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_hindexed_block(entry, count, blocklength, array_of_displacements,
+                                            oldtype, newtype, false);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_hindexed_block, PMPI_Type_create_hindexed_block);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[],
         MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_hindexed_block_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_hindexed_block(entry, count, blocklength, array_of_displacements,
+                                            oldtype, newtype, true);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_hindexed_block_c, PMPI_Type_create_hindexed_block_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_hvector, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_hvector(entry, count, blocklength, stride, oldtype, newtype, false);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_hvector, PMPI_Type_create_hvector);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype,
         MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_hvector_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_hvector(entry, count, blocklength, stride, oldtype, newtype, true);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_hvector_c, PMPI_Type_create_hvector_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype,
         MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_indexed_block, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_indexed_block(entry, count, blocklength, array_of_displacements,
+                                           oldtype, newtype, false);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_indexed_block, PMPI_Type_create_indexed_block);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[],
         MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_indexed_block_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_indexed_block(entry, count, blocklength, array_of_displacements,
+                                           oldtype, newtype, true);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_indexed_block_c, PMPI_Type_create_indexed_block_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_resized, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_resized(entry, oldtype, lb, extent, newtype, false);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_resized, PMPI_Type_create_resized);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_resized_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_resized(entry, oldtype, lb, extent, newtype, true);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_resized_c, PMPI_Type_create_resized_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[],
         const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_struct, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_struct(entry, count, array_of_blocklengths, array_of_displacements,
+                                    array_of_types, newtype, false);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_struct, PMPI_Type_create_struct);
 
@@ -305,33 +937,36 @@ MEANTIME_ENTRY_POINT int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Co
         const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[],
         MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_struct_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_struct(entry, count, array_of_blocklengths, array_of_displacements,
+                                    array_of_types, newtype, true);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_struct_c, PMPI_Type_create_struct_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[],
         const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_subarray, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_subarray(entry, ndims, array_of_sizes, array_of_subsizes,
+                                      array_of_starts, order, oldtype, newtype, false);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_subarray, PMPI_Type_create_subarray);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[],
         const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry(Call::Type_create_subarray_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_create_subarray(entry, ndims, array_of_sizes, array_of_subsizes,
+                                      array_of_starts, order, oldtype, newtype, true);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_create_subarray_c, PMPI_Type_create_subarray_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry(Call::Type_dup, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_dup(entry, oldtype, newtype);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_dup, PMPI_Type_dup);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_free(MPI_Datatype* datatype) {
   Entry entry(Call::Type_free, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_free(entry, datatype);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_free, PMPI_Type_free);
 
@@ -341,7 +976,8 @@ MEANTIME_ENTRY_POINT int PMPI_Type_get_contents(MPI_Datatype datatype, int max_i
                                                 MPI_Aint array_of_addresses[],
                                                 MPI_Datatype array_of_datatypes[]) {
   Entry entry(Call::Type_get_contents, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_contents(entry, datatype, max_integers, max_addresses, max_datatypes,
+                                   array_of_integers, array_of_addresses, array_of_datatypes);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_contents, PMPI_Type_get_contents);
 
@@ -350,7 +986,9 @@ MEANTIME_ENTRY_POINT int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Cou
         MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
         MPI_Datatype array_of_datatypes[]) {
   Entry entry(Call::Type_get_contents_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_contents_c(entry, datatype, max_integers, max_addresses, max_large_counts,
+                                     max_datatypes, array_of_integers, array_of_addresses,
+                                     array_of_large_counts, array_of_datatypes);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_contents_c, PMPI_Type_get_contents_c);
 
@@ -358,66 +996,68 @@ MEANTIME_ENTRY_POINT int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_
                                                 int* num_addresses, int* num_datatypes,
                                                 int* combiner) {
   Entry entry(Call::Type_get_envelope, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_envelope(entry, datatype, num_integers, num_addresses, num_datatypes,
+                                   combiner);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_envelope, PMPI_Type_get_envelope);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_integers, MPI_Count* num_addresses,
         MPI_Count* num_large_counts, MPI_Count* num_datatypes, int* combiner) {
   Entry entry(Call::Type_get_envelope_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_envelope_c(entry, datatype, num_integers, num_addresses, num_large_counts,
+                                     num_datatypes, combiner);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_envelope_c, PMPI_Type_get_envelope_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb,
                                               MPI_Aint* extent) {
   Entry entry(Call::Type_get_extent, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_extent(entry, datatype, lb, extent);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_extent, PMPI_Type_get_extent);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count* lb,
                                                 MPI_Count* extent) {
   Entry entry(Call::Type_get_extent_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_extent(entry, datatype, lb, extent);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_extent_c, PMPI_Type_get_extent_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count* lb,
                                                 MPI_Count* extent) {
   Entry entry(Call::Type_get_extent_x, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_extent_x(entry, datatype, lb, extent);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_extent_x, PMPI_Type_get_extent_x);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name,
                                             int* resultlen) {
   Entry entry(Call::Type_get_name, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_name(entry, datatype, type_name, resultlen);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_name, PMPI_Type_get_name);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_lb, MPI_Aint* true_extent) {
   Entry entry(Call::Type_get_true_extent, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_true_extent(entry, datatype, true_lb, true_extent);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_true_extent, PMPI_Type_get_true_extent);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
   Entry entry(Call::Type_get_true_extent_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_true_extent(entry, datatype, true_lb, true_extent);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_true_extent_c, PMPI_Type_get_true_extent_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
   Entry entry(Call::Type_get_true_extent_x, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_true_extent_x(entry, datatype, true_lb, true_extent);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_true_extent_x, PMPI_Type_get_true_extent_x);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype* pair_type) {
   Entry entry(Call::Type_get_value_index, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_get_value_index(entry, value_type, index_type, pair_type);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_get_value_index, PMPI_Type_get_value_index);
 
@@ -425,7 +1065,8 @@ MEANTIME_ENTRY_POINT int PMPI_Type_indexed(int count, const int array_of_blockle
                                            const int array_of_displacements[], MPI_Datatype oldtype,
                                            MPI_Datatype* newtype) {
   Entry entry(Call::Type_indexed, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_indexed(entry, count, array_of_blocklengths, array_of_displacements, oldtype,
+                              newtype, false);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_indexed, PMPI_Type_indexed);
 
@@ -434,44 +1075,50 @@ MEANTIME_ENTRY_POINT int PMPI_Type_indexed_c(MPI_Count count,
                                              const MPI_Count array_of_displacements[],
                                              MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry(Call::Type_indexed_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_indexed(entry, count, array_of_blocklengths, array_of_displacements, oldtype,
+                              newtype, true);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_indexed_c, PMPI_Type_indexed_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datatype) {
   Entry entry(Call::Type_match_size, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_match_size(entry, typeclass, size, datatype);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_match_size, PMPI_Type_match_size);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) {
   Entry entry(Call::Type_set_name, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_set_name(entry, datatype, type_name);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_set_name, PMPI_Type_set_name);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_size(MPI_Datatype datatype, int* size) {
   Entry entry(Call::Type_size, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  MPI_Count wide_size = 0;
+  const int code = checked_Type_size(entry, datatype, size != nullptr ? &wide_size : nullptr);
+  if (code == MPI_SUCCESS) {
+    Entry::narrow_or_undefined(wide_size, size);
+  }
+  return code;
 }
 MEANTIME_WEAK_TWIN(MPI_Type_size, PMPI_Type_size);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count* size) {
   Entry entry(Call::Type_size_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_size(entry, datatype, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_size_c, PMPI_Type_size_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count* size) {
   Entry entry(Call::Type_size_x, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_size_x(entry, datatype, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_size_x, PMPI_Type_size_x);
 
 MEANTIME_ENTRY_POINT int PMPI_Type_vector(int count, int blocklength, int stride,
                                           MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry(Call::Type_vector, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_vector(entry, count, blocklength, stride, oldtype, newtype, false);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_vector, PMPI_Type_vector);
 
@@ -479,15 +1126,23 @@ MEANTIME_ENTRY_POINT int PMPI_Type_vector_c(MPI_Count count, MPI_Count blockleng
                                             MPI_Count stride, MPI_Datatype oldtype,
                                             MPI_Datatype* newtype) {
   Entry entry(Call::Type_vector_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Type_vector(entry, count, blocklength, stride, oldtype, newtype, true);
 }
 MEANTIME_WEAK_TWIN(MPI_Type_vector_c, PMPI_Type_vector_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf,
                                      int outcount, MPI_Datatype datatype, MPI_Comm comm) {
   Entry entry(Call::Unpack, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  MPI_Count wide_position = position != nullptr ? *position : 0;
+  const int code = checked_Unpack(entry, inbuf, insize,
+                                  position != nullptr ? &wide_position : nullptr, outbuf, outcount,
+                                  datatype, comm);
+  if (code == MPI_SUCCESS) {
+    if (!entry.narrow({3, "position"}, wide_position, position)) {
+      return entry.rejected();
+    }
+  }
+  return code;
 }
 MEANTIME_WEAK_TWIN(MPI_Unpack, PMPI_Unpack);
 
@@ -495,8 +1150,7 @@ MEANTIME_ENTRY_POINT int PMPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_
                                        void* outbuf, MPI_Count outcount, MPI_Datatype datatype,
                                        MPI_Comm comm) {
   Entry entry(Call::Unpack_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Unpack(entry, inbuf, insize, position, outbuf, outcount, datatype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Unpack_c, PMPI_Unpack_c);
 
@@ -504,7 +1158,8 @@ MEANTIME_ENTRY_POINT int PMPI_Unpack_external(const char* datarep, const void* i
                                               MPI_Aint insize, MPI_Aint* position, void* outbuf,
                                               int outcount, MPI_Datatype datatype) {
   Entry entry(Call::Unpack_external, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Unpack_external(entry, datarep, inbuf, insize, position, outbuf, outcount,
+                                 datatype);
 }
 MEANTIME_WEAK_TWIN(MPI_Unpack_external, PMPI_Unpack_external);
 
@@ -512,6 +1167,7 @@ MEANTIME_ENTRY_POINT int PMPI_Unpack_external_c(const char* datarep, const void*
                                                 MPI_Count insize, MPI_Count* position, void* outbuf,
                                                 MPI_Count outcount, MPI_Datatype datatype) {
   Entry entry(Call::Unpack_external_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Unpack_external(entry, datarep, inbuf, insize, position, outbuf, outcount,
+                                 datatype);
 }
 MEANTIME_WEAK_TWIN(MPI_Unpack_external_c, PMPI_Unpack_external_c);

@@ -9,6 +9,62 @@
 namespace meantime::api {
 namespace {
 
+int checked_Op_commutative(Entry& entry, MPI_Op op, int* commute) try {
+  Op* op_object = nullptr;
+  if (!(entry.op({1, "op"}, op, op_object) &&
+        entry.given({2, "commute"}, commute))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Op_commutative(*op_object, commute));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Op_create(Entry& entry, MPI_User_function* user_fn, int commute, MPI_Op* op) try {
+  if (!(entry.given({1, "user_fn"}, reinterpret_cast<const void*>(user_fn)) &&
+        entry.given({3, "op"}, op))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Op_create(user_fn, commute, op));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Op_create_c(Entry& entry, MPI_User_function_c* user_fn, int commute, MPI_Op* op) try {
+  if (!(entry.given({1, "user_fn"}, reinterpret_cast<const void*>(user_fn)) &&
+        entry.given({3, "op"}, op))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Op_create_c(user_fn, commute, op));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Op_free(Entry& entry, MPI_Op* op) try {
+  Op* op_object = nullptr;
+  if (!(entry.given({1, "op"}, op) &&
+        entry.op({1, "op"}, *op, op_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Op_free(op));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Reduce_local(Entry& entry, const void* inbuf, void* inoutbuf, MPI_Count count,
+                         MPI_Datatype datatype, MPI_Op op) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Reduce_local(inbuf, inoutbuf, count, *datatype_object, *op_object));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -17,38 +73,38 @@ using namespace meantime::api;  // NOLINT
 
 MEANTIME_ENTRY_POINT int PMPI_Op_commutative(MPI_Op op, int* commute) {
   Entry entry(Call::Op_commutative, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Op_commutative(entry, op, commute);
 }
 MEANTIME_WEAK_TWIN(MPI_Op_commutative, PMPI_Op_commutative);
 
 MEANTIME_ENTRY_POINT int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
   Entry entry(Call::Op_create, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Op_create(entry, user_fn, commute, op);
 }
 MEANTIME_WEAK_TWIN(MPI_Op_create, PMPI_Op_create);
 
 MEANTIME_ENTRY_POINT int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
   Entry entry(Call::Op_create_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Op_create_c(entry, user_fn, commute, op);
 }
 MEANTIME_WEAK_TWIN(MPI_Op_create_c, PMPI_Op_create_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Op_free(MPI_Op* op) {
   Entry entry(Call::Op_free, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Op_free(entry, op);
 }
 MEANTIME_WEAK_TWIN(MPI_Op_free, PMPI_Op_free);
 
 MEANTIME_ENTRY_POINT int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count,
                                            MPI_Datatype datatype, MPI_Op op) {
   Entry entry(Call::Reduce_local, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Reduce_local(entry, inbuf, inoutbuf, count, datatype, op);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_local, PMPI_Reduce_local);
 
 MEANTIME_ENTRY_POINT int PMPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count,
                                              MPI_Datatype datatype, MPI_Op op) {
   Entry entry(Call::Reduce_local_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Reduce_local(entry, inbuf, inoutbuf, count, datatype, op);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_local_c, PMPI_Reduce_local_c);

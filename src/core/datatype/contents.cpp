@@ -93,8 +93,10 @@ void contents_of(const Datatype& type, int* integers, MPI_Aint* addresses, MPI_C
       large_counts = std::copy(begin, end, large_counts);
     }
   });
-  std::transform(construction.types.begin(), construction.types.end(), types,
-                 [](Datatype* child) { return hold(*child)->handle(); });
+  std::transform(construction.types.begin(), construction.types.end(), types, [](Datatype* child) {
+    ++child->user_handles;
+    return hold(*child)->handle();
+  });
 }
 
 }  // namespace meantime

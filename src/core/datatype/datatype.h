@@ -52,7 +52,8 @@ struct Datatype : Object {
   std::unique_ptr<Construction> construction;  ///< how it was made; none for named types
   std::shared_ptr<const Layout> layout;        ///< from the commit on
   std::unique_ptr<AttributeTable> attributes;  ///< of derived types; none until first set
-  std::string name;                            ///< of derived types
+  std::string name;      ///< as it was made; predefined ones may be renamed in a rank's tables
+  int user_handles = 1;  ///< of derived types: what MPI_Type_free still has to be called for
 
   /// What a user's function gets to see: the ABI's constant or the object's address.
   MPI_Datatype handle() {
@@ -111,5 +112,7 @@ MPI_Count whole_elements(const Datatype& type, MPI_Count bytes);
 /// MPI_Get_elements: how many basic elements lie in the first `bytes` of the packed stream of
 /// any number of `type`; MPI_UNDEFINED if the last one is cut.
 MPI_Count basic_elements(const Datatype& type, MPI_Count bytes);
+/// The way back, for MPI_Status_set_elements: the bytes that the first `elements` basic ones take.
+MPI_Count bytes_of_elements(const Datatype& type, MPI_Count elements);
 
 }  // namespace meantime
