@@ -58,6 +58,9 @@ PROGRAMS = [
     Program("pt2pt_sendrecv", arguments=smaller("--limit=70000")),
     Program("pt2pt_bsend"),
     Program("pt2pt_large"),
+    Program("datatype_constructors", ranks=(1,), waits=WAITS[:1]),
+    Program("datatype_pack", ranks=(1,), waits=WAITS[:1]),
+    Program("reduce_local", ranks=(1,), waits=WAITS[:1]),
     Program("datatype_messages", arguments=smaller("--large=0")),
     Program("coll_rooted", arguments=lambda ranks, wait: ["--limit=1000"] if crowded(ranks, wait) else
             ["--limit=40000"] if ranks > 4 else [], seconds=120),
