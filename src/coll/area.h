@@ -1,0 +1,98 @@
+// The area: what the members of a communicator share for its blocking collectives.
+//   epoch     the number of a meeting (one collective, or one round of a long one): 1, 2, 3 …; all
+//             members count alike, because they call the collectives of a communicator in one order
+//   stage     the memory for one epoch; a ring of `stage_count` of them
+//   slot      what one member says and gives in one epoch, a small deposit included
+//   deposit   a member's data where all can read it: in the slot, or in a place of its own (bulk)
+//   gate      what ranks wait at, two in a stage: `root` opens when the root has given its part,
+//             `all` when the last member has arrived
+//   sleepers  who sleeps at a gate, by the core it ran on: each is woken by one of its own core
+// Offsets and links only, zero-filled is valid. Knows nothing of communicators and datatypes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "coll/area_bytes.h"
+#include "node/layout.h"
+
+namespace meantime::coll {
+
+enum class Gate : std::uint8_t { root = 0, all = 1 };
+
+inline constexpr std::size_t inline_bytes = slot_bytes - 32;
+
+/// Written by its member before it arrives (or before it opens the root's gate); then read only.
+struct alignas(node::cache_line) Slot {
+  std::uint64_t what;   ///< which collective, see Meeting; for the text of a mismatch
+  std::uint64_t bytes;  ///< of this deposit
+  std::uint64_t total;  ///< of the whole contribution, where it differs
+  node::Link bulk;      ///< where the deposit is; 0: in `data`
+  char data[inline_bytes];
+};
+static_assert(sizeof(Slot) == slot_bytes);
+inline constexpr node::Link no_deposit = ~node::Link{0};  ///< the member had no memory for one
+
+/// A small collective of two ranks on two cores lives in the first line of this.
+struct alignas(node::cache_line) Stage {
+  /// Members that have arrived below, the sum of a hash of what they came for above: the last one
+  /// sees without a look at the slots whether all came for the same.
+  std::atomic<std::uint64_t> arrived;
+  std::atomic<std::uint64_t> opened[gate_count];  ///< epoch that the gate last opened for
+  std::atomic<std::uint64_t> verdict;  ///< epoch << 8 | an error class: written before `all` opens
+  char result[256 - 32];               ///< of a reduction by the last member
+  /// Tickets given out to those who go to sleep at a gate: epoch << 16 | how many.
+  std::atomic<std::uint64_t> tickets[gate_count][core_groups];
+};
+static_assert(sizeof(Stage) == stage_head_bytes);
+inline constexpr std::size_t result_bytes = sizeof(Stage::result);
+
+/// What outlives the stages, one for each member.
+struct alignas(node::cache_line) Member {
+  std::atomic<node::Link> waiter;  ///< rung when this member sleeps at a gate
+  /// Deposits that may still be read when their owner is through with the communicator: whoever
+  /// releases the area takes them. Bytes 0: none.
+  struct {
+    node::Link place;
+    std::uint64_t bytes;
+  } left_behind[stage_count];
+};
+static_assert(sizeof(Member) == member_bytes);
+
+/// The way around in an area of a known number of members.
+class Area {
+ public:
+  Area() = default;
+  Area(char* base, int members) : base_(base), members_(members) {}
+
+  explicit operator bool() const { return base_ != nullptr; }
+  int members() const { return members_; }
+  Member& member(int rank) const { return reinterpret_cast<Member*>(base_)[rank]; }
+  Stage& stage(std::uint64_t epoch) const {
+    return *reinterpret_cast<Stage*>(base_ + members_ * member_bytes +
+                                     epoch % stage_count * stage_bytes(members_));
+  }
+  /// The member (its rank) that took a ticket at a gate; of an older epoch if it has not written
+  /// yet.
+  std::atomic<std::uint16_t>& sleeper(Stage& stage, Gate gate, int group, int ticket) const {
+    auto* entries = reinterpret_cast<std::atomic<std::uint16_t>*>(&stage + 1);
+    return entries[(static_cast<int>(gate) * core_groups + group) * members_ + ticket];
+  }
+  Slot& slot(Stage& stage, int rank) const {
+    char* slots = reinterpret_cast<char*>(&stage + 1) + sleeper_bytes(members_);
+    return reinterpret_cast<Slot*>(slots)[rank];
+  }
+
+ private:
+  char* base_ = nullptr;
+  int members_ = 0;
+};
+
+/// An area in the node's segment for a communicator of `ranks` members, all of which get to know
+/// the link; 0 when there is no memory (its collectives then go by messages) or too many ranks.
+node::Link make_area(int ranks);
+/// For the last member that is through with it.
+void release_area(node::Link area, int ranks);
+
+}  // namespace meantime::coll

@@ -1,0 +1,90 @@
+// The buffers of a collective, whichever form of the call they came with.
+//   piece    one buffer: address, count, datatype
+//   blocks   one piece for each peer: evenly spaced (MPI_Gather), with counts and displacements in
+//            extents (…v), or with types and displacements in bytes (…w)
+// Views: the arrays and the types stay the caller's.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/counts.h"
+#include "core/datatype/datatype.h"
+
+namespace meantime::coll {
+
+struct Piece {
+  void* buffer = nullptr;
+  MPI_Count count = 0;
+  Datatype* type = nullptr;
+
+  Piece() = default;
+  Piece(const void* buffer, MPI_Count count, Datatype& type)
+      : buffer(const_cast<void*>(buffer)), count(count), type(&type) {}
+
+  bool in_place() const { return buffer == MPI_IN_PLACE; }
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(count) * static_cast<std::size_t>(type->size);
+  }
+  /// Bytes [offset, offset + size) of the packed stream; what lies beyond the end is left out.
+  void pack_to(void* to, std::size_t offset, std::size_t size) const {
+    if (size > 0) {
+      pack(buffer, count, *type, offset, to, size);
+    }
+  }
+  void unpack_from(const void* from, std::size_t offset, std::size_t size) const {
+    if (size > 0) {
+      unpack(buffer, count, *type, offset, from, size);
+    }
+  }
+};
+
+class Blocks {
+ public:
+  Blocks(const void* buffer, MPI_Count count, Datatype& type)
+      : buffer_(static_cast<char*>(const_cast<void*>(buffer))), count_(count), type_(&type) {}
+  Blocks(const void* buffer, Counts counts, Displacements displacements, Datatype& type)
+      : buffer_(static_cast<char*>(const_cast<void*>(buffer))),
+        counts_(counts),
+        displacements_(displacements),
+        type_(&type) {}
+  Blocks(const void* buffer, Counts counts, Displacements displacements, const MPI_Datatype types[])
+      : buffer_(static_cast<char*>(const_cast<void*>(buffer))),
+        counts_(counts),
+        displacements_(displacements),
+        types_(types) {}
+
+  bool in_place() const { return buffer_ == MPI_IN_PLACE; }
+  /// All blocks have the same size, as they have at every other member.
+  bool even() const { return !counts_; }
+  Piece operator[](int peer) const {
+    if (even()) {
+      return {at(peer * count_ * type_->extent), count_, *type_};
+    }
+    if (types_ == nullptr) {
+      return {at(displacements_[peer] * type_->extent), counts_[peer], *type_};
+    }
+    // A type of which nothing is taken need not be valid.
+    Datatype* type = counts_[peer] == 0 ? resolve(MPI_BYTE) : resolve(types_[peer]);
+    return {at(displacements_[peer]), counts_[peer], *type};
+  }
+  std::size_t bytes(int peer) const { return (*this)[peer].bytes(); }
+
+ private:
+  // MPI_BOTTOM is a null pointer, from which displacements count as addresses.
+  char* at(MPI_Count offset) const {
+    return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(buffer_) +
+                                   static_cast<std::uintptr_t>(offset));
+  }
+
+  char* buffer_;
+  MPI_Count count_ = 0;
+  Counts counts_{static_cast<const int*>(nullptr)};
+  Displacements displacements_{static_cast<const int*>(nullptr)};
+  Datatype* type_ = nullptr;
+  const MPI_Datatype* types_ = nullptr;
+};
+
+}  // namespace meantime::coll

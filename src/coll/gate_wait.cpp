@@ -1,0 +1,139 @@
+#include "coll/gate_wait.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "coll/progress.h"
+#include "core/communicator.h"
+#include "core/point_to_point.h"
+#include "node/segment.h"
+#include "rank/rank.h"
+#include "wait/policy.h"
+
+namespace meantime::coll {
+namespace {
+
+/// Which group of sleepers this core's belong to: neighbouring cores of the mask get different
+/// ones.
+int group_of_this_core() {
+  const int core = sched_getcpu();
+  return core < 0 ? 0 : core % core_groups;
+}
+
+// With 64 ranks on 2 cores all of whom come and go, giving the core away once per barrier costs
+// 48 us a barrier, sleeping and being woken by a tree 115-150 us: the switch is the same, the two
+// system calls and the queueing of a wake-up are saved. A second try catches the other core's ranks
+// being a little late.
+constexpr int yields_when_crowded = 2;
+// When giving the core away was in vain this often in a row, it is tried more and more rarely: some
+// rank computes for long, and a yield would only delay the sleep.
+constexpr std::uint32_t most_skipped = 16;
+
+}  // namespace
+
+GateWait::GateWait(Communicator& comm, const Area& area, int rank, std::uint64_t epoch, Gate gate)
+    : comm_(comm),
+      area_(area),
+      stage_(area.stage(epoch)),
+      rank_(rank),
+      epoch_(epoch),
+      gate_(gate) {}
+
+void GateWait::wait() {
+  if (!ready() && !ready_after_yielding()) {
+    wait::until(*this);
+  }
+  if (ticket_ >= 0) {
+    ring_ticket(area_, stage_, epoch_, gate_, group_, 2 * ticket_ + 1);
+    ring_ticket(area_, stage_, epoch_, gate_, group_, 2 * ticket_ + 2);
+  }
+}
+
+bool GateWait::ready_after_yielding() {
+  Rank& rank = self();
+  Progress& progress = progress_of(rank);
+  const wait::Policy& policy = wait::policy();
+  if (!policy.crowded || policy.mode != wait::Mode::adaptive) {
+    return false;
+  }
+  if (progress.yields_to_skip > 0) {
+    --progress.yields_to_skip;
+    return false;
+  }
+  core::progress();
+  for (int yield = 0; yield < yields_when_crowded; ++yield) {
+    const int levels = rank.lock.release_all();
+    sched_yield();
+    rank.lock.reacquire(levels);
+    if (ready()) {
+      progress.vain_yields = 0;
+      return true;
+    }
+  }
+  progress.vain_yields = std::clamp<std::uint32_t>(2 * progress.vain_yields, 1, most_skipped);
+  progress.yields_to_skip = progress.vain_yields - 1;
+  return false;
+}
+
+bool GateWait::progress() {
+  return core::progress();
+}
+
+void GateWait::arm(node::Waiter& waiter) {
+  progress_of(self()).arm(waiter);
+  area_.member(rank_).waiter.store(node::segment().link(&waiter), std::memory_order_seq_cst);
+  take_ticket();
+}
+
+void GateWait::disarm(node::Waiter& waiter) {
+  progress_of(self()).disarm(waiter);
+}
+
+void GateWait::take_ticket() {
+  if (ticket_ < 0) {
+    group_ = group_of_this_core();
+    std::atomic<std::uint64_t>& tickets = stage_.tickets[static_cast<int>(gate_)][group_];
+    std::uint64_t seen = tickets.load(std::memory_order_relaxed);
+    do {
+      ticket_ = seen >> 16 == epoch_ ? static_cast<int>(seen & 0xffff) : 0;
+    } while (!tickets.compare_exchange_weak(seen, epoch_ << 16 | (ticket_ + 1),
+                                            std::memory_order_seq_cst));
+  }
+  area_.sleeper(stage_, gate_, group_, ticket_)
+      .store(static_cast<std::uint16_t>(rank_), std::memory_order_seq_cst);
+}
+
+void GateWait::describe(wait::Situation& situation) const {
+  situation.context = comm_.context;
+}
+
+void ring_ticket(const Area& area, Stage& stage, std::uint64_t epoch, Gate gate, int group,
+                 int ticket) {
+  const std::uint64_t tickets =
+      stage.tickets[static_cast<int>(gate)][group].load(std::memory_order_seq_cst);
+  if (tickets >> 16 != epoch || static_cast<int>(tickets & 0xffff) <= ticket) {
+    return;
+  }
+  const int rank = area.sleeper(stage, gate, group, ticket).load(std::memory_order_seq_cst);
+  const node::Link waiter = area.member(rank).waiter.load(std::memory_order_seq_cst);
+  if (waiter != 0) {
+    wait::ring(*node::segment().at<node::Waiter>(waiter));
+  }
+}
+
+void ring_first(const Area& area, Stage& stage, std::uint64_t epoch, Gate gate) {
+  bool any = false;
+  for (const auto& tickets : stage.tickets[static_cast<int>(gate)]) {
+    any = any || tickets.load(std::memory_order_seq_cst) >> 16 == epoch;
+  }
+  if (!any) {
+    return;
+  }
+  const int own = group_of_this_core();
+  for (int distance = 1; distance <= core_groups; ++distance) {
+    ring_ticket(area, stage, epoch, gate, (own + distance) % core_groups, 0);
+  }
+}
+
+}  // namespace meantime::coll

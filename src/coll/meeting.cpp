@@ -1,0 +1,184 @@
+#include "coll/meeting.h"
+
+#include <mpi.h>
+
+#include "coll/gate_wait.h"
+#include "core/communicator.h"
+#include "core/error.h"
+#include "node/segment.h"
+
+namespace meantime::coll {
+namespace {
+
+constexpr std::uint64_t one_arrival = 1;
+constexpr int hash_shift = 32;
+
+std::uint64_t hash_of(std::uint64_t what) {
+  return ((what * 0x9e3779b97f4a7c15u) >> 40) | 1;
+}
+
+const char* name_of(std::uint64_t what) {
+  switch (static_cast<Code>(what & 0xff)) {
+    case Code::barrier:
+      return "a barrier";
+    case Code::bcast:
+      return "a broadcast";
+    case Code::gather:
+      return "a gather";
+    case Code::scatter:
+      return "a scatter";
+    case Code::allgather:
+      return "an allgather";
+    case Code::alltoall:
+    case Code::alltoall_table:
+      return "an alltoall";
+    case Code::reduce:
+    case Code::reduce_split:
+      return "a reduce";
+    case Code::allreduce:
+    case Code::allreduce_split:
+      return "an allreduce";
+    case Code::reduce_scatter:
+      return "a reduce-scatter";
+    case Code::scan:
+      return "a scan";
+    case Code::exscan:
+      return "an exscan";
+    case Code::second_half:
+      return "the second half of a reduction";
+  }
+  return "something unknown";
+}
+
+}  // namespace
+
+Meeting::Meeting(Communicator& comm, State& state, std::uint64_t what)
+    : comm_(comm),
+      state_(state),
+      what_(what),
+      epoch_(++state.epoch),
+      stage_(state.area.stage(epoch_)) {
+  if (epoch_ > window && state.known_left < epoch_ - window) {
+    state.look_around();
+    if (state.known_left < epoch_ - window) {
+      GateWait(comm, state.area, state.rank, epoch_ - window, Gate::all).wait();
+      state.known_left = epoch_ - window;
+    }
+  }
+  Slot& slot = mine();
+  slot.what = what;
+  slot.bulk = 0;
+}
+
+char* Meeting::bulk(node::Link link) {
+  return node::segment().at<char>(link);
+}
+
+char* Meeting::deposit(std::size_t bytes) {
+  Slot& slot = mine();
+  slot.bytes = bytes;
+  if (bytes <= inline_bytes) {
+    slot.bulk = 0;
+    return slot.data;
+  }
+  slot.bulk = state_.place(bytes);
+  if (slot.bulk == 0) {
+    slot.bulk = no_deposit;
+    return nullptr;
+  }
+  return bulk(slot.bulk);
+}
+
+int Meeting::check_deposits() {
+  for (int rank = 0; rank < state_.area.members(); ++rank) {
+    if (failed(rank)) {
+      return fail(MPI_ERR_NO_MEM, "the node has no shared memory left for what rank {} gives",
+                  rank);
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+bool Meeting::arrive() {
+  const std::uint64_t hash = hash_of(what_);
+  const std::uint64_t before =
+      stage_.arrived.fetch_add(hash << hash_shift | one_arrival, std::memory_order_acq_rel);
+  const auto members = static_cast<std::uint64_t>(state_.area.members());
+  if ((before & 0xffffffff) + 1 != members) {
+    return false;
+  }
+  // Nobody looks at the counter again before the gate is open (see the window).
+  stage_.arrived.store(0, std::memory_order_relaxed);
+  const auto expected = static_cast<std::uint32_t>(hash * members);
+  if (static_cast<std::uint32_t>((before >> hash_shift) + hash) != expected) [[unlikely]] {
+    mismatch_ = mismatch();
+  }
+  return true;
+}
+
+int Meeting::mismatch() {
+  for (int rank = 0; rank < state_.area.members(); ++rank) {
+    const std::uint64_t other = slot(rank).what;
+    if (static_cast<std::uint32_t>(other) != static_cast<std::uint32_t>(what_)) {
+      return MPI_ERR_OTHER;
+    }
+  }
+  return MPI_ERR_TRUNCATE;
+}
+
+void Meeting::open_all(int error) {
+  if (mismatch_ != 0) {
+    error = mismatch_;
+  }
+  stage_.verdict.store(epoch_ << 8 | static_cast<std::uint64_t>(error), std::memory_order_relaxed);
+  state_.known_left = epoch_;
+  if (mismatch_ != 0) {
+    open(Gate::root);  // whoever they take for the root
+  }
+  open(Gate::all);
+}
+
+void Meeting::open_root() {
+  open(Gate::root);
+}
+
+void Meeting::open(Gate gate) {
+  stage_.opened[static_cast<int>(gate)].store(epoch_, std::memory_order_seq_cst);
+  ring_first(state_.area, stage_, epoch_, gate);
+}
+
+int Meeting::pass(Gate gate) {
+  GateWait(comm_, state_.area, state_.rank, epoch_, gate).wait();
+  return verdict();
+}
+
+int Meeting::pass_all() {
+  const int error = pass(Gate::all);
+  state_.known_left = epoch_;
+  return error;
+}
+
+int Meeting::verdict() const {
+  // Behind the root's gate the verdict may not be there yet (then it is an older epoch's).
+  const std::uint64_t verdict = stage_.verdict.load(std::memory_order_relaxed);
+  if (verdict >> 8 != epoch_ || (verdict & 0xff) == 0) [[likely]] {
+    return MPI_SUCCESS;
+  }
+  const int error = static_cast<int>(verdict & 0xff);
+  if (error == MPI_ERR_TRUNCATE) {
+    return fail(error, "the ranks gave different sizes or operators for {}", name_of(what_));
+  }
+  if (error == MPI_ERR_OTHER) {
+    for (int rank = 0; rank < state_.area.members(); ++rank) {
+      const std::uint64_t other = state_.area.slot(stage_, rank).what;
+      if (static_cast<std::uint32_t>(other) != static_cast<std::uint32_t>(what_)) {
+        return fail(error, "this rank called {} (root {}), rank {} called {} (root {})",
+                    name_of(what_), (what_ >> 8) & 0xffffff, rank, name_of(other),
+                    (other >> 8) & 0xffffff);
+      }
+    }
+  }
+  return error;
+}
+
+}  // namespace meantime::coll

@@ -1,0 +1,197 @@
+#include "coll/schedule.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "coll/progress.h"
+#include "core/point_to_point.h"
+#include "rank/rank.h"
+#include "wait/wait.h"
+
+namespace meantime::coll {
+
+Schedule::~Schedule() {
+  for (Step& step : steps_) {
+    for (const Piece* piece : {&step.from, &step.to}) {
+      if (piece->type != nullptr) {
+        drop(piece->type);
+      }
+    }
+    if (step.op != nullptr) {
+      drop(step.op);
+    }
+  }
+}
+
+Piece Schedule::held(const Piece& piece) {
+  hold(*piece.type);
+  return piece;
+}
+
+void Schedule::send(const Piece& piece, int to) {
+  if (to != MPI_PROC_NULL) {
+    steps_.push_back({Kind::send, to, held(piece), {}, nullptr});
+  }
+}
+
+void Schedule::receive(const Piece& piece, int from) {
+  if (from != MPI_PROC_NULL) {
+    steps_.push_back({Kind::receive, from, {}, held(piece), nullptr});
+  }
+}
+
+void Schedule::fence() {
+  if (!steps_.empty() && steps_.back().kind != Kind::fence) {
+    steps_.push_back({Kind::fence, 0, {}, {}, nullptr});
+  }
+}
+
+void Schedule::copy(const Piece& from, const Piece& to) {
+  steps_.push_back({Kind::copy, 0, held(from), held(to), nullptr});
+}
+
+void Schedule::reduce(const void* in, void* inout, MPI_Count count, Datatype& type, Op& op) {
+  steps_.push_back(
+      {Kind::reduce, 0, held({in, count, type}), held({inout, count, type}), hold(op)});
+}
+
+char* Schedule::memory(std::size_t bytes) {
+  memory_.push_back(std::unique_ptr<char[]>(new char[bytes + alignof(std::max_align_t)]));
+  return memory_.back().get();
+}
+
+Piece Schedule::elements(MPI_Count count, Datatype& type) {
+  if (count == 0) {
+    return {memory(1), 0, type};
+  }
+  // From the lowest to the highest byte of data, whichever way the extent points.
+  const MPI_Count reach = (count - 1) * type.extent;
+  const MPI_Count lowest = type.true_lb + std::min<MPI_Count>(0, reach);
+  const MPI_Count bytes = type.true_extent + (reach < 0 ? -reach : reach);
+  return {memory(static_cast<std::size_t>(bytes)) - lowest, count, type};
+}
+
+ScheduleRequest::ScheduleRequest(Communicator& comm, int tag, std::unique_ptr<Schedule> schedule,
+                                 bool persistent)
+    : Request(Type::collective), schedule_(std::move(schedule)), tag_(tag) {
+  this->comm = hold(comm);
+  this->persistent = persistent;
+  active = false;
+  source = MPI_ANY_SOURCE;
+}
+
+ScheduleRequest::~ScheduleRequest() {
+  std::vector<ScheduleRequest*>& others = progress_of(self()).active;
+  others.erase(std::remove(others.begin(), others.end(), this), others.end());
+}
+
+int ScheduleRequest::start() {
+  next_ = 0;
+  error = MPI_SUCCESS;
+  complete = false;
+  active = true;
+  progress_of(self()).active.push_back(this);
+  advance();
+  return MPI_SUCCESS;
+}
+
+bool ScheduleRequest::advance() {
+  if (active && !complete) {
+    move();
+  }
+  return complete;
+}
+
+bool ScheduleRequest::move() {
+  const std::size_t moved_before = moved_;
+  const std::vector<Schedule::Step>& steps = schedule_->steps_;
+  while (next_ < steps.size()) {
+    if (steps[next_].kind == Schedule::Kind::fence && !all_arrived()) {
+      return moved_ != moved_before;
+    }
+    ++moved_;
+    run(steps[next_++]);
+  }
+  if (all_arrived()) {
+    complete = true;
+    ++moved_;
+    std::vector<ScheduleRequest*>& others = progress_of(self()).active;
+    others.erase(std::remove(others.begin(), others.end(), this), others.end());
+  }
+  return moved_ != moved_before;
+}
+
+bool ScheduleRequest::all_arrived() {
+  std::size_t left = 0;
+  for (Request* request : under_way_) {
+    if (request->advance()) {
+      ++moved_;
+      note(request->error);
+      delete request;
+    } else {
+      under_way_[left++] = request;
+    }
+  }
+  under_way_.resize(left);
+  return left == 0;
+}
+
+void ScheduleRequest::run(const Schedule::Step& step) {
+  Request* request = nullptr;
+  switch (step.kind) {
+    case Schedule::Kind::send:
+      note(core::start_send(step.from.buffer, step.from.count, *step.from.type, step.peer, tag_,
+                            *comm, core::Mode::standard, core::Plane::collective, &request));
+      break;
+    case Schedule::Kind::receive:
+      note(core::start_receive(step.to.buffer, step.to.count, *step.to.type, step.peer, tag_, *comm,
+                               core::Plane::collective, &request));
+      break;
+    case Schedule::Kind::fence:
+      break;
+    case Schedule::Kind::copy:
+      note(meantime::copy(step.from.buffer, step.from.count, *step.from.type, step.to.buffer,
+                          step.to.count, *step.to.type));
+      break;
+    case Schedule::Kind::reduce:
+      if (step.to.count > 0) {
+        note(
+            reduce_local(*step.op, step.from.buffer, step.to.buffer, step.to.count, *step.to.type));
+      }
+      break;
+  }
+  if (request != nullptr) {
+    under_way_.push_back(request);
+  }
+}
+
+void ScheduleRequest::note(int error) {
+  if (this->error == MPI_SUCCESS) {
+    this->error = error;
+  }
+}
+
+int ScheduleRequest::arm(node::Waiter& waiter) {
+  int leaves = 0;
+  for (Request* request : under_way_) {
+    leaves += request->arm(waiter);
+  }
+  return leaves;
+}
+
+void ScheduleRequest::disarm(node::Waiter& waiter) {
+  for (Request* request : under_way_) {
+    request->disarm(waiter);
+  }
+}
+
+void ScheduleRequest::describe(wait::Situation& situation) const {
+  situation.context = comm->context;
+  for (Request* request : under_way_) {
+    request->describe(situation);
+    break;
+  }
+  situation.requests = static_cast<std::uint32_t>(under_way_.size());
+}
+
+}  // namespace meantime::coll

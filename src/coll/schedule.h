@@ -1,0 +1,86 @@
+// A collective as a list of steps, for everything that goes by messages: non-blocking and
+// persistent collectives, neighbourhoods, intercommunicators.
+//   step      send, receive, copy, reduce; or a fence
+//   fence     what follows waits for all messages before it
+//   schedule  the steps of one rank; made once, run once or (persistent) many times
+// Steps between two fences are started together, so a rank sleeps once per fence at most. A step
+// that fails is noted and the rest goes on: no other rank waits for ever.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "coll/blocks.h"
+#include "core/communicator.h"
+#include "core/op/op.h"
+#include "core/request.h"
+
+namespace meantime::coll {
+
+class Schedule {
+ public:
+  Schedule() = default;
+  ~Schedule();
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
+
+  void send(const Piece& piece, int to);
+  void receive(const Piece& piece, int from);
+  void fence();
+  void copy(const Piece& from, const Piece& to);
+  /// inout = in op inout
+  void reduce(const void* in, void* inout, MPI_Count count, Datatype& type, Op& op);
+  /// Memory that lives as long as the schedule; aligned for every datatype.
+  char* memory(std::size_t bytes);
+  /// `count` elements of `type` somewhere to work on.
+  Piece elements(MPI_Count count, Datatype& type);
+
+ private:
+  friend class ScheduleRequest;
+  enum class Kind : std::uint8_t { send, receive, fence, copy, reduce };
+  struct Step {
+    Kind kind;
+    int peer = 0;
+    Piece from;  ///< of receives: unused
+    Piece to;    ///< of sends: unused
+    Op* op = nullptr;
+  };
+  Piece held(const Piece& piece);
+
+  std::vector<Step> steps_;
+  std::vector<std::unique_ptr<char[]>> memory_;
+};
+
+/// A schedule under way.
+class ScheduleRequest final : public Request {
+ public:
+  ScheduleRequest(Communicator& comm, int tag, std::unique_ptr<Schedule> schedule, bool persistent);
+  ~ScheduleRequest() override;
+
+  bool advance() override;
+  int arm(node::Waiter& waiter) override;
+  void disarm(node::Waiter& waiter) override;
+  void describe(wait::Situation& situation) const override;
+  int start() override;
+
+  /// One look without a step of others. True if anything moved.
+  bool move();
+
+ private:
+  void run(const Schedule::Step& step);
+  void note(int error);
+  /// Drops what is complete of the messages under way. True if none is left.
+  bool all_arrived();
+
+  std::unique_ptr<Schedule> schedule_;
+  const int tag_;
+  std::size_t next_ = 0;
+  std::vector<Request*> under_way_;
+  std::size_t moved_ = 0;
+};
+
+}  // namespace meantime::coll

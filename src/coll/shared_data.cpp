@@ -1,0 +1,384 @@
+// Barrier and the collectives that only move data.
+#include <algorithm>
+#include <vector>
+
+#include "coll/meeting.h"
+#include "coll/shared.h"
+#include "coll/thresholds.h"
+#include "core/error.h"
+#include "core/point_to_point.h"
+
+namespace meantime::coll::shared {
+namespace {
+
+/// In front of the blocks of a deposit for all: where each member's is.
+struct Entry {
+  std::uint64_t offset;  ///< from the deposit's begin, or by_message
+  std::uint64_t bytes;
+};
+constexpr std::uint64_t by_message = ~std::uint64_t{0};
+
+int truncated(std::size_t given, std::size_t room) {
+  return fail(MPI_ERR_TRUNCATE, "a rank gave {} bytes where {} fit", given, room);
+}
+
+int meet(Meeting& meeting) {
+  if (meeting.arrive()) {
+    meeting.open_all();
+  }
+  return meeting.pass_all();
+}
+
+/// Arrives without waiting for anybody.
+void go_on(Meeting& meeting) {
+  if (meeting.arrive()) {
+    meeting.open_all();
+  }
+}
+
+/// Messages beside the meeting, for what is too large for deposits.
+class Messages {
+ public:
+  Messages(Communicator& comm, int tag) : comm_(comm), tag_(tag) {}
+  ~Messages() { finish(); }
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  void send(const Piece& piece, int to) {
+    Request* request = nullptr;
+    note(core::start_send(piece.buffer, piece.count, *piece.type, to, tag_, comm_,
+                          core::Mode::standard, core::Plane::collective, &request));
+    add(request);
+  }
+  void receive(const Piece& piece, int from) {
+    Request* request = nullptr;
+    note(core::start_receive(piece.buffer, piece.count, *piece.type, from, tag_, comm_,
+                             core::Plane::collective, &request));
+    add(request);
+  }
+  int finish() {
+    if (!requests_.empty()) {
+      wait_all(requests_.data(), static_cast<int>(requests_.size()));
+      for (Request* request : requests_) {
+        note(core::finish(request, MPI_STATUS_IGNORE));
+      }
+      requests_.clear();
+    }
+    return error_;
+  }
+
+ private:
+  void add(Request* request) {
+    if (request != nullptr) {
+      requests_.push_back(request);
+    }
+  }
+  void note(int error) { error_ = error_ == MPI_SUCCESS ? error : error_; }
+
+  Communicator& comm_;
+  int tag_;
+  int error_ = MPI_SUCCESS;
+  std::vector<Request*> requests_;
+};
+
+/// What a root or a member of an uneven alltoall gives to all: a table, then the blocks that are
+/// small enough.
+char* deposit_for_all(Meeting& meeting, const Blocks& blocks, int members, int without) {
+  std::vector<Entry> entries(members);
+  const std::size_t table = members * sizeof(Entry);
+  std::uint64_t end = table;
+  for (int member = 0; member < members; ++member) {
+    const std::size_t bytes = member == without ? 0 : blocks.bytes(member);
+    const bool fits =
+        bytes <= thresholds::block_by_message && end - table + bytes <= thresholds::round_for_all;
+    entries[member] = {fits ? end : by_message, bytes};
+    end += fits ? bytes : 0;
+  }
+  char* place = meeting.deposit(end);
+  if (place == nullptr) {
+    return nullptr;
+  }
+  std::copy(entries.begin(), entries.end(), reinterpret_cast<Entry*>(place));
+  for (int member = 0; member < members; ++member) {
+    if (entries[member].offset != by_message && entries[member].bytes > 0) {
+      blocks[member].pack_to(place + entries[member].offset, 0, entries[member].bytes);
+    }
+  }
+  return place;
+}
+
+const Entry* table_of(char* deposit) {
+  return reinterpret_cast<const Entry*>(deposit);
+}
+
+/// Takes one block out of another member's deposit for all.
+int take_block(Meeting& meeting, int from, int me, const Piece& piece, Messages& messages) {
+  char* deposit = meeting.data(from);
+  const Entry& entry = table_of(deposit)[me];
+  if (entry.offset == by_message) {
+    messages.receive(piece, from);
+    return MPI_SUCCESS;
+  }
+  const std::size_t room = piece.bytes();
+  piece.unpack_from(deposit + entry.offset, 0, std::min<std::size_t>(entry.bytes, room));
+  return entry.bytes > room ? truncated(entry.bytes, room) : MPI_SUCCESS;
+}
+
+int even_alltoall(const Blocks& send, const Blocks& receive, Communicator& comm) {
+  State& state = state_of(comm);
+  const int members = comm.size;
+  const std::size_t block = receive.bytes(0);
+  if (block == 0) {
+    return MPI_SUCCESS;
+  }
+  const std::size_t most = std::max<std::size_t>(64, thresholds::round_for_all / members);
+  for (std::size_t offset = 0; offset < block; offset += most) {
+    const std::size_t part = std::min(most, block - offset);
+    Meeting meeting(comm, state, what(Code::alltoall, 0, block));
+    if (char* place = meeting.deposit(members * part)) {
+      for (int member = 0; member < members; ++member) {
+        send[member].pack_to(place + member * part, offset, part);
+      }
+    }
+    if (const int error = meet(meeting); error != MPI_SUCCESS) {
+      return error;
+    }
+    if (const int error = meeting.check_deposits(); error != MPI_SUCCESS) {
+      return error;
+    }
+    for (int distance = 0; distance < members; ++distance) {
+      const int from = (comm.rank + distance) % members;
+      receive[from].unpack_from(meeting.data(from) + comm.rank * part, offset, part);
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+int uneven_alltoall(const Blocks& send, const Blocks& receive, Communicator& comm) {
+  State& state = state_of(comm);
+  const int members = comm.size;
+  const int tag = state.next_tag();
+  Meeting meeting(comm, state, what(Code::alltoall_table));
+  char* place = deposit_for_all(meeting, send, members, -1);
+  // In place, what goes by message must be put aside before anything is received over it.
+  std::vector<std::vector<char>> aside;
+  Messages messages(comm, tag);
+  if (int error = meet(meeting); error != MPI_SUCCESS) {
+    return error;
+  }
+  if (int error = meeting.check_deposits(); error != MPI_SUCCESS) {
+    return error;
+  }
+  int error = MPI_SUCCESS;
+  const bool in_place = send[0].buffer == receive[0].buffer;
+  if (in_place) {
+    for (int to = 0; to < members; ++to) {
+      if (table_of(place)[to].offset == by_message) {
+        const Piece piece = send[to];
+        aside.emplace_back(piece.bytes());
+        piece.pack_to(aside.back().data(), 0, piece.bytes());
+      }
+    }
+  }
+  for (int distance = 0; distance < members; ++distance) {
+    const int from = (comm.rank + distance) % members;
+    const int taken = take_block(meeting, from, comm.rank, receive[from], messages);
+    error = error == MPI_SUCCESS ? taken : error;
+  }
+  std::size_t next_aside = 0;
+  for (int to = 0; to < members; ++to) {
+    if (table_of(place)[to].offset == by_message) {
+      if (in_place) {
+        const std::vector<char>& bytes = aside[next_aside++];
+        messages.send({bytes.data(), static_cast<MPI_Count>(bytes.size()), *resolve(MPI_BYTE)}, to);
+      } else {
+        messages.send(send[to], to);
+      }
+    }
+  }
+  const int moved = messages.finish();
+  return error == MPI_SUCCESS ? moved : error;
+}
+
+}  // namespace
+
+int barrier(Communicator& comm) {
+  Meeting meeting(comm, state_of(comm), what(Code::barrier));
+  return meet(meeting);
+}
+
+int bcast(Piece piece, int root, Communicator& comm) {
+  State& state = state_of(comm);
+  const std::size_t room = piece.bytes();
+  int result = MPI_SUCCESS;
+  std::size_t offset = 0;
+  std::size_t total = room;  // the root's word counts
+  do {
+    Meeting meeting(comm, state, what(Code::bcast, root));
+    if (comm.rank == root) {
+      const std::size_t part = std::min(thresholds::bcast_round, total - offset);
+      if (char* place = meeting.deposit(part)) {
+        piece.pack_to(place, offset, part);
+      } else {
+        result = fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a broadcast");
+        total = 0;
+      }
+      meeting.mine().total = total;
+      offset += part;
+      meeting.open_root();
+      go_on(meeting);
+    } else {
+      go_on(meeting);
+      if (const int error = meeting.pass_root(); error != MPI_SUCCESS) {
+        return error;
+      }
+      if (meeting.failed(root)) {
+        return fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a broadcast");
+      }
+      const Slot& slot = meeting.slot(root);
+      total = slot.total;
+      if (offset < room) {
+        piece.unpack_from(meeting.data(root), offset,
+                          std::min<std::size_t>(slot.bytes, room - offset));
+      }
+      offset += slot.bytes;
+      if (total > room) {
+        result = truncated(total, room);
+      }
+    }
+  } while (offset < total);
+  return result;
+}
+
+int gather(Piece send, const Blocks& receive, int root, Communicator& comm) {
+  State& state = state_of(comm);
+  const int tag = state.next_tag();
+  Meeting meeting(comm, state, what(Code::gather, root));
+  Messages messages(comm, tag);
+  if (comm.rank != root) {
+    const std::size_t bytes = send.bytes();
+    meeting.mine().total = bytes;
+    const bool message = bytes > thresholds::block_by_message;
+    if (char* place = meeting.deposit(message ? 0 : bytes); place != nullptr && !message) {
+      send.pack_to(place, 0, bytes);
+    }
+    const bool failed = meeting.failed(comm.rank);
+    go_on(meeting);
+    if (message) {
+      messages.send(send, root);
+      return messages.finish();
+    }
+    return failed ? fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a gather")
+                  : MPI_SUCCESS;
+  }
+  int error = meet(meeting);
+  if (error != MPI_SUCCESS) {
+    return error;
+  }
+  for (int from = 0; from < comm.size; ++from) {
+    const Piece piece = receive[from];
+    if (from == root) {
+      if (!send.in_place()) {
+        const int copied =
+            copy(send.buffer, send.count, *send.type, piece.buffer, piece.count, *piece.type);
+        error = error == MPI_SUCCESS ? copied : error;
+      }
+      continue;
+    }
+    const Slot& slot = meeting.slot(from);
+    if (meeting.failed(from)) {
+      error = fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a gather");
+    } else if (slot.total > thresholds::block_by_message) {
+      messages.receive(piece, from);
+    } else {
+      const std::size_t room = piece.bytes();
+      piece.unpack_from(meeting.data(from), 0, std::min<std::size_t>(slot.total, room));
+      if (slot.total > room) {
+        error = truncated(slot.total, room);
+      }
+    }
+  }
+  const int received = messages.finish();
+  return error == MPI_SUCCESS ? received : error;
+}
+
+int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
+  State& state = state_of(comm);
+  const int tag = state.next_tag();
+  Meeting meeting(comm, state, what(Code::scatter, root));
+  Messages messages(comm, tag);
+  if (comm.rank == root) {
+    char* place = deposit_for_all(meeting, send, comm.size, root);
+    meeting.open_root();
+    go_on(meeting);
+    if (place == nullptr) {
+      return fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a scatter");
+    }
+    for (int to = 0; to < comm.size; ++to) {
+      if (table_of(place)[to].offset == by_message) {
+        messages.send(send[to], to);
+      }
+    }
+    int error = MPI_SUCCESS;
+    if (!receive.in_place()) {
+      const Piece own = send[root];
+      error = copy(own.buffer, own.count, *own.type, receive.buffer, receive.count, *receive.type);
+    }
+    const int sent = messages.finish();
+    return error == MPI_SUCCESS ? sent : error;
+  }
+  go_on(meeting);
+  if (const int error = meeting.pass_root(); error != MPI_SUCCESS) {
+    return error;
+  }
+  if (meeting.failed(root)) {
+    return fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a scatter");
+  }
+  const int error = take_block(meeting, root, comm.rank, receive, messages);
+  const int received = messages.finish();
+  return error == MPI_SUCCESS ? received : error;
+}
+
+int allgather(Piece send, const Blocks& receive, Communicator& comm) {
+  State& state = state_of(comm);
+  std::vector<std::size_t> bytes(comm.size);
+  std::size_t longest = 0;
+  std::size_t sum = 0;
+  for (int member = 0; member < comm.size; ++member) {
+    bytes[member] = receive.bytes(member);
+    longest = std::max(longest, bytes[member]);
+    sum += bytes[member];
+  }
+  const Piece own = send.in_place() ? receive[comm.rank] : send;
+  const std::size_t room = bytes[comm.rank];
+  int result = own.bytes() > room ? truncated(own.bytes(), room) : MPI_SUCCESS;
+  for (std::size_t offset = 0; offset < longest; offset += thresholds::round) {
+    Meeting meeting(comm, state, what(Code::allgather, 0, sum));
+    const std::size_t end = std::min(room, own.bytes());
+    const std::size_t part = offset < end ? std::min(thresholds::round, end - offset) : 0;
+    if (char* place = meeting.deposit(part)) {
+      own.pack_to(place, offset, part);
+    }
+    int error = meet(meeting);
+    error = error == MPI_SUCCESS ? meeting.check_deposits() : error;
+    if (error != MPI_SUCCESS) {
+      return error;
+    }
+    for (int distance = 0; distance < comm.size; ++distance) {
+      const int from = (comm.rank + distance) % comm.size;
+      if (distance == 0 && send.in_place()) {
+        continue;
+      }
+      receive[from].unpack_from(meeting.data(from), offset, meeting.slot(from).bytes);
+    }
+  }
+  return result;
+}
+
+int alltoall(const Blocks& send, const Blocks& receive, Communicator& comm) {
+  const Blocks& input = send.in_place() ? receive : send;
+  return receive.even() ? even_alltoall(input, receive, comm)
+                        : uneven_alltoall(input, receive, comm);
+}
+
+}  // namespace meantime::coll::shared

@@ -1,0 +1,299 @@
+// Reductions by deposits. The accumulator is the last member's deposit, and members are joined from
+// the last to the first (v0 op (v1 op (v2 …))): the same bits whoever executes it.
+//   alone    the last member to arrive does all of it before it opens the gate: one meeting
+//   split    each member does a part of the elements, then all meet again: for long vectors
+#include <algorithm>
+
+#include "coll/meeting.h"
+#include "coll/shared.h"
+#include "coll/thresholds.h"
+#include "core/error.h"
+
+namespace meantime::coll::shared {
+namespace {
+
+int meet(Meeting& meeting) {
+  if (meeting.arrive()) {
+    meeting.open_all();
+  }
+  return meeting.pass_all();
+}
+
+bool one_does_it(const Elements& elements, MPI_Count count, int members) {
+  const std::size_t bytes = elements.bytes(count);
+  return bytes <= thresholds::round && bytes * members <= thresholds::reduce_alone;
+}
+
+/// Elements [first, first + count) of all deposits, joined in the last member's.
+void join(Meeting& meeting, const Reduction& reduction, const Elements& elements, MPI_Count first,
+          MPI_Count count, int members) {
+  char* accumulator = elements.at(meeting.data(members - 1), first);
+  for (int member = members - 2; member >= 0 && count > 0; --member) {
+    reduce_local(reduction.op, elements.at(meeting.data(member), first), accumulator, count,
+                 reduction.type);
+  }
+}
+
+/// The same, but each member's deposit becomes the result up to and including that member.
+void join_prefixes(Meeting& meeting, const Reduction& reduction, const Elements& elements,
+                   MPI_Count first, MPI_Count count, int members) {
+  for (int member = 1; member < members && count > 0; ++member) {
+    reduce_local(reduction.op, elements.at(meeting.data(member - 1), first),
+                 elements.at(meeting.data(member), first), count, reduction.type);
+  }
+}
+
+/// A member's share of `count` elements: neighbours do not write to one cache line.
+struct Share {
+  MPI_Count first;
+  MPI_Count count;
+};
+Share share_of(int member, int members, MPI_Count count, const Elements& elements) {
+  const MPI_Count unit = std::max<MPI_Count>(
+      1, static_cast<MPI_Count>(node::cache_line / std::max<std::size_t>(1, elements.stride())));
+  const MPI_Count units = (count + unit - 1) / unit;
+  const MPI_Count begin = std::min(count, units * member / members * unit);
+  const MPI_Count end = std::min(count, units * (member + 1) / members * unit);
+  return {begin, end - begin};
+}
+
+void put(Meeting& meeting, const Reduction& reduction, const Elements& elements, MPI_Count first,
+         MPI_Count count) {
+  if (char* place = meeting.deposit(elements.bytes(count)); place != nullptr && count > 0) {
+    elements.put(reduction.input(), first, count, place);
+  }
+}
+
+/// How a member goes through one round of a long reduction. `take` copies the results out; members
+/// that need none do not wait for the second meeting.
+template <class Join, class Take>
+int split_round(const Reduction& reduction, const Elements& elements, Code code, int root,
+                MPI_Count first, MPI_Count count, bool takes, Communicator& comm, Join&& join_part,
+                Take&& take) {
+  State& state = state_of(comm);
+  Meeting meeting(comm, state, what(code, root, reduction.agreed()));
+  put(meeting, reduction, elements, first, count);
+  int error = meet(meeting);
+  error = error == MPI_SUCCESS ? meeting.check_deposits() : error;
+  if (error != MPI_SUCCESS) {
+    return error;
+  }
+  const Share share = share_of(comm.rank, comm.size, count, elements);
+  join_part(meeting, share);
+  Meeting second(comm, state, what(Code::second_half, root));
+  second.keep(meeting);
+  if (second.arrive()) {
+    second.open_all();
+  }
+  if (!takes) {
+    return MPI_SUCCESS;
+  }
+  error = second.pass_all();
+  if (error == MPI_SUCCESS) {
+    take(meeting);
+  }
+  return error;
+}
+
+MPI_Count elements_per_round(const Elements& elements) {
+  return static_cast<MPI_Count>(thresholds::round / std::max<std::size_t>(1, elements.stride()));
+}
+
+}  // namespace
+
+int reduce(const Reduction& reduction, int root, Communicator& comm) {
+  const Elements elements(reduction.type);
+  const bool is_root = comm.rank == root;
+  const int last = comm.size - 1;
+  if (reduction.count == 0) {
+    return MPI_SUCCESS;
+  }
+  if (one_does_it(elements, reduction.count, comm.size)) {
+    Meeting meeting(comm, state_of(comm), what(Code::reduce, root, reduction.agreed()));
+    put(meeting, reduction, elements, 0, reduction.count);
+    if (!is_root) {
+      const bool failed = meeting.failed(comm.rank);
+      if (meeting.arrive()) {
+        meeting.open_all();
+      }
+      return failed ? fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a reduce")
+                    : MPI_SUCCESS;
+    }
+    int error = meet(meeting);
+    error = error == MPI_SUCCESS ? meeting.check_deposits() : error;
+    if (error == MPI_SUCCESS) {
+      join(meeting, reduction, elements, 0, reduction.count, comm.size);
+      elements.get(meeting.data(last), reduction.receive, 0, reduction.count);
+    }
+    return error;
+  }
+  const MPI_Count round = elements_per_round(elements);
+  for (MPI_Count first = 0; first < reduction.count; first += round) {
+    const MPI_Count count = std::min(round, reduction.count - first);
+    const int error = split_round(
+        reduction, elements, Code::reduce_split, root, first, count, is_root, comm,
+        [&](Meeting& meeting, Share share) {
+          join(meeting, reduction, elements, share.first, share.count, comm.size);
+        },
+        [&](Meeting& meeting) {
+          elements.get(meeting.data(last), reduction.receive, first, count);
+        });
+    if (error != MPI_SUCCESS) {
+      return error;
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+int allreduce(const Reduction& reduction, Communicator& comm) {
+  const Elements elements(reduction.type);
+  const int last = comm.size - 1;
+  if (reduction.count == 0) {
+    return MPI_SUCCESS;
+  }
+  if (one_does_it(elements, reduction.count, comm.size)) {
+    Meeting meeting(comm, state_of(comm), what(Code::allreduce, 0, reduction.agreed()));
+    put(meeting, reduction, elements, 0, reduction.count);
+    const std::size_t bytes = elements.bytes(reduction.count);
+    if (meeting.arrive()) {
+      int error = meeting.mismatched();
+      error = error == 0 && meeting.check_deposits() != MPI_SUCCESS ? MPI_ERR_NO_MEM : error;
+      if (error == 0) {
+        join(meeting, reduction, elements, 0, reduction.count, comm.size);
+        if (bytes <= result_bytes) {
+          std::memcpy(meeting.result(), meeting.data(last), bytes);
+        }
+      }
+      meeting.open_all(error);
+    }
+    const int error = meeting.pass_all();
+    if (error == MPI_SUCCESS) {
+      elements.get(bytes <= result_bytes ? meeting.result() : meeting.data(last), reduction.receive,
+                   0, reduction.count);
+    }
+    return error;
+  }
+  const MPI_Count round = elements_per_round(elements);
+  for (MPI_Count first = 0; first < reduction.count; first += round) {
+    const MPI_Count count = std::min(round, reduction.count - first);
+    const int error = split_round(
+        reduction, elements, Code::allreduce_split, 0, first, count, true, comm,
+        [&](Meeting& meeting, Share share) {
+          join(meeting, reduction, elements, share.first, share.count, comm.size);
+        },
+        [&](Meeting& meeting) {
+          elements.get(meeting.data(last), reduction.receive, first, count);
+        });
+    if (error != MPI_SUCCESS) {
+      return error;
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+int scan(const Reduction& reduction, bool inclusive, Communicator& comm) {
+  const Elements elements(reduction.type);
+  const Code code = inclusive ? Code::scan : Code::exscan;
+  const int from = inclusive ? comm.rank : comm.rank - 1;  // -1: nothing is defined
+  if (reduction.count == 0) {
+    return MPI_SUCCESS;
+  }
+  const auto take = [&](Meeting& meeting, MPI_Count first, MPI_Count count) {
+    if (from >= 0) {
+      elements.get(meeting.data(from), reduction.receive, first, count);
+    }
+  };
+  if (one_does_it(elements, reduction.count, comm.size)) {
+    Meeting meeting(comm, state_of(comm), what(code, 0, reduction.agreed()));
+    put(meeting, reduction, elements, 0, reduction.count);
+    if (meeting.arrive()) {
+      int error = meeting.mismatched();
+      error = error == 0 && meeting.check_deposits() != MPI_SUCCESS ? MPI_ERR_NO_MEM : error;
+      if (error == 0) {
+        join_prefixes(meeting, reduction, elements, 0, reduction.count, comm.size);
+      }
+      meeting.open_all(error);
+    }
+    const int error = meeting.pass_all();
+    if (error == MPI_SUCCESS) {
+      take(meeting, 0, reduction.count);
+    }
+    return error;
+  }
+  const MPI_Count round = elements_per_round(elements);
+  for (MPI_Count first = 0; first < reduction.count; first += round) {
+    const MPI_Count count = std::min(round, reduction.count - first);
+    const int error = split_round(
+        reduction, elements, code, 1, first, count, true, comm,
+        [&](Meeting& meeting, Share share) {
+          join_prefixes(meeting, reduction, elements, share.first, share.count, comm.size);
+        },
+        [&](Meeting& meeting) { take(meeting, first, count); });
+    if (error != MPI_SUCCESS) {
+      return error;
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+int reduce_scatter(const Reduction& reduction, const MemberCounts& counts, Communicator& comm) {
+  const Elements elements(reduction.type);
+  const int members = comm.size;
+  if (reduction.count == 0) {
+    return MPI_SUCCESS;
+  }
+  std::vector<MPI_Count> first_of(members);
+  MPI_Count longest = 0;
+  MPI_Count sum = 0;
+  for (int member = 0; member < members; ++member) {
+    first_of[member] = sum;
+    sum += counts[member];
+    longest = std::max(longest, counts[member]);
+  }
+  const bool one_round = elements.bytes(sum) <= thresholds::round_for_all;
+  const MPI_Count round =
+      one_round ? longest
+                : std::max<MPI_Count>(1, static_cast<MPI_Count>(thresholds::round_for_all /
+                                                                (members * elements.stride())));
+  Reduction input = reduction;
+  std::vector<char> aside;
+  if (reduction.send == MPI_IN_PLACE && !one_round) {
+    // The results go where the input of later rounds is.
+    aside.resize(elements.bytes(sum));
+    elements.put(reduction.receive, 0, sum, aside.data());
+    input.send = elements.at(aside.data(), 0);
+  }
+  for (MPI_Count done = 0; done < longest; done += round) {
+    const auto part_of = [&](int member) {
+      return std::clamp<MPI_Count>(counts[member] - done, 0, round);
+    };
+    MPI_Count all = 0;
+    MPI_Count own_first = 0;
+    for (int member = 0; member < members; ++member) {
+      own_first = member == comm.rank ? all : own_first;
+      all += part_of(member);
+    }
+    Meeting meeting(comm, state_of(comm), what(Code::reduce_scatter, 0, reduction.agreed()));
+    if (char* place = meeting.deposit(elements.bytes(all))) {
+      for (int member = 0; member < members; ++member) {
+        if (const MPI_Count part = part_of(member); part > 0) {
+          elements.put(input.input(), first_of[member] + done, part, place);
+          place += elements.bytes(part);
+        }
+      }
+    }
+    int error = meet(meeting);
+    error = error == MPI_SUCCESS ? meeting.check_deposits() : error;
+    if (error != MPI_SUCCESS) {
+      return error;
+    }
+    if (const MPI_Count own = part_of(comm.rank); own > 0) {
+      join(meeting, reduction, elements, own_first, own, members);
+      elements.get(meeting.data(members - 1) + elements.bytes(own_first), reduction.receive, done,
+                   own);
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace meantime::coll::shared

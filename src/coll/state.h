@@ -1,0 +1,56 @@
+// What a rank keeps for the collectives of one communicator.
+//   window    how many epochs a member may be ahead of the slowest one
+//   in use    a place of this rank's in the segment that others may still read a deposit from
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "coll/area.h"
+
+namespace meantime {
+
+struct Communicator;
+
+namespace coll {
+
+inline constexpr int window = stage_count / 2;
+
+struct State {
+  explicit State(Communicator& comm);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  /// A place for a deposit of the epoch that is under way; 0 when out of memory. It is taken back
+  /// by itself when nobody can read it any more.
+  node::Link place(std::size_t bytes);
+  /// A place that this member got is read until all have left `epoch`.
+  void keep(node::Link place, std::uint64_t epoch);
+  /// Learns from the stages which epochs everybody has left; `known_left` afterwards.
+  void look_around();
+  /// A tag for the messages of one collective: the same at all members.
+  int next_tag();
+
+  Area area;  ///< false: none, the collectives of this communicator go by messages
+  int rank;
+  std::uint64_t epoch = 0;
+  std::uint64_t known_left = 0;  ///< all members have left all epochs below
+
+ private:
+  struct InUse {
+    node::Link place;
+    std::size_t bytes;
+    std::uint64_t epoch;
+  };
+  void take_back();
+
+  std::vector<InUse> in_use_;
+  int tags_ = 0;
+};
+
+/// Makes it at first use. Rank's lock held.
+State& state_of(Communicator& comm);
+
+}  // namespace coll
+}  // namespace meantime

@@ -1,0 +1,23 @@
+// Where a collective changes its way, in bytes, with the reason. Measured on 2 cores with
+// bench/coll_sizes; see docs/collectives.md.
+#pragma once
+
+#include <cstddef>
+
+namespace meantime::coll::thresholds {
+
+/// One round of a long broadcast, allgather or reduction: what one rank deposits at once. Large
+/// enough that a round's switches (0.8 us a rank) cost less than its copies, small enough that the
+/// deposits of all ranks stay in the last cache.
+inline constexpr std::size_t round = 64 * 1024;
+inline constexpr std::size_t bcast_round = 256 * 1024;
+/// One rank's deposits for all others in an alltoall, scatter or reduce-scatter.
+inline constexpr std::size_t round_for_all = 1024 * 1024;
+/// A gathered or scattered block larger than this travels as a message: it is copied once, by
+/// whoever has time, instead of twice.
+inline constexpr std::size_t block_by_message = 64 * 1024;
+/// Up to this many bytes of all ranks together, the last member to arrive reduces alone; above, all
+/// meet a second time so that each can reduce a part.
+inline constexpr std::size_t reduce_alone = 256 * 1024;
+
+}  // namespace meantime::coll::thresholds
