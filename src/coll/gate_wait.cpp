@@ -7,6 +7,7 @@
 #include "coll/progress.h"
 #include "core/communicator.h"
 #include "core/point_to_point.h"
+#include "core/progress.h"
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "wait/policy.h"
@@ -81,13 +82,14 @@ bool GateWait::progress() {
 }
 
 void GateWait::arm(node::Waiter& waiter) {
-  progress_of(self()).arm(waiter);
+  waiter.remaining.store(1, std::memory_order_relaxed);
+  core::arm_collectives(waiter);
   area_.member(rank_).waiter.store(node::segment().link(&waiter), std::memory_order_seq_cst);
   take_ticket();
 }
 
 void GateWait::disarm(node::Waiter& waiter) {
-  progress_of(self()).disarm(waiter);
+  core::disarm_collectives(waiter);
 }
 
 void GateWait::take_ticket() {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "coll/schedule.h"
+#include "core/progress.h"
 #include "node/layout.h"
 #include "rank/rank.h"
 
@@ -24,16 +25,11 @@ bool Progress::advance() {
   return moved;
 }
 
-int Progress::arm(node::Waiter& waiter) {
-  if (active.empty()) {
-    return 0;
-  }
-  waiter.remaining.store(1, std::memory_order_relaxed);
-  int leaves = 0;
+bool Progress::arm(node::Waiter& waiter) {
   for (ScheduleRequest* request : active) {
-    leaves += request->arm(waiter);
+    request->arm(waiter);
   }
-  return leaves;
+  return !active.empty();
 }
 
 void Progress::disarm(node::Waiter& waiter) {
@@ -41,6 +37,11 @@ void Progress::disarm(node::Waiter& waiter) {
     request->disarm(waiter);
   }
 }
+
+const core::CollectiveHooks Progress::hooks{
+    [] { return progress_of(self()).advance(); },
+    [](node::Waiter& waiter) { return progress_of(self()).arm(waiter); },
+    [](node::Waiter& waiter) { progress_of(self()).disarm(waiter); }};
 
 Progress& progress_of(Rank& rank) {
   if (rank.collectives == nullptr) {

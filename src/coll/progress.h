@@ -12,6 +12,10 @@ namespace node {
 struct Waiter;
 }
 
+namespace core {
+struct CollectiveHooks;
+}
+
 namespace coll {
 
 class ScheduleRequest;
@@ -20,10 +24,13 @@ struct Progress {
   /// Moves every collective under way as far as it goes. True if anything moved. For
   /// core::progress().
   bool advance();
-  /// A rank that sleeps, for whatever, is rung when any of its background collectives can move.
-  /// Returns how many completions may count `waiter.remaining` down; sets it to 1 if there are any.
-  int arm(node::Waiter& waiter);
+  /// A rank that sleeps, for whatever, wakes up when any of its background collectives can move:
+  /// each completion counts `waiter.remaining` down. True if there may be some.
+  bool arm(node::Waiter& waiter);
   void disarm(node::Waiter& waiter);
+
+  /// For src/core, which must not know this.
+  static const core::CollectiveHooks hooks;
 
   std::vector<ScheduleRequest*> active;
   bool advancing = false;

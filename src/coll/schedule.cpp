@@ -5,6 +5,7 @@
 
 #include "coll/progress.h"
 #include "core/point_to_point.h"
+#include "core/progress.h"
 #include "rank/rank.h"
 #include "wait/wait.h"
 
@@ -90,7 +91,9 @@ int ScheduleRequest::start() {
   error = MPI_SUCCESS;
   complete = false;
   active = true;
-  progress_of(self()).active.push_back(this);
+  Progress& progress = progress_of(self());
+  progress.active.push_back(this);
+  core::collective_hooks = &Progress::hooks;
   advance();
   return MPI_SUCCESS;
 }
@@ -104,21 +107,32 @@ bool ScheduleRequest::advance() {
 
 bool ScheduleRequest::move() {
   const std::size_t moved_before = moved_;
-  const std::vector<Schedule::Step>& steps = schedule_->steps_;
-  while (next_ < steps.size()) {
-    if (steps[next_].kind == Schedule::Kind::fence && !all_arrived()) {
-      return moved_ != moved_before;
-    }
-    ++moved_;
-    run(steps[next_++]);
-  }
-  if (all_arrived()) {
+  if (run_to_next_fence()) {
     complete = true;
     ++moved_;
     std::vector<ScheduleRequest*>& others = progress_of(self()).active;
     others.erase(std::remove(others.begin(), others.end(), this), others.end());
   }
-  return moved_ != moved_before;
+  if (moved_ == moved_before) {
+    return false;
+  }
+  if (armed_ != nullptr) {
+    // The last look before the sleep: what was started now is not armed.
+    wait::ring(*armed_);
+  }
+  return true;
+}
+
+bool ScheduleRequest::run_to_next_fence() {
+  const std::vector<Schedule::Step>& steps = schedule_->steps_;
+  while (next_ < steps.size()) {
+    if (steps[next_].kind == Schedule::Kind::fence && !all_arrived()) {
+      return false;
+    }
+    ++moved_;
+    run(steps[next_++]);
+  }
+  return all_arrived();
 }
 
 bool ScheduleRequest::all_arrived() {
@@ -172,6 +186,7 @@ void ScheduleRequest::note(int error) {
 }
 
 int ScheduleRequest::arm(node::Waiter& waiter) {
+  armed_ = &waiter;
   int leaves = 0;
   for (Request* request : under_way_) {
     leaves += request->arm(waiter);
@@ -180,6 +195,7 @@ int ScheduleRequest::arm(node::Waiter& waiter) {
 }
 
 void ScheduleRequest::disarm(node::Waiter& waiter) {
+  armed_ = nullptr;
   for (Request* request : under_way_) {
     request->disarm(waiter);
   }

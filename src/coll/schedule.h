@@ -71,6 +71,8 @@ class ScheduleRequest final : public Request {
   bool move();
 
  private:
+  /// True at the end.
+  bool run_to_next_fence();
   void run(const Schedule::Step& step);
   void note(int error);
   /// Drops what is complete of the messages under way. True if none is left.
@@ -80,7 +82,8 @@ class ScheduleRequest final : public Request {
   const int tag_;
   std::size_t next_ = 0;
   std::vector<Request*> under_way_;
-  std::size_t moved_ = 0;
+  std::size_t moved_ = 0;          ///< steps started and messages over, ever
+  node::Waiter* armed_ = nullptr;  ///< about to sleep, or asleep
 };
 
 }  // namespace meantime::coll

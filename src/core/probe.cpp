@@ -1,6 +1,7 @@
 #include "core/probe.h"
 
 #include "core/error.h"
+#include "core/progress.h"
 #include "core/requests.h"
 #include "core/status.h"
 #include "match/engine.h"
@@ -56,8 +57,15 @@ class MessageAwaited final : public wait::Awaited {
   bool progress() override { return core::progress(); }
   // Sequentially consistent, like the look at the queue that follows and, on the other side, the
   // adding to the queue: both under the mailbox's right.
-  void arm(node::Waiter&) override { box().wants_any.fetch_add(1, std::memory_order_seq_cst); }
-  void disarm(node::Waiter&) override { box().wants_any.fetch_sub(1, std::memory_order_seq_cst); }
+  void arm(node::Waiter& waiter) override {
+    waiter.remaining.store(1, std::memory_order_relaxed);
+    core::arm_collectives(waiter);
+    box().wants_any.fetch_add(1, std::memory_order_seq_cst);
+  }
+  void disarm(node::Waiter& waiter) override {
+    box().wants_any.fetch_sub(1, std::memory_order_seq_cst);
+    core::disarm_collectives(waiter);
+  }
   void describe(wait::Situation& situation) const override {
     situation.context = comm_.context;
     situation.peer = source_;

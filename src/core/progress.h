@@ -2,15 +2,34 @@
 // src/coll registers itself here, because the core must not know it.
 #pragma once
 
+namespace meantime::node {
+struct Waiter;
+}
+
 namespace meantime::core {
 
-/// Moves the active collective schedules of this rank; true if anything moved. Null = none active,
+/// What src/coll does for the rank's collectives that are under way. Null = there never were any,
 /// so that a rank without them pays one load.
-using AdvanceCollectives = bool (*)();
-inline AdvanceCollectives advance_collectives_hook = nullptr;
+struct CollectiveHooks {
+  bool (*advance)();           ///< true if anything moved
+  bool (*arm)(node::Waiter&);  ///< each completion for them counts the waiter down; true if
+                               ///< there may be such completions
+  void (*disarm)(node::Waiter&);
+};
+inline const CollectiveHooks* collective_hooks = nullptr;
 
 inline bool advance_collectives() {
-  return advance_collectives_hook != nullptr && advance_collectives_hook();
+  return collective_hooks != nullptr && collective_hooks->advance();
+}
+/// A rank that sleeps for something else must wake up for its collectives too: others wait for
+/// them.
+inline bool arm_collectives(node::Waiter& waiter) {
+  return collective_hooks != nullptr && collective_hooks->arm(waiter);
+}
+inline void disarm_collectives(node::Waiter& waiter) {
+  if (collective_hooks != nullptr) {
+    collective_hooks->disarm(waiter);
+  }
 }
 
 }  // namespace meantime::core

@@ -1,6 +1,7 @@
 #include "core/request.h"
 
 #include "core/communicator.h"
+#include "core/progress.h"
 #include "core/requests.h"
 #include "core/status.h"
 #include "match/engine.h"
@@ -40,6 +41,7 @@ class RequestsAwaited final : public wait::Awaited {
               request->type == Request::Type::generalized;
       }
     }
+    any = core::arm_collectives(waiter) || any;
     if (any) {
       // Whatever completed since we began is a reason not to sleep.
       std::int32_t untouched = arming_bias;
@@ -60,6 +62,7 @@ class RequestsAwaited final : public wait::Awaited {
         request->disarm(waiter);
       }
     }
+    core::disarm_collectives(waiter);
   }
 
   void describe(wait::Situation& situation) const override {
