@@ -9,6 +9,373 @@
 namespace meantime::api {
 namespace {
 
+int checked_Allgather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                      void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                      MPI_Comm comm) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Allgather(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      recvcount, *recvtype_object, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Allgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                       MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+                       Displacements displs, MPI_Datatype recvtype, MPI_Comm comm) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Allgatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      recvcounts, displs, *recvtype_object, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Allreduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Allreduce(sendbuf, recvbuf, count, *datatype_object, *op_object,
+                      *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Alltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Alltoall(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf, recvcount,
+                      *recvtype_object, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Alltoallv(Entry& entry, const void* sendbuf, Counts sendcounts, Displacements sdispls,
+                      MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+                      Displacements rdispls, MPI_Datatype recvtype, MPI_Comm comm) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Alltoallv(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf, recvcounts,
+                      rdispls, *recvtype_object, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Alltoallw(Entry& entry, const void* sendbuf, Counts sendcounts, Displacements sdispls,
+                      const MPI_Datatype sendtypes[], void* recvbuf, Counts recvcounts,
+                      Displacements rdispls, const MPI_Datatype recvtypes[], MPI_Comm comm) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.committed_types({4, "sendtypes"}, sendtypes, sendcounts, comm_object->peers())) &&
+        entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                      rdispls, recvtypes, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Barrier(Entry& entry, MPI_Comm comm) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Barrier(*comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Bcast(Entry& entry, void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
+                  MPI_Comm comm) try {
+  Datatype* datatype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({5, "comm"}, comm, comm_object) &&
+        entry.root({4, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool takes_part = Entry::takes_part(*comm_object, root);
+  if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count)) &&
+        (!takes_part || entry.committed_type({3, "datatype"}, datatype, datatype_object)) &&
+        (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Bcast(buffer, takes_part ? count : 0, *datatype_object, root, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Exscan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                   MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Exscan(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Gather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                   void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+                   MPI_Comm comm) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
+        entry.root({7, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
+  const bool receives = Entry::is_root(*comm_object, root);
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
+        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!(sendcount > 0 && receives && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Gather(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      receives ? recvcount : 0, *recvtype_object, root, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Gatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                    void* recvbuf, Counts recvcounts, Displacements displs, MPI_Datatype recvtype,
+                    int root, MPI_Comm comm) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object) &&
+        entry.root({8, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
+  const bool receives = Entry::is_root(*comm_object, root);
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers())) &&
+        (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Gatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf, recvcounts,
+                      displs, *recvtype_object, root, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Reduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                   MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) try {
+  Datatype* datatype_object = Entry::unused_type();
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.root({6, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool takes_part = Entry::takes_part(*comm_object, root);
+  if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count)) &&
+        (!takes_part || entry.committed_type({4, "datatype"}, datatype, datatype_object)) &&
+        entry.op({5, "op"}, op, op_object) &&
+        (!takes_part || ((sendbuf == MPI_IN_PLACE && entry.is_root(*comm_object, root)) || root == MPI_ROOT || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype))) &&
+        (!takes_part || (!entry.is_root(*comm_object, root) || entry.buffer({2, "recvbuf"}, recvbuf, count, datatype))) &&
+        (!(count > 0 && entry.is_root(*comm_object, root)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Reduce(sendbuf, recvbuf, takes_part ? count : 0, *datatype_object, *op_object,
+                      root, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Reduce_scatter(Entry& entry, const void* sendbuf, void* recvbuf, Counts recvcounts,
+                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.counts({3, "recvcounts"}, recvcounts, comm_object->size) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Reduce_scatter(sendbuf, recvbuf, recvcounts, *datatype_object, *op_object,
+                      *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Reduce_scatter_block(Entry& entry, const void* sendbuf, void* recvbuf,
+                                 MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op,
+                                 MPI_Comm comm) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "recvcount"}, recvcount) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, recvcount, datatype) &&
+        (!(recvcount > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Reduce_scatter_block(sendbuf, recvbuf, recvcount, *datatype_object,
+                      *op_object, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Scan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Scan(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Scatter(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+                    MPI_Comm comm) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
+        entry.root({7, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::is_root(*comm_object, root);
+  const bool receives = Entry::takes_from_root(*comm_object, root, recvbuf);
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
+        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!(recvcount > 0 && sends && receives) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Scatter(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      receives ? recvcount : 0, *recvtype_object, root, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Scatterv(Entry& entry, const void* sendbuf, Counts sendcounts, Displacements displs,
+                     MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                     MPI_Datatype recvtype, int root, MPI_Comm comm) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object) &&
+        entry.root({8, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::is_root(*comm_object, root);
+  const bool receives = Entry::takes_from_root(*comm_object, root, recvbuf);
+  if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.not_negative(MPI_ERR_COUNT, {6, "recvcount"}, recvcount)) &&
+        (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
+        (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Scatterv(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,
+                      receives ? recvcount : 0, *recvtype_object, root, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -19,8 +386,7 @@ MEANTIME_ENTRY_POINT int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_
                                         void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                         MPI_Comm comm) {
   Entry entry(Call::Allgather, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allgather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Allgather, PMPI_Allgather);
 
@@ -28,8 +394,7 @@ MEANTIME_ENTRY_POINT int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcou
                                           MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                                           MPI_Datatype recvtype, MPI_Comm comm) {
   Entry entry(Call::Allgather_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allgather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Allgather_c, PMPI_Allgather_c);
 
@@ -37,8 +402,8 @@ MEANTIME_ENTRY_POINT int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI
                                          void* recvbuf, const int recvcounts[], const int displs[],
                                          MPI_Datatype recvtype, MPI_Comm comm) {
   Entry entry(Call::Allgatherv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allgatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                            recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Allgatherv, PMPI_Allgatherv);
 
@@ -47,24 +412,22 @@ MEANTIME_ENTRY_POINT int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendco
                                            const MPI_Count recvcounts[], const MPI_Aint displs[],
                                            MPI_Datatype recvtype, MPI_Comm comm) {
   Entry entry(Call::Allgatherv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allgatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                            recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Allgatherv_c, PMPI_Allgatherv_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Allreduce(const void* sendbuf, void* recvbuf, int count,
                                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   Entry entry(Call::Allreduce, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allreduce(entry, sendbuf, recvbuf, count, datatype, op, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Allreduce, PMPI_Allreduce);
 
 MEANTIME_ENTRY_POINT int PMPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count,
                                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   Entry entry(Call::Allreduce_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allreduce(entry, sendbuf, recvbuf, count, datatype, op, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Allreduce_c, PMPI_Allreduce_c);
 
@@ -72,8 +435,7 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_D
                                        void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                        MPI_Comm comm) {
   Entry entry(Call::Alltoall, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoall(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoall, PMPI_Alltoall);
 
@@ -81,8 +443,7 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcoun
                                          MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                                          MPI_Datatype recvtype, MPI_Comm comm) {
   Entry entry(Call::Alltoall_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoall(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoall_c, PMPI_Alltoall_c);
 
@@ -91,8 +452,8 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoallv(const void* sendbuf, const int sendcount
                                         const int recvcounts[], const int rdispls[],
                                         MPI_Datatype recvtype, MPI_Comm comm) {
   Entry entry(Call::Alltoallv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoallv(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                           rdispls, recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoallv, PMPI_Alltoallv);
 
@@ -102,8 +463,8 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count s
                                           const MPI_Aint rdispls[], MPI_Datatype recvtype,
                                           MPI_Comm comm) {
   Entry entry(Call::Alltoallv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoallv(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                           rdispls, recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoallv_c, PMPI_Alltoallv_c);
 
@@ -112,8 +473,8 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoallw(const void* sendbuf, const int sendcount
                                         void* recvbuf, const int recvcounts[], const int rdispls[],
                                         const MPI_Datatype recvtypes[], MPI_Comm comm) {
   Entry entry(Call::Alltoallw, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoallw(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                           rdispls, recvtypes, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoallw, PMPI_Alltoallw);
 
@@ -123,47 +484,42 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count s
                                           const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
                                           MPI_Comm comm) {
   Entry entry(Call::Alltoallw_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoallw(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                           rdispls, recvtypes, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoallw_c, PMPI_Alltoallw_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Barrier(MPI_Comm comm) {
   Entry entry(Call::Barrier, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Barrier(entry, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Barrier, PMPI_Barrier);
 
 MEANTIME_ENTRY_POINT int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root,
                                     MPI_Comm comm) {
   Entry entry(Call::Bcast, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Bcast(entry, buffer, count, datatype, root, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Bcast, PMPI_Bcast);
 
 MEANTIME_ENTRY_POINT int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype,
                                       int root, MPI_Comm comm) {
   Entry entry(Call::Bcast_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Bcast(entry, buffer, count, datatype, root, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Bcast_c, PMPI_Bcast_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Exscan(const void* sendbuf, void* recvbuf, int count,
                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   Entry entry(Call::Exscan, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Exscan(entry, sendbuf, recvbuf, count, datatype, op, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Exscan, PMPI_Exscan);
 
 MEANTIME_ENTRY_POINT int PMPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
                                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   Entry entry(Call::Exscan_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Exscan(entry, sendbuf, recvbuf, count, datatype, op, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Exscan_c, PMPI_Exscan_c);
 
@@ -171,8 +527,8 @@ MEANTIME_ENTRY_POINT int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Dat
                                      void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
                                      MPI_Comm comm) {
   Entry entry(Call::Gather, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Gather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                        comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Gather, PMPI_Gather);
 
@@ -180,8 +536,8 @@ MEANTIME_ENTRY_POINT int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount,
                                        MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                                        MPI_Datatype recvtype, int root, MPI_Comm comm) {
   Entry entry(Call::Gather_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Gather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                        comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Gather_c, PMPI_Gather_c);
 
@@ -189,8 +545,8 @@ MEANTIME_ENTRY_POINT int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Da
                                       void* recvbuf, const int recvcounts[], const int displs[],
                                       MPI_Datatype recvtype, int root, MPI_Comm comm) {
   Entry entry(Call::Gatherv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Gatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+                         root, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Gatherv, PMPI_Gatherv);
 
@@ -199,24 +555,22 @@ MEANTIME_ENTRY_POINT int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount
                                         const MPI_Count recvcounts[], const MPI_Aint displs[],
                                         MPI_Datatype recvtype, int root, MPI_Comm comm) {
   Entry entry(Call::Gatherv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Gatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+                         root, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Gatherv_c, PMPI_Gatherv_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Reduce(const void* sendbuf, void* recvbuf, int count,
                                      MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
   Entry entry(Call::Reduce, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce(entry, sendbuf, recvbuf, count, datatype, op, root, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce, PMPI_Reduce);
 
 MEANTIME_ENTRY_POINT int PMPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count,
                                        MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
   Entry entry(Call::Reduce_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce(entry, sendbuf, recvbuf, count, datatype, op, root, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_c, PMPI_Reduce_c);
 
@@ -224,8 +578,7 @@ MEANTIME_ENTRY_POINT int PMPI_Reduce_scatter(const void* sendbuf, void* recvbuf,
                                              const int recvcounts[], MPI_Datatype datatype,
                                              MPI_Op op, MPI_Comm comm) {
   Entry entry(Call::Reduce_scatter, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce_scatter(entry, sendbuf, recvbuf, recvcounts, datatype, op, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_scatter, PMPI_Reduce_scatter);
 
@@ -233,40 +586,35 @@ MEANTIME_ENTRY_POINT int PMPI_Reduce_scatter_c(const void* sendbuf, void* recvbu
                                                const MPI_Count recvcounts[], MPI_Datatype datatype,
                                                MPI_Op op, MPI_Comm comm) {
   Entry entry(Call::Reduce_scatter_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce_scatter(entry, sendbuf, recvbuf, recvcounts, datatype, op, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_scatter_c, PMPI_Reduce_scatter_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
         MPI_Comm comm) {
   Entry entry(Call::Reduce_scatter_block, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce_scatter_block(entry, sendbuf, recvbuf, recvcount, datatype, op, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_scatter_block, PMPI_Reduce_scatter_block);
 
 MEANTIME_ENTRY_POINT int PMPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op,
         MPI_Comm comm) {
   Entry entry(Call::Reduce_scatter_block_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce_scatter_block(entry, sendbuf, recvbuf, recvcount, datatype, op, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_scatter_block_c, PMPI_Reduce_scatter_block_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Scan(const void* sendbuf, void* recvbuf, int count,
                                    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   Entry entry(Call::Scan, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scan(entry, sendbuf, recvbuf, count, datatype, op, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Scan, PMPI_Scan);
 
 MEANTIME_ENTRY_POINT int PMPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   Entry entry(Call::Scan_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scan(entry, sendbuf, recvbuf, count, datatype, op, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Scan_c, PMPI_Scan_c);
 
@@ -274,8 +622,8 @@ MEANTIME_ENTRY_POINT int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Da
                                       void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
                                       MPI_Comm comm) {
   Entry entry(Call::Scatter, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scatter(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                         comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Scatter, PMPI_Scatter);
 
@@ -283,8 +631,8 @@ MEANTIME_ENTRY_POINT int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount
                                         MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                                         MPI_Datatype recvtype, int root, MPI_Comm comm) {
   Entry entry(Call::Scatter_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scatter(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                         comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Scatter_c, PMPI_Scatter_c);
 
@@ -293,8 +641,8 @@ MEANTIME_ENTRY_POINT int PMPI_Scatterv(const void* sendbuf, const int sendcounts
                                        int recvcount, MPI_Datatype recvtype, int root,
                                        MPI_Comm comm) {
   Entry entry(Call::Scatterv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scatterv(entry, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+                          recvtype, root, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Scatterv, PMPI_Scatterv);
 
@@ -303,7 +651,7 @@ MEANTIME_ENTRY_POINT int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count se
                                          void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                                          int root, MPI_Comm comm) {
   Entry entry(Call::Scatterv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scatterv(entry, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+                          recvtype, root, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Scatterv_c, PMPI_Scatterv_c);

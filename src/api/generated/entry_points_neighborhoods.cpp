@@ -9,6 +9,312 @@
 namespace meantime::api {
 namespace {
 
+int checked_Ineighbor_allgather(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                                MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                                MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
+        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.given({8, "request"}, request) &&
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ineighbor_allgather(sendbuf, sendcount, *sendtype_object, recvbuf, recvcount,
+                      *recvtype_object, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ineighbor_allgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                                 MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+                                 Displacements displs, MPI_Datatype recvtype, MPI_Comm comm,
+                                 MPI_Request* request) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
+        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
+        entry.given({9, "request"}, request) &&
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ineighbor_allgatherv(sendbuf, sendcount, *sendtype_object, recvbuf,
+                      recvcounts, displs, *recvtype_object, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ineighbor_alltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                               MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                               MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
+        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.given({8, "request"}, request) &&
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ineighbor_alltoall(sendbuf, sendcount, *sendtype_object, recvbuf, recvcount,
+                      *recvtype_object, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ineighbor_alltoallv(Entry& entry, const void* sendbuf, Counts sendcounts,
+                                Displacements sdispls, MPI_Datatype sendtype, void* recvbuf,
+                                Counts recvcounts, Displacements rdispls, MPI_Datatype recvtype,
+                                MPI_Comm comm, MPI_Request* request) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object) &&
+        entry.committed_type({4, "sendtype"}, sendtype, sendtype_object) &&
+        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
+        entry.given({10, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf,
+                      recvcounts, rdispls, *recvtype_object, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ineighbor_alltoallw(Entry& entry, const void* sendbuf, Counts sendcounts,
+                                const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                void* recvbuf, Counts recvcounts, const MPI_Aint rdispls[],
+                                const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                MPI_Request* request) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object) &&
+        entry.given({10, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                      recvcounts, rdispls, recvtypes, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Neighbor_allgather(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                               MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                               MPI_Datatype recvtype, MPI_Comm comm) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
+        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Neighbor_allgather(sendbuf, sendcount, *sendtype_object, recvbuf, recvcount,
+                      *recvtype_object, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Neighbor_allgather_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                                    MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                                    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                    MPI_Request* request) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
+        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.info_or_null({8, "info"}, info, info_object) &&
+        entry.given({9, "request"}, request) &&
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Neighbor_allgather_init(sendbuf, sendcount, *sendtype_object, recvbuf,
+                      recvcount, *recvtype_object, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Neighbor_allgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                                MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+                                Displacements displs, MPI_Datatype recvtype, MPI_Comm comm) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
+        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Neighbor_allgatherv(sendbuf, sendcount, *sendtype_object, recvbuf, recvcounts,
+                      displs, *recvtype_object, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Neighbor_allgatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                                     MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+                                     Displacements displs, MPI_Datatype recvtype, MPI_Comm comm,
+                                     MPI_Info info, MPI_Request* request) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
+        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
+        entry.info_or_null({9, "info"}, info, info_object) &&
+        entry.given({10, "request"}, request) &&
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Neighbor_allgatherv_init(sendbuf, sendcount, *sendtype_object, recvbuf,
+                      recvcounts, displs, *recvtype_object, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Neighbor_alltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                              MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                              MPI_Datatype recvtype, MPI_Comm comm) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
+        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Neighbor_alltoall(sendbuf, sendcount, *sendtype_object, recvbuf, recvcount,
+                      *recvtype_object, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Neighbor_alltoall_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                                   MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                                   MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                   MPI_Request* request) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
+        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.info_or_null({8, "info"}, info, info_object) &&
+        entry.given({9, "request"}, request) &&
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Neighbor_alltoall_init(sendbuf, sendcount, *sendtype_object, recvbuf,
+                      recvcount, *recvtype_object, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Neighbor_alltoallv(Entry& entry, const void* sendbuf, Counts sendcounts,
+                               Displacements sdispls, MPI_Datatype sendtype, void* recvbuf,
+                               Counts recvcounts, Displacements rdispls, MPI_Datatype recvtype,
+                               MPI_Comm comm) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object) &&
+        entry.committed_type({4, "sendtype"}, sendtype, sendtype_object) &&
+        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Neighbor_alltoallv(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf,
+                      recvcounts, rdispls, *recvtype_object, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Neighbor_alltoallv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
+                                    Displacements sdispls, MPI_Datatype sendtype, void* recvbuf,
+                                    Counts recvcounts, Displacements rdispls, MPI_Datatype recvtype,
+                                    MPI_Comm comm, MPI_Info info, MPI_Request* request) try {
+  Datatype* sendtype_object = nullptr;
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object) &&
+        entry.committed_type({4, "sendtype"}, sendtype, sendtype_object) &&
+        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
+        entry.info_or_null({10, "info"}, info, info_object) &&
+        entry.given({11, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, *sendtype_object,
+                      recvbuf, recvcounts, rdispls, *recvtype_object, *comm_object, info_object,
+                      request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Neighbor_alltoallw(Entry& entry, const void* sendbuf, Counts sendcounts,
+                               const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                               void* recvbuf, Counts recvcounts, const MPI_Aint rdispls[],
+                               const MPI_Datatype recvtypes[], MPI_Comm comm) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                      recvcounts, rdispls, recvtypes, *comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Neighbor_alltoallw_init(Entry& entry, const void* sendbuf, Counts sendcounts,
+                                    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                    void* recvbuf, Counts recvcounts, const MPI_Aint rdispls[],
+                                    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                                    MPI_Request* request) try {
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object) &&
+        entry.info_or_null({10, "info"}, info, info_object) &&
+        entry.given({11, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                      recvcounts, rdispls, recvtypes, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -18,16 +324,16 @@ using namespace meantime::api;  // NOLINT
 MEANTIME_ENTRY_POINT int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
         MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ineighbor_allgather, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ineighbor_allgather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                     recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ineighbor_allgather, PMPI_Ineighbor_allgather);
 
 MEANTIME_ENTRY_POINT int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
         MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ineighbor_allgather_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ineighbor_allgather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                     recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ineighbor_allgather_c, PMPI_Ineighbor_allgather_c);
 
@@ -35,8 +341,8 @@ MEANTIME_ENTRY_POINT int PMPI_Ineighbor_allgatherv(const void* sendbuf, int send
         const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
         MPI_Request* request) {
   Entry entry(Call::Ineighbor_allgatherv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ineighbor_allgatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                                      displs, recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ineighbor_allgatherv, PMPI_Ineighbor_allgatherv);
 
@@ -44,24 +350,24 @@ MEANTIME_ENTRY_POINT int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Co
         const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm,
         MPI_Request* request) {
   Entry entry(Call::Ineighbor_allgatherv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ineighbor_allgatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                                      displs, recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ineighbor_allgatherv_c, PMPI_Ineighbor_allgatherv_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
         MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ineighbor_alltoall, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ineighbor_alltoall(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                    recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ineighbor_alltoall, PMPI_Ineighbor_alltoall);
 
 MEANTIME_ENTRY_POINT int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
         MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ineighbor_alltoall_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ineighbor_alltoall(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                    recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ineighbor_alltoall_c, PMPI_Ineighbor_alltoall_c);
 
@@ -69,8 +375,8 @@ MEANTIME_ENTRY_POINT int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int
         void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
         MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ineighbor_alltoallv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ineighbor_alltoallv(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                     recvcounts, rdispls, recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ineighbor_alltoallv, PMPI_Ineighbor_alltoallv);
 
@@ -78,8 +384,8 @@ MEANTIME_ENTRY_POINT int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const M
         MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
         const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ineighbor_alltoallv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ineighbor_alltoallv(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                     recvcounts, rdispls, recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ineighbor_alltoallv_c, PMPI_Ineighbor_alltoallv_c);
 
@@ -88,8 +394,8 @@ MEANTIME_ENTRY_POINT int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int
         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
         MPI_Request* request) {
   Entry entry(Call::Ineighbor_alltoallw, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ineighbor_alltoallw(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                                     recvcounts, rdispls, recvtypes, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ineighbor_alltoallw, PMPI_Ineighbor_alltoallw);
 
@@ -98,32 +404,32 @@ MEANTIME_ENTRY_POINT int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const M
         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
         MPI_Request* request) {
   Entry entry(Call::Ineighbor_alltoallw_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ineighbor_alltoallw(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                                     recvcounts, rdispls, recvtypes, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ineighbor_alltoallw_c, PMPI_Ineighbor_alltoallw_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
         MPI_Datatype recvtype, MPI_Comm comm) {
   Entry entry(Call::Neighbor_allgather, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_allgather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                    recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_allgather, PMPI_Neighbor_allgather);
 
 MEANTIME_ENTRY_POINT int PMPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
         MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   Entry entry(Call::Neighbor_allgather_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_allgather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                    recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_allgather_c, PMPI_Neighbor_allgather_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
         MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Neighbor_allgather_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_allgather_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                         recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_allgather_init, PMPI_Neighbor_allgather_init);
 
@@ -131,16 +437,16 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI
         MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
         MPI_Request* request) {
   Entry entry(Call::Neighbor_allgather_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_allgather_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                         recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_allgather_init_c, PMPI_Neighbor_allgather_init_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
         const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   Entry entry(Call::Neighbor_allgatherv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_allgatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                                     displs, recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_allgatherv, PMPI_Neighbor_allgatherv);
 
@@ -148,8 +454,8 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Cou
         const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
         MPI_Comm comm) {
   Entry entry(Call::Neighbor_allgatherv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_allgatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                                     displs, recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_allgatherv_c, PMPI_Neighbor_allgatherv_c);
 
@@ -157,8 +463,8 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int 
         const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
         MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Neighbor_allgatherv_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_allgatherv_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                                          displs, recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_allgatherv_init, PMPI_Neighbor_allgatherv_init);
 
@@ -166,8 +472,8 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MP
         const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm,
         MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Neighbor_allgatherv_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_allgatherv_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                                          displs, recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_allgatherv_init_c, PMPI_Neighbor_allgatherv_init_c);
 
@@ -175,24 +481,24 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcou
                                                 MPI_Datatype sendtype, void* recvbuf, int recvcount,
                                                 MPI_Datatype recvtype, MPI_Comm comm) {
   Entry entry(Call::Neighbor_alltoall, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoall(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                   recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoall, PMPI_Neighbor_alltoall);
 
 MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
         MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   Entry entry(Call::Neighbor_alltoall_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoall(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                   recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoall_c, PMPI_Neighbor_alltoall_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
         MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Neighbor_alltoall_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoall_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                        recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoall_init, PMPI_Neighbor_alltoall_init);
 
@@ -200,8 +506,8 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_
         MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
         MPI_Request* request) {
   Entry entry(Call::Neighbor_alltoall_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoall_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                        recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoall_init_c, PMPI_Neighbor_alltoall_init_c);
 
@@ -209,8 +515,8 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoallv(const void* sendbuf, const int 
         void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
         MPI_Comm comm) {
   Entry entry(Call::Neighbor_alltoallv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoallv(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                    recvcounts, rdispls, recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoallv, PMPI_Neighbor_alltoallv);
 
@@ -218,8 +524,8 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoallv_c(const void* sendbuf, const MP
         MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
         const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   Entry entry(Call::Neighbor_alltoallv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoallv(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                    recvcounts, rdispls, recvtype, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoallv_c, PMPI_Neighbor_alltoallv_c);
 
@@ -227,8 +533,8 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const
         void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
         MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Neighbor_alltoallv_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoallv_init(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                         recvcounts, rdispls, recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoallv_init, PMPI_Neighbor_alltoallv_init);
 
@@ -237,8 +543,8 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, con
         const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
         MPI_Request* request) {
   Entry entry(Call::Neighbor_alltoallv_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoallv_init(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                         recvcounts, rdispls, recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoallv_init_c, PMPI_Neighbor_alltoallv_init_c);
 
@@ -246,8 +552,8 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoallw(const void* sendbuf, const int 
         const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   Entry entry(Call::Neighbor_alltoallw, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoallw(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                                    recvcounts, rdispls, recvtypes, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoallw, PMPI_Neighbor_alltoallw);
 
@@ -255,8 +561,8 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoallw_c(const void* sendbuf, const MP
         const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   Entry entry(Call::Neighbor_alltoallw_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoallw(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                                    recvcounts, rdispls, recvtypes, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoallw_c, PMPI_Neighbor_alltoallw_c);
 
@@ -265,8 +571,8 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const
         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
         MPI_Request* request) {
   Entry entry(Call::Neighbor_alltoallw_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoallw_init(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                                         recvcounts, rdispls, recvtypes, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoallw_init, PMPI_Neighbor_alltoallw_init);
 
@@ -275,7 +581,7 @@ MEANTIME_ENTRY_POINT int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, con
         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
         MPI_Request* request) {
   Entry entry(Call::Neighbor_alltoallw_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Neighbor_alltoallw_init(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                                         recvcounts, rdispls, recvtypes, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Neighbor_alltoallw_init_c, PMPI_Neighbor_alltoallw_init_c);

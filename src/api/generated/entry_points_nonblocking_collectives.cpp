@@ -9,6 +9,399 @@
 namespace meantime::api {
 namespace {
 
+int checked_Iallgather(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                       MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                       MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.given({8, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Iallgather(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      recvcount, *recvtype_object, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Iallgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                        MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+                        Displacements displs, MPI_Datatype recvtype, MPI_Comm comm,
+                        MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
+        entry.given({9, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Iallgatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      recvcounts, displs, *recvtype_object, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Iallreduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.given({7, "request"}, request) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Iallreduce(sendbuf, recvbuf, count, *datatype_object, *op_object,
+                      *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ialltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                      void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                      MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.given({8, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ialltoall(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      recvcount, *recvtype_object, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ialltoallv(Entry& entry, const void* sendbuf, Counts sendcounts, Displacements sdispls,
+                       MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+                       Displacements rdispls, MPI_Datatype recvtype, MPI_Comm comm,
+                       MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
+        entry.given({10, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ialltoallv(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf,
+                      recvcounts, rdispls, *recvtype_object, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ialltoallw(Entry& entry, const void* sendbuf, Counts sendcounts, Displacements sdispls,
+                       const MPI_Datatype sendtypes[], void* recvbuf, Counts recvcounts,
+                       Displacements rdispls, const MPI_Datatype recvtypes[], MPI_Comm comm,
+                       MPI_Request* request) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.committed_types({4, "sendtypes"}, sendtypes, sendcounts, comm_object->peers())) &&
+        entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()) &&
+        entry.given({10, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                      rdispls, recvtypes, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ibarrier(Entry& entry, MPI_Comm comm, MPI_Request* request) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ibarrier(*comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ibcast(Entry& entry, void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
+                   MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({5, "comm"}, comm, comm_object) &&
+        entry.root({4, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool takes_part = Entry::takes_part(*comm_object, root);
+  if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count)) &&
+        (!takes_part || entry.committed_type({3, "datatype"}, datatype, datatype_object)) &&
+        entry.given({6, "request"}, request) &&
+        (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ibcast(buffer, takes_part ? count : 0, *datatype_object, root, *comm_object,
+                      request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Iexscan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.given({7, "request"}, request) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Iexscan(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object,
+                      request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Igather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+                    MPI_Comm comm, MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
+        entry.root({7, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
+  const bool receives = Entry::is_root(*comm_object, root);
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
+        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        entry.given({9, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!(sendcount > 0 && receives && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Igather(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      receives ? recvcount : 0, *recvtype_object, root, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Igatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                     void* recvbuf, Counts recvcounts, Displacements displs, MPI_Datatype recvtype,
+                     int root, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object) &&
+        entry.root({8, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
+  const bool receives = Entry::is_root(*comm_object, root);
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers())) &&
+        (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
+        entry.given({10, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Igatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      recvcounts, displs, *recvtype_object, root, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ireduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                    MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
+                    MPI_Request* request) try {
+  Datatype* datatype_object = Entry::unused_type();
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.root({6, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool takes_part = Entry::takes_part(*comm_object, root);
+  if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count)) &&
+        (!takes_part || entry.committed_type({4, "datatype"}, datatype, datatype_object)) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.given({8, "request"}, request) &&
+        (!takes_part || ((sendbuf == MPI_IN_PLACE && entry.is_root(*comm_object, root)) || root == MPI_ROOT || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype))) &&
+        (!takes_part || (!entry.is_root(*comm_object, root) || entry.buffer({2, "recvbuf"}, recvbuf, count, datatype))) &&
+        (!(count > 0 && entry.is_root(*comm_object, root)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ireduce(sendbuf, recvbuf, takes_part ? count : 0, *datatype_object,
+                      *op_object, root, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ireduce_scatter(Entry& entry, const void* sendbuf, void* recvbuf, Counts recvcounts,
+                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                            MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.counts({3, "recvcounts"}, recvcounts, comm_object->size) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.given({7, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ireduce_scatter(sendbuf, recvbuf, recvcounts, *datatype_object, *op_object,
+                      *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Ireduce_scatter_block(Entry& entry, const void* sendbuf, void* recvbuf,
+                                  MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op,
+                                  MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "recvcount"}, recvcount) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.given({7, "request"}, request) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, recvcount, datatype) &&
+        (!(recvcount > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Ireduce_scatter_block(sendbuf, recvbuf, recvcount, *datatype_object,
+                      *op_object, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Iscan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                  MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.given({7, "request"}, request) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Iscan(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object,
+                      request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Iscatter(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+                     MPI_Comm comm, MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
+        entry.root({7, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::is_root(*comm_object, root);
+  const bool receives = Entry::takes_from_root(*comm_object, root, recvbuf);
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
+        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        entry.given({9, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!(recvcount > 0 && sends && receives) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Iscatter(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      receives ? recvcount : 0, *recvtype_object, root, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Iscatterv(Entry& entry, const void* sendbuf, Counts sendcounts, Displacements displs,
+                      MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                      MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object) &&
+        entry.root({8, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::is_root(*comm_object, root);
+  const bool receives = Entry::takes_from_root(*comm_object, root, recvbuf);
+  if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.not_negative(MPI_ERR_COUNT, {6, "recvcount"}, recvcount)) &&
+        (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
+        entry.given({10, "request"}, request) &&
+        (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Iscatterv(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,
+                      receives ? recvcount : 0, *recvtype_object, root, *comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -19,8 +412,8 @@ MEANTIME_ENTRY_POINT int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI
                                          void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                          MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Iallgather, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iallgather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                            request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iallgather, PMPI_Iallgather);
 
@@ -29,8 +422,8 @@ MEANTIME_ENTRY_POINT int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendco
                                            MPI_Count recvcount, MPI_Datatype recvtype,
                                            MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Iallgather_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iallgather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                            request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iallgather_c, PMPI_Iallgather_c);
 
@@ -39,8 +432,8 @@ MEANTIME_ENTRY_POINT int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MP
                                           MPI_Datatype recvtype, MPI_Comm comm,
                                           MPI_Request* request) {
   Entry entry(Call::Iallgatherv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iallgatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                             recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iallgatherv, PMPI_Iallgatherv);
 
@@ -50,8 +443,8 @@ MEANTIME_ENTRY_POINT int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendc
                                             MPI_Datatype recvtype, MPI_Comm comm,
                                             MPI_Request* request) {
   Entry entry(Call::Iallgatherv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iallgatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                             recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iallgatherv_c, PMPI_Iallgatherv_c);
 
@@ -59,8 +452,7 @@ MEANTIME_ENTRY_POINT int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int
                                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                          MPI_Request* request) {
   Entry entry(Call::Iallreduce, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iallreduce(entry, sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iallreduce, PMPI_Iallreduce);
 
@@ -68,8 +460,7 @@ MEANTIME_ENTRY_POINT int PMPI_Iallreduce_c(const void* sendbuf, void* recvbuf, M
                                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                            MPI_Request* request) {
   Entry entry(Call::Iallreduce_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iallreduce(entry, sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iallreduce_c, PMPI_Iallreduce_c);
 
@@ -77,8 +468,8 @@ MEANTIME_ENTRY_POINT int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_
                                         void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                         MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ialltoall, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ialltoall(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                           request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ialltoall, PMPI_Ialltoall);
 
@@ -87,8 +478,8 @@ MEANTIME_ENTRY_POINT int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcou
                                           MPI_Datatype recvtype, MPI_Comm comm,
                                           MPI_Request* request) {
   Entry entry(Call::Ialltoall_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ialltoall(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                           request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ialltoall_c, PMPI_Ialltoall_c);
 
@@ -98,8 +489,8 @@ MEANTIME_ENTRY_POINT int PMPI_Ialltoallv(const void* sendbuf, const int sendcoun
                                          MPI_Datatype recvtype, MPI_Comm comm,
                                          MPI_Request* request) {
   Entry entry(Call::Ialltoallv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ialltoallv(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                            rdispls, recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ialltoallv, PMPI_Ialltoallv);
 
@@ -109,8 +500,8 @@ MEANTIME_ENTRY_POINT int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count 
                                            const MPI_Aint rdispls[], MPI_Datatype recvtype,
                                            MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ialltoallv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ialltoallv(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                            rdispls, recvtype, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ialltoallv_c, PMPI_Ialltoallv_c);
 
@@ -120,8 +511,8 @@ MEANTIME_ENTRY_POINT int PMPI_Ialltoallw(const void* sendbuf, const int sendcoun
                                          const MPI_Datatype recvtypes[], MPI_Comm comm,
                                          MPI_Request* request) {
   Entry entry(Call::Ialltoallw, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ialltoallw(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                            rdispls, recvtypes, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ialltoallw, PMPI_Ialltoallw);
 
@@ -131,31 +522,28 @@ MEANTIME_ENTRY_POINT int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count 
                                            const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
                                            MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ialltoallw_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ialltoallw(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                            rdispls, recvtypes, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ialltoallw_c, PMPI_Ialltoallw_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ibarrier, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ibarrier(entry, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ibarrier, PMPI_Ibarrier);
 
 MEANTIME_ENTRY_POINT int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root,
                                      MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ibcast, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ibcast(entry, buffer, count, datatype, root, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ibcast, PMPI_Ibcast);
 
 MEANTIME_ENTRY_POINT int PMPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype,
                                        int root, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ibcast_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ibcast(entry, buffer, count, datatype, root, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ibcast_c, PMPI_Ibcast_c);
 
@@ -163,8 +551,7 @@ MEANTIME_ENTRY_POINT int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int co
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                       MPI_Request* request) {
   Entry entry(Call::Iexscan, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iexscan(entry, sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iexscan, PMPI_Iexscan);
 
@@ -172,8 +559,7 @@ MEANTIME_ENTRY_POINT int PMPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_
                                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                         MPI_Request* request) {
   Entry entry(Call::Iexscan_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iexscan(entry, sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iexscan_c, PMPI_Iexscan_c);
 
@@ -181,8 +567,8 @@ MEANTIME_ENTRY_POINT int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Da
                                       void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
                                       MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Igather, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Igather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                         comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Igather, PMPI_Igather);
 
@@ -191,8 +577,8 @@ MEANTIME_ENTRY_POINT int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount
                                         MPI_Datatype recvtype, int root, MPI_Comm comm,
                                         MPI_Request* request) {
   Entry entry(Call::Igather_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Igather(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                         comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Igather_c, PMPI_Igather_c);
 
@@ -201,8 +587,8 @@ MEANTIME_ENTRY_POINT int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_D
                                        MPI_Datatype recvtype, int root, MPI_Comm comm,
                                        MPI_Request* request) {
   Entry entry(Call::Igatherv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Igatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                          recvtype, root, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Igatherv, PMPI_Igatherv);
 
@@ -212,8 +598,8 @@ MEANTIME_ENTRY_POINT int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcoun
                                          MPI_Datatype recvtype, int root, MPI_Comm comm,
                                          MPI_Request* request) {
   Entry entry(Call::Igatherv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Igatherv(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                          recvtype, root, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Igatherv_c, PMPI_Igatherv_c);
 
@@ -221,8 +607,7 @@ MEANTIME_ENTRY_POINT int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int co
                                       MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
                                       MPI_Request* request) {
   Entry entry(Call::Ireduce, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ireduce(entry, sendbuf, recvbuf, count, datatype, op, root, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ireduce, PMPI_Ireduce);
 
@@ -230,8 +615,7 @@ MEANTIME_ENTRY_POINT int PMPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_
                                         MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
                                         MPI_Request* request) {
   Entry entry(Call::Ireduce_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ireduce(entry, sendbuf, recvbuf, count, datatype, op, root, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ireduce_c, PMPI_Ireduce_c);
 
@@ -239,8 +623,7 @@ MEANTIME_ENTRY_POINT int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf
                                               const int recvcounts[], MPI_Datatype datatype,
                                               MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ireduce_scatter, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ireduce_scatter(entry, sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ireduce_scatter, PMPI_Ireduce_scatter);
 
@@ -248,24 +631,23 @@ MEANTIME_ENTRY_POINT int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvb
                                                 const MPI_Count recvcounts[], MPI_Datatype datatype,
                                                 MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ireduce_scatter_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ireduce_scatter(entry, sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ireduce_scatter_c, PMPI_Ireduce_scatter_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
         MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ireduce_scatter_block, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ireduce_scatter_block(entry, sendbuf, recvbuf, recvcount, datatype, op, comm,
+                                       request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ireduce_scatter_block, PMPI_Ireduce_scatter_block);
 
 MEANTIME_ENTRY_POINT int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op,
         MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Ireduce_scatter_block_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Ireduce_scatter_block(entry, sendbuf, recvbuf, recvcount, datatype, op, comm,
+                                       request);
 }
 MEANTIME_WEAK_TWIN(MPI_Ireduce_scatter_block_c, PMPI_Ireduce_scatter_block_c);
 
@@ -273,8 +655,7 @@ MEANTIME_ENTRY_POINT int PMPI_Iscan(const void* sendbuf, void* recvbuf, int coun
                                     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                     MPI_Request* request) {
   Entry entry(Call::Iscan, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iscan(entry, sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iscan, PMPI_Iscan);
 
@@ -282,8 +663,7 @@ MEANTIME_ENTRY_POINT int PMPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Co
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                       MPI_Request* request) {
   Entry entry(Call::Iscan_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iscan(entry, sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iscan_c, PMPI_Iscan_c);
 
@@ -291,8 +671,8 @@ MEANTIME_ENTRY_POINT int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_D
                                        void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                        int root, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Iscatter, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iscatter(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                          comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iscatter, PMPI_Iscatter);
 
@@ -301,8 +681,8 @@ MEANTIME_ENTRY_POINT int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcoun
                                          MPI_Datatype recvtype, int root, MPI_Comm comm,
                                          MPI_Request* request) {
   Entry entry(Call::Iscatter_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iscatter(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                          comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iscatter_c, PMPI_Iscatter_c);
 
@@ -311,8 +691,8 @@ MEANTIME_ENTRY_POINT int PMPI_Iscatterv(const void* sendbuf, const int sendcount
                                         int recvcount, MPI_Datatype recvtype, int root,
                                         MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Iscatterv, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iscatterv(entry, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+                           recvtype, root, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iscatterv, PMPI_Iscatterv);
 
@@ -321,7 +701,7 @@ MEANTIME_ENTRY_POINT int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count s
                                           void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                                           int root, MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Iscatterv_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Iscatterv(entry, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+                           recvtype, root, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Iscatterv_c, PMPI_Iscatterv_c);

@@ -9,6 +9,446 @@
 namespace meantime::api {
 namespace {
 
+int checked_Allgather_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                           MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                           MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                           MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.info_or_null({8, "info"}, info, info_object) &&
+        entry.given({9, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Allgather_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      recvcount, *recvtype_object, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Allgatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                            MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+                            Displacements displs, MPI_Datatype recvtype, MPI_Comm comm,
+                            MPI_Info info, MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
+        entry.info_or_null({9, "info"}, info, info_object) &&
+        entry.given({10, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Allgatherv_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      recvcounts, displs, *recvtype_object, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Allreduce_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                           MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.info_or_null({7, "info"}, info, info_object) &&
+        entry.given({8, "request"}, request) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Allreduce_init(sendbuf, recvbuf, count, *datatype_object, *op_object,
+                      *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Alltoall_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                          MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                          MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
+        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.info_or_null({8, "info"}, info, info_object) &&
+        entry.given({9, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Alltoall_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      recvcount, *recvtype_object, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Alltoallv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
+                           Displacements sdispls, MPI_Datatype sendtype, void* recvbuf,
+                           Counts recvcounts, Displacements rdispls, MPI_Datatype recvtype,
+                           MPI_Comm comm, MPI_Info info, MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
+        entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
+        entry.info_or_null({10, "info"}, info, info_object) &&
+        entry.given({11, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Alltoallv_init(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf,
+                      recvcounts, rdispls, *recvtype_object, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Alltoallw_init(Entry& entry, const void* sendbuf, Counts sendcounts,
+                           Displacements sdispls, const MPI_Datatype sendtypes[], void* recvbuf,
+                           Counts recvcounts, Displacements rdispls, const MPI_Datatype recvtypes[],
+                           MPI_Comm comm, MPI_Info info, MPI_Request* request) try {
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = sendbuf != MPI_IN_PLACE;
+  if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.committed_types({4, "sendtypes"}, sendtypes, sendcounts, comm_object->peers())) &&
+        entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()) &&
+        entry.info_or_null({10, "info"}, info, info_object) &&
+        entry.given({11, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                      rdispls, recvtypes, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Barrier_init(Entry& entry, MPI_Comm comm, MPI_Info info, MPI_Request* request) try {
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.info_or_null({2, "info"}, info, info_object) &&
+        entry.given({3, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Barrier_init(*comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Bcast_init(Entry& entry, void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
+                       MPI_Comm comm, MPI_Info info, MPI_Request* request) try {
+  Datatype* datatype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({5, "comm"}, comm, comm_object) &&
+        entry.root({4, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool takes_part = Entry::takes_part(*comm_object, root);
+  if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count)) &&
+        (!takes_part || entry.committed_type({3, "datatype"}, datatype, datatype_object)) &&
+        entry.info_or_null({6, "info"}, info, info_object) &&
+        entry.given({7, "request"}, request) &&
+        (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Bcast_init(buffer, takes_part ? count : 0, *datatype_object, root,
+                      *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Exscan_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                        MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.info_or_null({7, "info"}, info, info_object) &&
+        entry.given({8, "request"}, request) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Exscan_init(sendbuf, recvbuf, count, *datatype_object, *op_object,
+                      *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Gather_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                        MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                        MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                        MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
+        entry.root({7, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
+  const bool receives = Entry::is_root(*comm_object, root);
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
+        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        entry.info_or_null({9, "info"}, info, info_object) &&
+        entry.given({10, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!(sendcount > 0 && receives && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Gather_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      receives ? recvcount : 0, *recvtype_object, root, *comm_object, info_object,
+                      request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Gatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                         MPI_Datatype sendtype, void* recvbuf, Counts recvcounts,
+                         Displacements displs, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                         MPI_Info info, MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object) &&
+        entry.root({8, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
+  const bool receives = Entry::is_root(*comm_object, root);
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers())) &&
+        (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
+        entry.info_or_null({10, "info"}, info, info_object) &&
+        entry.given({11, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Gatherv_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      recvcounts, displs, *recvtype_object, root, *comm_object, info_object,
+                      request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Reduce_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                        MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info,
+                        MPI_Request* request) try {
+  Datatype* datatype_object = Entry::unused_type();
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.root({6, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool takes_part = Entry::takes_part(*comm_object, root);
+  if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count)) &&
+        (!takes_part || entry.committed_type({4, "datatype"}, datatype, datatype_object)) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.info_or_null({8, "info"}, info, info_object) &&
+        entry.given({9, "request"}, request) &&
+        (!takes_part || ((sendbuf == MPI_IN_PLACE && entry.is_root(*comm_object, root)) || root == MPI_ROOT || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype))) &&
+        (!takes_part || (!entry.is_root(*comm_object, root) || entry.buffer({2, "recvbuf"}, recvbuf, count, datatype))) &&
+        (!(count > 0 && entry.is_root(*comm_object, root)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Reduce_init(sendbuf, recvbuf, takes_part ? count : 0, *datatype_object,
+                      *op_object, root, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Reduce_scatter_block_init(Entry& entry, const void* sendbuf, void* recvbuf,
+                                      MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op,
+                                      MPI_Comm comm, MPI_Info info, MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "recvcount"}, recvcount) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.info_or_null({7, "info"}, info, info_object) &&
+        entry.given({8, "request"}, request) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, recvcount, datatype) &&
+        (!(recvcount > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, *datatype_object,
+                      *op_object, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Reduce_scatter_init(Entry& entry, const void* sendbuf, void* recvbuf, Counts recvcounts,
+                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
+        entry.counts({3, "recvcounts"}, recvcounts, comm_object->size) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.info_or_null({7, "info"}, info, info_object) &&
+        entry.given({8, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Reduce_scatter_init(sendbuf, recvbuf, recvcounts, *datatype_object,
+                      *op_object, *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Scan_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count count,
+                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                      MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Op* op_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.op({5, "op"}, op, op_object) &&
+        entry.info_or_null({7, "info"}, info, info_object) &&
+        entry.given({8, "request"}, request) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Scan_init(sendbuf, recvbuf, count, *datatype_object, *op_object, *comm_object,
+                      info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Scatter_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
+                         MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                         MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                         MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
+        entry.root({7, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::is_root(*comm_object, root);
+  const bool receives = Entry::takes_from_root(*comm_object, root, recvbuf);
+  if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
+        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
+        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        entry.info_or_null({9, "info"}, info, info_object) &&
+        entry.given({10, "request"}, request) &&
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!(recvcount > 0 && sends && receives) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Scatter_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
+                      receives ? recvcount : 0, *recvtype_object, root, *comm_object, info_object,
+                      request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Scatterv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
+                          Displacements displs, MPI_Datatype sendtype, void* recvbuf,
+                          MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                          MPI_Info info, MPI_Request* request) try {
+  Datatype* sendtype_object = Entry::unused_type();
+  Datatype* recvtype_object = Entry::unused_type();
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({9, "comm"}, comm, comm_object) &&
+        entry.root({8, "root"}, root, *comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  const bool sends = Entry::is_root(*comm_object, root);
+  const bool receives = Entry::takes_from_root(*comm_object, root, recvbuf);
+  if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
+        (!receives || entry.not_negative(MPI_ERR_COUNT, {6, "recvcount"}, recvcount)) &&
+        (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
+        entry.info_or_null({10, "info"}, info, info_object) &&
+        entry.given({11, "request"}, request) &&
+        (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Scatterv_init(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,
+                      receives ? recvcount : 0, *recvtype_object, root, *comm_object, info_object,
+                      request));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -20,8 +460,8 @@ MEANTIME_ENTRY_POINT int PMPI_Allgather_init(const void* sendbuf, int sendcount,
                                              MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                                              MPI_Request* request) {
   Entry entry(Call::Allgather_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allgather_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Allgather_init, PMPI_Allgather_init);
 
@@ -30,8 +470,8 @@ MEANTIME_ENTRY_POINT int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count se
                                                MPI_Count recvcount, MPI_Datatype recvtype,
                                                MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Allgather_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allgather_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Allgather_init_c, PMPI_Allgather_init_c);
 
@@ -41,8 +481,8 @@ MEANTIME_ENTRY_POINT int PMPI_Allgatherv_init(const void* sendbuf, int sendcount
                                               MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                                               MPI_Request* request) {
   Entry entry(Call::Allgatherv_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allgatherv_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                 recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Allgatherv_init, PMPI_Allgatherv_init);
 
@@ -53,8 +493,8 @@ MEANTIME_ENTRY_POINT int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count s
                                                 MPI_Comm comm, MPI_Info info,
                                                 MPI_Request* request) {
   Entry entry(Call::Allgatherv_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allgatherv_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                 recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Allgatherv_init_c, PMPI_Allgatherv_init_c);
 
@@ -62,8 +502,7 @@ MEANTIME_ENTRY_POINT int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf,
                                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                              MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Allreduce_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allreduce_init(entry, sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Allreduce_init, PMPI_Allreduce_init);
 
@@ -71,8 +510,7 @@ MEANTIME_ENTRY_POINT int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbu
                                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                                MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Allreduce_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Allreduce_init(entry, sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Allreduce_init_c, PMPI_Allreduce_init_c);
 
@@ -81,8 +519,8 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoall_init(const void* sendbuf, int sendcount,
                                             MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                                             MPI_Request* request) {
   Entry entry(Call::Alltoall_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoall_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                               comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoall_init, PMPI_Alltoall_init);
 
@@ -91,8 +529,8 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sen
                                               MPI_Count recvcount, MPI_Datatype recvtype,
                                               MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Alltoall_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoall_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                               comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoall_init_c, PMPI_Alltoall_init_c);
 
@@ -102,8 +540,8 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoallv_init(const void* sendbuf, const int send
                                              const int rdispls[], MPI_Datatype recvtype,
                                              MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Alltoallv_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoallv_init(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                                rdispls, recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoallv_init, PMPI_Alltoallv_init);
 
@@ -113,8 +551,8 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Co
                                                const MPI_Aint rdispls[], MPI_Datatype recvtype,
                                                MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Alltoallv_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoallv_init(entry, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                                rdispls, recvtype, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoallv_init_c, PMPI_Alltoallv_init_c);
 
@@ -124,8 +562,8 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoallw_init(const void* sendbuf, const int send
                                              const int rdispls[], const MPI_Datatype recvtypes[],
                                              MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Alltoallw_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoallw_init(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                                rdispls, recvtypes, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoallw_init, PMPI_Alltoallw_init);
 
@@ -137,23 +575,21 @@ MEANTIME_ENTRY_POINT int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Co
                                                const MPI_Datatype recvtypes[], MPI_Comm comm,
                                                MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Alltoallw_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Alltoallw_init(entry, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                                rdispls, recvtypes, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Alltoallw_init_c, PMPI_Alltoallw_init_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Barrier_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Barrier_init(entry, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Barrier_init, PMPI_Barrier_init);
 
 MEANTIME_ENTRY_POINT int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root,
                                          MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Bcast_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Bcast_init(entry, buffer, count, datatype, root, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Bcast_init, PMPI_Bcast_init);
 
@@ -161,8 +597,7 @@ MEANTIME_ENTRY_POINT int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Da
                                            int root, MPI_Comm comm, MPI_Info info,
                                            MPI_Request* request) {
   Entry entry(Call::Bcast_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Bcast_init(entry, buffer, count, datatype, root, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Bcast_init_c, PMPI_Bcast_init_c);
 
@@ -170,8 +605,7 @@ MEANTIME_ENTRY_POINT int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, in
                                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                           MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Exscan_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Exscan_init(entry, sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Exscan_init, PMPI_Exscan_init);
 
@@ -179,8 +613,7 @@ MEANTIME_ENTRY_POINT int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, 
                                             MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                             MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Exscan_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Exscan_init(entry, sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Exscan_init_c, PMPI_Exscan_init_c);
 
@@ -189,8 +622,8 @@ MEANTIME_ENTRY_POINT int PMPI_Gather_init(const void* sendbuf, int sendcount, MP
                                           int root, MPI_Comm comm, MPI_Info info,
                                           MPI_Request* request) {
   Entry entry(Call::Gather_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Gather_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                             root, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Gather_init, PMPI_Gather_init);
 
@@ -199,8 +632,8 @@ MEANTIME_ENTRY_POINT int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendc
                                             MPI_Count recvcount, MPI_Datatype recvtype, int root,
                                             MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Gather_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Gather_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                             root, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Gather_init_c, PMPI_Gather_init_c);
 
@@ -210,8 +643,8 @@ MEANTIME_ENTRY_POINT int PMPI_Gatherv_init(const void* sendbuf, int sendcount,
                                            MPI_Datatype recvtype, int root, MPI_Comm comm,
                                            MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Gatherv_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Gatherv_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                              recvtype, root, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Gatherv_init, PMPI_Gatherv_init);
 
@@ -221,8 +654,8 @@ MEANTIME_ENTRY_POINT int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count send
                                              MPI_Datatype recvtype, int root, MPI_Comm comm,
                                              MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Gatherv_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Gatherv_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                              recvtype, root, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Gatherv_init_c, PMPI_Gatherv_init_c);
 
@@ -230,8 +663,8 @@ MEANTIME_ENTRY_POINT int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, in
                                           MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
                                           MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Reduce_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce_init(entry, sendbuf, recvbuf, count, datatype, op, root, comm, info,
+                             request);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_init, PMPI_Reduce_init);
 
@@ -239,40 +672,40 @@ MEANTIME_ENTRY_POINT int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, 
                                             MPI_Datatype datatype, MPI_Op op, int root,
                                             MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Reduce_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce_init(entry, sendbuf, recvbuf, count, datatype, op, root, comm, info,
+                             request);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_init_c, PMPI_Reduce_init_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
         MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Reduce_scatter_block_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce_scatter_block_init(entry, sendbuf, recvbuf, recvcount, datatype, op, comm,
+                                           info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_scatter_block_init, PMPI_Reduce_scatter_block_init);
 
 MEANTIME_ENTRY_POINT int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op,
         MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Reduce_scatter_block_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce_scatter_block_init(entry, sendbuf, recvbuf, recvcount, datatype, op, comm,
+                                           info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_scatter_block_init_c, PMPI_Reduce_scatter_block_init_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype,
         MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Reduce_scatter_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce_scatter_init(entry, sendbuf, recvbuf, recvcounts, datatype, op, comm, info,
+                                     request);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_scatter_init, PMPI_Reduce_scatter_init);
 
 MEANTIME_ENTRY_POINT int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype,
         MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Reduce_scatter_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Reduce_scatter_init(entry, sendbuf, recvbuf, recvcounts, datatype, op, comm, info,
+                                     request);
 }
 MEANTIME_WEAK_TWIN(MPI_Reduce_scatter_init_c, PMPI_Reduce_scatter_init_c);
 
@@ -280,8 +713,7 @@ MEANTIME_ENTRY_POINT int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int 
                                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                         MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Scan_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scan_init(entry, sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Scan_init, PMPI_Scan_init);
 
@@ -289,8 +721,7 @@ MEANTIME_ENTRY_POINT int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MP
                                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                           MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Scan_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scan_init(entry, sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Scan_init_c, PMPI_Scan_init_c);
 
@@ -299,8 +730,8 @@ MEANTIME_ENTRY_POINT int PMPI_Scatter_init(const void* sendbuf, int sendcount,
                                            MPI_Datatype recvtype, int root, MPI_Comm comm,
                                            MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Scatter_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scatter_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                              root, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Scatter_init, PMPI_Scatter_init);
 
@@ -309,8 +740,8 @@ MEANTIME_ENTRY_POINT int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count send
                                              MPI_Count recvcount, MPI_Datatype recvtype, int root,
                                              MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Scatter_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scatter_init(entry, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                              root, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Scatter_init_c, PMPI_Scatter_init_c);
 
@@ -320,8 +751,8 @@ MEANTIME_ENTRY_POINT int PMPI_Scatterv_init(const void* sendbuf, const int sendc
                                             int root, MPI_Comm comm, MPI_Info info,
                                             MPI_Request* request) {
   Entry entry(Call::Scatterv_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scatterv_init(entry, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+                               recvtype, root, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Scatterv_init, PMPI_Scatterv_init);
 
@@ -331,7 +762,7 @@ MEANTIME_ENTRY_POINT int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Cou
                                               MPI_Datatype recvtype, int root, MPI_Comm comm,
                                               MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Scatterv_init_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Scatterv_init(entry, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+                               recvtype, root, comm, info, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Scatterv_init_c, PMPI_Scatterv_init_c);
