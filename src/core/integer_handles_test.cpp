@@ -14,7 +14,7 @@ TEST(IntegerHandles, PredefinedHandlesAreTheirOwnNumber) {
 
 TEST(IntegerHandles, OthersGetANumberForGood) {
   IntegerHandles handles;
-  int objects[2];
+  int objects[2] = {};
   const int first = handles.number_of(&objects[0]);
   const int second = handles.number_of(&objects[1]);
   EXPECT_NE(first, second);

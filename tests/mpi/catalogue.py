@@ -81,6 +81,7 @@ PROGRAMS = [
     Program("attributes"),
     Program("errors"),
     Program("errors_arguments"),
+    Program("environment"),
     Program("progress"),
     Program("memory_unexpected", arguments=smaller("--messages=2000", "--isends=1000")),
     Program("memory_unexpected", label="million", ranks=(2, 16), waits=("adaptive",), seconds=600,
