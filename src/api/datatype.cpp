@@ -173,7 +173,9 @@ int Type_dup(Datatype& oldtype, MPI_Datatype* newtype) {
   if (error != MPI_SUCCESS) {
     return error;
   }
-  error = core::copy_attributes(oldtype.attributes, oldtype.handle(), made->attributes);
+  const auto& attributes =
+      oldtype.predefined ? core::tables().named_type_attributes[&oldtype] : oldtype.attributes;
+  error = core::copy_attributes(attributes, oldtype.handle(), made->attributes);
   if (error != MPI_SUCCESS) {
     core::delete_attributes(made->attributes, made->handle());
     drop(made);

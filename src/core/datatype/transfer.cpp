@@ -84,12 +84,20 @@ void with_length(MPI_Count length, Kernel kernel) {
       return kernel.template operator()<12>();
     case 16:
       return kernel.template operator()<16>();
+    case 20:
+      return kernel.template operator()<20>();
     case 24:
       return kernel.template operator()<24>();
+    case 28:
+      return kernel.template operator()<28>();
     case 32:
       return kernel.template operator()<32>();
+    case 40:
+      return kernel.template operator()<40>();
     case 48:
       return kernel.template operator()<48>();
+    case 56:
+      return kernel.template operator()<56>();
     case 64:
       return kernel.template operator()<64>();
     default:
@@ -144,15 +152,52 @@ void move_blocks(char* memory, char* packed, MPI_Count outer, MPI_Count outer_st
 
 /// The same for runs of any lengths; starts[count] - starts[0] is the length of a row.
 template <Direction direction>
-void move_runs(char* memory, char* packed, MPI_Count outer, MPI_Count outer_stride,
+void move_rows(char* memory, char* packed, MPI_Count rows, MPI_Count row_stride,
                const MPI_Count* displacements, const MPI_Count* starts, MPI_Count count) {
-  for (MPI_Count row = 0; row < outer; ++row) {
-    char* const from = memory + row * outer_stride;
+  for (MPI_Count row = 0; row < rows; ++row) {
+    char* const from = memory + row * row_stride;
     for (MPI_Count i = 0; i < count; ++i) {
       const MPI_Count bytes = starts[i + 1] - starts[i];
       move_short<direction>(from + displacements[i], packed, bytes);
       packed += bytes;
     }
+  }
+}
+
+/// An array of records: the same run of all rows at once, so that its length is known in the loop.
+template <Direction direction>
+void move_by_columns(char* memory, char* packed, MPI_Count rows, MPI_Count row_stride,
+                     const MPI_Count* displacements, const MPI_Count* starts, MPI_Count count) {
+  const MPI_Count row_bytes = starts[count] - starts[0];
+  for (MPI_Count i = 0; i < count; ++i) {
+    const MPI_Count length = starts[i + 1] - starts[i];
+    with_length(length, [=]<MPI_Count fixed>() {
+      char* __restrict from = memory + displacements[i];
+      char* __restrict to = packed + starts[i] - starts[0];
+#pragma GCC unroll 4
+      for (MPI_Count row = 0; row < rows; ++row) {
+        move_one<direction, fixed>(from, to, length);
+        from += row_stride;
+        to += row_bytes;
+      }
+    });
+  }
+}
+
+template <Direction direction>
+void move_runs(char* memory, char* packed, MPI_Count rows, MPI_Count row_stride,
+               const MPI_Count* displacements, const MPI_Count* starts, MPI_Count count) {
+  constexpr MPI_Count chunk = 8192;  // bytes that stay in the first-level cache between columns
+  const MPI_Count row_bytes = starts[count] - starts[0];
+  const MPI_Count rows_at_once = chunk / row_bytes;
+  if (rows < 4 || rows_at_once < 4) {
+    move_rows<direction>(memory, packed, rows, row_stride, displacements, starts, count);
+    return;
+  }
+  for (MPI_Count row = 0; row < rows; row += rows_at_once) {
+    move_by_columns<direction>(memory + row * row_stride, packed + row * row_bytes,
+                               std::min(rows_at_once, rows - row), row_stride, displacements,
+                               starts, count);
   }
 }
 
