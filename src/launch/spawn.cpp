@@ -48,7 +48,7 @@ long execute(Spawn& spawn) {
   long file = raw_call(SYS_openat, AT_FDCWD, as_word(spawn.path.c_str()), O_RDONLY | O_CLOEXEC);
   long bytes = file < 0 ? file : raw_call(SYS_read, file, as_word(head), sizeof head);
   for (long i = 0; i < bytes; ++i) {
-    if (head[i] == '\0') {
+    if (head[i] == '\0' || head[0] == 0x7f) {
       return error;
     }
   }

@@ -34,8 +34,9 @@ void on_signal(int signal) {
 
 void sleep_seconds(double seconds) {
   // Signals do not shorten it.
-  timespec left{static_cast<time_t>(seconds),
-                static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
+  timespec left{
+      static_cast<time_t>(seconds),
+      static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
   while (nanosleep(&left, &left) != 0) {
   }
 }

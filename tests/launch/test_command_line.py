@@ -1,0 +1,245 @@
+"""Every option, ours and those that users of other launchers type from habit; odd input."""
+
+import os
+import re
+import socket
+import unittest
+
+from mpiexec import FAKE_RANK, SOURCE, MpiexecTest, main
+
+OPTION_ROW = re.compile(r'\{"([^"]+)",\s*(\d),\s*Action::(\w+),\s*((?:"[^"]*"|\w+))')
+
+
+def option_rows():
+    """(name, arguments, action, note) of each row of the table in options.cpp."""
+    with open(os.path.join(SOURCE, "src", "launch", "options.cpp")) as file:
+        text = file.read()
+    return [(name, int(count), action, note.strip('"'))
+            for name, count, action, note in OPTION_ROW.findall(text)]
+
+
+class OwnOptions(MpiexecTest):
+    def assert_refused(self, *words, status=2, parts=()):
+        result = self.run_job(*words)
+        self.assertEqual((result.status, result.output), (status, ""), result)
+        self.assert_one_line(result, *parts)
+
+    def test_number_of_ranks(self):
+        for words in (("-n", 3), ("-np", 3), ("-c", 3), ("--n", 3), ("-n3",), ("-np3",), ("-n=3",)):
+            self.assertEqual(self.run_job(*words, "echo", "x").output, "x\n" * 3, words)
+        self.assertEqual(self.run_job("echo", "x").output, "x\n")
+
+    def test_odd_numbers_of_ranks(self):
+        for number in ("0", "-1", "abc", "1x", "", "1.5", "99999999999", "0x4"):
+            self.assert_refused("-n", number, "true", parts=("-n wants a number of ranks",))
+
+    def test_too_many_ranks(self):
+        self.assert_refused("-n", "1000000000", "true", status=1, parts=("1000000000 ranks",))
+        self.assert_refused(*(["-n", "1000000000", "true", ":"] * 3), "true", status=1)
+
+    def test_ranks_beyond_the_descriptor_limit(self):
+        result = self.run_job("-n", 500, "true", preexec_fn=lambda: __import__("resource").setrlimit(
+            __import__("resource").RLIMIT_NOFILE, (100, 200)))
+        self.assertEqual(result.status, 1)
+        self.assert_one_line(result, "500 ranks need", "the limit is 200")
+
+    def test_descriptor_limit_is_raised_for_mpiexec_only(self):
+        result = self.run_job("-n", 100, "sh", "-c", "ulimit -Sn",
+                              preexec_fn=lambda: __import__("resource").setrlimit(
+                                  __import__("resource").RLIMIT_NOFILE, (64, 1000)))
+        self.assertEqual(result.output, "64\n" * 100, result)
+
+    def test_missing_words(self):
+        self.assert_refused(parts=("no program",))
+        self.assert_refused("-n", parts=("-n wants a value",))
+        self.assert_refused("-n", 2, parts=("no program",))
+        self.assert_refused("-genv", "A", parts=("-genv wants a name and a value",))
+        self.assert_refused(":", "true", parts=("':'",))
+        self.assert_refused("true", ":", parts=("':'",))
+        self.assert_refused("true", ":", ":", "true", parts=("':'",))
+
+    def test_unknown_options(self):
+        for word, near in (("--tiemout", "--timeout"), ("-gnv", "-genv"), ("--bnd", "--bind"),
+                           ("--oversubscrib", "--oversubscribe"), ("--on-deadlok=x", "--on-deadlock"),
+                           ("-wdri", "-wdir"), ("--debuger", "--debugger"), ("-pn", "-np")):
+            self.assert_refused(word, "1", "true", parts=(f"unknown option '{word.split('=')[0]}'",
+                                                          f"did you mean {near}?"))
+        self.assert_refused("--xyzzyplugh", "true", parts=("unknown option", "--help"))
+
+    def test_options_of_the_program_are_its_own(self):
+        result = self.run_job("-n", 1, "echo", "-n", "--help", "--", "-x", "4")
+        self.assertEqual(result.output, "--help -- -x 4")
+        self.assertEqual(self.run_job("-n", 1, "--", "echo", "a").output, "a\n")
+
+    def test_help_and_version(self):
+        for word in ("--help", "-h", "-help"):
+            result = self.run_job(word)
+            self.assertEqual((result.status, result.error), (0, ""))
+            self.assertIn("Usage: mpiexec", result.output)
+        for word in ("--version", "-V"):
+            result = self.run_job(word)
+            self.assertEqual(result.status, 0)
+            self.assertRegex(result.output, r"^mpiexec \(Meantime\) \d+\.\d+\.\d+\n$")
+
+    def test_help_names_every_option_of_ours(self):
+        text = self.run_job("--help").output
+        for name, _, action, _ in option_rows():
+            if name in ("verbose", "stdin") or action in ("ignore", "refuse"):
+                continue
+            if name in ("n", "np", "c", "x", "genv", "env", "genvall", "genvnone", "genvlist", "wdir",
+                        "wd", "l", "timeout", "bind", "as", "on-deadlock", "debugger", "v", "help"):
+                self.assertRegex(text, rf"--?{name}\b", name)
+
+    def test_environment(self):
+        environment = dict(self.environment, KEPT="kept", CHANGED="old")
+        script = "echo $KEPT,$CHANGED,$NEW,$SPACE"
+        for words, output in (
+                (("-x", "CHANGED=new"), "kept,new,,"),
+                (("-x", "KEPT"), "kept,old,,"),
+                (("-x", "MISSING"), "kept,old,,"),
+                (("-genv", "NEW", "1"), "kept,old,1,"),
+                (("-genv", "NEW=1=2"), "kept,old,1=2,"),
+                (("-env", "NEW", "1"), "kept,old,1,"),
+                (("-x", "NEW="), "kept,old,,"),
+                (("-genv", "SPACE", "a b"), "kept,old,,a b"),
+                (("-genvall",), "kept,old,,"),
+                (("-genvlist", "CHANGED,PATH"), ",old,,"),
+                (("-genvnone", "-genv", "NEW", "1"), ",,1,")):
+            result = self.run_job(*words, "-n", 1, "/bin/sh", "-c", script, env=environment)
+            self.assertEqual(result.output, output + "\n", words)
+        self.assert_refused("-x", "=3", "true", parts=("NAME=VALUE",))
+
+    def test_environment_of_one_program(self):
+        result = self.run_job("-env", "A", "1", "-n", 1, "sh", "-c", "echo $A", ":", "-n", 1, "sh", "-c",
+                              "sleep 0.1; echo none$A")
+        self.assertEqual(result.output, "1\nnone\n")
+
+    def test_directory(self):
+        folder = os.path.join(self.folder.name, "work")
+        os.mkdir(folder)
+        for option in ("-wdir", "-wd", "--wdir"):
+            result = self.run_job(option, folder, "-n", 2, "pwd")
+            self.assertEqual(result.output, f"{folder}\n" * 2)
+        with open(os.path.join(folder, "run"), "w") as file:
+            file.write("#!/bin/sh\necho here\n")
+        os.chmod(os.path.join(folder, "run"), 0o755)
+        self.assertEqual(self.run_job("-wdir", folder, "./run").output, "here\n")
+        self.assert_refused("-wdir", "/nowhere", "true", status=1, parts=("/nowhere",))
+
+    def test_several_programs(self):
+        result = self.run_job("-n", 2, "sh", "-c", "echo a $MEANTIME_RANK $MEANTIME_SIZE", ":", "-n", 3,
+                              "sh", "-c", "echo b $MEANTIME_RANK $MEANTIME_SIZE")
+        self.assertEqual(sorted(result.output.splitlines()),
+                         ["a 0 5", "a 1 5", "b 2 5", "b 3 5", "b 4 5"])
+
+    def test_kinds_of_rank(self):
+        self.assertEqual(self.run_job("--as", "processes", "true").status, 0)
+        self.assertEqual(self.run_job("--as=auto", "true").status, 0)
+        self.assert_refused("--as", "threads", "true",
+                            parts=("thread ranks are not there yet: issue 3",))
+        self.assert_refused("--as", "fibers", "true", parts=("processes, threads or auto",))
+
+    def test_timeout_values(self):
+        for value in ("-1", "soon", "", "1s", "inf", "nan"):
+            self.assert_refused("--timeout", value, "true", parts=("--timeout wants seconds",))
+
+    def test_on_deadlock(self):
+        for value in ("abort", "report", "ignore"):
+            result = self.run_job(f"--on-deadlock={value}", "sh", "-c", "echo $MEANTIME_ON_DEADLOCK")
+            self.assertEqual(result.output, value + "\n")
+        self.assert_refused("--on-deadlock=panic", "true", parts=("abort, report or ignore",))
+
+    def test_verbose(self):
+        result = self.run_job("-v", "--oversubscribe", "-n", 2, "true")
+        self.assertRegex(result.error, r"--oversubscribe is ignored: there are no slots")
+        self.assertRegex(result.error, r"rank 1 is pid \d+ \(.*true\)")
+        self.assertRegex(result.error, r"2 ranks on \d+ workers")
+
+    def test_debugger(self):
+        self.assert_refused("--debugger", "vi", "true", parts=("takes gdb",))
+        if not os.path.exists("/usr/bin/gdb"):
+            self.skipTest("no gdb")
+        environment = {k: v for k, v in self.environment.items() if k != "DISPLAY"}
+        result = self.run_job("--debugger", "gdb", "-n", 2, "true", env=environment)
+        self.assertEqual(result.status, 1)
+        self.assert_one_line(result, "gdb -p PID")
+        result = self.run_job("--debugger", "gdb", "-n", 1, FAKE_RANK, "print=from the program",
+                              input=b"set confirm off\nrun\nquit\n", timeout=60)
+        self.assertIn("from the program", result.output)
+
+
+class OtherLaunchersOptions(MpiexecTest):
+    def test_each_row(self):
+        """Each option of the table does what its row says, with one and with two dashes."""
+        for name, count, action, note in option_rows():
+            for dashes in ("-", "--"):
+                option = dashes + name
+                with self.subTest(option):
+                    if action == "ignore":
+                        result = self.run_job(option, *["x"] * count, "-n", 1, "echo", "fine")
+                        self.assertEqual((result.status, result.output, result.error),
+                                         (0, "fine\n", ""))
+                    elif action == "refuse":
+                        result = self.run_job(option, *["x"] * count, "-n", 1, "echo", "fine")
+                        self.assertEqual((result.status, result.output), (2, ""))
+                        self.assert_one_line(result, f"{option} is not supported: ")
+
+    def test_ignored_with_a_note(self):
+        for name, count, action, note in option_rows():
+            if action == "ignore":
+                result = self.run_job("-v", f"-{name}", *["x"] * count, "true")
+                self.assertIn(f"-{name} is ignored: ", result.error)
+                if " " in note:
+                    self.assertIn(note, result.error)
+
+    def test_binding_names(self):
+        script = "grep Cpus_allowed_list /proc/self/status"
+        for words in (("--bind-to", "none"), ("-bind-to", "core"), ("--bind-to", "core:overload-allowed"),
+                      ("-binding", "rr"), ("--bind", "hwthread"), ("--bind", "numa"),
+                      ("--bind", "socket"), ("-bind-to-none",)):
+            self.assertEqual(self.run_job(*words, "-n", 2, "sh", "-c", script).status, 0, words)
+
+    def test_hosts(self):
+        own = socket.gethostname()
+        for word in ("localhost", own, "localhost:4", f"{own},localhost", "127.0.0.1"):
+            for option in ("-host", "--host", "-H", "-hosts"):
+                self.assertEqual(self.run_job(option, word, "true").status, 0, word)
+        result = self.run_job("-hosts", "localhost,faraway", "true")
+        self.assertEqual(result.status, 2)
+        self.assert_one_line(result, "faraway", "one node only")
+
+    def test_host_files(self):
+        local = self.path("local", "# a comment\n\nlocalhost slots=4\nlocalhost:2\n", mode=0o644)
+        other = self.path("other", "localhost\nfaraway slots=2\n", mode=0o644)
+        for option in ("-f", "-machinefile", "--hostfile"):
+            self.assertEqual(self.run_job(option, local, "true").status, 0)
+            result = self.run_job(option, other, "true")
+            self.assertEqual(result.status, 2)
+            self.assert_one_line(result, "faraway")
+            result = self.run_job(option, "/nowhere", "true")
+            self.assert_one_line(result, "cannot read '/nowhere'")
+
+    def test_lines_as_typed_elsewhere(self):
+        for line in ("--oversubscribe --allow-run-as-root --bind-to none --map-by core -np 2",
+                     "-mca btl self,vader --mca pml ob1 -np 2", "-ppn 2 -n 2", "-genvall -n 2",
+                     "-bind-to none -map-by slot -launcher fork -n 2", "--use-hwthread-cpus -np 2",
+                     "-x PATH -x LD_LIBRARY_PATH -np 2", "--mca btl_base_warn 0 -quiet -np 2",
+                     "-perhost 1 -iface lo -n 2"):
+            result = self.run_job(*line.split(), "echo", "x")
+            self.assertEqual((result.status, result.output, result.error), (0, "x\nx\n", ""), line)
+
+    def test_labels_by_other_names(self):
+        for option in ("-prepend-rank", "--tag-output"):
+            self.assertEqual(self.run_job(option, "-n", 1, "echo", "x").output, "[0] x\n")
+
+
+class Documentation(unittest.TestCase):
+    def test_docs_have_every_option(self):
+        with open(os.path.join(SOURCE, "docs", "launching.md")) as file:
+            text = file.read()
+        for name, _, _, _ in option_rows():
+            self.assertRegex(text, rf"`--?{re.escape(name)}[ `=]", f"{name} is not in docs/launching.md")
+
+
+if __name__ == "__main__":
+    main()

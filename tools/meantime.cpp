@@ -1,0 +1,35 @@
+// meantime: what this installation is, whether this machine suits it, whether a program does.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "core/version.h"
+#include "launch/installation.h"
+#include "subcommands.h"
+
+int main(int count, char** words) {
+  CLI::App app{"Meantime, an MPI that knows what a rank should do while it waits", "meantime"};
+  app.require_subcommand(1);
+  int status = 0;
+
+  app.add_subcommand("version", "Show the version and where it is installed")->callback([] {
+    fmt::print("Meantime {} ({}, {})\ninstalled in {}\n", meantime::version, meantime::build_type,
+               meantime::compiler, meantime::launch::prefix());
+  });
+  app.add_subcommand("doctor", "Try what Meantime needs on this machine")->callback([&status] {
+    status = meantime::tools::doctor();
+  });
+  std::string program;
+  CLI::App* missing =
+      app.add_subcommand("missing", "Name the MPI calls of a program that are not there yet");
+  missing->add_option("program", program, "The program, by path or as found in PATH")->required();
+  missing->callback([&] { status = meantime::tools::missing(program); });
+
+  try {
+    app.parse(count, words);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return status;
+}

@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "launch/installation.h"
+#include "launch/program.h"
+#include "subcommands.h"
+
+namespace meantime::tools {
+
+int missing(const std::string& program) {
+  const char* search = std::getenv("PATH");
+  launch::ResolvedProgram resolved =
+      launch::resolve_program(program, "", search == nullptr ? "/usr/bin:/bin" : search);
+  if (resolved.path.empty()) {
+    fmt::print(stderr, "meantime: {}\n", resolved.error);
+    return 2;
+  }
+  const char* library_path = std::getenv("LD_LIBRARY_PATH");
+  launch::Inspection inspection = launch::inspect_program(
+      resolved.path, library_path == nullptr ? "" : library_path,
+      launch::library_folder() + "/" + std::string(launch::library_file_name));
+  if (!inspection.refusal.empty()) {
+    fmt::print(stderr, "meantime: {}\n", inspection.refusal);
+    return 2;
+  }
+  if (inspection.kind != launch::ProgramKind::machine_code || !inspection.uses_mpi) {
+    fmt::print(stderr, "meantime: '{}' is not a program linked to {}\n", resolved.path,
+               launch::library_file_name);
+    return 2;
+  }
+  for (const std::string& call : inspection.missing_calls) {
+    fmt::print("{}\n", call);
+  }
+  if (inspection.missing_calls.empty()) {
+    fmt::print("'{}' imports no MPI call that is missing\n", resolved.path);
+  }
+  return inspection.missing_calls.empty() ? 0 : 1;
+}
+
+}  // namespace meantime::tools
