@@ -191,6 +191,7 @@ int start_up(Rank& rank) {
   if (problem != nullptr) {
     give_up(problem);
   }
+  rank.poll_patience_ns = wait::policy().first_patience();
   rank.main_thread = static_cast<std::uint64_t>(pthread_self());
   if (rank.thread_level == MPI_THREAD_MULTIPLE) {
     rank.lock.enable();

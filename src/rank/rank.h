@@ -49,6 +49,7 @@ struct Rank {
       nullptr};  ///< where in the user's program that call returns to
 
   wait::Sleepers sleepers;
+  std::uint64_t poll_patience_ns = 0;  ///< how long a wait of this rank polls; see wait/policy.h
   std::uint32_t fruitless_looks = 0;  ///< Test, Iprobe … in a row that found nothing
 
   std::vector<Request*> abandoned;  ///< freed by the user before they were complete

@@ -157,7 +157,7 @@ void climb(Rank& rank, Awaited& what) {
         sched_yield();
       }
     }
-    switch (policy.next(turns, waited)) {
+    switch (policy.next(turns, waited, rank.poll_patience_ns)) {
       case Rung::poll:
         pause();
         break;
@@ -172,6 +172,7 @@ void climb(Rank& rank, Awaited& what) {
         break;
     }
   } while (!what.ready());
+  rank.poll_patience_ns = policy.patience_after(record.waited_ns(), rank.poll_patience_ns);
 }
 
 }  // namespace

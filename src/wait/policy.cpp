@@ -1,5 +1,6 @@
 #include "wait/policy.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -8,7 +9,7 @@ namespace {
 
 // LIMITS.md: waking another core costs 20–50 µs of latency and 12–17 µs of the waker's time.
 // Whoever has a core of his own polls for a few of those before he sleeps.
-constexpr std::uint64_t poll_ns_uncrowded = 200'000;
+constexpr std::uint64_t most_patience_ns = 200'000;
 // A message that is under way arrives within these turns (about half a microsecond); anything later
 // needs the core for whoever sends it.
 constexpr std::uint32_t poll_turns_crowded = 8;
@@ -16,7 +17,7 @@ constexpr std::uint32_t poll_turns_event = 64;
 
 }  // namespace
 
-Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns) const {
+Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t patience_ns) const {
   switch (mode) {
     case Mode::poll:
       return Rung::poll;
@@ -30,8 +31,17 @@ Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns) const {
   if (crowded) {
     return turns < poll_turns_crowded ? Rung::poll : Rung::park;
   }
-  return waited_ns < poll_ns_uncrowded ? Rung::poll : Rung::park;
+  return turns < poll_turns_event || waited_ns < patience_ns ? Rung::poll : Rung::park;
 }
+
+std::uint64_t Policy::patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const {
+  if (waited_ns > most_patience_ns) {
+    return patience_ns / 2;
+  }
+  return std::min<std::uint64_t>(patience_ns * 2 + 10'000, most_patience_ns);
+}
+
+std::uint64_t Policy::first_patience() const { return most_patience_ns; }
 
 Policy policy_from_environment(int ranks, int workers, const char** problem) {
   Policy policy;

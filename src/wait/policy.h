@@ -19,8 +19,15 @@ struct Policy {
   bool crowded = false;  ///< more ranks than workers: a polling rank holds up the one it waits for
 
   /// `turns`: fruitless turns of this wait so far; `waited_ns` is 0 until the clock is looked at
-  /// (every 64 turns).
-  Rung next(std::uint32_t turns, std::uint64_t waited_ns) const;
+  /// (every 64 turns); `patience_ns`: for how long this rank polls at present.
+  Rung next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t patience_ns) const;
+
+  /// The patience for the next wait, from how long this one took. Polling pays for waits that are
+  /// over within a few wake-ups; where waits are longer, or where a busy machine gives the core
+  /// that we poll on to somebody we wait for only once we let go of it, patience shrinks to
+  /// nothing within a dozen waits, and it comes back as quickly when waits become short again.
+  std::uint64_t patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const;
+  std::uint64_t first_patience() const;
 };
 
 /// From the environment; a value that makes no sense is named in *problem and ignored.
