@@ -75,7 +75,7 @@ bench:
 	$(call configure,release,-DMEANTIME_BENCHES=ON)
 	@cmake --build build/release -j $(JOBS)
 	@cmake --install build/release --prefix build/prefix >build/install.log
-	@bench/run build/prefix
+	@bench/compare --prefix build/prefix
 
 peers:
 	@packaging/dependencies peers

