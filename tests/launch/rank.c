@@ -1,0 +1,34 @@
+/* One MPI program with many ways to end; the first argument chooses. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "sum";
+  int rank, size, sum = 0, got;
+  if (!strcmp(what, "before-init") && getenv("MEANTIME_RANK")[0] == '1') return 3;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (!strcmp(what, "library")) {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    MPI_Get_library_version(text, &got);
+    printf("%.8s\n", text);
+  }
+  if (!strcmp(what, "abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
+  if (!strcmp(what, "crash") && rank == 1) raise(SIGSEGV);
+  if (!strcmp(what, "exit") && rank == 1) exit(3);
+  if (!strcmp(what, "exit0") && rank == 1) exit(0);
+  if (!strcmp(what, "hang"))
+    MPI_Recv(&got, 1, MPI_INT, (rank + 1) % size, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (!strcmp(what, "late") && rank == 1) sleep(30);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  if (!strcmp(what, "after") && rank == 1) return 9;
+  if (rank == 0) printf("sum %d\n", sum);
+  return 0;
+}

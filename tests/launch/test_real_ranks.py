@@ -1,0 +1,105 @@
+"""The launcher and the library together: programs built with our wrapper and with another
+implementation's for the standard ABI."""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from mpiexec import BUILD, SOURCE, MpiexecTest, main, processes_of
+
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+RANK = os.path.join(SOURCE, "tests", "launch", "rank.c")
+ORACLE = os.environ.get("MEANTIME_ORACLE_PREFIX", os.path.join(SOURCE, "build", "oracle"))
+
+
+@unittest.skipUnless(os.path.exists(os.path.join(BUILD, "lib", "libmpi_abi.so.1")), "no library yet")
+class RealRanks(MpiexecTest):
+    def program(self, compiler=MPICC):
+        output = self.path("rank")
+        subprocess.run([compiler, "-O1", RANK, "-o", output], check=True)
+        return output
+
+    def test_it_works(self):
+        program = self.program()
+        for ranks in (1, 2, 4, 16, 64):
+            result = self.run_job("-n", ranks, program)
+            self.assertEqual((result.status, result.output, result.error),
+                             (0, f"sum {ranks * (ranks - 1) // 2}\n", ""))
+
+    def test_alone(self):
+        result = subprocess.run([self.program()], stdout=subprocess.PIPE, env=self.environment,
+                                timeout=10)
+        self.assertEqual(result.stdout, b"sum 0\n")
+
+    def test_through_a_script(self):
+        result = self.run_job("-n", 4, "sh", "-c", f"{self.program()}; echo end")
+        self.assertEqual(sorted(result.output.splitlines()), ["end"] * 4 + ["sum 6"])
+
+    def test_ends(self):
+        program = self.program()
+        for what, status, parts in (
+                ("crash", 139, ("rank 1 (pid", "signal 11")),
+                ("exit", 3, ("rank 1 (pid", "status 3 without MPI_Finalize")),
+                ("exit0", 1, ("rank 1 (pid", "status 0 without MPI_Finalize")),
+                ("before-init", 3, ("rank 1 (pid", "status 3 before MPI_Init")),
+                ("abort", 7, ("rank 1 (pid", "MPI_Abort", "7"))):
+            with self.subTest(what):
+                result = self.run_job("-n", 4, program, what)
+                self.assertEqual((result.status, result.output), (status, ""), result)
+                self.assertLess(result.seconds, 1.5, result)
+                self.assert_one_line(result, *parts)
+
+    def test_status_after_finalize(self):
+        result = self.run_job("-n", 4, self.program(), "after")
+        self.assertEqual((result.status, result.output, result.error), (9, "sum 6\n", ""))
+
+    def test_all_wait_for_ever(self):
+        program = self.program()
+        for ranks in (1, 2, 5):
+            result = self.run_job("-n", ranks, program, "hang")
+            self.assertEqual(result.status, 125, result)
+            self.assertLess(result.seconds, 2, result)
+            for rank in range(ranks):
+                self.assertRegex(result.error, rf"rank {rank} \(pid \d+\) waits in MPI_Recv for rank "
+                                 rf"{(rank + 1) % ranks}, tag 5 on MPI_COMM_WORLD.* for \d+\.\d s")
+
+    def test_timeout_shows_calls(self):
+        result = self.run_job("--timeout", 1, "-n", 3, self.program(), "late")
+        self.assertEqual(result.status, 124, result)
+        self.assertRegex(result.error, r"rank 0 \(pid \d+\) waits in MPI_Barrier.* for \d+\.\d s")
+        self.assertRegex(result.error, r"rank 1 \(pid \d+\) .*running")
+
+    def test_quit_shows_calls_and_goes_on(self):
+        job = self.start("-n", 3, self.program(), "late")
+        self.ranks_of(3, "rank")
+        time.sleep(0.5)
+        job.send_signal(signal.SIGQUIT)
+        line = b""
+        while b"rank 2" not in line:
+            line = job.stderr.readline()
+        self.assertIn(b"waits in MPI_Barrier", line)
+        self.assertIsNone(job.poll())
+        job.terminate()
+        job.communicate(timeout=5)
+        self.assertEqual(job.returncode, 143)
+
+    def test_killed_with_mpiexec(self):
+        program = self.program()
+        for words in ((program, "late"), ("sh", "-c", f"{program} late; true")):
+            job = self.start("-n", 4, *words, stderr=subprocess.DEVNULL)
+            self.wait_for(lambda: len(processes_of(self.mark)) >= 6, "the ranks")
+            time.sleep(0.2)
+            job.kill()
+            job.communicate()
+            self.assert_nothing_left()
+
+    @unittest.skipUnless(os.path.exists(os.path.join(ORACLE, "bin", "mpicc_abi")), "no oracle")
+    def test_built_by_another_implementation(self):
+        result = self.run_job("-n", 4, self.program(os.path.join(ORACLE, "bin", "mpicc_abi")), "library")
+        self.assertEqual(sorted(result.output.splitlines()), ["Meantime"] * 4 + ["sum 6"], result)
+
+
+if __name__ == "__main__":
+    main()
