@@ -1,13 +1,41 @@
 #include "core/abort.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <string>
 
+#include "node/control_client.h"
+#include "rank/rank.h"
+
 namespace meantime::core {
+namespace {
+
+/// How long mpiexec may take to end the job after it was told. It needs 0.3 s; if it is stopped or
+/// does not listen, this rank ends by itself and is heard of that way.
+constexpr timespec patience{2, 0};
+
+/// What the program printed before it gave up says why: it must not be lost in a buffer. Another
+/// thread may hold the stream for ever, so it is only tried.
+void show_what_was_printed() {
+  if (ftrylockfile(stdout) == 0) {
+    fflush_unlocked(stdout);
+    funlockfile(stdout);
+  }
+}
+
+}  // namespace
 
 void abort_job(int code, std::string_view text) {
-  if (!text.empty()) {
+  show_what_was_printed();
+  Rank& rank = self();
+  if (rank.control != nullptr && rank.control->abort(code, text)) {
+    // mpiexec prints the one line and ends us with the others.
+    timespec left = patience;
+    while (nanosleep(&left, &left) != 0) {
+    }
+  } else if (!text.empty()) {
     const std::string line = std::string{text} + "\n";
     // One write: lines of several ranks do not mix.
     [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());

@@ -7,7 +7,7 @@
 
 namespace meantime::node {
 
-/// One rank's line to mpiexec. Not for several threads at once. Messages never wait for an answer;
+/// One rank's line to mpiexec. Any thread may send. Messages never wait for an answer;
 /// each returns false if mpiexec can no longer be reached (then the lifeline ends this process).
 class ControlClient {
  public:
