@@ -540,8 +540,9 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       // The exit status has eight bits; an error must not become a success by losing the others.
       int status = message.code & 0xff;
       status = status == 0 && message.code != 0 ? 1 : status;
-      end_job(status, fmt::format("{} called MPI_Abort with code {}{}{}", name(rank), message.code,
-                                  text.empty() ? "" : ": ", text));
+      end_job(status, text.empty() ? fmt::format("{} called MPI_Abort with code {}", name(rank),
+                                                 message.code)
+                                   : fmt::format("{}: {}", name(rank), text));
       break;
     }
     case ControlKind::text:

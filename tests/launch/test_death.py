@@ -47,7 +47,7 @@ class Death(MpiexecTest):
     def test_abort_text(self):
         result = self.run_job("-n", 2, FAKE_RANK, "init", "only=1", "abort=2:no input file", "all",
                               "sleep=20")
-        self.assert_ended(result, 2, "rank 1 (pid ", "code 2: no input file")
+        self.assert_ended(result, 2, "rank 1 (pid ", "): no input file")
 
     def test_many_deaths_one_line(self):
         result = self.run_job("-n", 16, FAKE_RANK, "init", "signal=6")
