@@ -3,14 +3,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "api/generated/calls.h"
 #include "core/abort.h"
 #include "core/error.h"
 #include "core/startup.h"
 #include "core/tables.h"
+#include "node/control_client.h"
 #include "rank/rank.h"
 
 namespace meantime::api {
@@ -37,8 +40,14 @@ int Finalize() {
 }
 
 int Abort(Communicator&, int errorcode) {
+  const Rank& rank = self();
+  if (rank.control != nullptr && rank.control->abort(errorcode, {})) {
+    // mpiexec says so and ends the job, this rank too; should it not, this rank ends by itself.
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    core::abort_job(errorcode, {});
+  }
   core::abort_job(errorcode, fmt::format("MPI_Abort called by rank {} with code {}",
-                                         self().world_rank, errorcode));
+                                         rank.world_rank, errorcode));
 }
 
 }  // namespace meantime::api

@@ -1,10 +1,15 @@
 #include "node/cross_memory.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "node/segment.h"
@@ -73,6 +78,36 @@ int move_all(Transfer transfer, pid_t pid, iovec* local, std::size_t pieces, std
   return 0;
 }
 
+bool has_ended(pid_t pid) {
+  if (kill(pid, 0) != 0) {
+    return errno == ESRCH;
+  }
+  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(stat, line);
+  const std::size_t name_end = line.rfind(')');
+  return name_end == std::string::npos || line.find_first_of("ZX", name_end) == name_end + 2;
+}
+
+/// A rank that dies takes its memory with it. Whoever meets the hole first is not to blame and must
+/// not end the job with an error of its own before mpiexec has named the dead one: it waits to be
+/// ended, which takes mpiexec milliseconds. A process in the middle of exit() may have unmapped
+/// some memory but not be gone yet, so a wrong address is looked at twice.
+int unless_it_died(pid_t pid, int error) {
+  if (error != ESRCH && error != EFAULT) {
+    return error;
+  }
+  constexpr timespec moment{0, 10'000'000};
+  for (int look = 0; look < (error == ESRCH ? 1000 : 10); ++look) {
+    if (error == EFAULT && has_ended(pid)) {
+      error = ESRCH;
+      look = 0;
+    }
+    nanosleep(&moment, nullptr);
+  }
+  return error;
+}
+
 enum class Trial : std::uint8_t { unknown, works, refused };
 
 }  // namespace
@@ -124,10 +159,10 @@ int read_from(int world_rank, const iovec* local, std::size_t pieces, std::uint6
   }
   if (pieces == 1) {
     iovec one = *local;
-    return move_all(process_vm_readv, pid, &one, 1, remote);
+    return unless_it_died(pid, move_all(process_vm_readv, pid, &one, 1, remote));
   }
   std::vector<iovec> copy(local, local + pieces);
-  return move_all(process_vm_readv, pid, copy.data(), pieces, remote);
+  return unless_it_died(pid, move_all(process_vm_readv, pid, copy.data(), pieces, remote));
 }
 
 int write_to(int world_rank, std::uint64_t remote, const void* from, std::size_t bytes) {
@@ -137,7 +172,7 @@ int write_to(int world_rank, std::uint64_t remote, const void* from, std::size_t
     return 0;
   }
   iovec here{const_cast<void*>(from), bytes};
-  return move_all(process_vm_writev, pid, &here, 1, remote);
+  return unless_it_died(pid, move_all(process_vm_writev, pid, &here, 1, remote));
 }
 
 }  // namespace meantime::node

@@ -123,8 +123,7 @@ static void test_loop() {
   MUST(MPI_Irecv(&word, 1, MPI_INT, last_rank, 3, MPI_COMM_WORLD, &request));
   auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (std::chrono::steady_clock::now() < end) {
-    MUST(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
-    CHECK(!flag);
+    if (!flag) MUST(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
   }
   MUST(MPI_Send(&rank, 1, MPI_INT, next_rank, 3, MPI_COMM_WORLD));
   while (!flag) MUST(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
