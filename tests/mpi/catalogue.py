@@ -25,65 +25,65 @@ CROSS_MEMORY = ("0", "1")
 
 class Program:
     """One entry. `ranks`: with how many it makes sense. `arguments(ranks, wait)`: smaller work where
-    the plain one takes too long. `seconds`: time limit of a release build."""
+    the plain one takes too long. `seconds`: time limit of a release build. `crawls`: has smaller
+    work for polling with more ranks than cores."""
 
     def __init__(self, name, ranks=RANKS, arguments=lambda ranks, wait: [], seconds=60, alone=False,
                  full_only=False, sanitizers=("asan", "tsan"), folder="mpi", label="", extra=(),
-                 waits=WAITS):
+                 waits=WAITS, crawls=False):
         self.name, self.ranks, self.arguments, self.seconds = name, ranks, arguments, seconds
         self.alone, self.full_only, self.sanitizers = alone, full_only, sanitizers
-        self.folder, self.label, self.extra, self.waits = folder, label, tuple(extra), waits
+        self.folder, self.label, self.extra = folder, label, tuple(extra)
+        self.waits, self.crawls = waits, crawls
 
     def title(self):
         return self.name + (f".{self.label}" if self.label else "")
 
 
-def crowded(ranks, wait):
-    """A rank that only polls gives its core away once a tick: 16 on two cores crawl."""
-    return wait == "poll" and ranks > 4
-
-
 def smaller(*arguments):
-    return lambda ranks, wait: list(arguments) if crowded(ranks, wait) else []
+    """Other arguments where the program crawls: polling with more ranks than cores."""
+    return lambda ranks, wait: list(arguments) if wait == "poll" and ranks > 3 else []
+
+
+def limited(limit):
+    """Collectives with more ranks: smaller sizes."""
+    return lambda ranks, wait: [f"--limit={limit}"] if ranks > 4 else []
 
 
 PROGRAMS = [
-    Program("pt2pt_modes", arguments=smaller("--limit=300")),
-    Program("pt2pt_order", arguments=smaller("--messages=8")),
+    Program("pt2pt_modes"),
+    Program("pt2pt_order"),
     Program("pt2pt_probe"),
-    Program("pt2pt_completion", arguments=smaller("--rounds=1")),
+    Program("pt2pt_completion", crawls=True, arguments=smaller("--rounds=1")),
     Program("pt2pt_persistent"),
-    Program("pt2pt_cancel", arguments=smaller("--rounds=50")),
+    Program("pt2pt_cancel"),
     Program("pt2pt_truncate"),
-    Program("pt2pt_sendrecv", arguments=smaller("--limit=70000")),
+    Program("pt2pt_sendrecv", crawls=True, arguments=smaller("--limit=300")),
     Program("pt2pt_bsend"),
     Program("pt2pt_large"),
     Program("datatype_constructors", ranks=(1,), waits=WAITS[:1]),
     Program("datatype_pack", ranks=(1,), waits=WAITS[:1]),
     Program("reduce_local", ranks=(1,), waits=WAITS[:1]),
-    Program("datatype_messages", arguments=smaller("--large=0")),
-    Program("coll_rooted", arguments=lambda ranks, wait: ["--limit=1000"] if crowded(ranks, wait) else
-            ["--limit=40000"] if ranks > 4 else [], seconds=120),
-    Program("coll_all", arguments=lambda ranks, wait: ["--limit=1000"] if crowded(ranks, wait) else
-            ["--limit=40000"] if ranks > 4 else [], seconds=120),
-    Program("coll_reduce", arguments=lambda ranks, wait: ["--limit=256"] if crowded(ranks, wait) else
-            ["--limit=16384"] if ranks > 4 else [], seconds=120),
+    Program("datatype_messages"),
+    Program("coll_rooted", arguments=limited(40000), seconds=120),
+    Program("coll_all", arguments=limited(40000), seconds=120),
+    Program("coll_reduce", arguments=limited(16384), seconds=120),
     Program("coll_ops"),
     Program("coll_user_ops"),
-    Program("coll_random", arguments=smaller("--operations=100")),
-    Program("traffic", arguments=smaller("--rounds=2", "--messages=200"), seconds=120),
+    Program("coll_random", crawls=True, arguments=smaller("--operations=60")),
+    Program("traffic", seconds=120),
     Program("traffic", label="long", full_only=True, seconds=600,
             arguments=lambda ranks, wait: ["--rounds=40", "--seed=2"]),
-    Program("threads_pt2pt", arguments=smaller("--messages=10", "--threads=2"), seconds=120),
-    Program("threads_coll", arguments=smaller("--rounds=5", "--threads=2"), seconds=120),
-    Program("communicators", arguments=smaller("--rounds=10")),
+    Program("threads_pt2pt", seconds=120),
+    Program("threads_coll", seconds=120),
+    Program("communicators"),
     Program("cartesian"),
-    Program("attributes"),
-    Program("errors"),
-    Program("errors_arguments"),
-    Program("environment"),
+    Program("attributes", crawls=True),
+    Program("errors", crawls=True),
+    Program("errors_arguments", crawls=True),
+    Program("environment", crawls=True),
     Program("progress"),
-    Program("memory_unexpected", arguments=smaller("--messages=2000", "--isends=1000")),
+    Program("memory_unexpected"),
     Program("memory_unexpected", label="million", ranks=(2, 16), waits=("adaptive",), seconds=600,
             full_only=True, sanitizers=(),
             arguments=lambda ranks, wait: ["--messages=1000000", "--isends=100000"]),
@@ -163,18 +163,24 @@ PROGRAMS += [
 ]
 
 
+def makes_sense(program, ranks, wait):
+    """A rank that only polls gives its core away once a tick: more of them than cores crawl, so only
+    the programs that have smaller work for it run so."""
+    return wait != "poll" or ranks <= 3 or program.crawls
+
+
 def settings(program):
     """All combinations for a program, each with whether it is of the quick tier."""
     shift = PROGRAMS.index(program)
     for r, ranks in enumerate(RANKS):
         if ranks not in program.ranks:
             continue
-        for (w, wait), (c, cma) in itertools.product(enumerate(program.waits),
-                                                     enumerate(CROSS_MEMORY)):
+        waits = [wait for wait in program.waits if makes_sense(program, ranks, wait)]
+        for (w, wait), (c, cma) in itertools.product(enumerate(waits), enumerate(CROSS_MEMORY)):
             # One run per number of ranks; the way of waiting and cross-memory attach go round, a
             # step further with each program, so that all pairs come up.
-            quick = (w == (r + shift) % len(program.waits)
-                     and c == (r + shift // len(WAITS)) % 2 and not program.full_only)
+            quick = (w == (r + shift) % len(waits) and c == (r + shift // len(WAITS)) % 2
+                     and not program.full_only)
             yield ranks, wait, cma, quick
 
 

@@ -21,9 +21,9 @@ static void check_bytes(const std::vector<unsigned char>& in, int bytes, int see
 }
 
 // Probe in one of four ways, then receive exactly as many bytes as it said.
-static void probe_then_receive(int way, int bytes) {
+// A tag of its own each time: the neighbour may be far ahead.
+static void probe_then_receive(int way, int bytes, int tag) {
   std::vector<unsigned char> out(bytes), in(bytes + 1);
-  const int tag = 100 + way;
   fill(out.data(), bytes, rank * 1000 + way);
   MPI_Request request;
   MUST(MPI_Isend(out.data(), bytes, MPI_BYTE, next_rank, tag, MPI_COMM_WORLD, &request));
@@ -101,8 +101,9 @@ int main(int argc, char** argv) {
   start(argc, argv);
   next_rank = (rank + 1) % size;
   last_rank = (rank + size - 1) % size;
+  int tag = 100;
   for (int bytes : sizes_to(300000))
-    for (int way = 0; way < 4; ++way) probe_then_receive(way, bytes);
+    for (int way = 0; way < 4; ++way) probe_then_receive(way, bytes, tag++);
   for (int bytes : {0, 100, 5000, 100000}) out_of_order(bytes);
 
   // Nothing sent with this tag: never found, also after many turns.
