@@ -29,9 +29,12 @@ std::string name_of(const Communicator& comm) {
 }  // namespace
 
 int Entry::report(int code) {
+  const char* name = call_name(static_cast<std::uint16_t>(call_));
+  if (on_session_ != nullptr) {
+    return core::invoke_error_handler(*on_session_, code, name);
+  }
   Communicator* blamed = take_blamed();
-  const int reported = core::invoke_error_handler(on_ != nullptr ? on_ : blamed, code,
-                                                  call_name(static_cast<std::uint16_t>(call_)));
+  const int reported = core::invoke_error_handler(on_ != nullptr ? on_ : blamed, code, name);
   drop(blamed);
   return reported;
 }

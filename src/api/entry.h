@@ -135,6 +135,7 @@ class Entry {
   }
   bool session(Place place, MPI_Session handle, Session*& object) {
     object = resolve(handle);
+    on_session_ = object;
     return object != nullptr ||
            bad_handle(MPI_ERR_SESSION, place, handle, handle == MPI_SESSION_NULL);
   }
@@ -235,6 +236,7 @@ class Entry {
 
   Rank& rank_;
   Communicator* on_ = nullptr;  ///< the first communicator argument
+  Session* on_session_ = nullptr;
   Call call_;
   std::uint16_t outer_call_;
   const void* outer_site_;

@@ -67,12 +67,12 @@ int Get_hw_resource_info(MPI_Info* hw_info) {
 // ------------------------------------------------------------
 
 int Initialized(int* flag) {
-  *flag = self().phase.load() != Phase::before_init;
+  *flag = self().world_initialized ? 1 : 0;
   return MPI_SUCCESS;
 }
 
 int Finalized(int* flag) {
-  *flag = self().phase.load() == Phase::finalized;
+  *flag = self().world_finalized ? 1 : 0;
   return MPI_SUCCESS;
 }
 

@@ -25,18 +25,29 @@ int Init(int* argc, char*** argv) {
 
 int Init_thread(int*, char***, int required, int* provided) {
   Rank& rank = self();
-  if (rank.phase.load() != Phase::before_init) {
+  if (rank.world_initialized) {
     return fail(MPI_ERR_OTHER, "MPI has been initialised before");
   }
-  rank.thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
-                      : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
-                                                       : required;
+  const int level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
+                    : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
+                                                     : required;
+  if (const int error = core::begin_use(rank, level); error != MPI_SUCCESS) {
+    return error;
+  }
   *provided = rank.thread_level;
-  return core::start_up(rank);
+  rank.world_initialized = true;
+  return MPI_SUCCESS;
 }
 
 int Finalize() {
-  return core::shut_down(self());
+  Rank& rank = self();
+  if (!rank.world_initialized || rank.world_finalized) {
+    return fail(MPI_ERR_OTHER, "MPI_Init has not been called, or MPI_Finalize has been");
+  }
+  const int deleted = core::delete_final_attributes(rank);
+  rank.world_finalized = true;
+  const int ended = core::end_use(rank);
+  return deleted != MPI_SUCCESS ? deleted : ended;
 }
 
 int Abort(Communicator&, int errorcode) {

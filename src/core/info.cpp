@@ -109,7 +109,7 @@ Info* make_environment_info(const std::vector<std::string>& given) {
   if (getcwd(directory, sizeof directory) != nullptr) {
     info->set("wd", directory);
   }
-  if (self().phase != Phase::before_init) {
+  if (self().world_initialized) {
     info->set("thread_level", thread_level_name(self().thread_level));
   }
   return info;

@@ -207,9 +207,30 @@ int start_up(Rank& rank) {
   return result;
 }
 
+int begin_use(Rank& rank, int thread_level) {
+  const Phase phase = rank.phase.load();
+  if (phase == Phase::finalizing || phase == Phase::finalized) {
+    return fail(MPI_ERR_OTHER, "this rank has left the job; MPI cannot be initialised again");
+  }
+  rank.thread_level = std::max(rank.thread_level, thread_level);
+  if (phase == Phase::before_init) {
+    if (const int result = start_up(rank); result != MPI_SUCCESS) {
+      return result;
+    }
+  } else if (rank.thread_level == MPI_THREAD_MULTIPLE) {
+    rank.lock.enable();
+  }
+  ++rank.users;
+  return MPI_SUCCESS;
+}
+
+int end_use(Rank& rank) {
+  return --rank.users == 0 && rank.world_finalized ? shut_down(rank) : MPI_SUCCESS;
+}
+
 int shut_down(Rank& rank) {
   rank.phase.store(Phase::finalizing);
-  const int result = delete_final_attributes(rank);
+  const int result = delete_final_attributes(rank);  // of a program with sessions alone
   wait_for_quiet();
   rank.area->report.state.store(static_cast<std::uint32_t>(node::RankState::finalized));
   node::Header& header = node::segment().header();

@@ -7,6 +7,14 @@ struct Rank;
 
 namespace meantime::core {
 
+// MPI_Init until MPI_Finalize is one use of the library, every session is another (MPI 5.0 11.1).
+
+/// Begins a use: starts the library up if it is not up yet, with at least this thread level.
+int begin_use(Rank& rank, int thread_level);
+/// Ends a use. The last one shuts the library down, if MPI_Finalize was called; a program with
+/// sessions alone may open another one, so its rank leaves the job when the program exits.
+int end_use(Rank& rank);
+
 /// Joins the job that mpiexec describes in the environment, or makes a job of one (a singleton).
 /// A program started by a launcher that we do not support ends here, with one line that says how to
 /// start it: N silent singletons would be wrong. An MPI error class.

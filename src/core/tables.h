@@ -67,7 +67,6 @@ struct Tables {
   int appnum = 0;
   int universe_size = 1;
 
-  int sessions = 0;  ///< open ones
 };
 
 /// The rank's tables; made by the first who asks, and kept after MPI_Finalize.

@@ -19,14 +19,14 @@ struct Request;
 namespace node {
 class ControlClient;
 struct RankArea;
-}
+}  // namespace node
 namespace match {
 struct Engine;
 }
 namespace core {
 struct Buffered;
 struct Tables;
-}
+}  // namespace core
 namespace coll {
 struct Progress;
 }
@@ -39,7 +39,11 @@ struct Rank {
   int workers = 1;  ///< CPUs that the job may use on this node (mask capped by the cgroup quota)
 
   std::atomic<Phase> phase{Phase::before_init};
-  int thread_level = 0;           ///< `provided` of MPI_Init_thread
+  int thread_level = 0;  ///< the highest that was provided
+  bool world_initialized =
+      false;  ///< MPI_Init was called; sessions bring the library up without it
+  bool world_finalized = false;
+  int users = 0;  ///< of the library: MPI_Init until MPI_Finalize, and each open session
   std::uint64_t main_thread = 0;  ///< who called MPI_Init (pthread_self)
   RankLock lock;                  ///< taken by entry points under MPI_THREAD_MULTIPLE only
 

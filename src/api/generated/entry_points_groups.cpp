@@ -61,6 +61,19 @@ int checked_Group_free(Entry& entry, MPI_Group* group) try {
   return entry.caught();
 }
 
+int checked_Group_from_session_pset(Entry& entry, MPI_Session session, const char* pset_name,
+                                    MPI_Group* newgroup) try {
+  Session* session_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object) &&
+        entry.given({2, "pset_name"}, pset_name) &&
+        entry.given({3, "newgroup"}, newgroup))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Group_from_session_pset(*session_object, pset_name, newgroup));
+} catch (...) {
+  return entry.caught();
+}
+
 int checked_Group_incl(Entry& entry, MPI_Group group, int n, const int ranks[],
                        MPI_Group* newgroup) try {
   Group* group_object = nullptr;
@@ -200,7 +213,7 @@ MEANTIME_WEAK_TWIN(MPI_Group_free, PMPI_Group_free);
 
 MEANTIME_ENTRY_POINT int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
   Entry entry(Call::Group_from_session_pset, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Group_from_session_pset(entry, session, pset_name, newgroup);
 }
 MEANTIME_WEAK_TWIN(MPI_Group_from_session_pset, PMPI_Group_from_session_pset);
 

@@ -9,6 +9,83 @@
 namespace meantime::api {
 namespace {
 
+int checked_Session_finalize(Entry& entry, MPI_Session* session) try {
+  Session* session_object = nullptr;
+  if (!(entry.given({1, "session"}, session) &&
+        entry.session({1, "session"}, *session, session_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_finalize(session));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_get_info(Entry& entry, MPI_Session session, MPI_Info* info_used) try {
+  Session* session_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object) &&
+        entry.given({2, "info_used"}, info_used))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_get_info(*session_object, info_used));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_get_nth_pset(Entry& entry, MPI_Session session, MPI_Info info, int n,
+                                 int* pset_len, char* pset_name) try {
+  Session* session_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object) &&
+        entry.info_or_null({2, "info"}, info, info_object) &&
+        entry.given({4, "pset_len"}, pset_len))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_get_nth_pset(*session_object, info_object, n, pset_len, pset_name));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_get_num_psets(Entry& entry, MPI_Session session, MPI_Info info,
+                                  int* npset_names) try {
+  Session* session_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object) &&
+        entry.info_or_null({2, "info"}, info, info_object) &&
+        entry.given({3, "npset_names"}, npset_names))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_get_num_psets(*session_object, info_object, npset_names));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_get_pset_info(Entry& entry, MPI_Session session, const char* pset_name,
+                                  MPI_Info* info) try {
+  Session* session_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object) &&
+        entry.given({2, "pset_name"}, pset_name) &&
+        entry.given({3, "info"}, info))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_get_pset_info(*session_object, pset_name, info));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_init(Entry& entry, MPI_Info info, MPI_Errhandler errhandler,
+                         MPI_Session* session) try {
+  Info* info_object = nullptr;
+  Errhandler* errhandler_object = nullptr;
+  if (!(entry.info_or_null({1, "info"}, info, info_object) &&
+        entry.errhandler({2, "errhandler"}, errhandler, errhandler_object) &&
+        entry.given({3, "session"}, session))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_init(info_object, *errhandler_object, session));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -17,37 +94,37 @@ using namespace meantime::api;  // NOLINT
 
 MEANTIME_ENTRY_POINT int PMPI_Session_finalize(MPI_Session* session) {
   Entry entry(Call::Session_finalize, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Session_finalize(entry, session);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_finalize, PMPI_Session_finalize);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
   Entry entry(Call::Session_get_info, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Session_get_info(entry, session, info_used);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_get_info, PMPI_Session_get_info);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int* pset_len, char* pset_name) {
   Entry entry(Call::Session_get_nth_pset, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Session_get_nth_pset(entry, session, info, n, pset_len, pset_name);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_get_nth_pset, PMPI_Session_get_nth_pset);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) {
   Entry entry(Call::Session_get_num_psets, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Session_get_num_psets(entry, session, info, npset_names);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_get_num_psets, PMPI_Session_get_num_psets);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) {
   Entry entry(Call::Session_get_pset_info, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Session_get_pset_info(entry, session, pset_name, info);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_get_pset_info, PMPI_Session_get_pset_info);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler,
                                            MPI_Session* session) {
   Entry entry(Call::Session_init, MEANTIME_CALL_SITE, Calling::any_time);
-  return entry.not_there_yet();
+  return checked_Session_init(entry, info, errhandler, session);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_init, PMPI_Session_init);

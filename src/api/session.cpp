@@ -1,0 +1,138 @@
+// MPI 5.0 chapter 11.3: sessions and the sets of ranks they name.
+#include "core/session.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "api/generated/calls.h"
+#include "core/error.h"
+#include "core/group.h"
+#include "core/startup.h"
+#include "core/tables.h"
+
+namespace meantime::api {
+namespace {
+
+constexpr const char* sets[] = {"mpi://WORLD", "mpi://SELF"};
+
+struct Level {
+  const char* name;
+  int value;
+};
+constexpr Level levels[] = {
+    {"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
+    {"MPI_THREAD_FUNNELED", MPI_THREAD_FUNNELED},
+    {"MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED},
+    {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE},
+};
+
+/// The thread level that a session's info asks for.
+int wanted_level(const Info* info) {
+  const std::string* wanted = info != nullptr ? info->find("thread_level") : nullptr;
+  const auto* found = std::find_if(std::begin(levels), std::end(levels), [&](const Level& level) {
+    return wanted != nullptr && *wanted == level.name;
+  });
+  return found != std::end(levels) ? found->value : MPI_THREAD_SINGLE;
+}
+
+const char* level_name(int value) {
+  const auto* found = std::find_if(std::begin(levels), std::end(levels),
+                                   [&](const Level& level) { return level.value == value; });
+  return found != std::end(levels) ? found->name : "";
+}
+
+/// The group of a set, or nullptr.
+Group* find_set(std::string_view name) {
+  const Rank& rank = self();
+  return name == sets[0]   ? hold(*rank.world->group)
+         : name == sets[1] ? hold(*rank.alone->group)
+                           : nullptr;
+}
+
+/// A program of sessions alone never says that it was the last one.
+void leave_at_exit() {
+  Rank& rank = self();
+  if (rank.users == 0 && rank.phase.load() == Phase::active) {
+    core::shut_down(rank);
+  }
+}
+
+}  // namespace
+
+int Session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
+  *session = MPI_SESSION_NULL;
+  Rank& rank = self();
+  const bool first = rank.phase.load() == Phase::before_init;
+  if (const int error = core::begin_use(rank, wanted_level(info)); error != MPI_SUCCESS) {
+    return error;
+  }
+  if (first) {
+    std::atexit(leave_at_exit);
+  }
+  auto* made = new Session;
+  made->errhandler = hold(errhandler);
+  made->info = core::duplicate(info);
+  made->info->set("thread_level", level_name(rank.thread_level));
+  *session = made->handle();
+  return MPI_SUCCESS;
+}
+
+int Session_finalize(MPI_Session* session) {
+  Session* object = resolve(*session);
+  if (object == nullptr) {
+    return fail(MPI_ERR_SESSION, "there is no session to finalize");
+  }
+  delete object;
+  *session = MPI_SESSION_NULL;
+  return core::end_use(self());
+}
+
+int Session_get_info(Session& session, MPI_Info* info_used) {
+  *info_used = core::duplicate(session.info)->handle();
+  return MPI_SUCCESS;
+}
+
+int Session_get_num_psets(Session& session, Info* info, int* npset_names) {
+  *npset_names = static_cast<int>(std::size(sets));
+  return MPI_SUCCESS;
+}
+
+int Session_get_nth_pset(Session& session, Info* info, int n, int* pset_len, char* pset_name) {
+  if (n < 0 || n >= static_cast<int>(std::size(sets))) {
+    return fail(MPI_ERR_ARG, "there is no process set number {} among {}", n, std::size(sets));
+  }
+  const std::string_view name = sets[n];
+  if (*pset_len > 0) {
+    const std::size_t copied = std::min<std::size_t>(name.size(), *pset_len - 1);
+    std::memcpy(pset_name, name.data(), copied);
+    pset_name[copied] = '\0';
+  }
+  *pset_len = static_cast<int>(name.size()) + 1;
+  return MPI_SUCCESS;
+}
+
+int Session_get_pset_info(Session& session, const char* pset_name, MPI_Info* info) {
+  Group* group = find_set(pset_name);
+  if (group == nullptr) {
+    return fail(MPI_ERR_ARG, "there is no process set \"{}\"", pset_name);
+  }
+  auto* made = new Info;
+  made->set("mpi_size", std::to_string(group->size));
+  drop(group);
+  *info = made->handle();
+  return MPI_SUCCESS;
+}
+
+int Group_from_session_pset(Session& session, const char* pset_name, MPI_Group* newgroup) {
+  Group* group = find_set(pset_name);
+  if (group == nullptr) {
+    return fail(MPI_ERR_ARG, "there is no process set \"{}\"", pset_name);
+  }
+  *newgroup = group->handle();
+  return MPI_SUCCESS;
+}
+
+}  // namespace meantime::api
