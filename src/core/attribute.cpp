@@ -5,7 +5,13 @@
 #include "core/error.h"
 #include "core/tables.h"
 
-namespace meantime::core {
+namespace meantime {
+
+Keyval::~Keyval() {
+  core::tables().keyvals.erase(key);
+}
+
+namespace core {
 namespace {
 
 // Below the user's keys lie the standard's predefined ones.
@@ -40,7 +46,8 @@ bool is_predefined_key(int key) {
 std::shared_ptr<Keyval> find_keyval(Keyval::Holder holder, int key) {
   const auto& keyvals = tables().keyvals;
   const auto place = keyvals.find(key);
-  return place != keyvals.end() && place->second->holder == holder ? place->second : nullptr;
+  std::shared_ptr<Keyval> keyval = place != keyvals.end() ? place->second.keyval.lock() : nullptr;
+  return keyval != nullptr && keyval->holder == holder ? keyval : nullptr;
 }
 
 int no_such_key(int key) {
@@ -67,8 +74,8 @@ int create_keyval(Keyval::Holder holder, Keyval::Copy* copy, Keyval::Delete* del
                   void* extra_state, int* key) {
   Tables& all = tables();
   *key = first_user_key + all.next_keyval++;
-  all.keyvals.emplace(*key,
-                      std::make_shared<Keyval>(Keyval{*key, holder, copy, delete_, extra_state}));
+  auto keyval = std::make_shared<Keyval>(*key, holder, copy, delete_, extra_state);
+  all.keyvals[*key] = {keyval, keyval};
   return MPI_SUCCESS;
 }
 
@@ -79,7 +86,8 @@ int free_keyval(Keyval::Holder holder, int* key) {
   if (find_keyval(holder, *key) == nullptr) {
     return no_such_key(*key);
   }
-  tables().keyvals.erase(*key);
+  // Its end comes after this with the last attribute; with none, at the end of this function.
+  const std::shared_ptr<Keyval> last = std::move(tables().keyvals[*key].users);
   *key = MPI_KEYVAL_INVALID;
   return MPI_SUCCESS;
 }
@@ -198,4 +206,5 @@ int delete_attributes(std::unique_ptr<AttributeTable>& table, void* handle) {
   return MPI_SUCCESS;
 }
 
-}  // namespace meantime::core
+}  // namespace core
+}  // namespace meantime

@@ -1,8 +1,9 @@
 // Attributes: words that the user hangs on communicators, datatypes and windows.
 //   keyval     a key: the functions that copy and delete its values, and their extra state
 //   holder     what an attribute hangs on; its MPI handle goes to the user's functions
-// A freed keyval lives on as long as an attribute of it does. Belongs to the rank; the user's
-// functions may call MPI, so tables may change under a running copy or delete.
+// A freed keyval lives on, and its number stays usable, as long as an attribute of it exists.
+// Belongs to the rank; the user's functions may call MPI, so tables may change under a running copy
+// or delete.
 #pragma once
 
 #include <mpi.h>
@@ -19,6 +20,11 @@ struct Keyval {
   using Copy = int(void* handle, int keyval, void* extra_state, void* value, void* copied,
                    int* flag);
   using Delete = int(void* handle, int keyval, void* value, void* extra_state);
+
+  Keyval(int key, Holder holder, Copy* copy, Delete* delete_, void* extra_state)
+      : key(key), holder(holder), copy(copy), delete_(delete_), extra_state(extra_state) {}
+  Keyval(const Keyval&) = delete;
+  ~Keyval();  ///< takes the key out of the rank's table
 
   int key;
   Holder holder;

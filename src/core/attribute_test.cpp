@@ -109,9 +109,11 @@ TEST_F(Attribute, AFreedKeyLivesAsLongAsItsAttributes) {
   set(key, 10);
   EXPECT_EQ(free_keyval(Holder::datatype, &key), MPI_SUCCESS);
   EXPECT_EQ(key, MPI_KEYVAL_INVALID);
-  EXPECT_EQ(set(old, 20), MPI_ERR_KEYVAL);
+  EXPECT_EQ(get(table, old), 10);
   EXPECT_EQ(delete_attributes(table, holder), MPI_SUCCESS);
   EXPECT_EQ(calls, "d1:10 ");
+  EXPECT_EQ(set(old, 20), MPI_ERR_KEYVAL);
+  EXPECT_EQ(tables().keyvals.count(old), 0u);
 }
 
 TEST_F(Attribute, KeysBelongToOneKindOfObject) {

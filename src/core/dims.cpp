@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 
 #include "core/error.h"
 #include "core/topology.h"
@@ -22,41 +21,64 @@ std::vector<int> divisors(int number) {
   return low;
 }
 
-/// Looks for the factors of `number`, in descending order, whose largest is as small as it can be,
-/// then whose second, and so on until the smallest: none is further from the others than it must.
+/// The factors of a number, in descending order, that are as close to each other as can be: with
+/// the smallest difference between largest and smallest; of those with the same, the one whose
+/// smallest is largest, or the second smallest, and so on.
 class Balance {
  public:
   Balance(int number, int count) : divisors_(divisors(number)), count_(count) {
     factors_.assign(count, 1);
     search(number, 0);
   }
-  const std::vector<int>& factors() const { return factors_; }
+  const std::vector<int>& factors() const { return best_; }
 
  private:
-  /// Can `number` be split into `count` factors none of which is above `limit`? Divisors ascend, so
-  /// the first largest factor that works is the best.
-  bool search(int number, int place) {
+  void search(int number, int place) {
     const int limit = place == 0 ? number : factors_[place - 1];
     if (place == count_ - 1) {
-      factors_[place] = number;
-      return number <= limit;
+      if (number <= limit) {
+        factors_[place] = number;
+        keep_if_better();
+      }
+      return;
     }
     for (const int factor : divisors_) {
       if (factor > limit) {
-        return false;
+        break;
       }
+      // The factors below this one, none larger, must be able to make up the rest …
       if (number % factor != 0 || !reaches(factor, count_ - place, number)) {
         continue;
       }
-      factors_[place] = factor;
-      if (search(number / factor, place + 1)) {
-        return true;
+      // … and all must be large enough to be better than what is known.
+      const long largest = place == 0 ? factor : factors_[0];
+      const long least = best_.empty() ? 1 : std::max(1L, largest - spread(best_));
+      if (factor < least) {
+        continue;
       }
+      if (exceeds(least, count_ - place - 1, number / factor)) {
+        if (place == 0) {
+          break;  // a larger one asks for more still
+        }
+        continue;
+      }
+      factors_[place] = factor;
+      search(number / factor, place + 1);
     }
-    return false;
   }
 
-  /// factor^count >= number: else the factors below it, being smaller, cannot make up for it.
+  void keep_if_better() {
+    if (best_.empty() || spread(factors_) < spread(best_) ||
+        (spread(factors_) == spread(best_) &&
+         std::lexicographical_compare(best_.rbegin(), best_.rend(), factors_.rbegin(),
+                                      factors_.rend()))) {
+      best_ = factors_;
+    }
+  }
+
+  static long spread(const std::vector<int>& factors) { return factors.front() - factors.back(); }
+
+  /// factor^count >= number
   static bool reaches(long factor, int count, long number) {
     long product = 1;
     for (int place = 0; place < count && product < number; ++place) {
@@ -64,10 +86,19 @@ class Balance {
     }
     return product >= number;
   }
+  /// factor^count > number
+  static bool exceeds(long factor, int count, long number) {
+    long product = 1;
+    for (int place = 0; place < count && factor > 1 && product <= number; ++place) {
+      product *= factor;
+    }
+    return product > number;
+  }
 
   std::vector<int> divisors_;
   int count_;
   std::vector<int> factors_;
+  std::vector<int> best_;
 };
 
 }  // namespace

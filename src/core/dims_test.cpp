@@ -31,6 +31,8 @@ TEST(Dims, AsCloseAsPossible) {
   EXPECT_EQ(made(1 << 20, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
             Dims(20, 2));
   EXPECT_EQ(made(1, {0, 0}), (Dims{1, 1}));
+  EXPECT_EQ(made(5040, {0, 0, 0}), (Dims{21, 16, 15}));  // not 20, 18, 14
+  EXPECT_EQ(made(13104, {0, 0, 0, 0}), (Dims{14, 13, 9, 8}));
 }
 
 /// The best by trying all triples.
@@ -64,6 +66,8 @@ TEST(Dims, NoSpreadIsSmaller) {
 TEST(Dims, LargeNumbersAreQuick) {
   EXPECT_EQ(made(2147483647, {0, 0}), (Dims{2147483647, 1}));
   EXPECT_EQ(made(46340 * 46340, {0, 0}), (Dims{46340, 46340}));
+  EXPECT_EQ(made(735134400, {0, 0, 0, 0, 0}).size(), 5u);  // 1344 divisors
+  EXPECT_EQ(made(9973 * 176400, {0, 0, 0, 0, 0, 0, 0, 0, 0}).front(), 9973);
   const Dims many = made(1 << 30, Dims(16, 0));
   EXPECT_EQ(std::accumulate(many.begin(), many.end(), 1L, std::multiplies<long>()), 1L << 30);
 }

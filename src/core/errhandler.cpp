@@ -58,6 +58,12 @@ int invoke_error_handler(Communicator* comm, int code, const char* call) {
   }
   Communicator* alone = self().alone;
   if (alone != nullptr) {
+    // Up to MPI 3.1 such failures were raised on MPI_COMM_WORLD, and programs still set that one's
+    // handler alone: it counts as long as nobody touched MPI_COMM_SELF's.
+    if (alone->errhandler == &tables().fatal) {
+      Errhandler* worlds = self().world->errhandler;
+      return invoke_error_handler(*worlds, MPI_COMM_WORLD, "", code, call);
+    }
     return invoke_error_handler(*alone->errhandler, alone->handle(), "", code, call);
   }
   return invoke_error_handler(tables().fatal, MPI_COMM_SELF, "", code, call);

@@ -53,7 +53,8 @@ namespace core {
 /// that the call shall return, if the handler lets it.
 int invoke_error_handler(Errhandler& handler, void* handle, std::string_view description, int code,
                          const char* call);
-/// On a communicator; on MPI_COMM_SELF if `comm` is nullptr.
+/// On a communicator; on MPI_COMM_SELF if `comm` is nullptr (or on MPI_COMM_WORLD, as MPI had it
+/// before 4.0, if only that has another handler than the initial one).
 int invoke_error_handler(Communicator* comm, int code, const char* call);
 int invoke_error_handler(Session& session, int code, const char* call);
 

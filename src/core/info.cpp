@@ -9,8 +9,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "rank/rank.h"
-
 namespace meantime {
 
 const std::string* Info::find(std::string_view key) const {
@@ -59,19 +57,6 @@ std::vector<std::string> command_line() {
   return arguments;
 }
 
-std::string_view thread_level_name(int level) {
-  switch (level) {
-    case MPI_THREAD_FUNNELED:
-      return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED:
-      return "MPI_THREAD_SERIALIZED";
-    case MPI_THREAD_MULTIPLE:
-      return "MPI_THREAD_MULTIPLE";
-    default:
-      return "MPI_THREAD_SINGLE";
-  }
-}
-
 }  // namespace
 
 Info* duplicate(const Info* info) {
@@ -108,9 +93,6 @@ Info* make_environment_info(const std::vector<std::string>& given) {
   char directory[PATH_MAX];
   if (getcwd(directory, sizeof directory) != nullptr) {
     info->set("wd", directory);
-  }
-  if (self().world_initialized) {
-    info->set("thread_level", thread_level_name(self().thread_level));
   }
   return info;
 }

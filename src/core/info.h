@@ -46,7 +46,8 @@ namespace core {
 /// A copy that the caller owns; of nullptr an empty one.
 Info* duplicate(const Info* info);
 /// What MPI_INFO_ENV says (MPI 5.0 11.2.1): as far as the system and the launcher tell, for a
-/// program that was started as `arguments`; empty = look it up.
+/// program that was started as `arguments`; empty = look it up. No
+/// thread_level, because no launcher of ours is told one.
 Info* make_environment_info(const std::vector<std::string>& arguments);
 
 }  // namespace core

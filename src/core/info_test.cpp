@@ -43,7 +43,7 @@ TEST(Info, EnvironmentTellsHowTheProgramWasStarted) {
   ASSERT_NE(getcwd(directory, sizeof directory), nullptr);
   EXPECT_EQ(*info->find("wd"), directory);
   EXPECT_EQ(*info->find("maxprocs"), "1");
-  EXPECT_EQ(info->find("thread_level"), nullptr);  // not before MPI_Init
+  EXPECT_EQ(info->find("thread_level"), nullptr);  // nobody asked for one before the start
 
   Info* made = make_environment_info({"program", "one", "two"});
   EXPECT_EQ(*made->find("command"), "program");

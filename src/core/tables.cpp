@@ -67,9 +67,6 @@ Info* environment_info() {
 int make_world(Rank& rank) {
   Tables& all = tables();
   all.universe_size = number_from_environment("MEANTIME_UNIVERSE_SIZE", rank.world_size);
-  drop(all.environment);  // one from before MPI_Init does not know the thread level
-  all.environment = nullptr;
-
   rank.world = make_predefined(MPI_COMM_WORLD, "MPI_COMM_WORLD", world_context,
                                make_identity_group(rank.world_size));
   rank.world->collective_area = node::segment().header().world_collective;

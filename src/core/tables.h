@@ -51,7 +51,11 @@ struct Tables {
   Errhandler returns{Errhandler::Action::return_code, Errhandler::Of::any};
   Info* environment = nullptr;  ///< behind MPI_INFO_ENV; made when first asked for
 
-  std::map<int, std::shared_ptr<Keyval>> keyvals;
+  struct Key {
+    std::weak_ptr<Keyval> keyval;
+    std::shared_ptr<Keyval> users;  ///< until the user frees it; attributes hold it too
+  };
+  std::map<int, Key> keyvals;
   std::map<const Datatype*, std::unique_ptr<AttributeTable>> named_type_attributes;
   int next_keyval = 0;
   ErrorCodes error_codes;
@@ -66,7 +70,6 @@ struct Tables {
   int wtime_is_global = 1;  ///< CLOCK_MONOTONIC is one clock for the node
   int appnum = 0;
   int universe_size = 1;
-
 };
 
 /// The rank's tables; made by the first who asks, and kept after MPI_Finalize.
