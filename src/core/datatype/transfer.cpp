@@ -187,9 +187,12 @@ std::size_t transfer(char* buffer, MPI_Count count, const Datatype& type, std::s
   const Mover<direction> mover{layout};
   const LayoutNode& root = layout.root();
   char* const memory = buffer + layout.offset();
-  if (root.shape == Shape::loop && (count == 1 || type.extent == root.count * root.stride)) {
+  const bool everything = bytes == total;  // then skip is 0
+  if (count == 1) {
+    everything ? mover.whole(root, memory, packed) : mover.part(root, memory, skip, packed, bytes);
+  } else if (root.shape == Shape::loop && type.extent == root.count * root.stride) {
     mover.part_loop(layout.node(root.child), root.stride, memory, skip, packed, bytes);
-  } else if (skip == 0 && bytes == total) {
+  } else if (everything) {
     mover.whole_loop(root, count, type.extent, memory, packed);
   } else {
     mover.part_loop(root, type.extent, memory, skip, packed, bytes);
