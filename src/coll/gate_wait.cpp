@@ -33,17 +33,17 @@ constexpr std::uint32_t most_skipped = 16;
 
 }  // namespace
 
-GateWait::GateWait(Communicator& comm, const Area& area, int rank, std::uint64_t epoch, Gate gate)
+GateWait::GateWait(Communicator& comm, const State& state, std::uint64_t epoch, Gate gate)
     : comm_(comm),
-      area_(area),
-      stage_(area.stage(epoch)),
-      rank_(rank),
+      state_(state),
+      area_(state.area),
+      stage_(state.area.stage(epoch)),
       epoch_(epoch),
       gate_(gate) {}
 
 void GateWait::wait() {
   if (!ready() && !ready_after_yielding()) {
-    wait::until(*this);
+    state_.until(*this);
   }
   if (ticket_ >= 0) {
     ring_ticket(area_, stage_, epoch_, gate_, group_, 2 * ticket_ + 1);
@@ -84,7 +84,7 @@ bool GateWait::progress() {
 void GateWait::arm(node::Waiter& waiter) {
   waiter.remaining.store(1, std::memory_order_relaxed);
   core::arm_collectives(waiter);
-  area_.member(rank_).waiter.store(node::segment().link(&waiter), std::memory_order_seq_cst);
+  area_.member(state_.rank).waiter.store(node::segment().link(&waiter), std::memory_order_seq_cst);
   take_ticket();
 }
 
@@ -103,7 +103,7 @@ void GateWait::take_ticket() {
                                             std::memory_order_seq_cst));
   }
   area_.sleeper(stage_, gate_, group_, ticket_)
-      .store(static_cast<std::uint16_t>(rank_), std::memory_order_seq_cst);
+      .store(static_cast<std::uint16_t>(state_.rank), std::memory_order_seq_cst);
 }
 
 void GateWait::describe(wait::Situation& situation) const {

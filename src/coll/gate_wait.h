@@ -2,7 +2,7 @@
 // the last to arrive, then it sleeps, by the core it ran on.
 #pragma once
 
-#include "coll/area.h"
+#include "coll/state.h"
 #include "wait/wait.h"
 
 namespace meantime {
@@ -13,7 +13,7 @@ namespace meantime::coll {
 
 class GateWait final : public wait::Awaited {
  public:
-  GateWait(Communicator& comm, const Area& area, int rank, std::uint64_t epoch, Gate gate);
+  GateWait(Communicator& comm, const State& state, std::uint64_t epoch, Gate gate);
   /// Returns when the gate is open and those behind this rank have been rung.
   void wait();
 
@@ -30,9 +30,9 @@ class GateWait final : public wait::Awaited {
   void take_ticket();
 
   Communicator& comm_;
+  const State& state_;
   const Area& area_;
   Stage& stage_;
-  const int rank_;
   const std::uint64_t epoch_;
   const Gate gate_;
   int group_ = 0;

@@ -61,7 +61,7 @@ Meeting::Meeting(Communicator& comm, State& state, std::uint64_t what)
   if (epoch_ > window && state.known_left < epoch_ - window) {
     state.look_around();
     if (state.known_left < epoch_ - window) {
-      GateWait(comm, state.area, state.rank, epoch_ - window, Gate::all).wait();
+      GateWait(comm, state, epoch_ - window, Gate::all).wait();
       state.known_left = epoch_ - window;
     }
   }
@@ -148,7 +148,7 @@ void Meeting::open(Gate gate) {
 }
 
 int Meeting::pass(Gate gate) {
-  GateWait(comm_, state_.area, state_.rank, epoch_, gate).wait();
+  GateWait(comm_, state_, epoch_, gate).wait();
   return verdict();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coll/area.h"
+#include "wait/wait.h"
 
 namespace meantime {
 
@@ -32,6 +33,8 @@ struct State {
   /// A tag for the messages of one collective: the same at all members.
   int next_tag();
 
+  /// How this member waits; a test has its own way.
+  void (*until)(wait::Awaited&) = wait::until;
   Area area;  ///< false: none, the collectives of this communicator go by messages
   int rank;
   std::uint64_t epoch = 0;
