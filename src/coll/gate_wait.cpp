@@ -52,12 +52,12 @@ void GateWait::wait() {
 }
 
 bool GateWait::ready_after_yielding() {
-  Rank& rank = self();
-  Progress& progress = progress_of(rank);
   const wait::Policy& policy = wait::policy();
   if (!policy.crowded || policy.mode != wait::Mode::adaptive) {
     return false;
   }
+  Rank& rank = self();
+  Progress& progress = progress_of(rank);
   if (progress.yields_to_skip > 0) {
     --progress.yields_to_skip;
     return false;
