@@ -33,9 +33,18 @@ struct Object {
   Kind kind;
   std::atomic<std::int32_t> references{1};
 
-  void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+  // Objects are private to a rank, and its lock is held: two plain accesses instead of one locked
+  // one, which a blocking receive would pay four times. (Atomic only so that a check of the count
+  // by another thread's entry point is no race.)
+  void retain() {
+    references.store(references.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   /// True when this was the last reference: the caller deletes.
-  [[nodiscard]] bool release() { return references.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  [[nodiscard]] bool release() {
+    const std::int32_t left = references.load(std::memory_order_relaxed) - 1;
+    references.store(left, std::memory_order_relaxed);
+    return left == 0;
+  }
 
  protected:
   ~Object() { kind = Kind::freed; }

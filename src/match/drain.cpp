@@ -34,7 +34,13 @@ void Engine::take_right() {
 
 void Engine::let_go_of_right(node::Mailbox& box) {
   holds_right_ = false;
-  box.right.store(0, std::memory_order_seq_cst);
+  if (&box == &box_ && !rank.lock.enabled()) {
+    // The owner, with no other thread that could sleep meanwhile: whoever pushes now leaves the
+    // matching to us anyway, and before we sleep we look again behind a fence.
+    box.right.store(0, std::memory_order_release);
+  } else {
+    box.right.store(0, std::memory_order_seq_cst);
+  }
 }
 
 /// Empties the inbox of `world_rank` as far as nobody else does it; posts `last` behind all that.
@@ -80,7 +86,8 @@ bool Engine::drain(int world_rank, Receive* last) {
 }
 
 void Engine::empty_inbox(node::Mailbox& box, QueueView& queues) {
-  while (Link newest = box.inbox.exchange(0, std::memory_order_seq_cst)) {
+  while (box.inbox.load(std::memory_order_relaxed) != 0) {
+    Link newest = box.inbox.exchange(0, std::memory_order_seq_cst);
     // The stack has the newest first; turn it round to keep each sender's order.
     Link oldest = 0;
     while (newest != 0) {

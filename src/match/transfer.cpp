@@ -74,7 +74,14 @@ void Engine::deliver_eager(Message& message, Receive& receive) {
     typed_.unpack(local(receive), 0, payload_of(message), bytes);
   }
   const bool eager = message.kind == ItemKind::eager;
-  set_done(receive);
+  // Matched by its owner: until the state is final nobody else touches it, so no compare-and-swap.
+  const std::uint32_t state = receive.state.load(std::memory_order_relaxed);
+  const Link waiter =
+      (state & awaited) != 0 ? receive.waiter.load(std::memory_order_relaxed) : 0;
+  receive.state.store(done, std::memory_order_release);
+  if (waiter != 0) {
+    wake(*segment_.at<node::Waiter>(waiter));  // another thread of this rank
+  }
   if (eager) {
     give_back(message);
   } else {

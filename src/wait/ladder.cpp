@@ -44,13 +44,9 @@ class SleepingPlace {
     box_.sleepers.fetch_add(1, std::memory_order_seq_cst);
   }
   ~SleepingPlace() {
-    const bool others = box_.sleepers.fetch_sub(1, std::memory_order_seq_cst) > 1;
     unlist();
+    box_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
     rank_.sleepers.give_back(waiter_);
-    if (others) {
-      // A ring for any work may have hit this waiter: the work could be another's. Pass it on.
-      ring_rank(rank_.world_rank);
-    }
   }
   SleepingPlace(const SleepingPlace&) = delete;
   SleepingPlace& operator=(const SleepingPlace&) = delete;
@@ -124,19 +120,26 @@ class Record {
 };
 
 void park(Rank& rank, Awaited& what) {
-  SleepingPlace place(rank);
-  what.arm(place.waiter());
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  what.progress();
-  if (!what.ready()) {
-    node::Account& account = rank.area->account;
-    account.parks.store(account.parks.load(std::memory_order_relaxed) + 1,
-                        std::memory_order_relaxed);
-    Unlocked unlocked(rank.lock);
-    sleep_until_rung(place.waiter());
+  {
+    SleepingPlace place(rank);
+    what.arm(place.waiter());
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    what.progress();
+    if (!what.ready()) {
+      node::Account& account = rank.area->account;
+      account.parks.store(account.parks.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
+      Unlocked unlocked(rank.lock);
+      sleep_until_rung(place.waiter());
+    }
+    end_sleep(place.waiter());
+    what.disarm(place.waiter());
   }
-  end_sleep(place.waiter());
-  what.disarm(place.waiter());
+  // Whoever rang for any work may have chosen this waiter although the work was another thread's.
+  // Now that new rings go to the others, what was there before is moved by us; they sleep on.
+  if (rank.area->mailbox.sleepers.load(std::memory_order_relaxed) != 0) {
+    what.progress();
+  }
 }
 
 void climb(Rank& rank, Awaited& what) {
