@@ -6,6 +6,7 @@ our time, its ratio to the bare prototype and to the best peer, and whether the 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -86,8 +87,13 @@ def measure_all(arguments, console):
     return runner.findings, run
 
 
+def stop_by_hand(*_):
+    raise KeyboardInterrupt
+
+
 def main():
     arguments = read_arguments()
+    signal.signal(signal.SIGTERM, stop_by_hand)  # what was measured is kept
     console = Console(width=None if sys.stdout.isatty() else 200)
     store = Store() if arguments.fresh else Store.load(arguments.json)
     if not arguments.show:

@@ -36,6 +36,7 @@ class Scale:
     collective_ranks: tuple
     memory: str
     move_bytes: str
+    move_arena: str
 
 
 FULL = Scale(repetitions=5, seconds=0.3, limit=60,
@@ -43,13 +44,13 @@ FULL = Scale(repetitions=5, seconds=0.3, limit=60,
              bandwidth_bytes="1,8,64,512,1K,4K,16K,64K,256K,1M,4M",
              collective_bytes="1K,4K,16K,64K,256K,1M",
              crowded_ranks=(2, 4, 8, 16, 32, 64), collective_ranks=(16, 64), memory="10G",
-             move_bytes="4K,64K,256K,1M,4M,16M,64M")
+             move_bytes="4K,64K,256K,1M,4M,16M,64M", move_arena="1G")
 QUICK = Scale(repetitions=3, seconds=0.1, limit=8,
               latency_bytes="0,8,1K,64K,1M,16M",
               bandwidth_bytes="8,1K,64K,1M",
               collective_bytes="1K,32K",
               crowded_ranks=(2, 16, 64), collective_ranks=(16, 64), memory="2G",
-              move_bytes="64K,1M,16M")
+              move_bytes="64K,1M,16M", move_arena="256M")
 UCX_SIZES = (65536, 1 << 20, 16 << 20)
 
 
@@ -63,7 +64,8 @@ def limits(scale):
     return [Case("limits", "bare", "mailbox", 2, seconds, 60),
             Case("limits", "bare", "barrier", 2, (*seconds, "--ranks", ranks), 300),
             Case("limits", "bare", "wake", 2, seconds, 300),
-            Case("limits", "bare", "move", 2, (*seconds, "--bytes", scale.move_bytes), 600)]
+            Case("limits", "bare", "move", 2, (*seconds, "--bytes", scale.move_bytes, "--arena", scale.move_arena),
+                 600)]
 
 
 def two_ranks(scale):
