@@ -9,7 +9,7 @@ import unittest
 BUILD = os.environ["MEANTIME_BUILD"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = """
-bin/mpicc bin/mpicxx bin/mpic++ bin/mpicc_abi bin/mpicxx_abi bin/mpiexec bin/mpirun
+bin/mpicc bin/mpicxx bin/mpic++ bin/mpicc_abi bin/mpicxx_abi bin/mpiexec bin/mpirun bin/meantime
 include/mpi.h include/meantime.h
 lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/pkgconfig/meantime.pc lib/cmake/Meantime/MeantimeConfig.cmake
 lib/cmake/Meantime/MeantimeConfigVersion.cmake lib/cmake/Meantime/MeantimeTargets.cmake
