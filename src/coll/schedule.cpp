@@ -116,9 +116,12 @@ bool ScheduleRequest::move() {
   if (moved_ == moved_before) {
     return false;
   }
-  if (armed_ != nullptr) {
-    // The last look before the sleep: what was started now is not armed.
-    wait::ring(*armed_);
+  // Whoever sleeps for this, or was just about to: what was started now is not armed.
+  for (node::Waiter* sleeper : sleepers_) {
+    wait::ring(*sleeper);
+  }
+  if (complete) {
+    sleepers_.clear();
   }
   return true;
 }
@@ -185,8 +188,16 @@ void ScheduleRequest::note(int error) {
   }
 }
 
+// Several threads of a rank may sleep for one schedule: the one that waits for it, and all others,
+// which would move it on. A message can ring one of them only, the last that armed it. That one
+// rings the others when it has moved the schedule; if it leaves before, it hands its part over.
+
 int ScheduleRequest::arm(node::Waiter& waiter) {
-  armed_ = &waiter;
+  sleepers_.push_back(&waiter);
+  return arm_messages(waiter);
+}
+
+int ScheduleRequest::arm_messages(node::Waiter& waiter) {
   int leaves = 0;
   for (Request* request : under_way_) {
     leaves += request->arm(waiter);
@@ -195,9 +206,16 @@ int ScheduleRequest::arm(node::Waiter& waiter) {
 }
 
 void ScheduleRequest::disarm(node::Waiter& waiter) {
-  armed_ = nullptr;
+  const auto found = std::find(sleepers_.begin(), sleepers_.end(), &waiter);
+  if (found == sleepers_.end()) {
+    return;
+  }
+  sleepers_.erase(found);
   for (Request* request : under_way_) {
     request->disarm(waiter);
+  }
+  if (!sleepers_.empty() && arm_messages(*sleepers_.back()) < static_cast<int>(under_way_.size())) {
+    wait::ring(*sleepers_.back());
   }
 }
 

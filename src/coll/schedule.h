@@ -75,6 +75,7 @@ class ScheduleRequest final : public Request {
   bool run_to_next_fence();
   void run(const Schedule::Step& step);
   void note(int error);
+  int arm_messages(node::Waiter& waiter);
   /// Drops what is complete of the messages under way. True if none is left.
   bool all_arrived();
 
@@ -82,8 +83,8 @@ class ScheduleRequest final : public Request {
   const int tag_;
   std::size_t next_ = 0;
   std::vector<Request*> under_way_;
-  std::size_t moved_ = 0;          ///< steps started and messages over, ever
-  node::Waiter* armed_ = nullptr;  ///< about to sleep, or asleep
+  std::size_t moved_ = 0;  ///< steps started and messages over, ever
+  std::vector<node::Waiter*> sleepers_;
 };
 
 }  // namespace meantime::coll

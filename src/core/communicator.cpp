@@ -1,12 +1,6 @@
 #include "core/communicator.h"
 
-#if __has_include("coll/state.h")
 #include "coll/state.h"
-#else
-namespace meantime::coll {
-struct State {};
-}  // namespace meantime::coll
-#endif
 #include "core/attribute.h"
 #include "core/context.h"
 #include "core/errhandler.h"

@@ -4,12 +4,9 @@
 
 #include <atomic>
 
+#include "coll/area.h"
 #include "core/error.h"
 #include "node/segment.h"
-
-#if __has_include("coll/state.h")
-#include "coll/state.h"
-#endif
 
 namespace meantime::core {
 namespace {
@@ -93,11 +90,7 @@ int acquire_context(int members, bool with_collectives, Context* context) {
   }
   block->members.store(members, std::memory_order_relaxed);
   block->size = static_cast<std::uint32_t>(members);
-#if __has_include("coll/state.h")
   block->collective_area = with_collectives ? coll::make_area(members) : 0;
-#else
-  block->collective_area = 0;
-#endif
   context->number = block->number;
   context->members = block->size;
   context->block = node::segment().link(block);
@@ -113,11 +106,9 @@ void leave_context(node::Link link) {
   if (block->members.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
   }
-#if __has_include("coll/state.h")
   if (block->collective_area != 0) {
     coll::release_area(block->collective_area, static_cast<int>(block->size));
   }
-#endif
   push(block);
 }
 
