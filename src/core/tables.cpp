@@ -3,13 +3,7 @@
 #include <climits>
 #include <cstdlib>
 
-#if __has_include("coll/state.h")
 #include "coll/state.h"
-#else
-namespace meantime::coll {
-struct State {};
-}  // namespace meantime::coll
-#endif
 #include "core/context.h"
 #include "core/plane.h"
 #include "node/segment.h"
