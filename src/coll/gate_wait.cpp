@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "coll/progress.h"
 #include "core/communicator.h"
@@ -30,6 +31,16 @@ constexpr int yields_when_crowded = 2;
 // When giving the core away was in vain this often in a row, it is tried more and more rarely: some
 // rank computes for long, and a yield would only delay the sleep.
 constexpr std::uint32_t most_skipped = 16;
+// In vain is also a yield after which somebody else had the core for a time slice: whoever yields
+// comes after all who compute, whoever is woken before them.
+constexpr std::uint64_t a_slice_ns = 1'000'000;
+
+std::uint64_t now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
 
 }  // namespace
 
@@ -63,18 +74,21 @@ bool GateWait::ready_after_yielding() {
     return false;
   }
   core::progress();
-  for (int yield = 0; yield < yields_when_crowded; ++yield) {
+  const std::uint64_t began = now_ns();
+  bool open = false;
+  for (int yield = 0; yield < yields_when_crowded && !open; ++yield) {
     const int levels = rank.lock.release_all();
     sched_yield();
     rank.lock.reacquire(levels);
-    if (ready()) {
-      progress.vain_yields = 0;
-      return true;
-    }
+    open = ready();
   }
-  progress.vain_yields = std::clamp<std::uint32_t>(2 * progress.vain_yields, 1, most_skipped);
-  progress.yields_to_skip = progress.vain_yields - 1;
-  return false;
+  if (open && now_ns() - began < a_slice_ns) {
+    progress.vain_yields = 0;
+  } else {
+    progress.vain_yields = std::clamp<std::uint32_t>(2 * progress.vain_yields, 2, most_skipped);
+    progress.yields_to_skip = progress.vain_yields - 1;
+  }
+  return open;
 }
 
 bool GateWait::progress() {

@@ -137,7 +137,9 @@ int even_alltoall(const Blocks& send, const Blocks& receive, Communicator& comm)
     Meeting meeting(comm, state, what(Code::alltoall, 0, block));
     if (char* place = meeting.deposit(members * part)) {
       for (int member = 0; member < members; ++member) {
-        send[member].pack_to(place + member * part, offset, part);
+        if (member != comm.rank) {
+          send[member].pack_to(place + member * part, offset, part);
+        }
       }
     }
     if (const int error = meet(meeting); error != MPI_SUCCESS) {
@@ -146,12 +148,16 @@ int even_alltoall(const Blocks& send, const Blocks& receive, Communicator& comm)
     if (const int error = meeting.check_deposits(); error != MPI_SUCCESS) {
       return error;
     }
-    for (int distance = 0; distance < members; ++distance) {
+    for (int distance = 1; distance < members; ++distance) {
       const int from = (comm.rank + distance) % members;
       receive[from].unpack_from(meeting.data(from) + comm.rank * part, offset, part);
     }
   }
-  return MPI_SUCCESS;
+  const Piece own = send[comm.rank];
+  const Piece to = receive[comm.rank];
+  return own.buffer == to.buffer
+             ? MPI_SUCCESS
+             : copy(own.buffer, own.count, *own.type, to.buffer, to.count, *to.type);
 }
 
 int uneven_alltoall(const Blocks& send, const Blocks& receive, Communicator& comm) {
@@ -364,13 +370,15 @@ int allgather(Piece send, const Blocks& receive, Communicator& comm) {
     if (error != MPI_SUCCESS) {
       return error;
     }
-    for (int distance = 0; distance < comm.size; ++distance) {
+    for (int distance = 1; distance < comm.size; ++distance) {
       const int from = (comm.rank + distance) % comm.size;
-      if (distance == 0 && send.in_place()) {
-        continue;
-      }
       receive[from].unpack_from(meeting.data(from), offset, meeting.slot(from).bytes);
     }
+  }
+  if (!send.in_place()) {
+    const Piece to = receive[comm.rank];
+    const int copied = copy(send.buffer, send.count, *send.type, to.buffer, to.count, *to.type);
+    result = result == MPI_SUCCESS ? copied : result;
   }
   return result;
 }
