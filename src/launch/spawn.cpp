@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::size_t stack_bytes = 16 * 1024;
 
+// Sanitizers keep notes per thread, which a child beside us would spoil: there we wait for it.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int sharing = CLONE_VM | CLONE_VFORK;
+#else
+constexpr int sharing = CLONE_VM;
+#endif
+
 struct Start {
   Spawn* spawn;
   pid_t parent;
@@ -123,7 +130,7 @@ pid_t spawn(Spawn& spawn) {
   }
   auto* start = reinterpret_cast<Start*>(static_cast<char*>(stack) + stack_bytes) - 1;
   *start = {&spawn, getpid()};
-  pid_t pid = clone(child_main, start, CLONE_VM | SIGCHLD, start);
+  pid_t pid = clone(child_main, start, sharing | SIGCHLD, start);
   return pid < 0 ? -errno : pid;
 }
 

@@ -1,14 +1,8 @@
 #include "launch/supervisor.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,18 +12,15 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <optional>
 
 #include "core/version.h"
-#include "launch/control.h"
+#include "launch/control_channel.h"
 #include "launch/descendants.h"
-#include "launch/environment.h"
-#include "launch/label.h"
+#include "launch/ended_process.h"
 #include "launch/messages.h"
 #include "launch/report.h"
-#include "launch/spawn.h"
-#include "node/segment.h"
+#include "launch/starter.h"
 
 namespace meantime::launch {
 
@@ -80,7 +71,7 @@ std::string loaded_mpi_library(pid_t pid) {
 
 class Supervisor {
  public:
-  explicit Supervisor(Job& job) : job_(job) {}
+  explicit Supervisor(Job& job) : job_(job), starter_(job) {}
 
   int run() {
     if (!prepare() || !start_ranks()) {
@@ -90,9 +81,7 @@ class Supervisor {
     while (!all_gone()) {
       wait_for_event();
     }
-    if (labeler_) {
-      labeler_->finish();
-    }
+    starter_.finish_output();
     return status_;
   }
 
@@ -100,7 +89,7 @@ class Supervisor {
   // Starting.
   bool prepare();
   bool start_ranks();
-  bool start_rank(int rank);
+  bool cannot_start(const std::string& line);
   void on_failed_start(int rank);
   void watch(int descriptor, Source source, int rank = 0);
 
@@ -112,9 +101,10 @@ class Supervisor {
   void pass_on(int signal, bool ranks_have_it);
   void reap();
   void on_control(int rank);
-  void on_message(int rank, const ControlMessage& message, std::string_view text, pid_t sender);
-  void on_foreign_message(int rank, pid_t sender);
+  void on_message(int rank, const ControlMessage& message, std::string_view text);
+  void on_foreign_message(int rank);
   void on_rank_ended(int rank, int wait_status);
+  void judge(int rank, int wait_status);
   void on_mpi_process_gone(int rank);
   void check_for_stragglers();
   void on_grace_over();
@@ -126,9 +116,10 @@ class Supervisor {
   [[nodiscard]] std::string name(int rank) const;
 
   Job& job_;
+  Starter starter_;
+  ControlChannel channel_;
   int status_ = 0;
   bool ending_ = false;
-  bool killing_ = false;
   int running_ = 0;  ///< started processes that have not ended
   int inside_ = 0;   ///< ranks that have called MPI_Init
   int silent_ = -1;  ///< a rank that ended without ever calling MPI_Init
@@ -139,81 +130,51 @@ class Supervisor {
   int signals_ = -1;
   int time_limit_ = -1;
   int grace_ = -1;
-  int segment_ = -1;
-  int lifeline_read_ = -1;
-  int lifeline_write_ = -1;
-  int no_input_ = -1;
-  RankDescriptors known_as_{};
-  std::optional<rlimit> descriptor_limit_;
-  std::vector<int> ignored_;
-  std::vector<int> defaulted_;
-  std::vector<cpu_set_t> places_;
-  std::vector<RankEnvironment> environments_;
-  std::vector<std::unique_ptr<Spawn>> spawns_;  ///< by rank: read by the children as they start
-  std::unique_ptr<Labeler> labeler_;
 };
 
 // ---------------------------------------------------------------------------------------- starting
 
 bool Supervisor::prepare() {
-  sigemptyset(&passed_on_);
-  status_ = 1;
-  // Each rank takes a socket and, while it starts, a few descriptors more.
-  rlim_t wanted = job_.ranks.size() * (job_.command.label ? 3 : 1) + 64;
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_cur < wanted) {
-    if (limit.rlim_max < wanted) {
-      say("{} ranks need {} open files, the limit is {} (ulimit -Hn)", job_.ranks.size(), wanted,
-          limit.rlim_max);
-      return false;
-    }
-    descriptor_limit_ = limit;
-    limit.rlim_cur = wanted;
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-  segment_ = node::create_segment(static_cast<int>(job_.ranks.size()), job_.cpus.workers);
-  if (segment_ < 0) {
-    say("cannot make the job's shared memory: {}", std::strerror(-segment_));
-    return false;
-  }
-  int lifeline[2];
   sigset_t signals = supervised_signals();
   sigaddset(&signals, front_is_gone_signal());
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   events_ = epoll_create1(EPOLL_CLOEXEC);
   signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  no_input_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (events_ < 0 || signals_ < 0 || no_input_ < 0 || pipe2(lifeline, O_CLOEXEC) != 0) {
-    say("cannot start: {}", std::strerror(errno));
-    return false;
+  if (events_ < 0 || signals_ < 0) {
+    return cannot_start(fmt::format("cannot start: {}", std::strerror(errno)));
   }
-  lifeline_read_ = lifeline[0];
-  lifeline_write_ = lifeline[1];
   watch(signals_, Source::signals);
-  // Scripts use the digits 3 to 9 for files of their own; these numbers are above them.
-  for (int* number : {&known_as_.segment, &known_as_.control, &known_as_.lifeline}) {
-    *number = fcntl(no_input_, F_DUPFD_CLOEXEC, 20);
+  if (std::string problem = starter_.prepare(); !problem.empty()) {
+    return cannot_start(problem);
   }
-  if (known_as_.lifeline < 0) {
-    say("cannot start: {}", std::strerror(errno));
-    return false;
-  }
-  struct sigaction action {};
-  for (int signal : {SIGTTOU, SIGPIPE}) {
-    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
-      defaulted_.push_back(signal);
-    }
-    signal == SIGTTOU ? std::signal(SIGTTOU, SIG_IGN) : std::signal(SIGPIPE, SIG_IGN);
-  }
-  if (job_.has_terminal) {
-    // Ctrl-\ goes to the ranks as well: it asks mpiexec for the report and must not end them. A
-    // rank that handles SIGQUIT itself still can.
-    ignored_.push_back(SIGQUIT);
-  }
-  places_ = binding_places(job_.command.binding, job_.cpus.workers);
-  status_ = 0;
   return true;
+}
+
+bool Supervisor::start_ranks() {
+  int rank = 0;
+  for (std::size_t i = 0; i < job_.programs.size(); ++i) {
+    for (int k = 0; k < job_.programs[i].request.ranks; ++k, ++rank) {
+      job_.ranks[rank].program = static_cast<int>(i);
+      if (std::string problem = starter_.start_rank(rank); !problem.empty()) {
+        return cannot_start(problem);
+      }
+      watch(job_.ranks[rank].control, Source::control, rank);
+      ++running_;
+    }
+  }
+  starter_.forward_output();
+  if (job_.command.timeout_seconds > 0) {
+    time_limit_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    arm(time_limit_, job_.command.timeout_seconds);
+    watch(time_limit_, Source::time_limit);
+  }
+  return true;
+}
+
+bool Supervisor::cannot_start(const std::string& line) {
+  say(line);
+  status_ = 1;
+  return false;
 }
 
 void Supervisor::watch(int descriptor, Source source, int rank) {
@@ -223,110 +184,9 @@ void Supervisor::watch(int descriptor, Source source, int rank) {
   epoll_ctl(events_, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-bool Supervisor::start_ranks() {
-  if (job_.command.label) {
-    labeler_ = std::make_unique<Labeler>();
-  }
-  spawns_.reserve(job_.ranks.size());
-  environments_.reserve(job_.programs.size());
-  int rank = 0;
-  for (std::size_t i = 0; i < job_.programs.size(); ++i) {
-    const PreparedProgram& program = job_.programs[i];
-    environments_.emplace_back(job_, program, known_as_);
-    for (int k = 0; k < program.request.ranks; ++k, ++rank) {
-      job_.ranks[rank].program = static_cast<int>(i);
-      if (!start_rank(rank)) {
-        return false;
-      }
-    }
-  }
-  if (labeler_) {
-    labeler_->start();
-  }
-  if (job_.command.timeout_seconds > 0) {
-    time_limit_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-    arm(time_limit_, job_.command.timeout_seconds);
-    watch(time_limit_, Source::time_limit);
-  }
-  return true;
-}
-
-bool Supervisor::start_rank(int rank) {
-  auto cannot = [&](const char* what) {
-    say("cannot start rank {} of {}: {}: {}", rank, job_.ranks.size(), what, std::strerror(errno));
-    status_ = 1;
-    return false;
-  };
-  int sockets[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
-    return cannot("its socket");
-  }
-  int on = 1;
-  setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-  // A new open file description of the same pipe: each rank owns the signal it asks for on its own.
-  int lifeline = open(fmt::format("/proc/self/fd/{}", lifeline_read_).c_str(),
-                      O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (lifeline < 0) {
-    return cannot("its lifeline");
-  }
-  Labeler::Ends ends;
-  if (labeler_) {
-    ends = labeler_->add_rank();
-    if (ends.output < 0) {
-      return cannot("its pipes");
-    }
-  }
-  RankProcess& process = job_.ranks[rank];
-  PreparedProgram& program = job_.programs[process.program];
-  Spawn& child = *spawns_.emplace_back(std::make_unique<Spawn>());
-  child.path = program.path;
-  for (std::string& word : program.request.arguments) {
-    child.arguments.push_back(word.data());
-  }
-  child.arguments.push_back(nullptr);
-  child.environment = environments_[process.program].of_rank(rank, child.texts);
-  child.directory = program.request.directory.empty() ? nullptr : program.request.directory.c_str();
-  child.descriptors = {{segment_, known_as_.segment},
-                       {sockets[1], known_as_.control},
-                       {lifeline, known_as_.lifeline}};
-  if (rank != job_.command.stdin_rank) {
-    child.descriptors.push_back({no_input_, STDIN_FILENO});
-  }
-  if (labeler_) {
-    child.descriptors.push_back({ends.output, STDOUT_FILENO});
-    child.descriptors.push_back({ends.error, STDERR_FILENO});
-  }
-  child.cpus = places_.empty() ? nullptr : &places_[rank % places_.size()];
-  child.signal_mask = &job_.signal_mask;
-  child.ignored_signals = ignored_;
-  child.default_signals = defaulted_;
-  child.descriptor_limit = descriptor_limit_;
-  child.process_group = job_.process_group;
-  pid_t pid = spawn(child);
-  for (int descriptor : {sockets[1], lifeline, ends.output, ends.error}) {
-    if (descriptor >= 0) {
-      close(descriptor);
-    }
-  }
-  if (pid < 0) {
-    close(sockets[0]);
-    errno = -pid;
-    return cannot("its process");
-  }
-  process.pid = pid;
-  process.control = sockets[0];
-  watch(process.control, Source::control, rank);
-  ++running_;
-  if (job_.command.verbose) {
-    say("rank {} is pid {} ({}){}", rank, pid, program.path,
-        child.cpus == nullptr ? std::string() : fmt::format(" on CPU {}", cpu_list(*child.cpus)));
-  }
-  return true;
-}
-
 // The process was there, the program was not: the whole job is a mistake.
 void Supervisor::on_failed_start(int rank) {
-  const Spawn& child = *spawns_[rank];
+  const Spawn& child = starter_.spawn_of(rank);
   std::string why = std::strerror(child.error);
   switch (child.failed_step) {
     case SpawnStep::run:
@@ -371,7 +231,7 @@ void Supervisor::wait_for_event() {
         arm(time_limit_, 0);
         if (!ending_) {
           say("the time limit of {} s is over:\n{}", job_.command.timeout_seconds,
-              job_report(job_, segment_));
+              job_report(job_, starter_.segment()));
           end_job(timeout_status, {});
         }
         break;
@@ -395,7 +255,7 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
     kill_descendants(patience_seconds);
     _exit(128 + SIGKILL);
   } else if (signal == SIGQUIT) {
-    say("what each rank does:\n{}", job_report(job_, segment_));
+    say("what each rank does:\n{}", job_report(job_, starter_.segment()));
   } else {
     // The front sends a 1 along if the terminal has given the signal to the ranks already.
     pass_on(signal, info.ssi_code == SI_QUEUE && info.ssi_int == 1);
@@ -408,7 +268,6 @@ void Supervisor::pass_on(int signal, bool ranks_have_it) {
     if (interrupted_ > 0 && seconds_now() - interrupted_ > same_signal_seconds) {
       ending_ = true;
       status_ = 128 + SIGINT;
-      killing_ = true;
       on_grace_over();
       return;
     }
@@ -468,52 +327,29 @@ void Supervisor::reap() {
 
 void Supervisor::on_control(int rank) {
   RankProcess& process = job_.ranks[rank];
-  alignas(ControlMessage) char packet[sizeof(ControlMessage) + control_text_limit];
   while (process.control >= 0) {
-    iovec part{packet, sizeof packet};
-    alignas(cmsghdr) char credentials[CMSG_SPACE(sizeof(ucred))];
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    header.msg_control = credentials;
-    header.msg_controllen = sizeof credentials;
-    ssize_t bytes = recvmsg(process.control, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
-      return;
+    switch (channel_.receive(process.control)) {
+      case ControlChannel::Outcome::nothing:
+        return;
+      case ControlChannel::Outcome::hung_up:
+        close(process.control);
+        process.control = -1;
+        return;
+      case ControlChannel::Outcome::foreign:
+        on_foreign_message(rank);
+        break;
+      case ControlChannel::Outcome::message:
+        on_message(rank, channel_.message, channel_.text);
+        break;
     }
-    if (bytes <= 0) {
-      close(process.control);  // every holder of the other end is gone
-      process.control = -1;
-      return;
-    }
-    pid_t sender = process.pid;
-    for (cmsghdr* part_of = CMSG_FIRSTHDR(&header); part_of != nullptr;
-         part_of = CMSG_NXTHDR(&header, part_of)) {
-      if (part_of->cmsg_level == SOL_SOCKET && part_of->cmsg_type == SCM_CREDENTIALS) {
-        ucred who{};
-        std::memcpy(&who, CMSG_DATA(part_of), sizeof who);
-        sender = who.pid > 0 ? who.pid : sender;
-      }
-    }
-    ControlMessage message;
-    if (bytes >= static_cast<ssize_t>(sizeof message)) {
-      std::memcpy(&message, packet, sizeof message);
-    }
-    if (bytes < static_cast<ssize_t>(sizeof message) || message.magic != control_magic) {
-      on_foreign_message(rank, sender);
-      continue;
-    }
-    std::size_t text = std::min<std::size_t>(message.text_bytes, bytes - sizeof message);
-    on_message(rank, message, {packet + sizeof message, text}, sender);
   }
 }
 
-void Supervisor::on_message(int rank, const ControlMessage& message, std::string_view text,
-                            pid_t sender) {
+void Supervisor::on_message(int rank, const ControlMessage& message, std::string_view text) {
   RankProcess& process = job_.ranks[rank];
   switch (message.kind) {
     case ControlKind::hello:
-      process.mpi_pid = sender;
+      process.mpi_pid = channel_.sender > 0 ? channel_.sender : process.pid;
       if (message.version != control_version || text != version) {
         end_job(1, fmt::format("{} uses Meantime {}, mpiexec is {}: use those of one installation",
                                name(rank), text, version));
@@ -524,9 +360,8 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         process.phase = MpiPhase::inside;
         ++inside_;
         if (process.mpi_pid != process.pid) {
-          process.mpi_process = static_cast<int>(syscall(SYS_pidfd_open, process.mpi_pid, 0));
+          process.mpi_process = watch_process(process.mpi_pid);
           if (process.mpi_process >= 0) {
-            fcntl(process.mpi_process, F_SETFD, FD_CLOEXEC);
             watch(process.mpi_process, Source::mpi_process, rank);
           }
         }
@@ -567,7 +402,8 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
 
 // MPICH and its relatives greet their launcher through PMI_FD, which is the control socket: this
 // process did not load our library. It waits for an answer now, so its memory map can be read.
-void Supervisor::on_foreign_message(int rank, pid_t sender) {
+void Supervisor::on_foreign_message(int rank) {
+  const pid_t sender = channel_.sender > 0 ? channel_.sender : job_.ranks[rank].pid;
   std::string library = loaded_mpi_library(sender);
   end_job(1, fmt::format("{} loaded another MPI library{}{}, not Meantime's; rebuild it with "
                          "Meantime's mpicc",
@@ -582,12 +418,16 @@ void Supervisor::on_rank_ended(int rank, int wait_status) {
   if (ending_) {
     return;
   }
-  if (spawns_[rank]->failed_step != SpawnStep::none) {
+  if (starter_.spawn_of(rank).failed_step != SpawnStep::none) {
     on_failed_start(rank);
     return;
   }
-  bool finalized = process.phase == MpiPhase::finalized;
-  bool has_mpi = process.phase != MpiPhase::outside;
+  judge(rank, wait_status);
+}
+
+void Supervisor::judge(int rank, int wait_status) {
+  const RankProcess& process = job_.ranks[rank];
+  const bool finalized = process.phase == MpiPhase::finalized;
   if (WIFSIGNALED(wait_status)) {
     int signal = WTERMSIG(wait_status);
     std::string line = fmt::format("{} was killed by {}{}", name(rank), signal_text(signal),
@@ -609,7 +449,7 @@ void Supervisor::on_rank_ended(int rank, int wait_status) {
   if (finalized) {
     return;
   }
-  if (has_mpi) {
+  if (process.phase == MpiPhase::inside) {
     end_job(code == 0 ? 1 : code,
             fmt::format("{} ended with status {} without MPI_Finalize", name(rank), code));
   } else if (code != 0 && job_.programs[process.program].inspection.uses_mpi) {
@@ -625,7 +465,11 @@ void Supervisor::on_mpi_process_gone(int rank) {
   on_control(rank);
   RankProcess& process = job_.ranks[rank];
   if (process.phase == MpiPhase::inside && !process.ended) {
-    end_job(1, fmt::format("{} ended without MPI_Finalize", name(rank)));
+    if (std::optional<int> wait_status = wait_status_of(process.mpi_process)) {
+      judge(rank, *wait_status);
+    } else {
+      end_job(1, fmt::format("{} ended without MPI_Finalize", name(rank)));
+    }
   }
   close(process.mpi_process);
   process.mpi_process = -1;
@@ -663,7 +507,6 @@ void Supervisor::end_job(int status, std::string_view line) {
 }
 
 void Supervisor::on_grace_over() {
-  killing_ = true;
   if (grace_ >= 0) {
     arm(grace_, 0);
   }

@@ -9,7 +9,7 @@ from mpiexec import FAKE_RANK, MpiexecTest, main
 class Death(MpiexecTest):
     def assert_ended(self, result, status, *parts):
         self.assertEqual(result.status, status, result)
-        self.assertLess(result.seconds, 1.0, result)
+        self.assert_quick(result.seconds)
         self.assert_one_line(result, *parts)
 
     def test_all_fine(self):
@@ -69,15 +69,17 @@ class Death(MpiexecTest):
             result = self.run_job("-n", 3, FAKE_RANK, "init", "only=1", "sleep=0.2", "signal=9",
                                   "all", *words, "sleep=20")
             self.assertEqual(result.status, 137, result)
-            self.assertLess(result.seconds, 1.2, result)
+            self.assert_quick(result.seconds, 1.2)
 
     def test_death_behind_a_script(self):
         result = self.run_job("-n", 2, "sh", "-c",
                               f"{FAKE_RANK} init only=1 sleep=0.1 signal=11 all sleep=20; sleep 20")
-        self.assertEqual(result.status, 1, result)
-        self.assertLess(result.seconds, 1.2, result)
+        self.assert_quick(result.seconds, 1.2)
         self.assertIn("rank 1 (pid ", result.error)
-        self.assertIn("without MPI_Finalize", result.error)
+        # Kernels from 6.15 on tell how a process ended that is not a child.
+        self.assertIn((result.status, "signal 11" in result.error,
+                       "without MPI_Finalize" in result.error),
+                      ((139, True, False), (1, False, True)))
 
     def test_second_program_in_one_rank(self):
         result = self.run_job("-n", 2, "sh", "-c", f"{FAKE_RANK} init finalize; {FAKE_RANK} init")
@@ -92,7 +94,7 @@ class Death(MpiexecTest):
         result = self.run_job("-n", 2, FAKE_RANK, "init", "only=0", "deadlock=rank 0 waits", "all",
                               "sleep=20")
         self.assertEqual(result.status, 125, result)
-        self.assertLess(result.seconds, 1.0)
+        self.assert_quick(result.seconds)
         self.assertEqual(result.error, "rank 0 waits\n")
 
     def test_long_deadlock_report(self):
@@ -113,7 +115,7 @@ class Death(MpiexecTest):
         self.assertEqual((result.status, result.output), (4, "done\ndone\n"))
 
     def test_first_failure_counts(self):
-        result = self.run_job("-n", 3, "sh", "-c", "sleep 0.$((9 - 3 * MEANTIME_RANK)); "
+        result = self.run_job("-n", 3, "sh", "-c", "sleep $((4 - 2 * MEANTIME_RANK)); "
                               "exit $((10 + MEANTIME_RANK))")
         self.assertEqual(result.status, 12, result)
 
@@ -121,7 +123,7 @@ class Death(MpiexecTest):
         result = self.run_job("--timeout", 0.5, "-n", 2, FAKE_RANK, "init", "only=1", "finalize",
                               "all", "sleep=20")
         self.assertEqual(result.status, 124, result)
-        self.assertLess(result.seconds, 1.5)
+        self.assert_quick(result.seconds, 1.5)
         self.assertIn("time limit of 0.5 s", result.error)
         self.assertRegex(result.error, r"rank 0 \(pid \d+\)")
         self.assertRegex(result.error, r"rank 1 \(pid \d+\).*MPI_Finalize")
@@ -141,13 +143,13 @@ class Death(MpiexecTest):
         for word in ("fork", "daemon", "thread"):
             result = self.run_job("-n", 3, FAKE_RANK, "init", word, "finalize")
             self.assertEqual((result.status, result.error), (0, ""), result)
-            self.assertLess(result.seconds, 1.0)
+            self.assert_quick(result.seconds)
             self.assert_nothing_left(within=0)
 
     def test_background_process_of_a_script(self):
         result = self.run_job("-n", 2, "sh", "-c", "trap '' TERM; sleep 30 & exit 0")
         self.assertEqual((result.status, result.error), (0, ""), result)
-        self.assertLess(result.seconds, 1.0)
+        self.assert_quick(result.seconds)
         self.assert_nothing_left(within=0)
 
 

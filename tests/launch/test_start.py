@@ -17,7 +17,7 @@ class Finding(MpiexecTest):
         result = self.run_job(*words, **options)
         self.assertEqual((result.status, result.output), (status, ""), result)
         self.assert_one_line(result, *parts)
-        self.assertLess(result.seconds, 1)
+        self.assert_quick(result.seconds)
 
     def test_missing(self):
         self.assert_refused(127, "-n", 4, "./missing", parts=("'./missing'", "no such file"))
@@ -172,7 +172,8 @@ class Libraries(MpiexecTest):
 
     def test_a_start_is_fast(self):
         # The best of many: the machine may be busy with other things.
-        self.assertLess(min(self.run_job("-n", 1, "true").seconds for _ in range(20)), 0.1)
+        best = min(self.run_job("-n", 1, "true").seconds for _ in range(20))
+        self.assertLess(best, 0.2)
 
 
 class Contract(MpiexecTest):

@@ -1,0 +1,170 @@
+#include "launch/starter.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "launch/control_channel.h"
+#include "launch/messages.h"
+#include "node/segment.h"
+
+namespace meantime::launch {
+
+namespace {
+
+/// Scripts use the digits 3 to 9 for files of their own, and shells some numbers above.
+constexpr int first_inherited = 20;
+/// Descriptors of mpiexec that do not depend on the number of ranks, generously.
+constexpr rlim_t own_descriptors = 64;
+
+}  // namespace
+
+std::string Starter::prepare() {
+  if (std::string problem = raise_descriptor_limit(); !problem.empty()) {
+    return problem;
+  }
+  segment_ = node::create_segment(static_cast<int>(job_.ranks.size()), job_.cpus.workers);
+  if (segment_ < 0) {
+    return fmt::format("cannot make the job's shared memory: {}", std::strerror(-segment_));
+  }
+  int lifeline[2];
+  no_input_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (no_input_ < 0 || pipe2(lifeline, O_CLOEXEC) != 0) {
+    return fmt::format("cannot start: {}", std::strerror(errno));
+  }
+  lifeline_read_ = lifeline[0];  // the other end stays open for as long as this process lives
+  for (int* number : {&known_as_.segment, &known_as_.control, &known_as_.lifeline}) {
+    *number = fcntl(no_input_, F_DUPFD_CLOEXEC, first_inherited);
+    if (*number < 0) {
+      return fmt::format("cannot start: {}", std::strerror(errno));
+    }
+  }
+  choose_signals();
+  places_ = binding_places(job_.command.binding, job_.cpus.workers);
+  for (const PreparedProgram& program : job_.programs) {
+    environments_.emplace_back(job_, program, known_as_);
+  }
+  if (job_.command.label) {
+    labeler_ = std::make_unique<Labeler>();
+  }
+  return {};
+}
+
+// A rank takes one descriptor of ours for its socket, two more if its output is labelled.
+std::string Starter::raise_descriptor_limit() {
+  const rlim_t wanted = job_.ranks.size() * (job_.command.label ? 3 : 1) + own_descriptors;
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= wanted) {
+    return {};
+  }
+  if (limit.rlim_max < wanted) {
+    return fmt::format("{} ranks need {} open files, the limit is {} (ulimit -Hn)",
+                       job_.ranks.size(), wanted, limit.rlim_max);
+  }
+  descriptor_limit_ = limit;
+  limit.rlim_cur = wanted;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  return {};
+}
+
+void Starter::choose_signals() {
+  // This process ignores two; the ranks find them as mpiexec did.
+  for (int signal : {SIGTTOU, SIGPIPE}) {
+    if (std::signal(signal, SIG_IGN) == SIG_DFL) {
+      defaulted_.push_back(signal);
+    }
+  }
+  if (job_.has_terminal) {
+    // Ctrl-\ goes to the ranks as well: it asks mpiexec for the report and must not end them. A
+    // rank that handles SIGQUIT itself still can.
+    ignored_.push_back(SIGQUIT);
+  }
+}
+
+std::string Starter::start_rank(int rank) {
+  auto cannot = [&](const char* what, int error) {
+    return fmt::format("cannot start rank {} of {}: {}: {}", rank, job_.ranks.size(), what,
+                       std::strerror(error));
+  };
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
+    return cannot("its socket", errno);
+  }
+  ControlChannel::prepare(sockets[0]);
+  // A new open file description of the same pipe: each rank owns the signal it asks for on its own.
+  const int lifeline = open(fmt::format("/proc/self/fd/{}", lifeline_read_).c_str(),
+                            O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (lifeline < 0) {
+    return cannot("its lifeline", errno);
+  }
+  Labeler::Ends ends;
+  if (labeler_) {
+    ends = labeler_->add_rank();
+    if (ends.output < 0) {
+      return cannot("its pipes", errno);
+    }
+  }
+  RankProcess& process = job_.ranks[rank];
+  PreparedProgram& program = job_.programs[process.program];
+  Spawn& child = *spawns_.emplace_back(std::make_unique<Spawn>());
+  child.path = program.path;
+  for (std::string& word : program.request.arguments) {
+    child.arguments.push_back(word.data());
+  }
+  child.arguments.push_back(nullptr);
+  child.environment = environments_[process.program].of_rank(rank, child.texts);
+  child.directory = program.request.directory.empty() ? nullptr : program.request.directory.c_str();
+  child.descriptors = {{segment_, known_as_.segment},
+                       {sockets[1], known_as_.control},
+                       {lifeline, known_as_.lifeline}};
+  if (rank != job_.command.stdin_rank) {
+    child.descriptors.push_back({no_input_, STDIN_FILENO});
+  }
+  if (labeler_) {
+    child.descriptors.push_back({ends.output, STDOUT_FILENO});
+    child.descriptors.push_back({ends.error, STDERR_FILENO});
+  }
+  child.cpus = places_.empty() ? nullptr : &places_[rank % places_.size()];
+  child.signal_mask = &job_.signal_mask;
+  child.ignored_signals = ignored_;
+  child.default_signals = defaulted_;
+  child.descriptor_limit = descriptor_limit_;
+  child.process_group = job_.process_group;
+  const pid_t pid = spawn(child);
+  for (int descriptor : {sockets[1], lifeline, ends.output, ends.error}) {
+    if (descriptor >= 0) {
+      close(descriptor);
+    }
+  }
+  if (pid < 0) {
+    close(sockets[0]);
+    return cannot("its process", -pid);
+  }
+  process.pid = pid;
+  process.control = sockets[0];
+  if (job_.command.verbose) {
+    say("rank {} is pid {} ({}){}", rank, pid, program.path,
+        child.cpus == nullptr ? std::string() : fmt::format(" on CPU {}", cpu_list(*child.cpus)));
+  }
+  return {};
+}
+
+void Starter::forward_output() {
+  if (labeler_) {
+    labeler_->start();
+  }
+}
+
+void Starter::finish_output() {
+  if (labeler_) {
+    labeler_->finish();
+  }
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,55 @@
+// Starting the ranks of a job: what they inherit is made here, once for all or one by one.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/environment.h"
+#include "launch/job.h"
+#include "launch/label.h"
+#include "launch/spawn.h"
+
+namespace meantime::launch {
+
+class Starter {
+ public:
+  explicit Starter(Job& job) : job_(job) {}
+
+  /// What all ranks share: the segment, the lifeline, limits. Empty, or one line why not.
+  std::string prepare();
+
+  /// Starts one rank and fills in its RankProcess. Empty, or one line why not.
+  std::string start_rank(int rank);
+
+  /// To be called once all ranks are started.
+  void forward_output();
+  /// Waits until all output has been passed on. After the last process of the job is gone.
+  void finish_output();
+
+  /// What became of a rank's process before it was the rank's program.
+  [[nodiscard]] const Spawn& spawn_of(int rank) const { return *spawns_[rank]; }
+  [[nodiscard]] int segment() const { return segment_; }
+
+ private:
+  std::string raise_descriptor_limit();
+  void choose_signals();
+
+  Job& job_;
+  int segment_ = -1;
+  int no_input_ = -1;
+  int lifeline_read_ = -1;
+  RankDescriptors known_as_{};  ///< reserved numbers, the same in every rank
+  std::optional<rlimit> descriptor_limit_;
+  std::vector<int> ignored_;
+  std::vector<int> defaulted_;
+  std::vector<cpu_set_t> places_;
+  std::vector<RankEnvironment> environments_;   ///< by program
+  std::vector<std::unique_ptr<Spawn>> spawns_;  ///< by rank: read by the children as they start
+  std::unique_ptr<Labeler> labeler_;
+};
+
+}  // namespace meantime::launch
