@@ -239,6 +239,7 @@ int shut_down(Rank& rank) {
     wait::report_deadlock();
   }
   free_world(rank);
+  node::segment().trim();
   if (rank.control != nullptr) {
     rank.control->finalized();
   }

@@ -95,6 +95,14 @@ void Segment::unmap() {
   }
 }
 
+void Segment::trim() {
+  const std::uint64_t used = round_up(header().heap_end.load(std::memory_order_relaxed), page);
+  if (used < mapped_) {
+    munmap(base_ + used, mapped_ - used);
+    mapped_ = used;
+  }
+}
+
 Link Segment::grow(std::size_t bytes) {
   bytes = round_up(bytes, page);
   const std::uint64_t begin = header().heap_end.fetch_add(bytes, std::memory_order_relaxed);
