@@ -1,0 +1,62 @@
+"""A user's program under sanitizers, coverage, valgrind, gdb: no report that we caused."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BIN = os.path.join(os.environ["MEANTIME_BUILD"], "bin")
+SUPPRESSIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "packaging", "suppressions")
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "two_threads.c")
+RANKS = 3
+
+
+class UnderTools(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="meantime-tools-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_here(self, *command):
+        result = subprocess.run(command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                stdin=subprocess.DEVNULL, timeout=150, check=False)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        return result.stdout
+
+    def compile(self, *options):
+        self.run_here(os.path.join(BIN, "mpicc"), "-g", *options, SOURCE, "-o", "program", "-pthread")
+
+    def assert_silent(self, *command, ranks=RANKS):
+        output = self.run_here(os.path.join(BIN, "mpiexec"), "-n", str(ranks), *command)
+        self.assertEqual(output, " No Errors\n" * ranks)
+
+    def test_sanitizers(self):
+        for sanitizer in ("address,undefined", "thread"):
+            with self.subTest(sanitizer):
+                self.compile("-fsanitize=" + sanitizer)
+                self.assert_silent("./program")
+
+    def test_coverage(self):
+        self.compile("--coverage")
+        self.assert_silent("./program")
+        self.assertTrue([name for name in os.listdir(self.folder) if name.endswith(".gcda")])
+
+    @unittest.skipUnless(shutil.which("valgrind"), "needs valgrind")
+    def test_valgrind(self):
+        self.compile()
+        # Ranks of a job under valgrind and ordinary ones together, too.
+        self.assert_silent("valgrind", "-q", "--leak-check=full", "--error-exitcode=9", "./program")
+        self.assert_silent("sh", "-c", "[ $MEANTIME_RANK != 1 ] || exec valgrind -q --error-exitcode=9 ./program; ./program")
+        self.assert_silent("valgrind", "-q", "--leak-check=full", "--show-leak-kinds=all", "--error-exitcode=9",
+                           f"--suppressions={SUPPRESSIONS}/valgrind.supp", "./program", ranks=1)
+
+    @unittest.skipUnless(shutil.which("gdb"), "needs gdb")
+    def test_gdb(self):
+        self.compile()
+        output = self.run_here("gdb", "-nx", "-batch", "-ex", "break MPI_Finalize", "-ex", "run", "-ex", "backtrace",
+                               "-ex", "continue", "--args", "./program")
+        self.assertRegex(output, r"#\d.* main ")
+        self.assertIn("exited normally", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
