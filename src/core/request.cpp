@@ -33,16 +33,23 @@ class RequestsAwaited final : public wait::Awaited {
     waiter.remaining.store(arming_bias, std::memory_order_relaxed);
     std::int32_t leaves = 0;
     bool any = !all_;
+    bool can_go_on = false;
     for (int index = 0; index < count_; ++index) {
       Request* request = requests_[index];
       if (request != nullptr && !request->complete) {
-        leaves += request->arm(waiter);
-        any = any || request->type == Request::Type::collective ||
-              request->type == Request::Type::generalized;
+        const int armed = request->arm(waiter);
+        leaves += armed;
+        const bool composed = request->type == Request::Type::collective ||
+                              request->type == Request::Type::generalized;
+        any = any || composed;
+        // A collective with no leaf left to wait for can go on by itself; nobody would ring for it.
+        can_go_on = can_go_on || (composed && armed == 0);
       }
     }
     any = core::arm_collectives(waiter) || any;
-    if (any) {
+    if (can_go_on) {
+      wait::ring(waiter);
+    } else if (any) {
       // Whatever completed since we began is a reason not to sleep.
       std::int32_t untouched = arming_bias;
       if (!waiter.remaining.compare_exchange_strong(untouched, 1, std::memory_order_acq_rel)) {
