@@ -66,12 +66,12 @@ std::vector<pid_t> descendants() {
   return found;
 }
 
-int signal_descendants(int signal) {
-  int count = 0;
+void signal_descendants(std::initializer_list<int> signals) {
   for (pid_t pid : descendants()) {
-    count += kill(pid, signal) == 0 ? 1 : 0;
+    for (int signal : signals) {
+      kill(pid, signal);
+    }
   }
-  return count;
 }
 
 int kill_descendants(double patience_seconds) {
@@ -80,7 +80,7 @@ int kill_descendants(double patience_seconds) {
   constexpr timespec pause{0, 5'000'000};
   int rounds = static_cast<int>(patience_seconds / 5e-3);
   for (int round = 0; round < rounds; ++round) {
-    signal_descendants(SIGKILL);
+    signal_descendants({SIGKILL});
     pid_t reaped = 0;
     while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {
     }

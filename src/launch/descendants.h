@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <initializer_list>
 #include <vector>
 
 namespace meantime::launch {
@@ -11,8 +12,8 @@ namespace meantime::launch {
 /// Without the calling process itself.
 std::vector<pid_t> descendants();
 
-/// Sends `signal` to each; returns how many there were.
-int signal_descendants(int signal);
+/// Sends the signals, in their order, to each.
+void signal_descendants(std::initializer_list<int> signals);
 
 /// Kills all descendants and waits until none is left; `patience_seconds` bounds the wait for
 /// those that the kernel does not let go. Returns how many stayed.

@@ -75,7 +75,7 @@ class Supervisor {
 
   int run() {
     if (!prepare() || !start_ranks()) {
-      kill_descendants(patience_seconds);
+      kill_all();
       return status_;
     }
     while (!all_gone()) {
@@ -111,11 +111,14 @@ class Supervisor {
 
   // Ending.
   void end_job(int status, std::string_view line);
+  void signal_ranks(std::initializer_list<int> signals);
+  int kill_all();
   void arm(int timer, double seconds);
   bool all_gone();
   [[nodiscard]] std::string name(int rank) const;
 
   Job& job_;
+  const pid_t front_ = getppid();
   Starter starter_;
   ControlChannel channel_;
   int status_ = 0;
@@ -160,6 +163,10 @@ bool Supervisor::start_ranks() {
       }
       watch(job_.ranks[rank].control, Source::control, rank);
       ++running_;
+      if (getppid() != front_) {  // killed meanwhile; the signal about it waits to be read
+        status_ = 128 + SIGKILL;
+        return false;
+      }
     }
   }
   starter_.forward_output();
@@ -252,7 +259,7 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
     reap();
   } else if (signal == front_is_gone_signal()) {
     // SIGKILL for mpiexec means SIGKILL for the job.
-    kill_descendants(patience_seconds);
+    kill_all();
     _exit(128 + SIGKILL);
   } else if (signal == SIGQUIT) {
     say("what each rank does:\n{}", job_report(job_, starter_.segment()));
@@ -499,18 +506,34 @@ void Supervisor::end_job(int status, std::string_view line) {
   }
   ending_ = true;
   status_ = status;
-  signal_descendants(SIGTERM);
-  signal_descendants(SIGCONT);  // a stopped process would not see it
+  // The ranks first: as long as they run, on busy cores, the search for the others takes its time.
+  signal_ranks({SIGTERM, SIGCONT});  // a stopped process would not see the first without the second
+  signal_descendants({SIGTERM, SIGCONT});
   grace_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
   arm(grace_, grace_seconds);
   watch(grace_, Source::grace);
+}
+
+void Supervisor::signal_ranks(std::initializer_list<int> signals) {
+  for (const RankProcess& rank : job_.ranks) {
+    for (int signal : signals) {
+      if (rank.pid > 0 && !rank.ended) {
+        kill(rank.pid, signal);
+      }
+    }
+  }
+}
+
+int Supervisor::kill_all() {
+  signal_ranks({SIGKILL});
+  return kill_descendants(patience_seconds);
 }
 
 void Supervisor::on_grace_over() {
   if (grace_ >= 0) {
     arm(grace_, 0);
   }
-  int left = kill_descendants(patience_seconds);
+  int left = kill_all();
   for (RankProcess& rank : job_.ranks) {
     rank.ended = true;
   }
