@@ -198,7 +198,7 @@ class TerminalKeys(MpiexecTest):
         for pid in ranks:
             self.wait_for(lambda: state_of(pid) != "T", "going on")
             os.kill(pid, signal.SIGUSR1)
-        shell.read_until(b"done\r\ndone")
+        shell.read_until(rb"(?s)\ndone.*\ndone")
         shell.type(b"exit $?\n")
         self.assertEqual(os.waitstatus_to_exitcode(shell.wait()), 0)
 
