@@ -335,11 +335,19 @@ int Type_set_name(Datatype& datatype, const char* type_name) {
   return MPI_SUCCESS;
 }
 
-int Type_get_name(Datatype& datatype, char* type_name, int* resultlen) {
+int Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
+  const Datatype* type = resolve(datatype);
+  if (type == nullptr && datatype != MPI_DATATYPE_NULL) {
+    return fail(MPI_ERR_TYPE, "the handle is no datatype");
+  }
   const auto& renamed = core::tables().predefined_type_names;
-  const auto found = renamed.find(&datatype);
-  const std::string& name = found != renamed.end() ? found->second : datatype.name;
-  std::memcpy(type_name, name.c_str(), name.size() + 1);
+  const auto found = renamed.find(type);
+  std::string_view name = "MPI_DATATYPE_NULL";
+  if (type != nullptr) {
+    name = found != renamed.end() ? found->second : type->name;
+  }
+  std::memcpy(type_name, name.data(), name.size());
+  type_name[name.size()] = '\0';
   *resultlen = static_cast<int>(name.size());
   return MPI_SUCCESS;
 }

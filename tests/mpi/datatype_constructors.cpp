@@ -230,6 +230,8 @@ static void names() {
   MPI_Datatype type;
   MUST(MPI_Type_get_name(MPI_UNSIGNED_LONG, name, &length));
   CHECK(!strcmp(name, "MPI_UNSIGNED_LONG") && length == 17, "%s", name);
+  MUST(MPI_Type_get_name(MPI_DATATYPE_NULL, name, &length));
+  CHECK(!strcmp(name, "MPI_DATATYPE_NULL"), "%s", name);
   MPI_Type_contiguous(2, MPI_INT, &type);
   MUST(MPI_Type_get_name(type, name, &length));
   CHECK(length == 0 && name[0] == 0);

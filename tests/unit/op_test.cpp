@@ -318,11 +318,6 @@ TEST(Reduce, Pairs) {
   located<float, float>(*resolve(MPI_2REAL));
   located<double, double>(*resolve(MPI_2DOUBLE_PRECISION));
   located<int, int>(*resolve(MPI_2INTEGER));
-  Datatype* type = nullptr;
-  ASSERT_EQ(find_value_index(*resolve(MPI_UINT8_T), *resolve(MPI_INT64_T), &type), MPI_SUCCESS);
-  located<std::uint8_t, std::int64_t>(*type);
-  ASSERT_EQ(find_value_index(*resolve(MPI_DOUBLE), *resolve(MPI_SHORT), &type), MPI_SUCCESS);
-  located<double, short>(*type);
 }
 
 TEST(Reduce, DerivedTypesOfOneLeaf) {

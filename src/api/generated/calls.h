@@ -220,7 +220,7 @@ int Type_get_envelope_c(Datatype& datatype, MPI_Count* num_integers, MPI_Count* 
                         MPI_Count* num_large_counts, MPI_Count* num_datatypes, int* combiner);
 int Type_get_extent(Datatype& datatype, MPI_Count* lb, MPI_Count* extent);
 int Type_get_extent_x(Datatype& datatype, MPI_Count* lb, MPI_Count* extent);
-int Type_get_name(Datatype& datatype, char* type_name, int* resultlen);
+int Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen);
 int Type_get_true_extent(Datatype& datatype, MPI_Count* true_lb, MPI_Count* true_extent);
 int Type_get_true_extent_x(Datatype& datatype, MPI_Count* true_lb, MPI_Count* true_extent);
 int Type_get_value_index(Datatype& value_type, Datatype& index_type, MPI_Datatype* pair_type);

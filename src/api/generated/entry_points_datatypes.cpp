@@ -460,13 +460,11 @@ int checked_Type_get_extent_x(Entry& entry, MPI_Datatype datatype, MPI_Count* lb
 
 int checked_Type_get_name(Entry& entry, MPI_Datatype datatype, char* type_name,
                           int* resultlen) try {
-  Datatype* datatype_object = nullptr;
-  if (!(entry.type({1, "datatype"}, datatype, datatype_object) &&
-        entry.given({2, "type_name"}, type_name) &&
+  if (!(entry.given({2, "type_name"}, type_name) &&
         entry.given({3, "resultlen"}, resultlen))) [[unlikely]] {
     return entry.rejected();
   }
-  return entry.finish(Type_get_name(*datatype_object, type_name, resultlen));
+  return entry.finish(Type_get_name(datatype, type_name, resultlen));
 } catch (...) {
   return entry.caught();
 }

@@ -75,13 +75,10 @@ int find_f90_real(int precision, int range, Datatype** found);
 int find_f90_complex(int precision, int range, Datatype** found);
 int match_size(int type_class, int size, Datatype** found);
 /// MPI_Type_get_value_index: *found is nullptr if there is none.
-int find_value_index(Datatype& value, Datatype& index, Datatype** found);
+int find_value_index(const Datatype& value, const Datatype& index, Datatype** found);
 
-/// Fills in a pair type of two basic types, laid out as a C struct.
-void describe_pair(Datatype& type, Datatype& value, Datatype& index);
-
-/// The value's and the index's type of a named pair type; untouched for others.
-void parts_of_pair(MPI_Datatype pair, MPI_Datatype* value, MPI_Datatype* index);
+/// The constant of the named pair of two named types, MPI_DATATYPE_NULL if there is none.
+MPI_Datatype named_pair(MPI_Datatype value, MPI_Datatype index);
 
 /// How many arguments of each class MPI_Type_get_contents gives.
 struct Envelope {

@@ -41,7 +41,7 @@ struct Datatype : Object {
   /// Any count of elements from `buffer + true_lb` on is one run of count*size bytes. Known from
   /// the commit on.
   bool contiguous = false;
-  bool predefined = false;   ///< named, unnamed pair or f90 type: immutable, never freed
+  bool predefined = false;   ///< named or f90 type: immutable, never freed
   bool explicit_lb = false;  ///< lb was set (resized, subarray …): wins over data, MPI 5.0 5.1
   bool explicit_ub = false;
   Basic basic = Basic::mixed;       ///< of all leaves, if they are all the same

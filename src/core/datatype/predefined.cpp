@@ -124,6 +124,26 @@ void enter(Datatype& type, MPI_Datatype constant, const char* name) {
       &type;
 }
 
+/// A pair of two basic types, laid out as a C struct.
+void describe_pair(Datatype& type, Datatype& value, Datatype& index) {
+  type.size = value.size + index.size;
+  type.element_count = 2;
+  type.alignment = std::max(value.alignment, index.alignment);
+  const auto align = [](MPI_Count bytes, MPI_Count alignment) {
+    return (bytes + alignment - 1) / alignment * alignment;
+  };
+  const MPI_Count displacement = align(value.size, index.alignment);
+  type.true_extent = displacement + index.size;
+  type.extent = align(type.true_extent, type.alignment);
+  type.basic = Basic::pair;
+  type.pair_value = value.basic;
+  type.pair_index = index.basic;
+  type.leaf = &type;
+  type.committed = type.predefined = true;
+  type.contiguous = type.extent == type.size;
+  type.layout = Layout::of_two_runs(value.size, displacement, index.size);
+}
+
 /// Fills the table when the library is loaded; nothing in it changes afterwards.
 struct Table {
   Datatype plain[std::size(plain_types)];
@@ -159,32 +179,13 @@ alignas(Table) char table_storage[sizeof(Table)];
 
 }  // namespace
 
-void parts_of_pair(MPI_Datatype pair, MPI_Datatype* value, MPI_Datatype* index) {
+MPI_Datatype named_pair(MPI_Datatype value, MPI_Datatype index) {
   for (const NamedPair& named : pair_types) {
-    if (named.constant == pair) {
-      *value = named.value;
-      *index = named.index;
+    if (named.value == value && named.index == index) {
+      return named.constant;
     }
   }
-}
-
-void describe_pair(Datatype& type, Datatype& value, Datatype& index) {
-  type.size = value.size + index.size;
-  type.element_count = 2;
-  type.alignment = std::max(value.alignment, index.alignment);
-  const auto align = [](MPI_Count bytes, MPI_Count alignment) {
-    return (bytes + alignment - 1) / alignment * alignment;
-  };
-  const MPI_Count displacement = align(value.size, index.alignment);
-  type.true_extent = displacement + index.size;
-  type.extent = align(type.true_extent, type.alignment);
-  type.basic = Basic::pair;
-  type.pair_value = value.basic;
-  type.pair_index = index.basic;
-  type.leaf = &type;
-  type.committed = type.predefined = true;
-  type.contiguous = type.extent == type.size;
-  type.layout = Layout::of_two_runs(value.size, displacement, index.size);
+  return MPI_DATATYPE_NULL;
 }
 
 }  // namespace meantime

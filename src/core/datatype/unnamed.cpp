@@ -1,6 +1,6 @@
 // Predefined datatypes without a name: those that a Fortran precision and range select (as gfortran
-// would: MPI 5.0, 18.1.9), and pairs of a value and an index beyond the named ones (6.9.4). Each is
-// made once a process, for all its ranks, never changes and is never freed.
+// would: MPI 5.0, 18.1.9). Each is made once a process, for all its ranks, never changes and is
+// never freed.
 #include <map>
 #include <mutex>
 #include <new>
@@ -39,45 +39,39 @@ const IntegerKind integer_kinds[] = {
     {18, MPI_INTEGER8}, {38, MPI_INTEGER16},
 };
 
-/// combiner and two arguments (numbers, or addresses of types) to the one object for them.
-using Key = std::tuple<int, std::int64_t, std::int64_t>;
+/// Combiner, precision and range: one object each.
+using Key = std::tuple<int, MPI_Count, MPI_Count>;
 
-/// Returns the known object, or lets `describe` fill in a new one. Any thread.
-template <class Describe>
-int find_or_make(const Key& key, Describe describe, Datatype** found) {
+void describe(Datatype& type, int combiner, std::vector<MPI_Count> arguments, Datatype& named) {
+  type.size = type.extent = type.true_extent = named.size;
+  type.element_count = 1;
+  type.alignment = named.alignment;
+  type.basic = named.basic;
+  type.leaf = &named;
+  type.committed = type.contiguous = type.predefined = true;
+  type.layout = named.layout;
+  type.construction = std::make_unique<Construction>(combiner, Form::plain);
+  type.construction->arguments = std::move(arguments);
+}
+
+/// Any thread.
+int find_selected(int combiner, std::vector<MPI_Count> arguments, MPI_Datatype named,
+                  Datatype** found) {
   static std::mutex mutex;
   static auto& known = *new std::map<Key, Datatype*>;  // outlives the ranks
+  const Key key(combiner, arguments[0], arguments.size() > 1 ? arguments[1] : 0);
   try {
     const std::lock_guard lock(mutex);
     Datatype*& entry = known[key];
     if (entry == nullptr) {
       entry = new Datatype;
-      describe(*entry);
+      describe(*entry, combiner, std::move(arguments), *resolve(named));
     }
     *found = entry;
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory for a datatype");
   }
-}
-
-int find_selected(int combiner, std::vector<MPI_Count> arguments, Datatype& named,
-                  Datatype** found) {
-  const Key key(combiner, arguments[0], arguments.size() > 1 ? arguments[1] : 0);
-  return find_or_make(
-      key,
-      [&](Datatype& type) {
-        type.size = type.extent = type.true_extent = named.size;
-        type.element_count = 1;
-        type.alignment = named.alignment;
-        type.basic = named.basic;
-        type.leaf = &named;
-        type.committed = type.contiguous = type.predefined = true;
-        type.layout = named.layout;
-        type.construction = std::make_unique<Construction>(combiner, Form::plain);
-        type.construction->arguments = std::move(arguments);
-      },
-      found);
 }
 
 const FortranKind* select_real(int precision, int range) {
@@ -94,33 +88,12 @@ int no_kind(const char* what, int precision, int range) {
   return fail(MPI_ERR_ARG, "no {} has precision {} and range {}", what, precision, range);
 }
 
-bool is_integer(Basic basic) {
-  return basic >= Basic::int8 && basic <= Basic::fortran_int64;
-}
-
-bool is_value(Basic basic) {
-  return is_integer(basic) || (basic >= Basic::float32 && basic <= Basic::float128);
-}
-
-MPI_Datatype named_pair(MPI_Datatype value, MPI_Datatype index) {
-  for (MPI_Datatype pair : {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT,
-                            MPI_LONG_DOUBLE_INT, MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER}) {
-    MPI_Datatype its_value = MPI_DATATYPE_NULL;
-    MPI_Datatype its_index = MPI_DATATYPE_NULL;
-    parts_of_pair(pair, &its_value, &its_index);
-    if (its_value == value && its_index == index) {
-      return pair;
-    }
-  }
-  return MPI_DATATYPE_NULL;
-}
-
 }  // namespace
 
 int find_f90_integer(int range, Datatype** found) {
   for (const IntegerKind& kind : integer_kinds) {
     if (range <= kind.range) {
-      return find_selected(MPI_COMBINER_F90_INTEGER, {range}, *resolve(kind.type), found);
+      return find_selected(MPI_COMBINER_F90_INTEGER, {range}, kind.type, found);
     }
   }
   return fail(MPI_ERR_ARG, "no INTEGER has range {}", range);
@@ -128,16 +101,16 @@ int find_f90_integer(int range, Datatype** found) {
 
 int find_f90_real(int precision, int range, Datatype** found) {
   const FortranKind* kind = select_real(precision, range);
-  return kind == nullptr ? no_kind("REAL", precision, range)
-                         : find_selected(MPI_COMBINER_F90_REAL, {precision, range},
-                                         *resolve(kind->real), found);
+  return kind == nullptr
+             ? no_kind("REAL", precision, range)
+             : find_selected(MPI_COMBINER_F90_REAL, {precision, range}, kind->real, found);
 }
 
 int find_f90_complex(int precision, int range, Datatype** found) {
   const FortranKind* kind = select_real(precision, range);
-  return kind == nullptr ? no_kind("COMPLEX", precision, range)
-                         : find_selected(MPI_COMBINER_F90_COMPLEX, {precision, range},
-                                         *resolve(kind->complex), found);
+  return kind == nullptr
+             ? no_kind("COMPLEX", precision, range)
+             : find_selected(MPI_COMBINER_F90_COMPLEX, {precision, range}, kind->complex, found);
 }
 
 int match_size(int type_class, int size, Datatype** found) {
@@ -163,27 +136,11 @@ int match_size(int type_class, int size, Datatype** found) {
   }
 }
 
-int find_value_index(Datatype& value, Datatype& index, Datatype** found) {
-  *found = nullptr;
-  if (const MPI_Datatype pair = named_pair(value.constant, index.constant);
-      pair != MPI_DATATYPE_NULL) {
-    *found = resolve(pair);
-    return MPI_SUCCESS;
-  }
+int find_value_index(const Datatype& value, const Datatype& index, Datatype** found) {
+  // The named pairs are all there are, as in MPICH and Open MPI.
   const bool named = value.constant != MPI_DATATYPE_NULL && index.constant != MPI_DATATYPE_NULL;
-  if (!named || !is_value(value.basic) || !is_integer(index.basic)) {
-    return MPI_SUCCESS;
-  }
-  const Key key(MPI_COMBINER_VALUE_INDEX, reinterpret_cast<std::intptr_t>(&value),
-                reinterpret_cast<std::intptr_t>(&index));
-  return find_or_make(
-      key,
-      [&](Datatype& type) {
-        describe_pair(type, value, index);
-        type.construction = std::make_unique<Construction>(MPI_COMBINER_VALUE_INDEX, Form::plain);
-        type.construction->types = {&value, &index};
-      },
-      found);
+  *found = named ? resolve(named_pair(value.constant, index.constant)) : nullptr;
+  return MPI_SUCCESS;
 }
 
 }  // namespace meantime

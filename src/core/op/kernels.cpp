@@ -247,70 +247,22 @@ void locate(const void* in, void* inout, MPI_Count count) {
   }
 }
 
-template <bool lowest, class Value>
-Kernel with_index(Basic value, Basic index) {
-  if constexpr (std::is_same_v<Value, float> || std::is_same_v<Value, double>) {
-    if (index == value) {  // MPI_2REAL and MPI_2DOUBLE_PRECISION
-      return locate<lowest, Value, Value>;
-    }
-  }
-  switch (index) {
-    case Basic::int8:
-    case Basic::fortran_int8:
-      return locate<lowest, Value, std::int8_t>;
-    case Basic::int16:
-    case Basic::fortran_int16:
-      return locate<lowest, Value, std::int16_t>;
-    case Basic::int32:
-    case Basic::fortran_int32:
-      return locate<lowest, Value, std::int32_t>;
-    case Basic::int64:
-    case Basic::fortran_int64:
-      return locate<lowest, Value, std::int64_t>;
-    case Basic::uint8:
-      return locate<lowest, Value, std::uint8_t>;
-    case Basic::uint16:
-      return locate<lowest, Value, std::uint16_t>;
-    case Basic::uint32:
-      return locate<lowest, Value, std::uint32_t>;
-    case Basic::uint64:
-      return locate<lowest, Value, std::uint64_t>;
-    default:
-      return nullptr;
-  }
-}
-
 template <bool lowest>
-Kernel with_value(Basic value, Basic index) {
+Kernel on_pairs(Basic value, Basic index) {
   switch (value) {
-    case Basic::int8:
-    case Basic::fortran_int8:
-      return with_index<lowest, std::int8_t>(value, index);
     case Basic::int16:
-    case Basic::fortran_int16:
-      return with_index<lowest, std::int16_t>(value, index);
+      return locate<lowest, std::int16_t, int>;
     case Basic::int32:
     case Basic::fortran_int32:
-      return with_index<lowest, std::int32_t>(value, index);
+      return locate<lowest, std::int32_t, int>;
     case Basic::int64:
-    case Basic::fortran_int64:
-      return with_index<lowest, std::int64_t>(value, index);
-    case Basic::uint8:
-      return with_index<lowest, std::uint8_t>(value, index);
-    case Basic::uint16:
-      return with_index<lowest, std::uint16_t>(value, index);
-    case Basic::uint32:
-      return with_index<lowest, std::uint32_t>(value, index);
-    case Basic::uint64:
-      return with_index<lowest, std::uint64_t>(value, index);
-    case Basic::float32:
-      return with_index<lowest, float>(value, index);
+      return locate<lowest, std::int64_t, int>;
+    case Basic::float32:  // with itself: MPI_2REAL
+      return index == value ? locate<lowest, float, float> : locate<lowest, float, int>;
     case Basic::float64:
-      return with_index<lowest, double>(value, index);
+      return index == value ? locate<lowest, double, double> : locate<lowest, double, int>;
     case Basic::long_double:
-      return with_index<lowest, long double>(value, index);
-    case Basic::float128:
-      return with_index<lowest, Quad>(value, index);
+      return locate<lowest, long double, int>;
     default:
       return nullptr;
   }
@@ -348,9 +300,9 @@ Kernel kernel_of(Op::Code code, Basic basic) {
 Kernel pair_kernel_of(Op::Code code, Basic value, Basic index) {
   switch (code) {
     case Op::Code::minloc:
-      return with_value<true>(value, index);
+      return on_pairs<true>(value, index);
     case Op::Code::maxloc:
-      return with_value<false>(value, index);
+      return on_pairs<false>(value, index);
     default:
       return nullptr;
   }
