@@ -72,6 +72,8 @@ PROGRAMS = [
     Program("coll_user_ops"),
     Program("coll_random", crawls=True, arguments=smaller("--operations=60")),
     Program("coll_meetings"),
+    Program("coll_inter"),
+    Program("coll_neighbor"),
     Program("traffic", seconds=120),
     Program("traffic", label="long", full_only=True, seconds=600,
             arguments=lambda ranks, wait: ["--rounds=40", "--seed=2"]),
