@@ -301,12 +301,13 @@ void Supervisor::pass_on(int signal, bool ranks_have_it) {
   }
 }
 
-// A key of the terminal signals ranks and mpiexec at once. If a rank's end is heard of first, the
-// news of the key is just behind.
+// A key of the terminal, or a signal to the process group (as timeout(1) sends it), reaches ranks
+// and mpiexec at once. If a rank's end is heard of first, the news of the signal is just behind.
 bool Supervisor::asked_for(int signal) {
-  double end = seconds_now() + same_signal_seconds;
-  bool key = job_.has_terminal && signal == SIGINT;
-  while (sigismember(&passed_on_, signal) == 0 && key && seconds_now() < end) {
+  const sigset_t supervised = supervised_signals();
+  const double end = seconds_now() + same_signal_seconds;
+  while (sigismember(&supervised, signal) == 1 && sigismember(&passed_on_, signal) == 0 &&
+         seconds_now() < end) {
     pollfd news{signals_, POLLIN, 0};
     poll(&news, 1, 10);
     signalfd_siginfo info{};
@@ -480,6 +481,7 @@ void Supervisor::on_mpi_process_gone(int rank) {
   }
   close(process.mpi_process);
   process.mpi_process = -1;
+  reap();  // judging may have read the news about a child without acting on it
 }
 
 // Ranks that are in MPI would wait for ever for one that has ended without getting there. A job
