@@ -51,12 +51,6 @@ inline constexpr std::size_t result_bytes = sizeof(Stage::result);
 /// What outlives the stages, one for each member.
 struct alignas(node::cache_line) Member {
   std::atomic<node::Link> waiter;  ///< rung when this member sleeps at a gate
-  /// Deposits that may still be read when their owner is through with the communicator: whoever
-  /// releases the area takes them. Bytes 0: none.
-  struct {
-    node::Link place;
-    std::uint64_t bytes;
-  } left_behind[stage_count];
 };
 static_assert(sizeof(Member) == member_bytes);
 
@@ -89,10 +83,12 @@ class Area {
   int members_ = 0;
 };
 
-/// An area in the node's segment for a communicator of `ranks` members, all of which get to know
-/// the link; 0 when there is no memory (its collectives then go by messages) or too many ranks.
+/// An area in the node's segment for a communicator of at most `ranks` members; 0 when there is no
+/// memory (its collectives then go by messages) or too many ranks. From the calling rank's pool.
 node::Link make_area(int ranks);
-/// For the last member that is through with it.
+/// Back to the pool: for the rank that has just made it, and shared it with nobody.
 void release_area(node::Link area, int ranks);
+/// As good as new, after a communicator of `ranks` members of which none is left.
+void clear_area(node::Link area, int ranks);
 
 }  // namespace meantime::coll

@@ -21,7 +21,7 @@ constexpr std::size_t sleeper_bytes(int ranks) {
 constexpr std::size_t stage_bytes(int ranks) {
   return stage_head_bytes + sleeper_bytes(ranks) + static_cast<std::size_t>(ranks) * slot_bytes;
 }
-constexpr std::size_t member_bytes = 192;
+constexpr std::size_t member_bytes = 64;
 
 /// For a communicator of `ranks` members; at most 65 535.
 constexpr std::size_t area_bytes(int ranks) {

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
+
+#include "coll/state.h"
 
 namespace meantime {
 
@@ -31,6 +34,13 @@ struct Progress {
 
   /// For src/core, which must not know this.
   static const core::CollectiveHooks hooks;
+
+  /// Of a communicator that is gone at this rank, see retire().
+  struct Retired {
+    std::unique_ptr<State> state;
+    node::Link context_block;
+  };
+  std::vector<Retired> retired;
 
   std::vector<ScheduleRequest*> active;
   bool advancing = false;

@@ -1,8 +1,12 @@
 #include "coll/state.h"
 
+#include <sched.h>
+
 #include <memory>
 
+#include "coll/progress.h"
 #include "core/communicator.h"
+#include "core/context.h"
 #include "core/plane.h"
 #include "match/engine.h"
 #include "node/segment.h"
@@ -11,23 +15,81 @@
 namespace meantime::coll {
 
 State::State(Communicator& comm) : rank(comm.rank) {
-  if (comm.collective_area != 0 && comm.size > 1 && !comm.is_inter()) {
-    area = Area(node::segment().at<char>(comm.collective_area), comm.size);
+  if (comm.size > 1 && !comm.is_inter()) {
+    if (const node::Link link = core::collective_area(comm); link != 0) {
+      area = Area(node::segment().at<char>(link), comm.size);
+    }
   }
 }
 
-State::~State() {
-  if (in_use_.empty() || self().engine == nullptr) {
+std::size_t State::given_bytes() const {
+  std::size_t bytes = 0;
+  for (const InUse& used : in_use_) {
+    bytes += used.bytes;
+  }
+  return bytes;
+}
+
+void State::take_all_back() {
+  for (const InUse& used : in_use_) {
+    self().engine->pool.release(used.place, used.bytes);
+  }
+  in_use_.clear();
+}
+
+namespace {
+
+/// Lets go of what nobody reads any more.
+void sweep(std::vector<Progress::Retired>& retired) {
+  std::size_t kept = 0;
+  for (Progress::Retired& one : retired) {
+    if (core::all_finished(one.context_block)) {
+      one.state->take_all_back();
+      core::leave_context(one.context_block);
+    } else {
+      retired[kept++] = std::move(one);
+    }
+  }
+  retired.resize(kept);
+}
+
+/// A rank that runs ahead, making and freeing communicators, must not fill the segment. No wait
+/// that could last: the memory is bounded in practice, and nothing depends on the others coming
+/// along.
+void let_others_catch_up(std::vector<Progress::Retired>& retired) {
+  constexpr std::size_t most_bytes = std::size_t{32} << 20;
+  constexpr int most_yields = 1000;
+  for (int yields = 0; yields < most_yields; ++yields) {
+    std::size_t bytes = 0;
+    for (const Progress::Retired& one : retired) {
+      bytes += one.state->given_bytes();
+    }
+    if (bytes <= most_bytes) {
+      return;
+    }
+    sched_yield();
+    sweep(retired);
+  }
+}
+
+}  // namespace
+
+void retire(std::unique_ptr<State> state, node::Link context_block) {
+  if (self().engine == nullptr) {
+    return;  // after MPI_Finalize the segment goes with the job
+  }
+  core::finish_context(context_block);
+  std::vector<Progress::Retired>& retired = progress_of(self()).retired;
+  sweep(retired);
+  if (state != nullptr && state->has_given() && !core::all_finished(context_block)) {
+    retired.push_back({std::move(state), context_block});
+    let_others_catch_up(retired);
     return;
   }
-  take_back();
-  // Slower members may still read: the last one of them gets the rest together with the area.
-  int next = 0;
-  for (const InUse& used : in_use_) {
-    auto& left = area.member(rank).left_behind[next++];
-    left.place = used.place;
-    left.bytes = used.bytes;
+  if (state != nullptr) {
+    state->take_all_back();
   }
+  core::leave_context(context_block);
 }
 
 void State::look_around() {

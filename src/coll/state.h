@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "coll/area.h"
@@ -19,7 +20,6 @@ inline constexpr int window = stage_count / 2;
 
 struct State {
   explicit State(Communicator& comm);
-  ~State();
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -30,6 +30,11 @@ struct State {
   void keep(node::Link place, std::uint64_t epoch);
   /// Learns from the stages which epochs everybody has left; `known_left` afterwards.
   void look_around();
+  /// Others may still read a deposit of this member.
+  bool has_given() const { return !in_use_.empty(); }
+  std::size_t given_bytes() const;
+  /// When nobody reads any more.
+  void take_all_back();
   /// A tag for the messages of one collective: the same at all members.
   int next_tag();
 
@@ -54,6 +59,9 @@ struct State {
 
 /// Makes it at first use. Rank's lock held.
 State& state_of(Communicator& comm);
+/// The communicator is gone; `state` may be nullptr. The rank leaves the context, as soon as its
+/// deposits have been read: they go back to where they came from, whoever is the last.
+void retire(std::unique_ptr<State> state, node::Link context_block);
 
 }  // namespace coll
 }  // namespace meantime

@@ -12,8 +12,9 @@ namespace meantime {
 Communicator::Communicator() : Object(Kind::communicator) {}
 
 Communicator::~Communicator() {
-  collectives.reset();
-  core::leave_context(context_block);
+  if (context_block != 0) {
+    coll::retire(std::move(collectives), context_block);
+  }
   drop(local);
   drop(group);
   drop(remote_group);

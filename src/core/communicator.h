@@ -46,8 +46,8 @@ struct Communicator : Object {
       nullptr;  ///< of an intercommunicator: its local group's own intracommunicator
   MPI_Comm constant = MPI_COMM_NULL;         ///< of MPI_COMM_WORLD and MPI_COMM_SELF
   std::unique_ptr<coll::State> collectives;  ///< the collectives' own state, see src/coll/state.h
-  std::uint64_t collective_area = 0;  ///< node::Link of its area in the segment, 0 = none yet
-  std::uint64_t context_block = 0;    ///< node::Link of what counts its members, see core/context.h
+  std::uint64_t collective_area = 0;         ///< MPI_COMM_WORLD's; for others see core/context.h
+  std::uint64_t context_block = 0;  ///< node::Link of what counts its members, see core/context.h
 
   MPI_Comm handle() {
     return constant != MPI_COMM_NULL ? constant : reinterpret_cast<MPI_Comm>(this);

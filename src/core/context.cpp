@@ -3,8 +3,10 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <bit>
 
 #include "coll/area.h"
+#include "core/communicator.h"
 #include "core/error.h"
 #include "node/segment.h"
 
@@ -12,12 +14,22 @@ namespace meantime::core {
 namespace {
 
 struct alignas(node::cache_line) Block {
-  std::atomic<std::int32_t> members;  ///< ranks that have not left yet
+  std::atomic<std::int32_t> members;     ///< ranks that have not left yet
+  std::atomic<std::int32_t> unfinished;  ///< … that may still be in a collective
   std::uint32_t number;
-  std::uint32_t size;  ///< members at first: what the collective area was made for
+  std::uint32_t size;     ///< members at first
+  std::int32_t capacity;  ///< ranks that its area is for, 0 = may not have one
   std::atomic<std::uint32_t> next_free;
-  node::Link collective_area;
+  std::atomic<node::Link> area;  ///< 0 = not made yet
 };
+static_assert(sizeof(Block) == node::cache_line);
+
+constexpr node::Link no_memory = ~node::Link{0};  ///< an area that could not be made
+
+/// Which free list a block with an area for `capacity` ranks belongs to; 0: without an area.
+int kind_of(int capacity) {
+  return std::bit_width(static_cast<unsigned>(capacity)) - 1;
+}
 
 constexpr std::size_t batch_bytes = 4096;
 
@@ -37,7 +49,8 @@ std::uint64_t successor(std::uint64_t head, std::uint64_t place) {
 }
 
 void push(Block* block) {
-  std::atomic<std::uint64_t>& list = node::segment().header().free_contexts;
+  const int kind = block->area.load(std::memory_order_relaxed) != 0 ? kind_of(block->capacity) : 0;
+  std::atomic<std::uint64_t>& list = node::segment().header().free_contexts[kind];
   std::uint64_t head = list.load(std::memory_order_relaxed);
   do {
     block->next_free.store(static_cast<std::uint32_t>(head & place_mask),
@@ -46,8 +59,8 @@ void push(Block* block) {
                                        std::memory_order_release, std::memory_order_relaxed));
 }
 
-Block* pop() {
-  std::atomic<std::uint64_t>& list = node::segment().header().free_contexts;
+Block* pop(int kind) {
+  std::atomic<std::uint64_t>& list = node::segment().header().free_contexts[kind];
   std::uint64_t head = list.load(std::memory_order_acquire);
   while ((head & place_mask) != 0) {
     Block* block = block_at(head & place_mask);
@@ -81,7 +94,13 @@ Block* make_blocks() {
 }  // namespace
 
 int acquire_context(int members, bool with_collectives, Context* context) {
-  Block* block = pop();
+  const int capacity = with_collectives && members > 1 && members <= 1 << (node::context_kinds - 1)
+                           ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(members)))
+                           : 0;
+  Block* block = capacity != 0 ? pop(kind_of(capacity)) : nullptr;
+  if (block == nullptr) {
+    block = pop(0);
+  }
   if (block == nullptr) {
     block = make_blocks();
   }
@@ -89,27 +108,57 @@ int acquire_context(int members, bool with_collectives, Context* context) {
     return fail(MPI_ERR_NO_MEM, "no shared memory left for another communicator");
   }
   block->members.store(members, std::memory_order_relaxed);
+  block->unfinished.store(members, std::memory_order_relaxed);
   block->size = static_cast<std::uint32_t>(members);
-  block->collective_area = with_collectives ? coll::make_area(members) : 0;
+  block->capacity = capacity;
   context->number = block->number;
   context->members = block->size;
   context->block = node::segment().link(block);
-  context->collective_area = block->collective_area;
   return MPI_SUCCESS;
 }
 
+void finish_context(node::Link link) {
+  node::segment().at<Block>(link)->unfinished.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+bool all_finished(node::Link link) {
+  return node::segment().at<Block>(link)->unfinished.load(std::memory_order_acquire) == 0;
+}
+
 void leave_context(node::Link link) {
-  if (link == 0) {
-    return;
-  }
   Block* block = node::segment().at<Block>(link);
   if (block->members.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
   }
-  if (block->collective_area != 0) {
-    coll::release_area(block->collective_area, static_cast<int>(block->size));
+  const node::Link area = block->area.load(std::memory_order_relaxed);
+  if (area == no_memory) {
+    block->area.store(0, std::memory_order_relaxed);
+  } else if (area != 0) {
+    coll::clear_area(area, static_cast<int>(block->size));
   }
   push(block);
+}
+
+node::Link collective_area(const Communicator& comm) {
+  if (comm.context_block == 0) {
+    return comm.collective_area;
+  }
+  Block* block = node::segment().at<Block>(comm.context_block);
+  if (block->capacity == 0) {
+    return 0;
+  }
+  node::Link known = block->area.load(std::memory_order_acquire);
+  if (known == 0) {
+    const node::Link made = coll::make_area(block->capacity);
+    // A member that finds no memory decides so for all: they must go the same way.
+    const node::Link wanted = made != 0 ? made : no_memory;
+    if (block->area.compare_exchange_strong(known, wanted, std::memory_order_acq_rel)) {
+      known = wanted;
+    } else if (made != 0) {
+      coll::release_area(made, block->capacity);
+    }
+  }
+  return known != no_memory ? known : 0;
 }
 
 }  // namespace meantime::core

@@ -48,7 +48,6 @@ Invitations acquire(const Communicator& comm) {
 void take_context(Communicator& comm, const Context& context) {
   comm.context = context.number;
   comm.context_block = context.block;
-  comm.collective_area = context.collective_area;
 }
 
 /// The request of a duplication: complete when the invitation is here, or all of them are sent.

@@ -82,7 +82,6 @@ Communicator* assemble(const Context& context, Group* group, Group* remote,
   auto* comm = new Communicator;
   comm->context = context.number;
   comm->context_block = context.block;
-  comm->collective_area = context.collective_area;
   comm->group = group;
   comm->remote_group = remote;
   comm->size = group->size;

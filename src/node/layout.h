@@ -83,6 +83,8 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint32_t> finished;    ///< no other rank's memory names it any more
 };
 
+inline constexpr int context_kinds = 17;  ///< by the number of ranks, in powers of two
+
 struct Header {
   std::uint64_t magic;
   std::uint32_t version;
@@ -94,7 +96,8 @@ struct Header {
   std::atomic<std::uint32_t> on_deadlock;       ///< 0 abort, 1 report, 2 ignore
   std::atomic<std::uint32_t> cross_memory_off;  ///< cross-memory attach switched off for the job
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
-  alignas(cache_line) std::atomic<std::uint64_t> free_contexts;  ///< see core/context.cpp
+  alignas(
+      cache_line) std::atomic<std::uint64_t> free_contexts[context_kinds];  ///< core/context.cpp
   std::atomic<std::uint32_t> contexts;  ///< context numbers made so far (even numbers)
   alignas(cache_line) std::atomic<std::uint32_t> asleep;  ///< ranks that have a sleeping waiter
   std::atomic<std::uint32_t> finalized;                   ///< ranks past MPI_Finalize
