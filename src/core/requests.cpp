@@ -290,7 +290,7 @@ int GeneralizedRequest::cancel() {
 void GeneralizedRequest::query(MPI_Status* status) {
   MPI_Status unused{};
   MPI_Status* out = status == MPI_STATUS_IGNORE ? &unused : status;
-  set_empty_status(out);
+  set_blank_status(out);
   if (query_ != nullptr) {
     error = query_(state_, out);
   }

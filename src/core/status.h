@@ -21,8 +21,8 @@ inline void set_status_cancelled(MPI_Status& status, bool cancelled) {
   status.MPI_internal[2] = cancelled ? 1 : 0;
 }
 
-/// Nothing was sent or received: MPI 5.0, 3.7.3.
-inline void set_empty_status(MPI_Status* status) {
+/// No data, from nobody in particular; MPI_ERROR stays.
+inline void set_blank_status(MPI_Status* status) {
   if (status != MPI_STATUS_IGNORE) {
     status->MPI_SOURCE = MPI_ANY_SOURCE;
     status->MPI_TAG = MPI_ANY_TAG;
@@ -30,9 +30,17 @@ inline void set_empty_status(MPI_Status* status) {
     set_status_cancelled(*status, false);
   }
 }
+/// The empty status of a null or inactive request (MPI 5.0, 3.7.3): its error is MPI_SUCCESS even
+/// where a call on one request leaves MPI_ERROR alone, with MPICH too.
+inline void set_empty_status(MPI_Status* status) {
+  set_blank_status(status);
+  if (status != MPI_STATUS_IGNORE) {
+    status->MPI_ERROR = MPI_SUCCESS;
+  }
+}
 /// A receive from MPI_PROC_NULL.
 inline void set_null_process_status(MPI_Status* status) {
-  set_empty_status(status);
+  set_blank_status(status);
   if (status != MPI_STATUS_IGNORE) {
     status->MPI_SOURCE = MPI_PROC_NULL;
   }
