@@ -35,6 +35,13 @@ constexpr std::pair<const char*, const char*> fortran_sizes[] = {
     {"mpi_double_precision_size", "8"},
 };
 
+// Fortran datatypes that a library may lack; this one has all of them.
+constexpr const char* optional_fortran_types[] = {
+    "logical1", "logical2", "logical4",  "logical8",  "logical16",      "integer1", "integer2",
+    "integer4", "integer8", "integer16", "real2",     "real4",          "real8",    "real16",
+    "complex4", "complex8", "complex16", "complex32", "double_complex",
+};
+
 }  // namespace
 
 int Comm_toint(MPI_Comm comm) {
@@ -138,6 +145,9 @@ int Abi_get_fortran_info(MPI_Info* info) {
   auto* sizes = new Info;
   for (const auto& [key, value] : fortran_sizes) {
     sizes->set(key, value);
+  }
+  for (const char* type : optional_fortran_types) {
+    sizes->set(fmt::format("mpi_{}_supported", type), "true");
   }
   *info = sizes->handle();
   return MPI_SUCCESS;
