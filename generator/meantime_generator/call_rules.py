@@ -60,6 +60,7 @@ BARE_SUFFIXES = ("_toint", "_fromint")
 
 # IN handles that are passed on as they came, and why.
 RAW_HANDLES = {
+    ("MPI_Comm_get_name", "comm"): "MPI_COMM_NULL has a name",
     ("MPI_Type_get_name", "datatype"): "MPI_DATATYPE_NULL has a name",
     ("MPI_Intercomm_create", "peer_comm"): "significant at the leader only",
     ("MPI_Request_get_status", "request"): "may be MPI_REQUEST_NULL",

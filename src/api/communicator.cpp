@@ -74,9 +74,16 @@ int Comm_set_name(Communicator& comm, const char* comm_name) {
   return MPI_SUCCESS;
 }
 
-int Comm_get_name(Communicator& comm, char* comm_name, int* resultlen) {
-  std::memcpy(comm_name, comm.name.c_str(), comm.name.size() + 1);
-  *resultlen = static_cast<int>(comm.name.size());
+int Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
+  const Communicator* object = resolve(comm);
+  if (object == nullptr && comm != MPI_COMM_NULL) {
+    return fail(MPI_ERR_COMM, "the handle is no communicator");
+  }
+  const std::string_view name =
+      object == nullptr ? std::string_view("MPI_COMM_NULL") : std::string_view(object->name);
+  std::memcpy(comm_name, name.data(), name.size());
+  comm_name[name.size()] = '\0';
+  *resultlen = static_cast<int>(name.size());
   return MPI_SUCCESS;
 }
 

@@ -431,7 +431,7 @@ int Comm_dup(Communicator& comm, MPI_Comm* newcomm);
 int Comm_dup_with_info(Communicator& comm, Info* info, MPI_Comm* newcomm);
 int Comm_free(MPI_Comm* comm);
 int Comm_get_info(Communicator& comm, MPI_Info* info_used);
-int Comm_get_name(Communicator& comm, char* comm_name, int* resultlen);
+int Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen);
 int Comm_group(Communicator& comm, MPI_Group* group);
 int Comm_idup(Communicator& comm, MPI_Comm* newcomm, MPI_Request* request);
 int Comm_idup_with_info(Communicator& comm, Info* info, MPI_Comm* newcomm, MPI_Request* request);

@@ -116,13 +116,11 @@ int checked_Comm_get_info(Entry& entry, MPI_Comm comm, MPI_Info* info_used) try 
 }
 
 int checked_Comm_get_name(Entry& entry, MPI_Comm comm, char* comm_name, int* resultlen) try {
-  Communicator* comm_object = nullptr;
-  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
-        entry.given({2, "comm_name"}, comm_name) &&
+  if (!(entry.given({2, "comm_name"}, comm_name) &&
         entry.given({3, "resultlen"}, resultlen))) [[unlikely]] {
     return entry.rejected();
   }
-  return entry.finish(Comm_get_name(*comm_object, comm_name, resultlen));
+  return entry.finish(Comm_get_name(comm, comm_name, resultlen));
 } catch (...) {
   return entry.caught();
 }
