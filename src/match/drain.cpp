@@ -183,8 +183,14 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
     return;
   }
   transfer.holders.store(2, std::memory_order_relaxed);
-  const bool shared =
-      direct && transfer.destination_address != 0 && transfer.bytes > transfer.fragment && !from_me;
+  // Only if we are the owner: else the sender could finish a receive that is still on its owner's
+  // attention list.
+  const bool shared = direct && transfer.destination_address != 0 &&
+                      transfer.bytes > transfer.fragment && mine && !from_me;
+  if (mine) {
+    // Before the sender knows: it may move everything before we come to it, and `done` is final.
+    receive.state.fetch_or(copying, std::memory_order_acq_rel);
+  }
   if (!direct || shared) {
     notice_sender(message);
   }
@@ -193,7 +199,6 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
     wake_rank(static_cast<int>(message.origin));
   }
   if (mine) {
-    receive.state.fetch_or(copying, std::memory_order_acq_rel);
     to_take_part_.push_back(&receive);
   } else {
     call_for_owner(receive);

@@ -194,11 +194,16 @@ void Engine::take_part(Receive& receive) {
   Message& message = *segment_.at<Message>(receive.message);
   if (message.kind != ItemKind::rendezvous) {
     deliver_eager(message, receive);
-  } else if (transfer_of(message).piped.load(std::memory_order_acquire) != 0) {
+    return;
+  }
+  if ((receive.state.load(std::memory_order_acquire) & state_mask) == matched) {
+    // Called by another rank, which moves nothing itself. A receive that we matched ourselves is
+    // `copying` already, or, by the sender's doing, `done`.
     receive.state.fetch_or(copying, std::memory_order_acq_rel);
+  }
+  if (transfer_of(message).piped.load(std::memory_order_acquire) != 0) {
     pipes_in_.push_back(&receive);
   } else {
-    receive.state.fetch_or(copying, std::memory_order_acq_rel);
     copy_fragments(message, true);
     leave(message);
   }
