@@ -1,6 +1,8 @@
 // MPI 5.0 chapter 11.3: sessions and the sets of ranks they name.
 #include "core/session.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -44,12 +46,12 @@ const char* level_name(int value) {
   return found != std::end(levels) ? found->name : "";
 }
 
-/// The group of a set, or nullptr.
-Group* find_set(std::string_view name) {
+/// The group of a set, or nullptr. Capitals do not matter, as nowhere in such a name (RFC 3986).
+Group* find_set(const char* name) {
   const Rank& rank = self();
-  return name == sets[0]   ? hold(*rank.world->group)
-         : name == sets[1] ? hold(*rank.alone->group)
-                           : nullptr;
+  return strcasecmp(name, sets[0]) == 0   ? hold(*rank.world->group)
+         : strcasecmp(name, sets[1]) == 0 ? hold(*rank.alone->group)
+                                          : nullptr;
 }
 
 /// A program of sessions alone never says that it was the last one.
