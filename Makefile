@@ -59,14 +59,14 @@ test-build:
 	@packaging/oracle || true
 	$(call configure,release,-DMEANTIME_TESTS=ON -DMEANTIME_BENCHES=ON)
 	@cmake --build build/release -j $(JOBS)
-	$(call configure,asan)
+	$(call configure,asan,-DMEANTIME_BENCHES=OFF)
 	@cmake --build build/asan -j $(JOBS)
 
 test: test-build
 	$(call tests_of,release asan,-LE slow)
 
 test-all: test-build
-	$(call configure,tsan)
+	$(call configure,tsan,-DMEANTIME_BENCHES=OFF)
 	@cmake --build build/tsan -j $(JOBS)
 	$(call tests_of,release asan tsan)
 
