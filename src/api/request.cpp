@@ -48,7 +48,11 @@ int complete(MPI_Request* handle, MPI_Status* status) {
     core::set_empty_status(status);
     return MPI_SUCCESS;
   }
-  const int error = hand_over_status(*request, status);
+  int error = hand_over_status(*request, status);
+  if (request->type == Request::Type::generalized) {
+    const int freed = static_cast<core::GeneralizedRequest*>(request)->free_state();
+    error = error != MPI_SUCCESS ? error : freed;
+  }
   core::retire(handle, request);
   return error;
 }

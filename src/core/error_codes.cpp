@@ -85,6 +85,9 @@ int remove_error_class(int error_class) {
   if (users == nullptr || users->error_class != error_class) {
     return fail(MPI_ERR_ARG, "{} is no error class that this program added", error_class);
   }
+  if (!users->text.empty()) {
+    return fail(MPI_ERR_OTHER, "error class {} still has a text", error_class);
+  }
   for (const auto& [code, entry] : tables().error_codes.codes) {
     if (entry.error_class == error_class && code != error_class) {
       return fail(MPI_ERR_OTHER, "error code {} still belongs to class {}", code, error_class);
@@ -98,6 +101,9 @@ int remove_error_code(int code) {
   const ErrorCodes::Code* users = find_users(code);
   if (users == nullptr || users->error_class == code) {
     return fail(MPI_ERR_ARG, "{} is no error code that this program added", code);
+  }
+  if (!users->text.empty()) {
+    return fail(MPI_ERR_OTHER, "error code {} still has a text", code);
   }
   forget(code);
   return MPI_SUCCESS;

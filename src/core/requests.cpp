@@ -1,6 +1,7 @@
 #include "core/requests.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "core/buffered.h"
 #include "core/error.h"
@@ -255,9 +256,12 @@ GeneralizedRequest::~GeneralizedRequest() {
   if (!done_) {
     self().area->open_ended.fetch_sub(1, std::memory_order_relaxed);
   }
-  if (free_ != nullptr) {
-    free_(state_);
-  }
+  free_state();
+}
+
+int GeneralizedRequest::free_state() {
+  MPI_Grequest_free_function* const once = std::exchange(free_, nullptr);
+  return once != nullptr ? once(state_) : MPI_SUCCESS;
 }
 
 void GeneralizedRequest::complete_by_user() {

@@ -77,6 +77,8 @@ struct GeneralizedRequest final : Request {
   int cancel() override;
   /// Asks the user's function for the status. Once, when the request is completed.
   void query(MPI_Status* status);
+  /// The user's function frees the state; its error belongs to the call that completes the request.
+  int free_state();
 
  private:
   MPI_Grequest_query_function* query_;
