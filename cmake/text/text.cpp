@@ -11,5 +11,9 @@ template FMT_API auto locale_ref::get<std::locale>() const -> std::locale;
 template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
 template FMT_API void buffer<char>::append(const char* begin, const char* end);
+#if FMT_VERSION >= 100000
+template FMT_API void vformat_to(buffer<char>& to, string_view format, vformat_args<char>::type arguments,
+                                 locale_ref locale);
+#endif
 }  // namespace detail
 FMT_END_NAMESPACE
