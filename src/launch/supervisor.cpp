@@ -271,10 +271,11 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
 
 void Supervisor::pass_on(int signal, bool ranks_have_it) {
   sigaddset(&passed_on_, signal);
-  if (signal == SIGINT) {
+  if (signal == SIGINT || signal == SIGTERM) {
+    // The first is a request, which ranks may take their time for; the second an order.
     if (interrupted_ > 0 && seconds_now() - interrupted_ > same_signal_seconds) {
       ending_ = true;
-      status_ = 128 + SIGINT;
+      status_ = 128 + signal;
       on_grace_over();
       return;
     }
