@@ -162,7 +162,10 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
   transfer.receive = segment_.link(&receive);
   transfer.bytes = receive.matched_bytes;
   transfer.destination_address = receive.address;
-  transfer.fragment = limits.fragment;
+  // Two fragments at least, if both sides may copy; each costs half a microsecond of its own.
+  constexpr std::uint64_t least_fragment = 32 * 1024;
+  transfer.fragment =
+      std::max(least_fragment, std::min<std::uint64_t>(limits.fragment, transfer.bytes / 2));
   const bool mine = receive.owner == static_cast<std::uint32_t>(rank.world_rank);
   const bool from_me = message.origin == static_cast<std::uint32_t>(rank.world_rank);
   const bool direct =

@@ -55,11 +55,11 @@ struct Limits {
   std::size_t eager = 8 * 1024;                ///< bytes: larger ones are not copied into cells
   std::size_t pair_credit = 512 * 1024;        ///< bytes of cells that may lie in one mailbox
   std::size_t rank_credit = 16 * 1024 * 1024;  ///< … in all mailboxes together
-  /// Descriptions that may lie in one mailbox. Beyond it a send waits at the sender, and with it all
-  /// later ones to that rank: a program that relies on a later one could hang, so this is only the
-  /// memory's last defence (256 MiB a pair), not a means of flow control.
+  /// Descriptions that may lie in one mailbox. Beyond it a send waits at the sender, and with it
+  /// all later ones to that rank: a program that relies on a later one could hang, so this is only
+  /// the memory's last defence (256 MiB a pair), not a means of flow control.
   std::uint32_t pair_offers = 1u << 20;
-  std::size_t fragment = 128 * 1024;           ///< of a direct transfer
+  std::size_t fragment = 128 * 1024;  ///< of a direct transfer
   std::size_t pipe_chunk = 64 * 1024;
   std::uint32_t pipe_chunks = 4;
 };
@@ -175,6 +175,10 @@ struct Engine {
   Link emptied_[emptied_limit];
   std::size_t emptied_count_ = 0;
   std::size_t emptied_bytes_ = 0;
+  /// Cells go back when there is nothing else to do: not in the short waits of a ping-pong, where
+  /// the stores to lines of the sender would hold up the next message.
+  static constexpr int idle_before_flush = 16;
+  int idle_turns_ = 0;
 
   // Collected while a right is held, done after its release: nobody copies or makes system calls
   // with a right in hand.

@@ -76,8 +76,7 @@ void Engine::deliver_eager(Message& message, Receive& receive) {
   const bool eager = message.kind == ItemKind::eager;
   // Matched by its owner: until the state is final nobody else touches it, so no compare-and-swap.
   const std::uint32_t state = receive.state.load(std::memory_order_relaxed);
-  const Link waiter =
-      (state & awaited) != 0 ? receive.waiter.load(std::memory_order_relaxed) : 0;
+  const Link waiter = (state & awaited) != 0 ? receive.waiter.load(std::memory_order_relaxed) : 0;
   receive.state.store(done, std::memory_order_release);
   if (waiter != 0) {
     wake(*segment_.at<node::Waiter>(waiter));  // another thread of this rank
@@ -93,7 +92,7 @@ void Engine::deliver_eager(Message& message, Receive& receive) {
 void Engine::call_for_owner(Receive& receive) {
   const auto owner = static_cast<int>(receive.owner);
   receive.state.fetch_or(matched, std::memory_order_acq_rel);
-  push_on(segment_.area(owner).attention, receive, segment_.link(&receive));
+  push_on(segment_.area(owner).mailbox.attention, receive, segment_.link(&receive));
   wake_rank(owner);
 }
 
@@ -101,7 +100,7 @@ void Engine::call_for_owner(Receive& receive) {
 /// that sees it delivered knows whether the message is on its list.
 void Engine::notice_sender(Message& message) {
   message.flags |= noticed;
-  push_on(segment_.area(static_cast<int>(message.origin)).attention, message,
+  push_on(segment_.area(static_cast<int>(message.origin)).mailbox.attention, message,
           segment_.link(&message));
 }
 
@@ -178,11 +177,11 @@ void Engine::go_on_piped(Message& message, Receive& receive) {
   transfer.holders.fetch_add(1, std::memory_order_relaxed);
   transfer.piped.store(1, std::memory_order_release);
   const auto origin = static_cast<int>(message.origin);
-  segment_.area(origin).rescan.store(1, std::memory_order_release);
+  segment_.area(origin).mailbox.rescan.store(1, std::memory_order_release);
   if (receive.owner == static_cast<std::uint32_t>(rank.world_rank)) {
     pipes_in_.push_back(&receive);
   } else {
-    push_on(segment_.area(static_cast<int>(receive.owner)).attention, receive,
+    push_on(segment_.area(static_cast<int>(receive.owner)).mailbox.attention, receive,
             segment_.link(&receive));
     wake_rank(static_cast<int>(receive.owner));
   }
@@ -210,7 +209,7 @@ void Engine::take_part(Receive& receive) {
 }
 
 bool Engine::attend() {
-  Link link = area_.attention.exchange(0, std::memory_order_acquire);
+  Link link = box_.attention.exchange(0, std::memory_order_acquire);
   const bool moved = link != 0;
   while (link != 0) {
     auto* item = segment_.at<Item>(link);
@@ -334,11 +333,11 @@ bool Engine::progress() {
     moved = drain(rank.world_rank);
     after_drain();
   }
-  if (area_.attention.load(std::memory_order_relaxed) != 0) {
+  if (box_.attention.load(std::memory_order_relaxed) != 0) {
     moved |= attend();
   }
-  if (area_.rescan.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-    area_.rescan.store(0, std::memory_order_relaxed);
+  if (box_.rescan.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    box_.rescan.store(0, std::memory_order_relaxed);
     rescan_offers();
   }
   if (!pipes_out_.empty() || !pipes_in_.empty()) [[unlikely]] {
@@ -347,7 +346,9 @@ bool Engine::progress() {
   if (deferred_ != 0) [[unlikely]] {
     moved |= send_deferred();
   }
-  if (!moved && emptied_count_ != 0) {
+  if (moved) {
+    idle_turns_ = 0;
+  } else if (emptied_count_ != 0 && ++idle_turns_ >= idle_before_flush) {
     flush_emptied();
   }
   return moved;

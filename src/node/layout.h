@@ -42,7 +42,9 @@ struct alignas(cache_line) Mailbox {
   std::atomic<std::uint32_t> pollers;    ///< this rank is awake in MPI and drains by itself
   std::atomic<std::uint32_t> wants_any;  ///< sleepers that want to hear of any unexpected message
   std::atomic<Link> sleeper;             ///< a waiter that may be rung for any work, 0 = none
-  Link queues;                           ///< match::Queues, made by the owner; guarded by `right`
+  std::atomic<Link> attention;        ///< matched transfers that the owner is asked to take part in
+  std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
+  Link queues;                        ///< match::Queues, made by the owner; guarded by `right`
 };
 
 enum class RankState : std::uint32_t { absent = 0, running, waiting, asleep, finalized };
@@ -71,8 +73,6 @@ struct alignas(cache_line) Account {
 struct alignas(cache_line) RankArea {
   Mailbox mailbox;
   alignas(cache_line) std::atomic<Link> returned;  ///< cells of this rank that others have emptied
-  std::atomic<Link> attention;        ///< matched transfers that this rank is asked to take part in
-  std::atomic<std::uint32_t> rescan;  ///< a transfer that it knows of has to go on as a pipe
   Report report;
   Account account;
   alignas(cache_line) std::atomic<std::int32_t> pid;
