@@ -83,14 +83,14 @@ class Messages {
 
 /// What a root or a member of an uneven alltoall gives to all: a table, then the blocks that are
 /// small enough.
-char* deposit_for_all(Meeting& meeting, const Blocks& blocks, int members, int without) {
+char* deposit_for_all(Meeting& meeting, const Blocks& blocks, int members, int without,
+                      std::size_t most) {
   std::vector<Entry> entries(members);
   const std::size_t table = members * sizeof(Entry);
   std::uint64_t end = table;
   for (int member = 0; member < members; ++member) {
     const std::size_t bytes = member == without ? 0 : blocks.bytes(member);
-    const bool fits =
-        bytes <= thresholds::block_by_message && end - table + bytes <= thresholds::round_for_all;
+    const bool fits = bytes <= thresholds::block_by_message && end - table + bytes <= most;
     entries[member] = {fits ? end : by_message, bytes};
     end += fits ? bytes : 0;
   }
@@ -131,7 +131,8 @@ int even_alltoall(const Blocks& send, const Blocks& receive, Communicator& comm)
   if (block == 0) {
     return MPI_SUCCESS;
   }
-  const std::size_t most = std::max<std::size_t>(64, thresholds::round_for_all / members);
+  const std::size_t most =
+      std::max<std::size_t>(64, thresholds::round_for_all_of(members) / members);
   for (std::size_t offset = 0; offset < block; offset += most) {
     const std::size_t part = std::min(most, block - offset);
     Meeting meeting(comm, state, what(Code::alltoall, 0, block));
@@ -165,7 +166,7 @@ int uneven_alltoall(const Blocks& send, const Blocks& receive, Communicator& com
   const int members = comm.size;
   const int tag = state.next_tag();
   Meeting meeting(comm, state, what(Code::alltoall_table));
-  char* place = deposit_for_all(meeting, send, members, -1);
+  char* place = deposit_for_all(meeting, send, members, -1, thresholds::round_for_all_of(members));
   // In place, what goes by message must be put aside before anything is received over it.
   std::vector<std::vector<char>> aside;
   Messages messages(comm, tag);
@@ -314,7 +315,7 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
   Meeting meeting(comm, state, what(Code::scatter, root));
   Messages messages(comm, tag);
   if (comm.rank == root) {
-    char* place = deposit_for_all(meeting, send, comm.size, root);
+    char* place = deposit_for_all(meeting, send, comm.size, root, thresholds::round_for_all);
     meeting.open_root();
     go_on(meeting);
     if (place == nullptr) {

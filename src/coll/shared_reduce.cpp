@@ -250,11 +250,12 @@ int reduce_scatter(const Reduction& reduction, const MemberCounts& counts, Commu
     sum += counts[member];
     longest = std::max(longest, counts[member]);
   }
-  const bool one_round = elements.bytes(sum) <= thresholds::round_for_all;
+  const bool one_round = elements.bytes(sum) <= thresholds::round_for_all_of(members);
   const MPI_Count round =
-      one_round ? longest
-                : std::max<MPI_Count>(1, static_cast<MPI_Count>(thresholds::round_for_all /
-                                                                (members * elements.stride())));
+      one_round
+          ? longest
+          : std::max<MPI_Count>(1, static_cast<MPI_Count>(thresholds::round_for_all_of(members) /
+                                                          (members * elements.stride())));
   Reduction input = reduction;
   std::vector<char> aside;
   if (reduction.send == MPI_IN_PLACE && !one_round) {

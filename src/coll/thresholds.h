@@ -11,8 +11,15 @@ namespace meantime::coll::thresholds {
 /// deposits of all ranks stay in the last cache.
 inline constexpr std::size_t round = 64 * 1024;
 inline constexpr std::size_t bcast_round = 256 * 1024;
-/// One rank's deposits for all others in an alltoall, scatter or reduce-scatter.
+/// One rank's deposits for all others in an alltoall, scatter or reduce-scatter: bounded for each
+/// rank, and for all ranks together, so that they stay in the last cache and a crowd of ranks does
+/// not fill the segment.
 inline constexpr std::size_t round_for_all = 1024 * 1024;
+inline constexpr std::size_t round_of_all = 16 * 1024 * 1024;
+constexpr std::size_t round_for_all_of(int members) {
+  const std::size_t share = round_of_all / static_cast<std::size_t>(members);
+  return share < round_for_all ? share : round_for_all;
+}
 /// A gathered or scattered block larger than this travels as a message: it is copied once, by
 /// whoever has time, instead of twice.
 inline constexpr std::size_t block_by_message = 64 * 1024;
