@@ -1,7 +1,6 @@
 #include "launch/descendants.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,48 +8,19 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
-#include <string>
 #include <unordered_map>
 
+#include "launch/process_info.h"
+
 namespace meantime::launch {
-
-namespace {
-
-// Parent and state from "/proc/PID/stat": PID (name, which may hold anything) state parent ...
-bool read_stat(const char* pid, pid_t& parent, char& state) {
-  char text[512];
-  std::string path = std::string("/proc/") + pid + "/stat";
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    return false;
-  }
-  ssize_t bytes = read(file, text, sizeof text - 1);
-  close(file);
-  if (bytes <= 0) {
-    return false;
-  }
-  text[bytes] = '\0';
-  const char* end = std::strrchr(text, ')');
-  if (end == nullptr || std::strlen(end) < 4) {
-    return false;
-  }
-  state = end[2];
-  parent = static_cast<pid_t>(std::atoi(end + 4));
-  return true;
-}
-
-}  // namespace
 
 std::vector<pid_t> descendants() {
   std::unordered_multimap<pid_t, pid_t> children;
   if (DIR* folder = opendir("/proc")) {
     while (const dirent* entry = readdir(folder)) {
-      pid_t parent = 0;
-      char state = 0;
-      if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-          read_stat(entry->d_name, parent, state) && state != 'X') {
-        children.emplace(parent, static_cast<pid_t>(std::atoi(entry->d_name)));
+      const pid_t pid = std::atoi(entry->d_name);  // 0 for what is not a process
+      if (const ProcessStat stat = pid > 0 ? process_stat(pid) : ProcessStat{}; stat.state != 0) {
+        children.emplace(stat.parent, pid);
       }
     }
     closedir(folder);

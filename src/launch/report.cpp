@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <sstream>
 #include <vector>
 
 #include "core/call_names.h"
+#include "launch/process_info.h"
 #include "node/segment.h"
 #include "wait/report.h"
 
@@ -14,13 +14,9 @@ namespace meantime::launch {
 
 namespace {
 
-// The state letter of /proc/PID/stat in words.
+/// The kernel's state letter in words.
 const char* kernel_state(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(file, text);
-  std::size_t end = text.rfind(')');
-  switch (end == std::string::npos || end + 2 >= text.size() ? '?' : text[end + 2]) {
+  switch (process_stat(pid).state) {
     case 'R':
       return "computes";
     case 'S':

@@ -51,7 +51,7 @@ long execute(Spawn& spawn) {
   if (error != -ENOEXEC) {
     return error;
   }
-  char head[64];
+  char head[64] = {};
   long file = raw_call(SYS_openat, AT_FDCWD, as_word(spawn.path.c_str()), O_RDONLY | O_CLOEXEC);
   long bytes = file < 0 ? file : raw_call(SYS_read, file, as_word(head), sizeof head);
   for (long i = 0; i < bytes; ++i) {

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
 #include "core/version.h"
@@ -19,6 +18,7 @@
 #include "launch/descendants.h"
 #include "launch/ended_process.h"
 #include "launch/messages.h"
+#include "launch/process_info.h"
 #include "launch/report.h"
 #include "launch/starter.h"
 
@@ -44,29 +44,6 @@ double seconds_now() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-bool catches(pid_t pid, int signal) {
-  std::ifstream file(fmt::format("/proc/{}/status", pid));
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("SigCgt:")) {
-      return (std::strtoull(line.c_str() + 7, nullptr, 16) >> (signal - 1) & 1) != 0;
-    }
-  }
-  return false;
-}
-
-/// The MPI library in a process's memory map, for the message about a wrong one.
-std::string loaded_mpi_library(pid_t pid) {
-  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
-  for (std::string line; std::getline(maps, line);) {
-    std::size_t path = line.find('/');
-    std::size_t name = line.rfind('/');
-    if (path != std::string::npos && line.compare(name + 1, 5, "libmp") == 0) {
-      return line.substr(path);
-    }
-  }
-  return {};
 }
 
 class Supervisor {

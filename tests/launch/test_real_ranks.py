@@ -100,6 +100,16 @@ class RealRanks(MpiexecTest):
         result = self.run_job("-n", 4, self.program(os.path.join(ORACLE, "bin", "mpicc_abi")), "library")
         self.assertEqual(sorted(result.output.splitlines()), ["Meantime"] * 4 + ["sum 6"], result)
 
+    @unittest.skipUnless(os.path.exists(os.path.join(ORACLE, "bin", "mpicc_abi")), "no oracle")
+    def test_another_library_by_preload_or_by_a_script(self):
+        program = self.program(os.path.join(ORACLE, "bin", "mpicc_abi"))
+        other = os.path.join(ORACLE, "lib", "libmpi_abi.so.1")
+        script = self.path("script", f"#!/bin/sh\nunset LD_LIBRARY_PATH\nexec {program}\n")
+        for words in (("-x", f"LD_PRELOAD={other}", "-n", 3, program), ("-n", 3, script)):
+            result = self.run_job(*words)
+            self.assertEqual((result.status, result.output), (1, ""), result)
+            self.assert_one_line(result, "loaded another MPI library", "libmpi_abi.so.1", "rebuild")
+
 
 if __name__ == "__main__":
     main()

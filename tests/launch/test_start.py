@@ -232,8 +232,9 @@ class Contract(MpiexecTest):
 
     def test_limits_are_as_they_were(self):
         for limit in ("-c", "-n", "-s", "-u"):
-            outside = subprocess.run(["sh", "-c", f"ulimit {limit}"], stdout=subprocess.PIPE).stdout
-            self.assertEqual(self.run_job("sh", "-c", f"ulimit {limit}").output, outside.decode())
+            words = ("bash", "-c", f"ulimit {limit}")
+            outside = subprocess.run(words, stdout=subprocess.PIPE).stdout.decode()
+            self.assertEqual(self.run_job(*words).output, outside)
 
     def test_no_other_launchers_variables(self):
         environment = dict(self.environment, PMI_RANK="3", PMI_SIZE="8", OMPI_COMM_WORLD_RANK="2",
