@@ -68,7 +68,9 @@ test: test-build
 test-all: test-build
 	$(call configure,tsan,-DMEANTIME_BENCHES=OFF)
 	@cmake --build build/tsan -j $(JOBS)
-	$(call tests_of,release asan tsan)
+	@rm -f build/tests/all.xml
+	$(call tests_of,release asan tsan,--output-junit all.xml; status=$$?; \
+	  tests/mpi/catalogue.py --table build/tests/all.xml >docs/test-matrix.md; exit $$status)
 
 bench:
 	@packaging/dependencies build test

@@ -12,6 +12,7 @@ cross-memory attach on and off, and each pair of ranks and waiting over all prog
 import argparse
 import itertools
 import os
+import subprocess
 import sys
 import xml.etree.ElementTree
 
@@ -284,6 +285,12 @@ def write_table(paths):
                 cell[1] -= 1  # skipped
     columns = sorted({key for row in cells.values() for key in row})
     columns.sort(key=lambda key: (key[0] != "release", key))
+    version = subprocess.run(["git", "describe", "--always", "--dirty"], stdout=subprocess.PIPE,
+                             text=True, check=False).stdout.strip()
+    print("# What was run\n")
+    print(f"`make test-all` of {version} on {os.cpu_count()} cores: programs down, ranks across. A number"
+          " counts the runs that\npassed, over ways of waiting and cross-memory attach on and off;"
+          " asan and tsan are builds with sanitizers.\n")
     print("| program | " + " | ".join(f"{ranks}" if kind == "release" else f"{ranks} {kind}"
                                       for kind, ranks in columns) + " |")
     print("|---|" + "---|" * len(columns))
