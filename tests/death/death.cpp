@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     static unsigned char large[4 << 20];
     MPI_Request requests[3];
     MPI_Irecv(large, 100, MPI_BYTE, MPI_ANY_SOURCE, 50, MPI_COMM_WORLD, &requests[0]);
-    MPI_Isend(large, 4 << 20, MPI_BYTE, (rank + 1) % size, 0, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(large, 200000, MPI_BYTE, (rank + 1) % size, 0, MPI_COMM_WORLD, &requests[1]);
     MPI_Isend(large, 100, MPI_BYTE, (rank + 1) % size, 51, MPI_COMM_WORLD, &requests[2]);
     if (way == "segv") {
       signal(SIGSEGV, SIG_DFL);
