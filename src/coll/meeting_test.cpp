@@ -61,7 +61,7 @@ class Meetings : public ::testing::TestWithParam<int> {
     const node::Link waiters = node::segment().grow(sizeof(node::Waiter) * members);
     std::vector<std::thread> threads;
     for (int member = 0; member < members; ++member) {
-      threads.emplace_back([=, this] {
+      threads.emplace_back([=] {
         own_waiter = node::segment().at<node::Waiter>(waiters) + member;
         own_waiter->owner = static_cast<std::uint32_t>(member);
         dice = static_cast<unsigned>(member * 7919 + 1);
