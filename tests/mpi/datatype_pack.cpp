@@ -109,6 +109,9 @@ static void external32() {
   const unsigned char wanted[] = {1, 2, 3, 4, 0xff, 0xff, 0xff, 0xfe};
   CHECK(position == 8 && !memcmp(out, wanted, 8));
 
+  if (on_mpich()) {
+    return;  // MPICH 5.0.2 stops with SIGILL in Pack_external and Pack_external_size of a struct
+  }
   MPI_Datatype type;
   const int lengths[] = {1, 2};
   const MPI_Aint places[] = {0, 8};
