@@ -166,7 +166,7 @@ int Meeting::verdict() const {
   }
   const int error = static_cast<int>(verdict & 0xff);
   if (error == MPI_ERR_TRUNCATE) {
-    return fail(error, "the ranks gave different sizes or operators for {}", name_of(what_));
+    return fail(error, "the ranks gave different sizes for {}", name_of(what_));
   }
   if (error == MPI_ERR_OTHER) {
     for (int rank = 0; rank < state_.area.members(); ++rank) {
