@@ -1,5 +1,6 @@
 // Where a collective changes its way, in bytes, with the reason. Measured on 2 cores with
-// bench/coll_sizes; see docs/collectives.md.
+// from the costs in LIMITS.md and few measurements (only the alltoall bound was compared before and
+// after); see docs/collectives.md.
 #pragma once
 
 #include <cstddef>
