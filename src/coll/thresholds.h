@@ -1,4 +1,4 @@
-// Where a collective changes its way, in bytes, with the reason. Measured on 2 cores with
+// Where a collective changes its way, in bytes, with the reason. Chosen for two cores
 // from the costs in LIMITS.md and few measurements (only the alltoall bound was compared before and
 // after); see docs/collectives.md.
 #pragma once
