@@ -27,14 +27,19 @@ function(meantime_unit_test source)
 endfunction()
 
 # meantime_python_test(name file.py LABEL [TIMEOUT seconds]): a unittest file; it finds this build through
-# MEANTIME_BUILD. It skips (not fails) what it lacks the tools for.
+# MEANTIME_BUILD. It skips (not fails) what it lacks the tools for. CFLAGS are what a program needs that is linked to
+# this build's library.
 function(meantime_python_test name file label)
   cmake_parse_arguments(arg "" "TIMEOUT" "" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
+  set(flags "")
+  if(MEANTIME_SANITIZER)
+    set(flags "-fsanitize=${MEANTIME_SANITIZER}")
+  endif()
   set(name ${MEANTIME_TEST_PREFIX}${name})
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${file} -v)
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT}
-                       ENVIRONMENT "MEANTIME_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+                       ENVIRONMENT "MEANTIME_BUILD=${CMAKE_BINARY_DIR};CFLAGS=${flags};PYTHONDONTWRITEBYTECODE=1")
 endfunction()

@@ -235,7 +235,7 @@ int shut_down(Rank& rank) {
   rank.area->report.state.store(static_cast<std::uint32_t>(node::RankState::finalized));
   node::Header& header = node::segment().header();
   header.finalized.fetch_add(1, std::memory_order_seq_cst);
-  if (wait::look_for_deadlock() == wait::Verdict::deadlock) {
+  if (wait::look_for_deadlock(wait::Look::hasty) == wait::Verdict::deadlock) {
     wait::report_deadlock();
   }
   free_world(rank);

@@ -56,8 +56,10 @@ void die_of_interrupt() {
 }  // namespace
 
 int run_job(Job& job, char** arguments) {
-  sigset_t signals = supervised_signals();
-  sigprocmask(SIG_BLOCK, &signals, &job.signal_mask);
+  const sigset_t signals = supervised_signals();
+  sigset_t blocked = signals;
+  sigaddset(&blocked, relayed_signal());
+  sigprocmask(SIG_BLOCK, &blocked, &job.signal_mask);
   job.process_group = getpgrp();
   int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
   job.has_terminal = terminal >= 0;
@@ -105,8 +107,8 @@ int run_job(Job& job, char** arguments) {
     bool from_terminal = info.si_code == SI_KERNEL && signal != SIGHUP;
     interrupted = interrupted || (signal == SIGINT && from_terminal);
     sigval value{};
-    value.sival_int = from_terminal ? 1 : 0;
-    sigqueue(supervisor, signal, value);
+    value.sival_int = relayed(signal, from_terminal);
+    sigqueue(supervisor, relayed_signal(), value);
     if (signal == SIGTSTP) {
       raise(SIGSTOP);
     }

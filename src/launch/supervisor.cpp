@@ -117,6 +117,7 @@ class Supervisor {
 bool Supervisor::prepare() {
   sigset_t signals = supervised_signals();
   sigaddset(&signals, front_is_gone_signal());
+  sigaddset(&signals, relayed_signal());
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   events_ = epoll_create1(EPOLL_CLOEXEC);
   signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -232,6 +233,11 @@ void Supervisor::on_signals() {
 
 void Supervisor::on_signal(const signalfd_siginfo& info) {
   int signal = static_cast<int>(info.ssi_signo);
+  bool ranks_have_it = false;
+  if (signal == relayed_signal()) {
+    signal = info.ssi_int >> 1;
+    ranks_have_it = (info.ssi_int & 1) != 0;
+  }
   if (signal == SIGCHLD) {
     reap();
   } else if (signal == front_is_gone_signal()) {
@@ -241,8 +247,7 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
   } else if (signal == SIGQUIT) {
     say("what each rank does:\n{}", job_report(job_, starter_.segment()));
   } else {
-    // The front sends a 1 along if the terminal has given the signal to the ranks already.
-    pass_on(signal, info.ssi_code == SI_QUEUE && info.ssi_int == 1);
+    pass_on(signal, ranks_have_it);
   }
 }
 
@@ -557,6 +562,14 @@ std::string Supervisor::name(int rank) const {
 
 int front_is_gone_signal() {
   return SIGPWR;
+}
+
+int relayed_signal() {
+  return SIGRTMIN;
+}
+
+int relayed(int signal, bool ranks_have_it) {
+  return signal << 1 | (ranks_have_it ? 1 : 0);
 }
 
 sigset_t supervised_signals() {

@@ -18,12 +18,12 @@ bool all_asleep_or_gone(const node::Header& header) {
   return asleep > 0 && asleep + header.finalized.load(std::memory_order_seq_cst) == header.ranks;
 }
 
-/// True if the process has exactly `threads` threads, all sleeping and none stopped or traced.
-bool only_sleeps(int pid, unsigned threads) {
+/// How many threads the process has, if all sleep and none is stopped or traced; else 0.
+unsigned sleeping_threads(int pid) {
   const std::string folder = fmt::format("/proc/{}/task", pid);
   DIR* tasks = opendir(folder.c_str());
   if (tasks == nullptr) {
-    return false;
+    return 0;
   }
   unsigned found = 0;
   bool sleeping = true;
@@ -54,33 +54,47 @@ bool only_sleeps(int pid, unsigned threads) {
     std::fclose(status);
   }
   closedir(tasks);
-  return sleeping && found == threads;
+  return sleeping ? found : 0;
 }
+
+/// What a wave sees of a rank.
+struct Seen {
+  std::uint64_t sleeps;
+  unsigned asleep;
+};
 
 }  // namespace
 
-Verdict look_for_deadlock() {
+Verdict look_for_deadlock(Look look) {
   node::Segment& segment = node::segment();
   const node::Header& header = segment.header();
   if (header.on_deadlock == 2 || !all_asleep_or_gone(header)) {
     return Verdict::running;
   }
-  std::vector<std::uint64_t> sleeps(header.ranks);
+  std::vector<Seen> first(header.ranks);
   for (std::uint32_t rank = 0; rank < header.ranks; ++rank) {
-    const node::RankArea& area = segment.area(static_cast<int>(rank));
-    sleeps[rank] = area.sleeps.load(std::memory_order_seq_cst);
-    const unsigned asleep = area.asleep.load(std::memory_order_seq_cst);
-    if (asleep == 0) {
+    node::RankArea& area = segment.area(static_cast<int>(rank));
+    Seen& seen = first[rank];
+    seen.sleeps = area.sleeps.load(std::memory_order_seq_cst);
+    seen.asleep = area.asleep.load(std::memory_order_seq_cst);
+    if (seen.asleep == 0) {
       continue;  // finalized; the header's sum says so
     }
     if (area.open_ended.load(std::memory_order_relaxed) != 0 ||
-        !only_sleeps(area.pid.load(std::memory_order_relaxed), asleep)) {
+        (look == Look::hasty && area.threads.load(std::memory_order_relaxed) > seen.asleep)) {
+      return Verdict::doubt;
+    }
+    const unsigned threads = sleeping_threads(area.pid.load(std::memory_order_relaxed));
+    if (threads != seen.asleep) {
+      area.threads.store(threads, std::memory_order_relaxed);
       return Verdict::doubt;
     }
   }
   for (std::uint32_t rank = 0; rank < header.ranks; ++rank) {
     const node::RankArea& area = segment.area(static_cast<int>(rank));
-    if (sleeps[rank] != area.sleeps.load(std::memory_order_seq_cst)) {
+    // In this order: whoever counts itself in writes `sleeps` first.
+    if (first[rank].asleep != area.asleep.load(std::memory_order_seq_cst) ||
+        first[rank].sleeps != area.sleeps.load(std::memory_order_seq_cst)) {
       return Verdict::running;
     }
   }

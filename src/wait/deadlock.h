@@ -1,17 +1,21 @@
 // For ever is not an option (DESIGN.md, decision 9): when every rank of the job sleeps in MPI and
 // none can be woken, the job is told so at once.
-//   asleep    on the futex and not rung. The sleeper counts itself in before it sleeps; whoever
+//   asleep    a thread on the futex and not rung. It counts itself in before it sleeps; whoever
 //   rings
-//             it counts it out, so a rank that was rung but has no core yet is not asleep.
-//   wave      one look at all ranks. Two waves that see the same counts of sleeps mean that at the
-//             moment between them all ranks slept.
+//             it counts it out, so a thread that was rung but has no core yet is not asleep.
+//   sleeps    how often threads of a rank have counted themselves in
+//   wave      one look at all ranks. Two waves that see the same counts mean that at any moment
+//             between them all threads of all ranks slept.
 //
 // Why it is no false alarm. Only somebody who is awake rings, pushes or completes anything. Whoever
-// falls asleep as the last looks at all ranks twice: each must be asleep with the same count of
-// sleeps both times, its process must have no thread beyond those sleepers, be neither stopped nor
-// traced, and have nothing open that may be completed from outside. If all hold, then between the
-// waves nobody was awake, the looker included (it only looks), and nothing was under way: whoever
-// pushes on a sleeper's inbox drains it before it sleeps itself. So nothing will ever happen again.
+// falls asleep as the last looks at all ranks twice: each must have the same count of sleeps and of
+// threads asleep both times, its process must have no thread beyond those sleepers, be neither
+// stopped nor traced, and have nothing open that may be completed from outside. As nobody counted
+// in between the waves and the sum is the same, nobody was counted out either. A ringer between its
+// compare-and-swap and its counting out would be a thread that is awake, and there is none. So
+// between the waves nobody was awake, the looker included (it only looks), and nothing was under
+// way: whoever pushes on a sleeper's inbox drains it before it sleeps itself. So nothing will ever
+// happen again.
 // A rank that doubts counts as running. Then nobody may come later to look again (a stopped process
 // that is continued goes on sleeping), so the last sleeper looks once a second while it doubts.
 #pragma once
@@ -26,8 +30,12 @@ namespace meantime::wait {
 
 enum class Verdict : std::uint8_t { running, doubt, deadlock };
 
+/// A hasty look takes the word of an earlier one that a rank has threads outside MPI: a rank that
+/// falls asleep ten thousand times a second cannot read /proc each time.
+enum class Look : std::uint8_t { hasty, thorough };
+
 /// Cheap unless all ranks are asleep or finalized. Any rank may ask, at any time.
-Verdict look_for_deadlock();
+Verdict look_for_deadlock(Look look);
 
 /// Ends the job with the list of what each rank waits for, or only prints it, as the job's
 /// --on-deadlock says. At most one rank of a job gets to do it.

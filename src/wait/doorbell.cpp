@@ -59,7 +59,7 @@ void sleep_until_rung(node::Waiter& waiter) {
     count_out(waiter.owner);
     return;
   }
-  const Verdict verdict = look_for_deadlock();
+  const Verdict verdict = look_for_deadlock(Look::hasty);
   if (verdict == Verdict::deadlock) {
     report_deadlock();
   }
@@ -68,7 +68,7 @@ void sleep_until_rung(node::Waiter& waiter) {
   while (waiter.state.load(std::memory_order_acquire) == word(Sleep::on_futex)) {
     futex(waiter.state, FUTEX_WAIT, word(Sleep::on_futex), timeout);
     if (timeout != nullptr && waiter.state.load() == word(Sleep::on_futex) &&
-        look_for_deadlock() == Verdict::deadlock) {
+        look_for_deadlock(Look::thorough) == Verdict::deadlock) {
       report_deadlock();
       timeout = nullptr;
     }

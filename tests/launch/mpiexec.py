@@ -13,6 +13,7 @@ BUILD = os.environ.get("MEANTIME_BUILD", os.path.join(SOURCE, "build"))
 MPIEXEC = os.path.join(BUILD, "bin", "mpiexec")
 FAKE_RANK = os.path.join(BUILD, "tests", "launch", "fake_rank")
 MARK = "MEANTIME_TEST_MARK"
+CFLAGS = os.environ.get("CFLAGS", "").split()
 
 
 def processes_of(mark):

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from mpiexec import BUILD, FAKE_RANK, MPIEXEC, SOURCE, MpiexecTest, main, processes_of
+from mpiexec import BUILD, CFLAGS, FAKE_RANK, MPIEXEC, SOURCE, MpiexecTest, main, processes_of
 
 LIBRARY = os.path.join(BUILD, "lib", "libmpi_abi.so.1")
 
@@ -90,7 +90,7 @@ class Libraries(MpiexecTest):
 
     def compile(self, name, text, *flags):
         output = self.path(name)
-        subprocess.run(["cc", "-x", "c", "-", "-o", output, "-Wl,--no-as-needed", "-x", "none", *flags],
+        subprocess.run(["cc", *CFLAGS, "-x", "c", "-", "-o", output, "-Wl,--no-as-needed", "-x", "none", *flags],
                        input=text.encode(), check=True)
         return output
 
