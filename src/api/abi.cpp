@@ -122,7 +122,6 @@ MPI_Win Win_fromint(int win) {
 }
 
 // --- The ABI about itself (MPI 5.0, 20.4)
-// ---------------------------------------------------------
 
 int Abi_get_version(int* abi_major, int* abi_minor) {
   *abi_major = MPI_ABI_VERSION;

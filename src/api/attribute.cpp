@@ -41,7 +41,7 @@ std::unique_ptr<AttributeTable>& attributes_of(Datatype& type) {
 
 }  // namespace
 
-// --- Communicators ------------------------------------------------------------------------------
+// --- Communicators
 
 int Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_attr_fn,
                        MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval,
@@ -88,7 +88,7 @@ int Attr_delete(Communicator& comm, int keyval) {
   return Comm_delete_attr(comm, keyval);
 }
 
-// --- Datatypes ----------------------------------------------------------------------------------
+// --- Datatypes
 
 int Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn,
                        MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval,
@@ -116,7 +116,6 @@ int Type_delete_attr(Datatype& datatype, int type_keyval) {
 }
 
 // --- Windows: keys may be made before there are windows
-// -------------------------------------------
 
 int Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn,
                       MPI_Win_delete_attr_function* win_delete_attr_fn, int* win_keyval,

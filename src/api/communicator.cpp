@@ -42,7 +42,7 @@ void set_errhandler(Communicator& comm, Errhandler& errhandler) {
 
 }  // namespace
 
-// --- What a communicator is ---------------------------------------------------------------------
+// --- What a communicator is
 
 int Comm_size(Communicator& comm, int* size) {
   *size = comm.size;
@@ -102,7 +102,7 @@ int Comm_get_parent(MPI_Comm* parent) {
   return MPI_SUCCESS;
 }
 
-// --- Making -------------------------------------------------------------------------------------
+// --- Making
 
 int Comm_dup(Communicator& comm, MPI_Comm* newcomm) {
   Communicator* made = nullptr;
@@ -234,7 +234,7 @@ int Intercomm_merge(Communicator& intercomm, int high, MPI_Comm* newintracomm) {
   return give(error, made, newintracomm);
 }
 
-// --- Freeing ------------------------------------------------------------------------------------
+// --- Freeing
 
 int Comm_free(MPI_Comm* comm) {
   Communicator* object = resolve(*comm);

@@ -64,7 +64,6 @@ int check_room(const char* what, MPI_Count needed, MPI_Count room) {
 }  // namespace
 
 // --- Constructors
-// ---------------------------------------------------------------------------------
 
 int Type_contiguous(MPI_Count count, Datatype& oldtype, MPI_Datatype* newtype, bool large) {
   return give(newtype, [&](Datatype** made) {
@@ -231,7 +230,6 @@ int Type_free(MPI_Datatype* datatype) {
 }
 
 // --- What a datatype is made of
-// -------------------------------------------------------------------
 
 int Type_get_envelope(Datatype& datatype, int* num_integers, int* num_addresses, int* num_datatypes,
                       int* combiner) {
@@ -293,7 +291,6 @@ int Type_get_contents_c(Datatype& datatype, MPI_Count max_integers, MPI_Count ma
 }
 
 // --- Sizes and bounds
-// -----------------------------------------------------------------------------
 
 int Type_size(Datatype& datatype, MPI_Count* size) {
   *size = datatype.size;
@@ -325,7 +322,6 @@ int Type_get_true_extent_x(Datatype& datatype, MPI_Count* true_lb, MPI_Count* tr
 }
 
 // --- Names
-// ----------------------------------------------------------------------------------------
 
 int Type_set_name(Datatype& datatype, const char* type_name) {
   // Predefined datatypes are shared by all ranks of a process, their names are the rank's own.
@@ -353,7 +349,6 @@ int Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
 }
 
 // --- Elements of a status
-// -------------------------------------------------------------------------
 
 int Get_count(const MPI_Status* status, Datatype& datatype, MPI_Count* count) {
   *count = whole_elements(datatype, core::status_bytes(*status));

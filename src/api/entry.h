@@ -60,7 +60,7 @@ class Entry {
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
 
-  // --- How the shell ends ---------------------------------------------------------------------
+  // --- How the shell ends
 
   int finish(int code) { return code == MPI_SUCCESS ? code : report(code); }
   /// After a check failed.
@@ -81,7 +81,7 @@ class Entry {
     *result = value == static_cast<int>(value) ? static_cast<int>(value) : MPI_UNDEFINED;
   }
 
-  // --- Handles --------------------------------------------------------------------------------
+  // --- Handles
 
   bool communicator(Place place, MPI_Comm handle, Communicator*& object) {
     object = resolve(handle);
@@ -154,7 +154,7 @@ class Entry {
     return handle != MPI_MESSAGE_NULL || bad_handle(MPI_ERR_REQUEST, place, handle, true);
   }
 
-  // --- Ranks and tags -------------------------------------------------------------------------
+  // --- Ranks and tags
 
   bool destination(Place place, int rank, const Communicator& comm) {
     return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers()) ||
@@ -177,7 +177,7 @@ class Entry {
     return is_tag(tag) || tag == MPI_ANY_TAG || bad_tag(place, tag);
   }
 
-  // --- Numbers, buffers, pointers -------------------------------------------------------------
+  // --- Numbers, buffers, pointers
 
   bool not_negative(int error_class, Place place, MPI_Count value) {
     return value >= 0 || negative(error_class, place, value);
@@ -199,7 +199,7 @@ class Entry {
     return pointer != nullptr || count <= 0 || missing(MPI_ERR_ARG, place);
   }
 
-  // --- Which arguments of a collective are significant (MPI 5.0, 6.2.3) -------------------------
+  // --- Which arguments of a collective are significant (MPI 5.0, 6.2.3)
 
   static bool is_root(const Communicator& comm, int root) {
     return comm.is_inter() ? root == MPI_ROOT : root == comm.rank;

@@ -32,7 +32,6 @@ void give_string(std::string_view text, int limit, char* string, int* length) {
 }  // namespace
 
 // --- Versions and names
-// ---------------------------------------------------------------------------
 
 int Get_version(int* version, int* subversion) {
   *version = MPI_VERSION;
@@ -64,7 +63,6 @@ int Get_hw_resource_info(MPI_Info* hw_info) {
 }
 
 // --- Is MPI up, and with which threads
-// ------------------------------------------------------------
 
 int Initialized(int* flag) {
   *flag = self().world_initialized ? 1 : 0;
@@ -87,7 +85,6 @@ int Is_thread_main(int* flag) {
 }
 
 // --- Time: one clock for the node, so MPI_WTIME_IS_GLOBAL is true
-// ----------------------------------
 
 double Wtime() {
   timespec now;
@@ -102,7 +99,6 @@ double Wtick() {
 }
 
 // --- Memory and addresses
-// -------------------------------------------------------------------------
 
 int Alloc_mem(MPI_Aint size, Info* info, void* baseptr) {
   // A cache line's alignment suits every datatype; the info's hints say nothing more
@@ -137,7 +133,6 @@ MPI_Aint Aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
 }
 
 // --- Errors
-// ---------------------------------------------------------------------------------------
 
 int Error_class(int errorcode, int* errorclass) {
   if (!core::is_error_code(errorcode)) {
@@ -183,7 +178,6 @@ int Remove_error_string(int errorcode) {
 }
 
 // --- Profiling
-// ------------------------------------------------------------------------------------
 
 int Pcontrol(const int level) {
   return MPI_SUCCESS;  // for tools that put themselves in between (MPI 5.0, 15.2.4)

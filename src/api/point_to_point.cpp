@@ -195,7 +195,6 @@ int Isendrecv_replace(void* buf, MPI_Count count, Datatype& datatype, int dest, 
 }
 
 // --- probes
-// ----------------------------------------------------------------------------------------
 
 int Probe(int source, int tag, Communicator& comm, MPI_Status* status) {
   core::probe(source, tag, comm, status);
@@ -240,7 +239,6 @@ int Mrecv(void* buf, MPI_Count count, Datatype& datatype, MPI_Message* message,
 }
 
 // --- attached buffers
-// ------------------------------------------------------------------------------
 
 int Buffer_attach(void* buffer, MPI_Count size) {
   return core::attach_buffer(buffer, size);

@@ -239,7 +239,6 @@ int Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int ar
 }
 
 // --- looking without completing
-// --------------------------------------------------------------------
 
 int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   Request* active = active_behind(request);
@@ -320,7 +319,6 @@ int Request_get_status_some(int incount, const MPI_Request array_of_requests[], 
 }
 
 // --- persistent requests, the end of requests
-// ------------------------------------------------------
 
 int Start(MPI_Request* request) {
   auto* persistent = reinterpret_cast<Request*>(*request);
@@ -400,7 +398,6 @@ int Status_set_tag(MPI_Status* status, int tag) {
 }
 
 // --- generalised requests
-// --------------------------------------------------------------------------
 
 int Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
                    MPI_Grequest_cancel_function* cancel_fn, void* extra_state,

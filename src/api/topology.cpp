@@ -72,7 +72,7 @@ int Topo_test(Communicator& comm, int* status) {
   return MPI_SUCCESS;
 }
 
-// --- Grids --------------------------------------------------------------------------------------
+// --- Grids
 
 int Dims_create(int nnodes, int ndims, int dims[]) {
   return core::make_dims(nnodes, ndims, dims);
@@ -166,7 +166,7 @@ int Cart_map(Communicator& comm, int ndims, const int dims[], const int periods[
   return map_first(comm, nodes, newrank);
 }
 
-// --- Graphs -------------------------------------------------------------------------------------
+// --- Graphs
 
 int Graph_create(Communicator& comm_old, int nnodes, const int indx[], const int edges[],
                  int reorder, MPI_Comm* comm_graph) {
@@ -227,7 +227,7 @@ int Graph_map(Communicator& comm, int nnodes, const int indx[], const int edges[
   return map_first(comm, nnodes, newrank);
 }
 
-// --- Distributed graphs -------------------------------------------------------------------------
+// --- Distributed graphs
 
 int Dist_graph_create_adjacent(Communicator& comm_old, int indegree, const int sources[],
                                const int sourceweights[], int outdegree, const int destinations[],

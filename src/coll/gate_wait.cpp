@@ -2,9 +2,6 @@
 
 #include <sched.h>
 
-#include <algorithm>
-#include <ctime>
-
 #include "coll/progress.h"
 #include "core/communicator.h"
 #include "core/point_to_point.h"
@@ -23,25 +20,6 @@ int group_of_this_core() {
   return core < 0 ? 0 : core % core_groups;
 }
 
-// With 64 ranks on 2 cores all of whom come and go, giving the core away once per barrier costs
-// 48 us a barrier, sleeping and being woken by a tree 115-150 us: the switch is the same, the two
-// system calls and the queueing of a wake-up are saved. A second try catches the other core's ranks
-// being a little late.
-constexpr int yields_when_crowded = 2;
-// When giving the core away was in vain this often in a row, it is tried more and more rarely: some
-// rank computes for long, and a yield would only delay the sleep.
-constexpr std::uint32_t most_skipped = 16;
-// In vain is also a yield after which somebody else had the core for a time slice: whoever yields
-// comes after all who compute, whoever is woken before them.
-constexpr std::uint64_t a_slice_ns = 1'000'000;
-
-std::uint64_t now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
-
 }  // namespace
 
 GateWait::GateWait(Communicator& comm, const State& state, std::uint64_t epoch, Gate gate)
@@ -53,42 +31,13 @@ GateWait::GateWait(Communicator& comm, const State& state, std::uint64_t epoch, 
       gate_(gate) {}
 
 void GateWait::wait() {
-  if (!ready() && !ready_after_yielding()) {
+  if (!ready()) {
     state_.until(*this);
   }
   if (ticket_ >= 0) {
     ring_ticket(area_, stage_, epoch_, gate_, group_, 2 * ticket_ + 1);
     ring_ticket(area_, stage_, epoch_, gate_, group_, 2 * ticket_ + 2);
   }
-}
-
-bool GateWait::ready_after_yielding() {
-  const wait::Policy& policy = wait::policy();
-  if (!policy.crowded || policy.mode != wait::Mode::adaptive) {
-    return false;
-  }
-  Rank& rank = self();
-  Progress& progress = progress_of(rank);
-  if (progress.yields_to_skip > 0) {
-    --progress.yields_to_skip;
-    return false;
-  }
-  core::progress();
-  const std::uint64_t began = now_ns();
-  bool open = false;
-  for (int yield = 0; yield < yields_when_crowded && !open; ++yield) {
-    const int levels = rank.lock.release_all();
-    sched_yield();
-    rank.lock.reacquire(levels);
-    open = ready();
-  }
-  if (open && now_ns() - began < a_slice_ns) {
-    progress.vain_yields = 0;
-  } else {
-    progress.vain_yields = std::clamp<std::uint32_t>(2 * progress.vain_yields, 2, most_skipped);
-    progress.yields_to_skip = progress.vain_yields - 1;
-  }
-  return open;
 }
 
 bool GateWait::progress() {

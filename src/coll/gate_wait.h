@@ -24,9 +24,9 @@ class GateWait final : public wait::Awaited {
   void arm(node::Waiter& waiter) override;
   void disarm(node::Waiter& waiter) override;
   void describe(wait::Situation& situation) const override;
+  wait::Kind kind() const override { return wait::Kind::gate; }
 
  private:
-  bool ready_after_yielding();
   void take_ticket();
 
   Communicator& comm_;

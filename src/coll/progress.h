@@ -44,9 +44,6 @@ struct Progress {
 
   std::vector<ScheduleRequest*> active;
   bool advancing = false;
-
-  std::uint32_t vain_yields = 0;  ///< see GateWait
-  std::uint32_t yields_to_skip = 0;
 };
 
 /// Made at first use.

@@ -1,6 +1,7 @@
 #include "core/point_to_point.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "core/progress.h"
@@ -31,6 +32,29 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
     pack(buffer, count, type, 0, payload_of(*message), bytes);
   }
   engine.push(*message);
+  return true;
+}
+
+/// The payload of an eager message to where the user wants it; false if it is too long.
+bool take_payload(match::Message& message, void* buffer, MPI_Count count, Datatype& type,
+                  MPI_Status* status) {
+  const std::size_t bytes = message.bytes;
+  if (bytes > static_cast<std::size_t>(count * type.size)) {
+    return false;
+  }
+  if (bytes == 0) {
+    // No data, and perhaps no buffer.
+  } else if (type.contiguous) {
+    std::memcpy(static_cast<char*>(buffer) + type.true_lb, payload_of(message), bytes);
+  } else {
+    unpack(buffer, count, type, 0, payload_of(message), bytes);
+  }
+  if (status != MPI_STATUS_IGNORE) {
+    status->MPI_SOURCE = message.source;
+    status->MPI_TAG = message.tag;
+    set_status_bytes(*status, static_cast<MPI_Count>(bytes));
+    set_status_cancelled(*status, false);
+  }
   return true;
 }
 
@@ -83,9 +107,19 @@ int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, 
     set_null_process_status(status);
     return MPI_SUCCESS;
   }
+  match::Engine& engine = *self().engine;
+  const match::Hand hand{comm.context | static_cast<std::uint32_t>(plane), source, tag};
+  advance_abandoned();
+  advance_collectives();
+  match::Message* message = engine.catch_message(hand, wait::quick_turns());
+  if (message != nullptr && message->kind == match::ItemKind::eager &&
+      take_payload(*message, buffer, count, type, status)) {
+    engine.empty(*message);
+    return MPI_SUCCESS;
+  }
   // On the stack: a blocking receive is over when this returns.
   ReceiveRequest request({buffer, count, &type, source, tag, plane, Mode::standard}, comm);
-  int result = request.begin();
+  int result = message == nullptr ? request.begin() : request.begin_probed(*message);
   if (result == MPI_SUCCESS) {
     Request* one = &request;
     wait_all(&one, 1);

@@ -42,7 +42,6 @@ void unpack_receive(const match::LocalReceive& receive, std::size_t offset, cons
 const match::Typed typed{pack_send, unpack_receive};
 
 // --- send
-// ------------------------------------------------------------------------------------------
 
 SendRequest::SendRequest(const Operation& what, Communicator& communicator)
     : Request(Type::send), operation(what) {
@@ -128,7 +127,6 @@ int SendRequest::cancel() {
 }
 
 // --- receive
-// ---------------------------------------------------------------------------------------
 
 ReceiveRequest::ReceiveRequest(const Operation& what, Communicator& communicator)
     : Request(Type::receive), operation(what) {
@@ -239,7 +237,6 @@ int ReceiveRequest::cancel() {
 }
 
 // --- generalised
-// -----------------------------------------------------------------------------------
 
 GeneralizedRequest::GeneralizedRequest(MPI_Grequest_query_function* query_function,
                                        MPI_Grequest_free_function* free_function,
@@ -301,7 +298,6 @@ void GeneralizedRequest::query(MPI_Status* status) {
 }
 
 // --- bundle
-// ----------------------------------------------------------------------------------------
 
 BundleRequest::BundleRequest(std::vector<Request*> parts, Communicator& communicator)
     : Request(Type::collective), parts_(std::move(parts)) {
@@ -360,7 +356,6 @@ void BundleRequest::describe(wait::Situation& situation) const {
 }
 
 // --- the end of requests
-// ---------------------------------------------------------------------------
 
 void abandon(Request* request) {
   request->abandoned = true;

@@ -38,8 +38,8 @@ struct SendRequest final : Request, match::LocalSend {
   int cancel() override;
 
   Operation operation;
-  bool started = false;         ///< the engine knows it
-  char* own_copy = nullptr;     ///< of a buffered send; freed by the request
+  bool started = false;      ///< the engine knows it
+  char* own_copy = nullptr;  ///< of a buffered send; freed by the request
 };
 
 struct ReceiveRequest final : Request, match::LocalReceive {

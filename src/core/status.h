@@ -16,7 +16,9 @@ inline MPI_Count status_bytes(const MPI_Status& status) {
 inline void set_status_bytes(MPI_Status& status, MPI_Count bytes) {
   std::memcpy(&status.MPI_internal[0], &bytes, sizeof bytes);
 }
-inline bool status_cancelled(const MPI_Status& status) { return status.MPI_internal[2] != 0; }
+inline bool status_cancelled(const MPI_Status& status) {
+  return status.MPI_internal[2] != 0;
+}
 inline void set_status_cancelled(MPI_Status& status, bool cancelled) {
   status.MPI_internal[2] = cancelled ? 1 : 0;
 }

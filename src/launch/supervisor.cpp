@@ -112,7 +112,7 @@ class Supervisor {
   int grace_ = -1;
 };
 
-// ---------------------------------------------------------------------------------------- starting
+// --- starting
 
 bool Supervisor::prepare() {
   sigset_t signals = supervised_signals();
@@ -191,7 +191,7 @@ void Supervisor::on_failed_start(int rank) {
   }
 }
 
-// ------------------------------------------------------------------------------------------ events
+// --- events
 
 void Supervisor::wait_for_event() {
   epoll_event events[64];
@@ -480,7 +480,7 @@ void Supervisor::check_for_stragglers() {
                                             name(silent_), code));
 }
 
-// ------------------------------------------------------------------------------------------ ending
+// --- ending
 
 void Supervisor::end_job(int status, std::string_view line) {
   if (ending_) {

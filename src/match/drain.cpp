@@ -85,15 +85,56 @@ bool Engine::drain(int world_rank, Receive* last) {
   return moved;
 }
 
+// The right stays in the hand meanwhile: who pushes leaves the matching to us anyway, and a try for
+// the right that fails because of us is answered, as in `drain`, by a look at the inbox after the
+// release.
+Message* Engine::catch_message(const Hand& hand, int turns) {
+  const bool else_to_do = box_.attention.load(std::memory_order_relaxed) != 0 ||
+                          !pipes_out_.empty() || !pipes_in_.empty() || deferred_ != 0;
+  if (else_to_do || !try_right(box_)) {
+    return nullptr;
+  }
+  QueueView queues(*segment_.at<Queues>(box_.queues), pool);
+  if (box_.inbox.load(std::memory_order_relaxed) != 0) {
+    empty_inbox(box_, queues);
+  }
+  Message* message = queues.find_message(hand.context, hand.source, hand.tag);
+  if (message != nullptr) {
+    queues.remove_message(*message);
+  } else {
+    hand_ = &hand;
+    caught_ = nullptr;
+    for (int turn = 0; caught_ == nullptr && turn < turns; ++turn) {
+      if (box_.inbox.load(std::memory_order_relaxed) != 0) {
+        empty_inbox(box_, queues);
+      } else {
+        wait::pause();
+      }
+    }
+    hand_ = nullptr;
+    message = caught_;
+  }
+  let_go_of_right(box_);
+  if (box_.inbox.load(std::memory_order_seq_cst) != 0) {
+    drain(rank.world_rank);
+  }
+  after_drain();
+  return message;
+}
+
 void Engine::empty_inbox(node::Mailbox& box, QueueView& queues) {
   while (box.inbox.load(std::memory_order_relaxed) != 0) {
+    // The line of the newest message comes while the exchange gets the inbox's.
+    __builtin_prefetch(segment_.at<Item>(box.inbox.load(std::memory_order_relaxed)));
     Link newest = box.inbox.exchange(0, std::memory_order_seq_cst);
     // The stack has the newest first; turn it round to keep each sender's order.
     Link oldest = 0;
     while (newest != 0) {
       auto* item = segment_.at<Item>(newest);
       const Link older = item->next.load(std::memory_order_relaxed);
-      item->next.store(oldest, std::memory_order_relaxed);
+      if (older != oldest) {  // not for a lone one: the store would fetch its line once more
+        item->next.store(oldest, std::memory_order_relaxed);
+      }
       oldest = newest;
       newest = older;
     }
@@ -119,6 +160,13 @@ void Engine::sort_in(node::Mailbox& box, QueueView& queues, Item& item) {
   auto& message = static_cast<Message&>(item);
   if (Receive* receive = queues.take_receive(message)) {
     join(message, *receive);
+    return;
+  }
+  if (hand_ != nullptr && hand_->context == message.context &&
+      (hand_->source == message.source || hand_->source == MPI_ANY_SOURCE) &&
+      (hand_->tag == message.tag || hand_->tag == MPI_ANY_TAG)) {
+    hand_ = nullptr;  // what comes after it is not for us
+    caught_ = &message;
     return;
   }
   queues.add_message(message);

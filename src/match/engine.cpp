@@ -64,7 +64,6 @@ Engine::Peer& Engine::peer(int world_rank) {
 }
 
 // --- cells
-// -----------------------------------------------------------------------------------------
 
 Message* Engine::cell(int destination, std::size_t bytes) {
   const int size_class = std::max(7, static_cast<int>(std::bit_width(bytes - 1)));
@@ -90,6 +89,7 @@ Message* Engine::cell(int destination, std::size_t bytes) {
   }
   auto* message = segment_.at<Message>(place);
   free_cells_[size_class] = message->next.load(std::memory_order_relaxed);
+  __builtin_prefetch(segment_.at<Message>(free_cells_[size_class]), 1);  // was another core's
   message->destination = static_cast<std::uint32_t>(destination);
   message->flags = 0;
   return message;
@@ -148,7 +148,6 @@ void Engine::take_back_cells() {
 }
 
 // --- sending
-// ---------------------------------------------------------------------------------------
 
 void Engine::fill_envelope(Message& message, Peer& to, int destination, std::size_t bytes) {
   message.origin = static_cast<std::uint32_t>(rank.world_rank);
@@ -359,7 +358,6 @@ void Engine::disarm(LocalSend& send) {
 }
 
 // --- receiving
-// -------------------------------------------------------------------------------------
 
 Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
                              std::int32_t tag, std::uint64_t address, std::uint64_t capacity) {

@@ -51,6 +51,14 @@ struct LocalReceive {
   Receive* entry = nullptr;
 };
 
+/// A blocking receive whose message is looked for before it is posted: most are under way already,
+/// and then no entry, no queue and no request is needed.
+struct Hand {
+  std::uint32_t context;
+  std::int32_t source;  ///< or MPI_ANY_SOURCE
+  std::int32_t tag;     ///< or MPI_ANY_TAG
+};
+
 struct Limits {
   std::size_t eager = 8 * 1024;                ///< bytes: larger ones are not copied into cells
   std::size_t pair_credit = 512 * 1024;        ///< bytes of cells that may lie in one mailbox
@@ -70,7 +78,7 @@ struct Engine {
   /// False when the node has no memory for it.
   bool prepare();
 
-  // --- sending ---------------------------------------------------------------------------------
+  // --- sending
   /// A cell to write `bytes` of payload to (payload_of), or nullptr: then use `start`. Follow with
   /// `push`.
   Message* eager_cell(int destination, std::size_t bytes);
@@ -82,11 +90,17 @@ struct Engine {
   int arm(LocalSend& send, node::Waiter& waiter);
   void disarm(LocalSend& send);
 
-  // --- receiving -------------------------------------------------------------------------------
+  // --- receiving
   /// nullptr when out of memory. `address` is 0 for a non-contiguous receive.
   Receive* new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
                        std::int32_t tag, std::uint64_t address, std::uint64_t capacity);
   void post(Receive& receive);
+  /// The message for `hand`, taken out of the mailbox, if it is there or comes within so many turns
+  /// of polling; else nullptr. It comes after every receive posted before. Hand it to
+  /// `receive_probed`, or, once its payload is read, to `empty`.
+  Message* catch_message(const Hand& hand, int turns);
+  /// An eager message that a catch gave is read: the cell goes back.
+  void empty(Message& message) { give_back(message); }
   /// Posts a receive that can match only `message`, which probe took out of the queue.
   void receive_probed(Receive& receive, Message& message);
   /// True once everything is there; then the results in the entry are valid.
@@ -99,7 +113,7 @@ struct Engine {
   /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
   Message* probe(std::uint32_t context, std::int32_t source, std::int32_t tag, bool take);
 
-  // --- progress --------------------------------------------------------------------------------
+  // --- progress
   /// Empties the inbox and moves what this rank can move. True if anything moved. Cheap if not.
   bool progress();
   /// No send of this rank is unfinished.
@@ -183,6 +197,8 @@ struct Engine {
   // Collected while a right is held, done after its release: nobody copies or makes system calls
   // with a right in hand.
   bool holds_right_ = false;
+  const Hand* hand_ = nullptr;  ///< while catch_message holds the own right
+  Message* caught_ = nullptr;
   std::vector<node::Waiter*> to_wake_;
   std::vector<int> ranks_to_wake_;
   std::vector<Receive*> to_take_part_;

@@ -117,11 +117,7 @@ Link Segment::grow(std::size_t bytes) {
   return result == 0 ? begin : 0;
 }
 
-Segment& segment() {
-  // One mapping a host: it belongs to the process, not to a rank.
-  static Segment instance;
-  return instance;
-}
+constinit Segment detail::host_segment;
 
 Link Pool::allocate(std::size_t bytes) {
   const int size_class = std::max(6, static_cast<int>(std::bit_width(bytes - 1)));

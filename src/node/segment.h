@@ -50,8 +50,15 @@ class Segment {
   int descriptor_ = -1;
 };
 
+namespace detail {
+// One mapping a host: it belongs to the process, not to a rank.
+extern constinit Segment host_segment;
+}  // namespace detail
+
 /// This host's mapping of the node's segment. Valid from MPI_Init on.
-Segment& segment();
+inline Segment& segment() {
+  return detail::host_segment;
+}
 
 /// Shared memory by size classes (powers of two from 64 B) for one rank. `allocate` and `release`
 /// are for the owning rank only, with its lock held. Contents of reused places are not cleared.

@@ -11,6 +11,7 @@
 
 #include "rank/lock.h"
 #include "wait/sleepers.h"
+#include "wait/yielding.h"
 
 namespace meantime {
 
@@ -54,7 +55,8 @@ struct Rank {
 
   wait::Sleepers sleepers;
   std::uint64_t poll_patience_ns = 0;  ///< how long a wait of this rank polls; see wait/policy.h
-  std::uint32_t fruitless_looks = 0;  ///< Test, Iprobe … in a row that found nothing
+  wait::Yielding yielding[2];          ///< by wait::Kind
+  std::uint32_t fruitless_looks = 0;   ///< Test, Iprobe … in a row that found nothing
 
   std::vector<Request*> abandoned;  ///< freed by the user before they were complete
 

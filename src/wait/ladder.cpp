@@ -178,11 +178,20 @@ void climb(Rank& rank, Awaited& what) {
   rank.poll_patience_ns = policy.patience_after(record.waited_ns(), rank.poll_patience_ns);
 }
 
+bool ready_after_yielding(Rank& rank, Awaited& what) {
+  return rank.yielding[static_cast<int>(what.kind())].until(rank.lock, [&what] {
+    what.progress();
+    return what.ready();
+  });
+}
+
 }  // namespace
 
+int quick_turns() {
+  return policy().crowded ? 4 : 32;
+}
+
 void until(Awaited& what) {
-  // Most waits that are not over yet are so within a microsecond: no clock, no report for those.
-  constexpr int quick_turns = 32;
   Rank& rank = self();
   node::Mailbox& box = rank.area->mailbox;
   if (what.ready()) {
@@ -190,7 +199,9 @@ void until(Awaited& what) {
   }
   box.pollers.store(1, std::memory_order_relaxed);
   const bool crowded = policy().crowded;
-  for (int turn = 0; turn < (crowded ? 4 : quick_turns); ++turn) {
+  // A gate is opened by the last of many: the sooner this core does something else, the better.
+  const int turns = crowded && what.kind() == Kind::gate ? 1 : quick_turns();
+  for (int turn = 0; turn < turns; ++turn) {
     if (what.progress() && what.ready()) {
       box.pollers.store(0, std::memory_order_relaxed);
       return;
@@ -201,7 +212,9 @@ void until(Awaited& what) {
     }
     pause();
   }
-  climb(rank, what);
+  if (!crowded || policy().mode != Mode::adaptive || !ready_after_yielding(rank, what)) {
+    climb(rank, what);
+  }
   box.pollers.store(0, std::memory_order_relaxed);
 }
 

@@ -47,7 +47,9 @@ std::uint64_t Policy::patience_after(std::uint64_t waited_ns, std::uint64_t pati
   return std::min<std::uint64_t>(patience_ns * 2 + 10'000, most_patience_ns);
 }
 
-std::uint64_t Policy::first_patience() const { return most_patience_ns; }
+std::uint64_t Policy::first_patience() const {
+  return most_patience_ns;
+}
 
 Policy policy_from_environment(int ranks, int workers, const char** problem) {
   Policy policy;
@@ -68,9 +70,6 @@ Policy policy_from_environment(int ranks, int workers, const char** problem) {
   return policy;
 }
 
-Policy& policy() {
-  static Policy instance;
-  return instance;
-}
+constinit Policy detail::host_policy;
 
 }  // namespace meantime::wait

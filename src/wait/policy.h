@@ -33,7 +33,13 @@ struct Policy {
 /// From the environment; a value that makes no sense is named in *problem and ignored.
 Policy policy_from_environment(int ranks, int workers, const char** problem);
 
+namespace detail {
+extern constinit Policy host_policy;
+}
+
 /// This host's policy: set in MPI_Init, constant afterwards.
-Policy& policy();
+inline Policy& policy() {
+  return detail::host_policy;
+}
 
 }  // namespace meantime::wait

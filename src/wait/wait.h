@@ -33,8 +33,16 @@ struct Situation {
   std::uint64_t bytes = 0;
 };
 
+/// What tends to end a wait of this kind, for whoever learns from earlier ones.
+enum class Kind : std::uint8_t {
+  messages,
+  gate,  ///< of a collective: all ranks come
+};
+inline constexpr int kinds = 2;
+
 class Awaited {
  public:
+  virtual Kind kind() const { return Kind::messages; }
   /// True once the wait is over. Cheap; called at every turn.
   virtual bool ready() = 0;
   /// Moves what this rank can move (its inbox, its transfers). True if anything did move.
@@ -53,6 +61,10 @@ class Awaited {
 
 /// Waits until `what.ready()`. Lets go of the rank's lock while it sleeps or yields.
 void until(Awaited& what);
+
+/// For how many turns of polling a wait is not worth a clock, a report or an entry in a queue:
+/// most that are not over yet are so within half a microsecond, if the other has a core.
+int quick_turns();
 
 /// Rings the doorbell of `waiter` if it sleeps: one compare-and-swap, and a system call only if it
 /// truly sleeps in the kernel. What the sleeper shall see must be written before; `ring` orders it.

@@ -2,14 +2,14 @@
 #include <meantime.h>
 #include <mpi.h>
 
-static void reduce(void *in, void *inout, int *count, MPI_Datatype *type) {
+static void reduce(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)in, (void)inout, (void)count, (void)type;
 }
 
 int use_header(void) {
-  static MPI_User_function *const function = &reduce;
+  static MPI_User_function* const function = &reduce;
   const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL};
-  const void *const buffers[] = {MPI_BOTTOM, MPI_IN_PLACE};
+  const void* const buffers[] = {MPI_BOTTOM, MPI_IN_PLACE};
   MPI_Fint integer = MPI_Comm_c2f(comms[0]);
   MPI_Fint statuses[MPI_F_STATUS_SIZE];
   MPI_Status status;

@@ -2,7 +2,8 @@
 // the library's own client, so that mpiexec can be tested without the library.
 //   init  finalize  abort=CODE[:TEXT]  deadlock=TEXT  exit=CODE  signal=N  sleep=SECONDS  compute
 //   other-version  no-lifeline-init  block=SIGNAL  handle=SIGNAL  stop  fork  daemon
-//   await (a handled signal)  only=RANK (what follows is for that rank alone)  print=TEXT  wait-forever  garbage=TEXT
+//   await (a handled signal)  only=RANK (what follows is for that rank alone)  print=TEXT
+//   wait-forever  garbage=TEXT
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-int main(int argc, char **argv) {
-  const char *what = argc > 1 ? argv[1] : "sum";
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "sum";
   int rank, size, sum = 0, got;
   if (!strcmp(what, "before-init") && getenv("MEANTIME_RANK")[0] == '1') return 3;
   MPI_Init(&argc, &argv);

@@ -50,8 +50,8 @@ int main(int argc, char** argv) {
           CALL(form, Bcast, bcast, buffer.data(), count, MPI_INT, role, inter);
           // MPICH's Ibcast takes rank 0 of the other group for the root.
           if (g != group && !(on_mpich() && form != Form::blocking && root != 0))
-            CHECK(buffer == block(seed, g, root, 0, count), "Bcast of %d, root %d of group %d, %s", count,
-                  root, g, name_of(form));
+            CHECK(buffer == block(seed, g, root, 0, count), "Bcast of %d, root %d of group %d, %s",
+                  count, root, g, name_of(form));
           std::vector<int> out = block(seed, group, me, 0, count), in, wanted;
           in.assign(is_root ? count * theirs : 0, -1);
           CALL(form, Gather, gather, out.data(), count, MPI_INT, in.data(), count, MPI_INT, role,

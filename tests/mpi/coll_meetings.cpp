@@ -16,8 +16,8 @@ static void maybe_delay() {
   const uint64_t dice = local.next() % 64;
   if (dice == 0) usleep(static_cast<useconds_t>(local.next() % 3000));
   if (dice == 1) {
-    const auto end = std::chrono::steady_clock::now() +
-                     std::chrono::microseconds(local.next() % 500);
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::microseconds(local.next() % 500);
     while (std::chrono::steady_clock::now() < end) {
     }
   }
@@ -164,7 +164,8 @@ static void one(const Team& team, int what, int root, int count, int seed) {
 static constexpr int kinds = 12;
 
 static int some_count(Random& random, int limit) {
-  static const int around[] = {1, 2, 55, 56, 57, 100, 1000, 4096, 16383, 16384, 16385, 40000, 70000};
+  static const int around[] = {1,    2,     55,    56,    57,    100,  1000,
+                               4096, 16383, 16384, 16385, 40000, 70000};
   int count = around[random.next() % (sizeof around / sizeof *around)];
   if (random.next() % 3) count = 1 + static_cast<int>(random.next() % 60);
   return std::min(count, limit);
@@ -196,7 +197,8 @@ static void same_bits() {
             count);
       std::vector<double> others = in;
       MUST(MPI_Bcast(others.data(), count, MPI_DOUBLE, run % size, MPI_COMM_WORLD));
-      CHECK(memcmp(others.data(), in.data(), count * sizeof(double)) == 0, "of rank %d", run % size);
+      CHECK(memcmp(others.data(), in.data(), count * sizeof(double)) == 0, "of rank %d",
+            run % size);
     }
   }
 }

@@ -4,7 +4,9 @@
 
 using namespace check;
 
-static int value(int from, int slot, int index) { return from * 1000 + slot * 100 + index; }
+static int value(int from, int slot, int index) {
+  return from * 1000 + slot * 100 + index;
+}
 
 // Block k of the result must be what `sources[k]` sent into slot `slots[k]` (allgather: slot 0).
 static void exchange(MPI_Comm comm, const std::vector<int>& sources, const std::vector<int>& slots,
@@ -38,7 +40,8 @@ static void exchange(MPI_Comm comm, const std::vector<int>& sources, const std::
               "alltoallv on %s, block %d", name, k);
       std::vector<MPI_Aint> from_bytes(outdegree), to_bytes(in_degree);
       std::vector<MPI_Datatype> types(counts.size(), MPI_INT);
-      for (int k = 0; k < outdegree; ++k) from_bytes[k] = from[k] * static_cast<MPI_Aint>(sizeof(int));
+      for (int k = 0; k < outdegree; ++k)
+        from_bytes[k] = from[k] * static_cast<MPI_Aint>(sizeof(int));
       for (int k = 0; k < in_degree; ++k) to_bytes[k] = to[k] * static_cast<MPI_Aint>(sizeof(int));
       in.assign((count + 3) * in_degree, -1);
       CALL(form, Neighbor_alltoallw, neighbor_alltoallw, out.data(), counts.data(),

@@ -1,4 +1,5 @@
-/* Both languages compile it. Says which library answered: a run path can bring in another one silently. */
+/* Both languages compile it. Says which library answered: a run path can bring in another one
+ * silently. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* Two threads per rank, each with its own communicator, pass heap blocks around a ring: short ones, and long ones
- * that another process puts in place. Run under users' tools. */
+/* Two threads per rank, each with its own communicator, pass heap blocks around a ring: short ones,
+ * and long ones that another process puts in place. Run under users' tools. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -36,7 +36,7 @@ struct Wrapping<T> {
                          std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>>;
 };
 
-// --- One element: `a` is of `in`, `b` of `inout` -----------------------------------------------
+// --- One element: `a` is of `in`, `b` of `inout`
 
 struct Sum {
   template <class T>
@@ -129,7 +129,7 @@ void reduce(const void* in, void* inout, MPI_Count count) {
   }
 }
 
-// --- Which representations an operation has ----------------------------------------------------
+// --- Which representations an operation has
 
 template <class Operation>
 Kernel on_integers(Basic basic) {
@@ -224,7 +224,7 @@ Kernel on_logicals(Basic basic) {
   }
 }
 
-// --- Pairs -------------------------------------------------------------------------------------
+// --- Pairs
 
 template <class Value, class Index>
 struct Located {
