@@ -3,7 +3,6 @@
 //   asleep    a thread on the futex and not rung. It counts itself in before it sleeps; who rings
 //             it counts it out, so a thread that was rung but has no core yet is not asleep.
 //             it counts it out, so a thread that was rung but has no core yet is not asleep.
-//   sleeps    how often threads of a rank have counted themselves in
 //   wave      one look at all ranks. Two waves that see the same counts mean that at any moment
 //             between them all threads of all ranks slept.
 //
