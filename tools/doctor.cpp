@@ -1,3 +1,5 @@
+// `meantime doctor`: what of this machine and this installation makes jobs slower or keeps them
+// from running.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>

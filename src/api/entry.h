@@ -48,7 +48,7 @@ class Entry {
     rank_.call_site.store(site, std::memory_order_relaxed);
   }
   ~Entry() {
-    // Not 0 only if a user's callback called MPI.
+    // Not 0 if a user's callback called MPI, or if another thread waits in its call.
     rank_.call.store(outer_call_, std::memory_order_relaxed);
     if (outer_call_ != 0) [[unlikely]] {
       rank_.call_site.store(outer_site_, std::memory_order_relaxed);
@@ -149,7 +149,7 @@ class Entry {
            bad_handle(MPI_ERR_REQUEST, place, handle, false);
   }
   bool requests(Place place, const MPI_Request* handles, MPI_Count count, bool null_allowed);
-  /// What MPI_Mrecv takes; the matching engine knows whether it is a live message.
+  /// What MPI_Mrecv takes. Whether it is a live message nobody checks.
   bool message(Place place, MPI_Message handle) {
     return handle != MPI_MESSAGE_NULL || bad_handle(MPI_ERR_REQUEST, place, handle, true);
   }

@@ -52,7 +52,7 @@ enum class Code : std::uint8_t {
   second_half,  ///< of those that meet twice
 };
 
-/// What all members must agree on: the collective, its root, and a number (bytes, operator …).
+/// What all members must agree on: the collective, its root, and a number of bytes (0: none).
 constexpr std::uint64_t what(Code code, int root = 0, std::uint64_t agreed = 0) {
   // The number is only compared: 32 mixed bits of it do.
   const std::uint64_t mixed = (agreed * 0x9e3779b97f4a7c15u) >> 32;

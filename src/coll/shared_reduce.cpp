@@ -1,6 +1,7 @@
 // Reductions by deposits. The accumulator is the last member's deposit, and members are joined from
 // the last to the first (v0 op (v1 op (v2 …))): the same bits whoever executes it.
-//   alone    the last member to arrive does all of it before it opens the gate: one meeting
+//   alone    the last member to arrive does all of it before it opens the gate; in a reduce, which
+//            only the root needs, the root does it behind the gate: one meeting
 //   split    each member does a part of the elements, then all meet again: for long vectors
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-// Where a collective changes its way, in bytes, with the reason. Chosen for two cores
-// from the costs in LIMITS.md and few measurements (only the alltoall bound was compared before and
-// after); see docs/collectives.md.
+// Where a collective changes its way, in bytes, with the reason. Chosen for two cores from what a
+// switch and a copy cost there, and few measurements (only the alltoall bound was compared before
+// and after); see docs/collectives.md.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,9 @@ constexpr std::size_t round_for_all_of(int members) {
 /// A gathered or scattered block larger than this travels as a message: it is copied once, by
 /// whoever has time, instead of twice.
 inline constexpr std::size_t block_by_message = 64 * 1024;
-/// Up to this many bytes of all ranks together, the last member to arrive reduces alone; above, all
-/// meet a second time so that each can reduce a part.
+/// Up to this many bytes of all ranks together (and one round a rank) one member reduces alone: the
+/// last to arrive, or in a reduce the root. Above, all meet a second time so that each can reduce a
+/// part.
 inline constexpr std::size_t reduce_alone = 256 * 1024;
 
 }  // namespace meantime::coll::thresholds

@@ -1,7 +1,6 @@
-// For ever is not an option (DESIGN.md, decision 9): when every rank of the job sleeps in MPI and
-// none can be woken, the job is told so at once.
+// For ever is not an option: when every rank of the job sleeps in MPI and none can be woken, the
+// job is told so at once.
 //   asleep    a thread on the futex and not rung. It counts itself in before it sleeps; who rings
-//             it counts it out, so a thread that was rung but has no core yet is not asleep.
 //             it counts it out, so a thread that was rung but has no core yet is not asleep.
 //   wave      one look at all ranks. Two waves that see the same counts mean that at any moment
 //             between them all threads of all ranks slept.

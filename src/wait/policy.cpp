@@ -7,8 +7,9 @@
 namespace meantime::wait {
 namespace {
 
-// LIMITS.md: waking another core costs 20–50 µs of latency and 12–17 µs of the waker's time.
-// Whoever has a core of his own polls for a few of those before he sleeps.
+// Waking another core costs 20–50 µs of latency and 12–17 µs of the waker's time, with two virtual
+// cores (bench/limits/wake.cpp). Whoever has a core of his own polls for a few of those before he
+// sleeps.
 constexpr std::uint64_t most_patience_ns = 200'000;
 // A message that is under way arrives within these turns (about half a microsecond); anything later
 // needs the core for whoever sends it.

@@ -2,8 +2,7 @@
 //   poll         look again at once
 //   yield        give the core to whoever wants it, look again
 //   park         sleep in the kernel until rung
-// Settings: MEANTIME_WAIT = adaptive (default) | poll | yield | event. The full ladder (knobs, per
-// communicator, prediction, energy) is an issue of its own and replaces this file.
+// Settings: MEANTIME_WAIT = adaptive (default) | poll | yield | event.
 #pragma once
 
 #include <cstdint>

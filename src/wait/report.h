@@ -11,7 +11,7 @@ class Segment;
 
 namespace meantime::wait {
 
-/// Index of the generated call table → "MPI_Recv". wait/ knows nothing of MPI, so it is told.
+/// Index of the generated call table → "MPI_Recv". wait/ does not have it, so it is told.
 using CallName = std::string_view (*)(unsigned call);
 
 /// One line a rank: rank, pid, state; if it waits: call, peer, tag, communicator, call site, since.
