@@ -296,7 +296,7 @@ class Parser {
         break;
       case Action::kind:
         if (first == "threads") {
-          throw Mistake{"--as threads: thread ranks are not there yet: issue 3"};
+          throw Mistake{"--as threads: thread ranks are not there yet"};
         }
         if (first != "processes" && first != "auto") {
           throw Mistake{fmt::format("--as takes processes, threads or auto, not '{}'", first)};

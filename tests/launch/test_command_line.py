@@ -136,7 +136,7 @@ class OwnOptions(MpiexecTest):
         self.assertEqual(self.run_job("--as", "processes", "true").status, 0)
         self.assertEqual(self.run_job("--as=auto", "true").status, 0)
         self.assert_refused("--as", "threads", "true",
-                            parts=("thread ranks are not there yet: issue 3",))
+                            parts=("thread ranks are not there yet",))
         self.assert_refused("--as", "fibers", "true", parts=("processes, threads or auto",))
 
     def test_timeout_values(self):
