@@ -46,13 +46,13 @@ bool GateWait::progress() {
 
 void GateWait::arm(node::Waiter& waiter) {
   waiter.remaining.store(1, std::memory_order_relaxed);
-  core::arm_collectives(waiter);
+  core::arm_background(waiter);
   area_.member(state_.rank).waiter.store(node::segment().link(&waiter), std::memory_order_seq_cst);
   take_ticket();
 }
 
 void GateWait::disarm(node::Waiter& waiter) {
-  core::disarm_collectives(waiter);
+  core::disarm_background(waiter);
 }
 
 void GateWait::take_ticket() {

@@ -9,6 +9,16 @@
 
 namespace meantime::coll {
 
+void Progress::add(ScheduleRequest& request) {
+  active.push_back(&request);
+  self().background = static_cast<std::uint32_t>(active.size());
+}
+
+void Progress::remove(ScheduleRequest& request) {
+  std::erase(active, &request);
+  self().background = static_cast<std::uint32_t>(active.size());
+}
+
 bool Progress::advance() {
   if (active.empty() || advancing) {
     return false;

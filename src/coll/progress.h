@@ -27,6 +27,9 @@ struct Progress {
   /// Moves every collective under way as far as it goes. True if anything moved. For
   /// core::progress().
   bool advance();
+  /// Under way, and no longer.
+  void add(ScheduleRequest& request);
+  void remove(ScheduleRequest& request);
   /// A rank that sleeps, for whatever, wakes up when any of its background collectives can move:
   /// each completion counts `waiter.remaining` down. True if there may be some.
   bool arm(node::Waiter& waiter);

@@ -82,8 +82,7 @@ ScheduleRequest::ScheduleRequest(Communicator& comm, int tag, std::unique_ptr<Sc
 }
 
 ScheduleRequest::~ScheduleRequest() {
-  std::vector<ScheduleRequest*>& others = progress_of(self()).active;
-  others.erase(std::remove(others.begin(), others.end(), this), others.end());
+  progress_of(self()).remove(*this);
 }
 
 int ScheduleRequest::start() {
@@ -91,8 +90,7 @@ int ScheduleRequest::start() {
   error = MPI_SUCCESS;
   complete = false;
   active = true;
-  Progress& progress = progress_of(self());
-  progress.active.push_back(this);
+  progress_of(self()).add(*this);
   core::collective_hooks = &Progress::hooks;
   advance();
   return MPI_SUCCESS;
@@ -110,8 +108,7 @@ bool ScheduleRequest::move() {
   if (run_to_next_fence()) {
     complete = true;
     ++moved_;
-    std::vector<ScheduleRequest*>& others = progress_of(self()).active;
-    others.erase(std::remove(others.begin(), others.end(), this), others.end());
+    progress_of(self()).remove(*this);
   }
   if (moved_ == moved_before) {
     return false;

@@ -1,5 +1,7 @@
 #include "core/point_to_point.h"
 
+#include <sched.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -160,6 +162,21 @@ bool progress() {
   moved |= advance_abandoned();
   moved |= advance_collectives();
   return moved;
+}
+
+bool arm_background(node::Waiter& waiter) {
+  const Rank& rank = self();
+  if (rank.engine != nullptr && rank.engine->starving()) [[unlikely]] {
+    sched_yield();  // to whoever may make room
+    wait::ring(waiter);
+  }
+  return collective_hooks != nullptr && collective_hooks->arm(waiter);
+}
+
+void disarm_background(node::Waiter& waiter) {
+  if (collective_hooks != nullptr) {
+    collective_hooks->disarm(waiter);
+  }
 }
 
 }  // namespace meantime::core

@@ -59,12 +59,12 @@ class MessageAwaited final : public wait::Awaited {
   // adding to the queue: both under the mailbox's right.
   void arm(node::Waiter& waiter) override {
     waiter.remaining.store(1, std::memory_order_relaxed);
-    core::arm_collectives(waiter);
+    core::arm_background(waiter);
     box().wants_any.fetch_add(1, std::memory_order_seq_cst);
   }
   void disarm(node::Waiter& waiter) override {
     box().wants_any.fetch_sub(1, std::memory_order_seq_cst);
-    core::disarm_collectives(waiter);
+    core::disarm_background(waiter);
   }
   void describe(wait::Situation& situation) const override {
     situation.context = comm_.context;

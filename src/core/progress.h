@@ -22,14 +22,9 @@ inline bool advance_collectives() {
   return collective_hooks != nullptr && collective_hooks->advance();
 }
 /// A rank that sleeps for something else must wake up for its collectives too: others wait for
-/// them.
-inline bool arm_collectives(node::Waiter& waiter) {
-  return collective_hooks != nullptr && collective_hooks->arm(waiter);
-}
-inline void disarm_collectives(node::Waiter& waiter) {
-  if (collective_hooks != nullptr) {
-    collective_hooks->disarm(waiter);
-  }
-}
+/// them. And it must not sleep while something of it waits for memory: then `waiter` is rung. True
+/// if completions may count the waiter down.
+bool arm_background(node::Waiter& waiter);
+void disarm_background(node::Waiter& waiter);
 
 }  // namespace meantime::core

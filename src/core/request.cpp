@@ -46,7 +46,7 @@ class RequestsAwaited final : public wait::Awaited {
         can_go_on = can_go_on || (composed && armed == 0);
       }
     }
-    any = core::arm_collectives(waiter) || any;
+    any = core::arm_background(waiter) || any;
     if (can_go_on) {
       wait::ring(waiter);
     } else if (any) {
@@ -69,7 +69,7 @@ class RequestsAwaited final : public wait::Awaited {
         request->disarm(waiter);
       }
     }
-    core::disarm_collectives(waiter);
+    core::disarm_background(waiter);
   }
 
   void describe(wait::Situation& situation) const override {

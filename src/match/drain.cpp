@@ -14,9 +14,9 @@ namespace meantime::match {
 bool Engine::try_right(node::Mailbox& box) {
   std::uint32_t nobody = 0;
   holds_right_ =
-      box.right.load(std::memory_order_relaxed) == 0 &&
+      box.right.load(std::memory_order_seq_cst) == 0 &&
       box.right.compare_exchange_strong(nobody, static_cast<std::uint32_t>(rank.world_rank) + 1,
-                                        std::memory_order_acq_rel, std::memory_order_relaxed);
+                                        std::memory_order_seq_cst);
   return holds_right_;
 }
 
@@ -34,9 +34,9 @@ void Engine::take_right() {
 
 void Engine::let_go_of_right(node::Mailbox& box) {
   holds_right_ = false;
-  if (&box == &box_ && !rank.lock.enabled()) {
-    // The owner, with no other thread that could sleep meanwhile: whoever pushes now leaves the
-    // matching to us anyway, and before we sleep we look again behind a fence.
+  if (&box == &box_ && box.sleepers.load(std::memory_order_relaxed) == 0) {
+    // The owner, awake in all its threads: whoever pushes now leaves the matching to us anyway, and
+    // we look again once we have counted ourselves among the sleepers.
     box.right.store(0, std::memory_order_release);
   } else {
     box.right.store(0, std::memory_order_seq_cst);
@@ -44,9 +44,10 @@ void Engine::let_go_of_right(node::Mailbox& box) {
 }
 
 /// Empties the inbox of `world_rank` as far as nobody else does it; posts `last` behind all that.
-// Why nothing is left lying: the release of the right and the look at the inbox after it are
-// sequentially consistent, and so are a pusher's push and its try for the right. If the try failed,
-// the holder's release came later, and its look sees the push.
+// Why nothing is left lying, if the owner has a thread that sleeps or is about to (`sleepers` is
+// not 0): the release of the right and the look at the inbox after it are sequentially consistent,
+// and so are a pusher's push and its try for the right. If the try found the right taken, the
+// holder's release came later, and so its look sees the push.
 bool Engine::drain(int world_rank, Receive* last) {
   node::Mailbox& box = segment_.area(world_rank).mailbox;
   bool moved = false;

@@ -310,13 +310,17 @@ bool Engine::reap(LocalSend& send) {
 namespace {
 
 /// Marks a state word as awaited; false if the state is already final.
+// Whoever makes it final reads the waiter, then changes the word that it saw before. Each arming
+// gives the word another number, so that its change fails if meanwhile one thread of the owner has
+// disarmed and another armed. (The number comes round after 8 million armings of one entry.)
 bool mark_awaited(std::atomic<std::uint32_t>& state, std::atomic<Link>& place, Link waiter,
                   bool (*over)(std::uint32_t)) {
   // The waiter's link is written before the flag (release), read after it (acquire).
   place.store(waiter, std::memory_order_relaxed);
   std::uint32_t old = state.load(std::memory_order_acquire);
   while (!over(old & state_mask)) {
-    if (state.compare_exchange_weak(old, old | awaited, std::memory_order_acq_rel)) {
+    if (state.compare_exchange_weak(old, (old + arming_step) | awaited,
+                                    std::memory_order_acq_rel)) {
       return true;
     }
   }
@@ -329,22 +333,12 @@ void clear_awaited(std::atomic<std::uint32_t>& state) {
 
 }  // namespace
 
-/// Whose end lets `send` go on: its own, or that of the oldest offer to the same rank, which makes
-/// room; nullptr if nothing stands in its way.
-LocalSend* Engine::leaf_of(LocalSend& send) {
-  if (send.message != nullptr) {
-    return &send;
-  }
-  Peer& to = peer(send.destination);
-  return to.offered.empty() ? nullptr : to.offered.front();
-}
-
+// A send that waits for credit has nothing that could be armed: its rank stays awake (starving()).
 int Engine::arm(LocalSend& send, node::Waiter& waiter) {
-  LocalSend* leaf = send.done ? nullptr : leaf_of(send);
-  if (leaf == nullptr) {
-    return 0;
+  if (send.message == nullptr) {
+    return send.done ? 0 : 1;
   }
-  Transfer& transfer = transfer_of(*leaf->message);
+  Transfer& transfer = transfer_of(*send.message);
   return mark_awaited(transfer.state, transfer.waiter, segment_.link(&waiter),
                       [](std::uint32_t state) { return state == delivered; })
              ? 1
@@ -352,8 +346,8 @@ int Engine::arm(LocalSend& send, node::Waiter& waiter) {
 }
 
 void Engine::disarm(LocalSend& send) {
-  if (LocalSend* leaf = send.done ? nullptr : leaf_of(send); leaf != nullptr) {
-    clear_awaited(transfer_of(*leaf->message).state);
+  if (send.message != nullptr) {
+    clear_awaited(transfer_of(*send.message).state);
   }
 }
 
@@ -427,7 +421,7 @@ bool Engine::cancel(Receive& receive) {
   const bool ours = (receive.state.load(std::memory_order_acquire) & state_mask) == posted;
   if (ours) {
     queues.remove_receive(receive);
-    receive.state.store(cancelled, std::memory_order_release);
+    finish(receive, cancelled);
   }
   let_go_of_right(box_);
   drain(rank.world_rank);

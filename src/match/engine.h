@@ -116,6 +116,9 @@ struct Engine {
   // --- progress
   /// Empties the inbox and moves what this rank can move. True if anything moved. Cheap if not.
   bool progress();
+  /// Something waits for memory or credit, for which nobody rings: this rank must not sleep. Rare:
+  /// a million messages lie unread, or the node's segment is full.
+  bool starving() const { return deferred_ != 0 || no_pipe_; }
   /// No send of this rank is unfinished.
   bool quiet() const { return offers_ == 0 && deferred_ == 0; }
 
@@ -142,7 +145,6 @@ struct Engine {
   void take_back_cells();
   void give_back(Message& message);
   void flush_emptied();
-  LocalSend* leaf_of(LocalSend& send);
 
   bool try_right(node::Mailbox& box);
   void take_right();
@@ -155,7 +157,8 @@ struct Engine {
   void after_drain();
 
   void deliver_eager(Message& message, Receive& receive);
-  void set_done(Receive& receive);
+  void set_done(Receive& receive) { finish(receive, done); }
+  void finish(Receive& receive, ReceiveState final_state);
   void deliver(Message& message);
   void leave(Message& message);
   void call_for_owner(Receive& receive);
@@ -181,6 +184,7 @@ struct Engine {
   std::size_t bytes_out_ = 0;
   std::uint32_t offers_ = 0;
   std::size_t deferred_ = 0;
+  bool no_pipe_ = false;  ///< a pipe could not be made at the last try
 
   static constexpr int cell_classes = 24;
   Link free_cells_[cell_classes] = {};

@@ -73,6 +73,7 @@ class Player {
       if (leaves > 0 && !ready()) {
         wait::sleep_until_rung(*waiter_);
       }
+      box.sleeper.store(0);
       wait::end_sleep(*waiter_);
       if (send != nullptr) {
         engine().disarm(*send);
@@ -80,7 +81,6 @@ class Player {
         engine().disarm(*receive);
       }
       box.sleepers.fetch_sub(1);
-      box.sleeper.store(0);
     }
   }
 

@@ -37,6 +37,7 @@ enum ReceiveState : std::uint32_t { posted = 0, matched = 1, copying = 3, done =
 enum TransferState : std::uint32_t { offered = 0, moving = 1, delivered = 2 };
 inline constexpr std::uint32_t awaited = 0x100;
 inline constexpr std::uint32_t state_mask = 0xff;
+inline constexpr std::uint32_t arming_step = 0x200;  ///< the armings are counted above the flag
 
 /// The beginning of both, so that one inbox can carry both.
 struct Item {

@@ -45,8 +45,8 @@ bool not_allowed(int error) {
 
 }  // namespace
 
-void Engine::set_done(Receive& receive) {
-  if (const Link waiter = finish_state(receive.state, receive.waiter, done); waiter != 0) {
+void Engine::finish(Receive& receive, ReceiveState final_state) {
+  if (const Link waiter = finish_state(receive.state, receive.waiter, final_state); waiter != 0) {
     wake(*segment_.at<node::Waiter>(waiter));
   }
 }
@@ -253,6 +253,7 @@ void Engine::rescan_offers() {
 
 bool Engine::move_pipes() {
   bool moved = false;
+  no_pipe_ = false;
   std::erase_if(pipes_out_, [&](Message* message) {
     moved |= fill_pipe(*message);
     Transfer& transfer = transfer_of(*message);
@@ -279,6 +280,7 @@ bool Engine::fill_pipe(Message& message) {
   if (transfer.pipe == 0) {
     transfer.pipe = pool.allocate(capacity);
     if (transfer.pipe == 0) {
+      no_pipe_ = true;
       return false;  // again at the next turn: others give memory back
     }
   }

@@ -22,7 +22,7 @@ static_assert(std::atomic<Link>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 /// What a sleeper's word says; wait/doorbell.h has the protocol.
-enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, on_epoll = 3, rung = 4 };
+enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, told = 3, rung = 4 };
 
 /// One stack that waits: a rank, or a user thread of a rank. Taken from the owner's pool; never
 /// given back to another use, so a late ring finds a Waiter and not something else.

@@ -31,6 +31,9 @@ struct Tables;
 namespace coll {
 struct Progress;
 }
+namespace wait {
+class Record;
+}
 
 enum class Phase : std::uint8_t { before_init, active, finalizing, finalized };
 
@@ -57,6 +60,9 @@ struct Rank {
   std::uint64_t poll_patience_ns = 0;  ///< how long a wait of this rank polls; see wait/policy.h
   wait::Yielding yielding[2];          ///< by wait::Kind
   std::uint32_t fruitless_looks = 0;   ///< Test, Iprobe … in a row that found nothing
+
+  wait::Record* waiting = nullptr;  ///< the wait that began last, of any thread
+  std::uint32_t background = 0;     ///< non-blocking collectives under way
 
   std::vector<Request*> abandoned;  ///< freed by the user before they were complete
 

@@ -75,15 +75,25 @@ void sleep_until_rung(node::Waiter& waiter) {
   }
 }
 
-bool end_sleep(node::Waiter& waiter) {
-  return waiter.state.exchange(word(Sleep::awake), std::memory_order_acq_rel) == word(Sleep::rung);
+node::Sleep end_sleep(node::Waiter& waiter) {
+  return static_cast<Sleep>(waiter.state.exchange(word(Sleep::awake), std::memory_order_seq_cst));
 }
 
-void ring(node::Waiter& waiter) {
+namespace {
+
+/// Changes the state of a waiter that sleeps, or is about to, to `to`. False if it is awake: then
+/// it has been since before this call looked.
+bool rouse(node::Waiter& waiter, Sleep to) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   std::uint32_t state = waiter.state.load(std::memory_order_relaxed);
-  while (state == word(Sleep::arming) || state == word(Sleep::on_futex)) {
-    if (waiter.state.compare_exchange_weak(state, word(Sleep::rung), std::memory_order_acq_rel,
+  for (;;) {
+    if (state == word(Sleep::awake)) {
+      return false;
+    }
+    if (state >= word(to)) {
+      return true;
+    }
+    if (waiter.state.compare_exchange_weak(state, word(to), std::memory_order_acq_rel,
                                            std::memory_order_relaxed)) {
       if (state == word(Sleep::on_futex)) {
         count_out(waiter.owner);
@@ -92,19 +102,31 @@ void ring(node::Waiter& waiter) {
           area->account.rings.fetch_add(1, std::memory_order_relaxed);
         }
       }
-      return;
+      return true;
     }
   }
 }
 
+}  // namespace
+
+void ring(node::Waiter& waiter) {
+  rouse(waiter, Sleep::rung);
+}
+
+void tell(node::Waiter& waiter) {
+  rouse(waiter, Sleep::told);
+}
+
+// Whoever stops sleeping takes itself off the list first and is awake afterwards. So a waiter that
+// is found awake is not the first of the list any more, and the next look finds another one.
 void ring_rank(int world_rank) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   node::Segment& segment = node::segment();
-  const node::Link sleeper =
-      segment.area(world_rank).mailbox.sleeper.load(std::memory_order_acquire);
-  if (sleeper != 0) {
-    ring(*segment.at<node::Waiter>(sleeper));
-  }
+  const std::atomic<node::Link>& first = segment.area(world_rank).mailbox.sleeper;
+  node::Link sleeper = 0;
+  do {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    sleeper = first.load(std::memory_order_seq_cst);
+  } while (sleeper != 0 && !rouse(*segment.at<node::Waiter>(sleeper), Sleep::rung));
 }
 
 void count_down(node::Waiter& waiter) {

@@ -2,6 +2,7 @@
 //
 //   state word     awake ─► arming ─► on_futex ─► awake
 //                              └──► rung ◄──┘ (by a ringer)
+//   told           like rung, by another thread of the same rank that was rung (see ladder.cpp)
 //
 // Why no wake-up is lost. The sleeper S and a ringer R share the state word and "the condition".
 //   S: state := arming          R: condition := true
@@ -26,7 +27,9 @@ void begin_sleep(node::Waiter& waiter);
 /// Sleeps until rung; returns at once if rung since `begin_sleep`. Signals do not end it. Keeps the
 /// count of sleepers and looks for a deadlock if it is the last to fall asleep.
 void sleep_until_rung(node::Waiter& waiter);
-/// Back to awake, whether it slept or not. Returns true if somebody rang.
-bool end_sleep(node::Waiter& waiter);
+/// Back to awake, whether it slept or not. Returns the state it was in.
+node::Sleep end_sleep(node::Waiter& waiter);
+/// Rings on behalf of another thread of the same rank. Returns at once if it does not sleep.
+void tell(node::Waiter& waiter);
 
 }  // namespace meantime::wait

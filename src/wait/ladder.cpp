@@ -1,23 +1,15 @@
 #include <sched.h>
 
-#include <ctime>
-
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "wait/doorbell.h"
 #include "wait/pause.h"
 #include "wait/policy.h"
+#include "wait/record.h"
 #include "wait/wait.h"
 
 namespace meantime::wait {
 namespace {
-
-std::uint64_t now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 /// Lets other threads of this rank into MPI for a moment.
 class Unlocked {
@@ -43,18 +35,23 @@ class SleepingPlace {
     // Seen by whoever pushes on the inbox: from now on senders match for this rank.
     box_.sleepers.fetch_add(1, std::memory_order_seq_cst);
   }
-  ~SleepingPlace() {
-    unlist();
-    box_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
-    rank_.sleepers.give_back(waiter_);
-  }
+  ~SleepingPlace() { rank_.sleepers.give_back(waiter_); }
   SleepingPlace(const SleepingPlace&) = delete;
   SleepingPlace& operator=(const SleepingPlace&) = delete;
 
   node::Waiter& waiter() { return *waiter_; }
 
+  /// First off the list, then awake: see ring_rank. Returns the state it was in.
+  node::Sleep leave() {
+    unlist();
+    const node::Sleep was = end_sleep(*waiter_);
+    box_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    return was;
+  }
+
  private:
-  /// The list is short (sleeping threads of one rank) and private to the rank, under its lock.
+  /// The list is short (sleeping threads of one rank). Only the rank's threads change it, under its
+  /// lock; others read the first.
   void unlist() {
     node::Segment& segment = node::segment();
     const node::Link mine = segment.link(waiter_);
@@ -78,48 +75,31 @@ class SleepingPlace {
   node::Waiter* waiter_;
 };
 
-/// One wait's entry in the rank's report and account; begins when the wait turns out not to be
-/// over at once, so short waits cost no clock.
-class Record {
- public:
-  Record(Rank& rank, const Awaited& what) : rank_(rank) {
-    Situation situation;
-    situation.call = rank.call.load(std::memory_order_relaxed);
-    situation.call_site = rank.call_site.load(std::memory_order_relaxed);
-    what.describe(situation);
-    node::Report& report = rank.area->report;
-    began_ = now_ns();
-    report.call.store(situation.call, std::memory_order_relaxed);
-    report.call_site.store(reinterpret_cast<std::uint64_t>(situation.call_site),
-                           std::memory_order_relaxed);
-    report.context.store(situation.context, std::memory_order_relaxed);
-    report.peer.store(situation.peer, std::memory_order_relaxed);
-    report.tag.store(situation.tag, std::memory_order_relaxed);
-    report.requests.store(situation.requests, std::memory_order_relaxed);
-    report.since_ns.store(began_, std::memory_order_relaxed);
-    report.state.store(static_cast<std::uint32_t>(node::RankState::waiting),
-                       std::memory_order_release);
+/// Other threads of this rank sleep, and a wake-up that one of them needs may have reached us.
+// Whoever rings for any work rings the first of the list: what was pushed there is moved by us, and
+// those it completes are rung. A probe looks at the queue itself, and a collective in the
+// background is armed by every thread that sleeps, the last one's waiter in place of the others':
+// so these threads have to look again. They are told so by a thread that was rung itself or that
+// goes on, and will not arm again; not by one that was only told, or they would keep each other
+// awake.
+void look_after_other_threads(Rank& rank, Awaited& what, node::Sleep was) {
+  what.progress();
+  node::Mailbox& box = rank.area->mailbox;
+  const bool shared = box.wants_any.load(std::memory_order_relaxed) != 0 || rank.background != 0;
+  if (!shared || (was == node::Sleep::told && !what.ready())) {
+    return;
   }
-  ~Record() {
-    node::Account& account = rank_.area->account;
-    rank_.area->report.state.store(static_cast<std::uint32_t>(node::RankState::running),
-                                   std::memory_order_relaxed);
-    account.waits.store(account.waits.load(std::memory_order_relaxed) + 1,
-                        std::memory_order_relaxed);
-    account.wait_ns.store(account.wait_ns.load(std::memory_order_relaxed) + now_ns() - began_,
-                          std::memory_order_relaxed);
+  node::Segment& segment = node::segment();
+  for (node::Link place = box.sleeper.load(std::memory_order_relaxed); place != 0;) {
+    auto* other = segment.at<node::Waiter>(place);
+    place = other->next_sleeping;
+    tell(*other);
   }
-  Record(const Record&) = delete;
-  Record& operator=(const Record&) = delete;
-
-  std::uint64_t waited_ns() const { return now_ns() - began_; }
-
- private:
-  Rank& rank_;
-  std::uint64_t began_;
-};
+}
 
 void park(Rank& rank, Awaited& what) {
+  node::Mailbox& box = rank.area->mailbox;
+  node::Sleep was;
   {
     SleepingPlace place(rank);
     what.arm(place.waiter());
@@ -132,13 +112,11 @@ void park(Rank& rank, Awaited& what) {
       Unlocked unlocked(rank.lock);
       sleep_until_rung(place.waiter());
     }
-    end_sleep(place.waiter());
+    was = place.leave();
     what.disarm(place.waiter());
   }
-  // Whoever rang for any work may have chosen this waiter although the work was another thread's.
-  // Now that new rings go to the others, what was there before is moved by us; they sleep on.
-  if (rank.area->mailbox.sleepers.load(std::memory_order_relaxed) != 0) {
-    what.progress();
+  if (box.sleepers.load(std::memory_order_relaxed) != 0) {
+    look_after_other_threads(rank, what, was);
   }
 }
 

@@ -11,9 +11,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ctime>
 
 #include "rank/lock.h"
+#include "wait/clock.h"
 
 namespace meantime::wait {
 
@@ -52,13 +52,6 @@ class Yielding {
   // In vain this often in a row, it is tried more and more rarely: some rank computes for long, and
   // a yield would only delay the sleep.
   static constexpr std::uint32_t most_skipped = 16;
-
-  static std::uint64_t now_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-           static_cast<std::uint64_t>(time.tv_nsec);
-  }
 
   std::uint32_t vain_ = 0;
   std::uint32_t skip_ = 0;

@@ -79,6 +79,7 @@ PROGRAMS = [
     Program("traffic", label="long", full_only=True, seconds=600,
             arguments=lambda ranks, wait: ["--rounds=40", "--seed=2"]),
     Program("threads_pt2pt", seconds=120),
+    Program("threads_sleepers", seconds=120),
     Program("threads_coll", seconds=120),
     Program("communicators"),
     Program("comm_intercommunicators"),
