@@ -7,6 +7,34 @@
 #include <thread>
 #include <vector>
 
+// By each of two threads: words on the communicator that they share, then blocks fresh from the
+// heap on its own one: short ones, and long ones that another process puts in place.
+static long pass_around(MPI_Comm own, int tag) {
+  int rank = 0, size = 0;
+  long errors = 0;
+  MPI_Comm_rank(own, &rank);
+  MPI_Comm_size(own, &size);
+  const int next = (rank + 1) % size, last = (rank + size - 1) % size;
+  for (int turn = 0; turn < 100; ++turn) {
+    int word = -1;
+    MPI_Sendrecv(&rank, 1, MPI_INT, next, tag, &word, 1, MPI_INT, last, tag, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    errors += word != last;
+  }
+  for (int turn = 0; turn < 20; ++turn) {
+    const int count = turn % 2 != 0 ? 100 : 200000, one = 1;
+    std::vector<int> out(count), in(count);
+    std::iota(out.begin(), out.end(), rank + turn);
+    MPI_Sendrecv(out.data(), count, MPI_INT, next, 3, in.data(), count, MPI_INT, last, 3, own,
+                 MPI_STATUS_IGNORE);
+    for (int i = 0; i < count; ++i) errors += in[i] != last + turn + i;
+    int sum = 0;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, own);
+    errors += sum != size;
+  }
+  return errors;
+}
+
 int main(int argc, char** argv) {
   int provided = 0, rank = 0, size = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -45,17 +73,14 @@ int main(int argc, char** argv) {
   MPI_Wait(&collective, MPI_STATUS_IGNORE);
   for (int r = 0; r < size; ++r) errors += all[static_cast<std::size_t>(r)] != r;
   MPI_Comm_free(&half);
-  std::thread other([&] {
-    for (int i = 0; i < 100; ++i)
-      MPI_Sendrecv(&rank, 1, MPI_INT, next, 10, &provided, 1, MPI_INT, last, 10, MPI_COMM_WORLD,
-                   MPI_STATUS_IGNORE);
-  });
-  int word = 0;
-  for (int i = 0; i < 100; ++i)
-    MPI_Sendrecv(&rank, 1, MPI_INT, next, 11, &word, 1, MPI_INT, last, 11, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+  MPI_Comm own[2];
+  for (MPI_Comm& comm : own) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  long others_errors = 0;
+  std::thread other([&] { others_errors = pass_around(own[1], 10); });
+  errors += pass_around(own[0], 11);
   other.join();
-  errors += word != last || provided != last;
+  errors += others_errors;
+  for (MPI_Comm& comm : own) MPI_Comm_free(&comm);
   MPI_Finalize();
   if (rank == 0 && errors == 0) std::printf(" No Errors\n");
   return errors != 0;
