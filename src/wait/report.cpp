@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <iterator>
 
 #include "node/segment.h"
+#include "wait/clock.h"
 
 namespace meantime::wait {
 namespace {
@@ -15,10 +15,7 @@ namespace {
 using node::RankState;
 
 double seconds_since(std::uint64_t then_ns) {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  const auto now = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-                   static_cast<std::uint64_t>(time.tv_nsec);
+  const std::uint64_t now = now_ns();
   return now > then_ns ? static_cast<double>(now - then_ns) * 1e-9 : 0;
 }
 
@@ -98,7 +95,6 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
         state = "is running (not in a wait)";
         break;
       case RankState::waiting:
-      case RankState::asleep:
         state = describe_wait(area.report, pid, call_name);
         break;
       case RankState::finalized:
