@@ -26,11 +26,6 @@ bool reduces_in_shared_memory(const Reduction& reduction, Communicator& comm) {
   return has_area(comm) && Elements(reduction.type).fit();
 }
 
-/// Who takes part in a rooted reduction of an intercommunicator.
-bool takes_part(const Communicator& comm, int root) {
-  return !comm.is_inter() || root != MPI_PROC_NULL;
-}
-
 }  // namespace
 
 // --- MPI_Barrier
@@ -373,7 +368,7 @@ int Alltoallw_init(const void* sendbuf, Counts sendcounts, Displacements sdispls
 int Reduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, Op& op,
            int root, Communicator& comm) {
   const Reduction reduction{sendbuf, recvbuf, count, datatype, op};
-  if (const int error = takes_part(comm, root) ? check_op(op, datatype) : MPI_SUCCESS;
+  if (const int error = comm.takes_part(root) ? check_op(op, datatype) : MPI_SUCCESS;
       error != MPI_SUCCESS) {
     return error;
   }
@@ -387,7 +382,7 @@ int Reduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& dataty
 int Ireduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, Op& op,
             int root, Communicator& comm, MPI_Request* request) {
   const Reduction reduction{sendbuf, recvbuf, count, datatype, op};
-  if (const int error = takes_part(comm, root) ? check_op(op, datatype) : MPI_SUCCESS;
+  if (const int error = comm.takes_part(root) ? check_op(op, datatype) : MPI_SUCCESS;
       error != MPI_SUCCESS) {
     return error;
   }
@@ -399,7 +394,7 @@ int Ireduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datat
 int Reduce_init(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, Op& op,
                 int root, Communicator& comm, Info*, MPI_Request* request) {
   const Reduction reduction{sendbuf, recvbuf, count, datatype, op};
-  if (const int error = takes_part(comm, root) ? check_op(op, datatype) : MPI_SUCCESS;
+  if (const int error = comm.takes_part(root) ? check_op(op, datatype) : MPI_SUCCESS;
       error != MPI_SUCCESS) {
     return error;
   }

@@ -201,12 +201,8 @@ class Entry {
 
   // --- Which arguments of a collective are significant (MPI 5.0, 6.2.3)
 
-  static bool is_root(const Communicator& comm, int root) {
-    return comm.is_inter() ? root == MPI_ROOT : root == comm.rank;
-  }
-  static bool takes_part(const Communicator& comm, int root) {
-    return root != MPI_PROC_NULL || !comm.is_inter();
-  }
+  static bool is_root(const Communicator& comm, int root) { return comm.is_root(root); }
+  static bool takes_part(const Communicator& comm, int root) { return comm.takes_part(root); }
   static bool gives_to_root(const Communicator& comm, int root, const void* send_buffer) {
     return comm.is_inter() ? root >= 0 : root != comm.rank || send_buffer != MPI_IN_PLACE;
   }

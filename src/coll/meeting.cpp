@@ -181,4 +181,15 @@ int Meeting::verdict() const {
   return error;
 }
 
+int meet(Meeting& meeting) {
+  go_on(meeting);
+  return meeting.pass_all();
+}
+
+void go_on(Meeting& meeting) {
+  if (meeting.arrive()) {
+    meeting.open_all();
+  }
+}
+
 }  // namespace meantime::coll

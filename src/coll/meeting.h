@@ -97,12 +97,10 @@ class Meeting {
   std::uint64_t epoch() const { return epoch_; }
 
  private:
-  friend class GateWait;
   static char* bulk(node::Link link);
   int pass(Gate gate);
   int verdict() const;
   void open(Gate gate);
-  void ring(Gate gate, int group, int ticket);
   int mismatch();
 
   Communicator& comm_;
@@ -112,5 +110,10 @@ class Meeting {
   Stage& stage_;
   int mismatch_ = 0;
 };
+
+/// Arrives, then waits for all; the error class that `pass_all` returns.
+int meet(Meeting& meeting);
+/// Arrives without waiting for anybody.
+void go_on(Meeting& meeting);
 
 }  // namespace meantime::coll

@@ -11,13 +11,6 @@ Piece nothing() {
   return {nullptr, 0, *resolve(MPI_BYTE)};
 }
 
-bool is_root(const Communicator& comm, int root) {
-  return comm.is_inter() ? root == MPI_ROOT : root == comm.rank;
-}
-/// In the root's group of an intercommunicator, but not the root.
-bool stands_by(const Communicator& comm, int root) {
-  return comm.is_inter() && root == MPI_PROC_NULL;
-}
 /// This rank as a peer of itself; an intercommunicator has none such.
 int own_place(const Communicator& comm) {
   return comm.is_inter() ? -1 : comm.rank;
@@ -60,10 +53,10 @@ int barrier(Schedule& schedule, Communicator& comm) {
 }
 
 int bcast(Schedule& schedule, Piece piece, int root, Communicator& comm) {
-  if (stands_by(comm, root)) {
+  if (!comm.takes_part(root)) {
     return MPI_SUCCESS;
   }
-  if (!is_root(comm, root)) {
+  if (!comm.is_root(root)) {
     schedule.receive(piece, root);
     return MPI_SUCCESS;
   }
@@ -76,10 +69,10 @@ int bcast(Schedule& schedule, Piece piece, int root, Communicator& comm) {
 }
 
 int gather(Schedule& schedule, Piece send, const Blocks& receive, int root, Communicator& comm) {
-  if (stands_by(comm, root)) {
+  if (!comm.takes_part(root)) {
     return MPI_SUCCESS;
   }
-  if (!is_root(comm, root)) {
+  if (!comm.is_root(root)) {
     schedule.send(send, root);
     return MPI_SUCCESS;
   }
@@ -94,10 +87,10 @@ int gather(Schedule& schedule, Piece send, const Blocks& receive, int root, Comm
 }
 
 int scatter(Schedule& schedule, const Blocks& send, Piece receive, int root, Communicator& comm) {
-  if (stands_by(comm, root)) {
+  if (!comm.takes_part(root)) {
     return MPI_SUCCESS;
   }
-  if (!is_root(comm, root)) {
+  if (!comm.is_root(root)) {
     schedule.receive(receive, root);
     return MPI_SUCCESS;
   }

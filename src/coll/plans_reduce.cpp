@@ -5,10 +5,6 @@
 namespace meantime::coll::plans {
 namespace {
 
-bool is_root(const Communicator& comm, int root) {
-  return comm.is_inter() ? root == MPI_ROOT : root == comm.rank;
-}
-
 /// Receives the values of all peers (of an intracommunicator's own rank it is `own`) and joins them
 /// in `accumulator`.
 void collect(Schedule& schedule, const Reduction& reduction, const void* own, Piece accumulator,
@@ -51,7 +47,7 @@ int reduce(Schedule& schedule, const Reduction& reduction, int root, Communicato
   if (comm.is_inter() && root == MPI_PROC_NULL) {
     return MPI_SUCCESS;
   }
-  if (!is_root(comm, root)) {
+  if (!comm.is_root(root)) {
     schedule.send({reduction.send, reduction.count, reduction.type}, root);
     return MPI_SUCCESS;
   }

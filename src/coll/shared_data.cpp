@@ -22,20 +22,6 @@ int truncated(std::size_t given, std::size_t room) {
   return fail(MPI_ERR_TRUNCATE, "a rank gave {} bytes where {} fit", given, room);
 }
 
-int meet(Meeting& meeting) {
-  if (meeting.arrive()) {
-    meeting.open_all();
-  }
-  return meeting.pass_all();
-}
-
-/// Arrives without waiting for anybody.
-void go_on(Meeting& meeting) {
-  if (meeting.arrive()) {
-    meeting.open_all();
-  }
-}
-
 /// Messages beside the meeting, for what is too large for deposits.
 class Messages {
  public:

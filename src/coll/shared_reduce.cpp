@@ -13,13 +13,6 @@
 namespace meantime::coll::shared {
 namespace {
 
-int meet(Meeting& meeting) {
-  if (meeting.arrive()) {
-    meeting.open_all();
-  }
-  return meeting.pass_all();
-}
-
 bool one_does_it(const Elements& elements, MPI_Count count, int members) {
   const std::size_t bytes = elements.bytes(count);
   return bytes <= thresholds::round && bytes * members <= thresholds::reduce_alone;
@@ -83,9 +76,7 @@ int split_round(const Reduction& reduction, const Elements& elements, Code code,
   join_part(meeting, share);
   Meeting second(comm, state, what(Code::second_half, root));
   second.keep(meeting);
-  if (second.arrive()) {
-    second.open_all();
-  }
+  go_on(second);
   if (!takes) {
     return MPI_SUCCESS;
   }
@@ -114,9 +105,7 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
     put(meeting, reduction, elements, 0, reduction.count);
     if (!is_root) {
       const bool failed = meeting.failed(comm.rank);
-      if (meeting.arrive()) {
-        meeting.open_all();
-      }
+      go_on(meeting);
       return failed ? fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a reduce")
                     : MPI_SUCCESS;
     }

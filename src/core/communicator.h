@@ -58,6 +58,10 @@ struct Communicator : Object {
   int peer_world_rank(int peer) const {
     return (remote_group != nullptr ? remote_group : group)->world_rank(peer);
   }
+  /// Whether `root`, as this rank gives it to a collective, is this rank (MPI 5.0, 6.2.3).
+  bool is_root(int root) const { return is_inter() ? root == MPI_ROOT : root == rank; }
+  /// False for those who stand beside the root of an intercommunicator's collective.
+  bool takes_part(int root) const { return !is_inter() || root != MPI_PROC_NULL; }
 };
 
 inline Communicator* hold(Communicator& comm) {

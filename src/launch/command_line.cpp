@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <netdb.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <sstream>
 
 #include "core/version.h"
+#include "launch/messages.h"
 #include "launch/options.h"
 
 namespace meantime::launch {
@@ -23,12 +23,6 @@ constexpr int usage_status = 2;
 struct Mistake {
   std::string text;
 };
-
-std::string host_name() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return name;
-}
 
 // "node1:4" and "node1 slots=4" name node1; this machine has a few names.
 bool is_this_machine(std::string_view host) {
