@@ -87,12 +87,10 @@ std::vector<Request*> all_active(int count, const MPI_Request* handles) {
 /// Completes all of them; MPI_ERR_IN_STATUS if one failed.
 int complete_all(int count, MPI_Request* handles, MPI_Status* statuses) {
   bool failed = false;
-  int first_error = MPI_SUCCESS;
   for (int index = 0; index < count; ++index) {
     MPI_Status* status = status_at(statuses, index);
     const int error = complete(&handles[index], status);
     if (error != MPI_SUCCESS) {
-      first_error = failed ? first_error : error;
       failed = true;
     }
     if (status != MPI_STATUS_IGNORE) {

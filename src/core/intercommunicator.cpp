@@ -21,8 +21,8 @@ bool is_senior(const Communicator& inter) {
 /// What leaders tell each other in the second round; the list of members follows it.
 struct Offer {
   std::int32_t error = 0;
-  std::int32_t unused = 0;
-  Context context;  ///< from the senior one
+  std::int32_t padding = 0;  ///< named, so that it is sent with a value
+  Context context;           ///< from the senior one
 };
 
 /// Two leaders get to know each other's groups and agree on a context. `remote` is the result.

@@ -92,7 +92,6 @@ int SendRequest::begin() {
       return MPI_SUCCESS;
     }
   }
-  started = true;
   return engine.start(*this);
 }
 

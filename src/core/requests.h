@@ -38,7 +38,6 @@ struct SendRequest final : Request, match::LocalSend {
   int cancel() override;
 
   Operation operation;
-  bool started = false;      ///< the engine knows it
   char* own_copy = nullptr;  ///< of a buffered send; freed by the request
 };
 

@@ -14,13 +14,8 @@
 #include <string_view>
 
 #include "launch/elf_file.h"
-#include "launch/library_search.h"
-#if __has_include("launch/generated/missing_calls.h")
 #include "launch/generated/missing_calls.h"
-#define MEANTIME_HAS_MISSING_CALLS 1
-#else
-#define MEANTIME_HAS_MISSING_CALLS 0
-#endif
+#include "launch/library_search.h"
 
 namespace meantime::launch {
 
@@ -93,7 +88,6 @@ bool starts_with_text(const std::string& path, ProgramKind& kind) {
 }
 
 void add_missing_calls(const ElfFile& elf, std::set<std::string>& calls) {
-#if MEANTIME_HAS_MISSING_CALLS
   for (const char* prefix : {"MPI_", "PMPI_"}) {
     for (const std::string& name : elf.imports(prefix)) {
       std::string_view call(name);
@@ -103,10 +97,6 @@ void add_missing_calls(const ElfFile& elf, std::set<std::string>& calls) {
       }
     }
   }
-#else
-  (void)elf;
-  (void)calls;
-#endif
 }
 
 }  // namespace
@@ -228,10 +218,6 @@ std::string missing_calls_text(const std::vector<std::string>& calls) {
     names += fmt::format(" and {} more", calls.size() - shown);
   }
   return fmt::format("calls that Meantime does not have yet: {}", names);
-}
-
-bool knows_missing_calls() {
-  return MEANTIME_HAS_MISSING_CALLS != 0;
 }
 
 }  // namespace meantime::launch

@@ -38,7 +38,4 @@ Inspection inspect_program(const std::string& path, const std::string& library_p
 /// The line that names missing calls, without the program's name; at most a few of them.
 std::string missing_calls_text(const std::vector<std::string>& calls);
 
-/// Whether the list of missing calls is part of this build.
-bool knows_missing_calls();
-
 }  // namespace meantime::launch

@@ -1,6 +1,7 @@
 #include "node/cross_memory.h"
 
 #include <fmt/format.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -40,40 +41,29 @@ pid_t pid_of(int world_rank) {
   return segment().area(world_rank).pid.load(std::memory_order_relaxed);
 }
 
-/// Moves all pieces, going on after short copies. `transfer` is process_vm_readv or _writev.
+/// Goes on after short copies. `transfer` is process_vm_readv or _writev.
 template <class Transfer>
-int move_all(Transfer transfer, pid_t pid, iovec* local, std::size_t pieces, std::uint64_t remote) {
+int move_all(Transfer transfer, pid_t pid, void* local, std::uint64_t remote, std::size_t bytes) {
   if (injected_fault()) {
     return EPERM;
   }
-  while (pieces > 0) {
-    // The kernel takes at most IOV_MAX pieces a call.
-    const std::size_t now = pieces < 512 ? pieces : 512;
-    std::size_t bytes = 0;
-    for (std::size_t piece = 0; piece < now; ++piece) {
-      bytes += local[piece].iov_len;
-    }
-    iovec there{reinterpret_cast<void*>(remote), bytes};
-    ssize_t moved = transfer(pid, local, now, &there, 1, 0);
+  auto* here = static_cast<char*>(local);
+  while (bytes > 0) {
+    iovec mine{here, bytes};
+    iovec theirs{reinterpret_cast<void*>(remote), bytes};
+    const ssize_t moved = transfer(pid, &mine, 1, &theirs, 1, 0);
     if (moved < 0) {
       if (errno == EINTR) {
         continue;
       }
       return errno;
     }
-    if (moved == 0 && bytes > 0) {
+    if (moved == 0) {
       return EFAULT;
     }
+    here += moved;
     remote += static_cast<std::uint64_t>(moved);
-    while (pieces > 0 && static_cast<std::size_t>(moved) >= local->iov_len) {
-      moved -= static_cast<ssize_t>(local->iov_len);
-      ++local;
-      --pieces;
-    }
-    if (pieces > 0) {
-      local->iov_base = static_cast<char*>(local->iov_base) + moved;
-      local->iov_len -= static_cast<std::size_t>(moved);
-    }
+    bytes -= static_cast<std::size_t>(moved);
   }
   return 0;
 }
@@ -153,26 +143,12 @@ bool can_attach(int world_rank) {
 }
 
 int read_from(int world_rank, void* to, std::uint64_t remote, std::size_t bytes) {
-  iovec here{to, bytes};
-  return read_from(world_rank, &here, 1, remote);
-}
-
-int read_from(int world_rank, const iovec* local, std::size_t pieces, std::uint64_t remote) {
   const pid_t pid = pid_of(world_rank);
   if (pid == own_pid()) {
-    for (std::size_t piece = 0; piece < pieces; ++piece) {
-      std::memcpy(local[piece].iov_base, reinterpret_cast<const void*>(remote),
-                  local[piece].iov_len);
-      remote += local[piece].iov_len;
-    }
+    std::memcpy(to, reinterpret_cast<const void*>(remote), bytes);
     return 0;
   }
-  if (pieces == 1) {
-    iovec one = *local;
-    return unless_it_died(pid, move_all(process_vm_readv, pid, &one, 1, remote));
-  }
-  std::vector<iovec> copy(local, local + pieces);
-  return unless_it_died(pid, move_all(process_vm_readv, pid, copy.data(), pieces, remote));
+  return unless_it_died(pid, move_all(process_vm_readv, pid, to, remote, bytes));
 }
 
 int write_to(int world_rank, std::uint64_t remote, const void* from, std::size_t bytes) {
@@ -181,8 +157,8 @@ int write_to(int world_rank, std::uint64_t remote, const void* from, std::size_t
     std::memcpy(reinterpret_cast<void*>(remote), from, bytes);
     return 0;
   }
-  iovec here{const_cast<void*>(from), bytes};
-  return unless_it_died(pid, move_all(process_vm_writev, pid, &here, 1, remote));
+  return unless_it_died(pid,
+                        move_all(process_vm_writev, pid, const_cast<void*>(from), remote, bytes));
 }
 
 }  // namespace meantime::node

@@ -3,8 +3,6 @@
 // by asking for more rights: no PR_SET_PTRACER_ANY.
 #pragma once
 
-#include <sys/uio.h>
-
 #include <cstddef>
 #include <cstdint>
 
@@ -19,8 +17,6 @@ bool can_attach(int world_rank);
 /// an address is wrong on either side, ESRCH = the peer is gone. Short copies are continued.
 int read_from(int world_rank, void* to, std::uint64_t remote, std::size_t bytes);
 int write_to(int world_rank, std::uint64_t remote, const void* from, std::size_t bytes);
-/// The same with several local pieces against one remote run.
-int read_from(int world_rank, const iovec* local, std::size_t pieces, std::uint64_t remote);
 
 /// What others read to try out the attachment: an address in this host. Set in MPI_Init.
 void publish_trial_address(int world_rank);

@@ -47,7 +47,7 @@ struct alignas(cache_line) Mailbox {
   Link queues;                        ///< match::Queues, made by the owner; guarded by `right`
 };
 
-enum class RankState : std::uint32_t { absent = 0, running, waiting, asleep, finalized };
+enum class RankState : std::uint32_t { absent = 0, running, waiting, finalized };
 
 /// What a rank is doing, for reports. Written by the rank, read by anybody, torn reads allowed.
 struct alignas(cache_line) Report {
@@ -81,7 +81,6 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint64_t> sleeps;         ///< how often its waiters fell asleep
   std::atomic<std::uint32_t> threads;  ///< that it had when somebody last doubted (wait/deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
-  std::atomic<std::uint32_t> finished;    ///< no other rank's memory names it any more
 };
 
 inline constexpr int context_kinds = 17;  ///< by the number of ranks, in powers of two

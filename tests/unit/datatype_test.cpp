@@ -119,27 +119,6 @@ TEST_P(RandomTypes, AgreeWithTheTypeMap) {
       ASSERT_EQ(memory, wanted);
     }
 
-    // Runs from a random offset on, in several lists.
-    std::vector<char> gathered;
-    const auto start = static_cast<std::size_t>(random.number(0, static_cast<MPI_Count>(total)));
-    for (std::size_t offset = start; offset < total;) {
-      iovec list[5];
-      std::size_t covered = 0;
-      const std::size_t length = runs(arena.buffer(), count, type, offset, list,
-                                      static_cast<std::size_t>(random.number(1, 5)), &covered);
-      ASSERT_GT(length, 0U);
-      std::size_t bytes = 0;
-      for (std::size_t i = 0; i < length; ++i) {
-        const char* base = static_cast<const char*>(list[i].iov_base);
-        gathered.insert(gathered.end(), base, base + list[i].iov_len);
-        bytes += list[i].iov_len;
-      }
-      ASSERT_EQ(bytes, covered);
-      offset += covered;
-    }
-    ASSERT_EQ(gathered, std::vector<char>(expected.begin() + static_cast<std::ptrdiff_t>(start),
-                                          expected.end()));
-
     // Elements: every prefix of the stream.
     std::vector<MPI_Count> ends = {0};
     for (const TypeMap::Entry& entry : map.entries) {

@@ -106,8 +106,6 @@ TEST(CheckOp, AllowsWhatMpiDefines) {
           << type->name << " operator " << reinterpret_cast<std::uintptr_t>(op);
     }
     EXPECT_EQ(check_op(*resolve(MPI_REPLACE), *type), MPI_ERR_OP);
-    EXPECT_EQ(check_accumulate_op(*resolve(MPI_REPLACE), *type), MPI_SUCCESS);
-    EXPECT_EQ(check_accumulate_op(*resolve(MPI_NO_OP), *type), MPI_SUCCESS);
   }
   EXPECT_EQ(types, 70);
 }
@@ -325,7 +323,6 @@ TEST(Reduce, DerivedTypesOfOneLeaf) {
   ASSERT_EQ(make_vector(3000, 1, 2, *resolve(MPI_INT), Form::plain, &type), MPI_SUCCESS);
   ASSERT_EQ(commit(*type), MPI_SUCCESS);
   EXPECT_EQ(check_op(*resolve(MPI_SUM), *type), MPI_ERR_OP);
-  EXPECT_EQ(check_accumulate_op(*resolve(MPI_SUM), *type), MPI_SUCCESS);
   std::vector<int> in(6000, 5);
   std::vector<int> inout(6000, 1);
   EXPECT_EQ(reduce_local(*resolve(MPI_SUM), in.data(), inout.data(), 1, *type), MPI_SUCCESS);

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <mpi.h>
-#include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -102,10 +101,6 @@ std::size_t unpack(void* buffer, MPI_Count count, const Datatype& type, std::siz
 /// MPI_ERR_TRUNCATE returned; a shorter `from` is fine.
 int copy(const void* from, MPI_Count from_count, const Datatype& from_type, void* to,
          MPI_Count to_count, const Datatype& to_type);
-/// The memory of the packed stream from `offset` on as at most `max` runs, neighbours merged;
-/// `*bytes_covered` tells how far they reach in the stream. Returns the runs written.
-std::size_t runs(const void* buffer, MPI_Count count, const Datatype& type, std::size_t offset,
-                 iovec* out, std::size_t max, std::size_t* bytes_covered);
 
 /// MPI_Get_count: how many whole elements `bytes` are, MPI_UNDEFINED if they are not.
 MPI_Count whole_elements(const Datatype& type, MPI_Count bytes);

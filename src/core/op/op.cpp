@@ -105,19 +105,6 @@ int check_op(const Op& op, const Datatype& type) {
   return type.predefined && find_kernel(op, type) != nullptr ? MPI_SUCCESS : undefined(op, type);
 }
 
-int check_accumulate_op(const Op& op, const Datatype& type) {
-  switch (op.code) {
-    case Op::Code::user:
-      return fail(MPI_ERR_OP, "a user's function in an accumulate call");
-    case Op::Code::replace:
-    case Op::Code::no_op:
-      return MPI_SUCCESS;
-    default:
-      return type.leaf != nullptr && find_kernel(op, type) != nullptr ? MPI_SUCCESS
-                                                                      : undefined(op, type);
-  }
-}
-
 int reduce_local(const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type) {
   switch (op.code) {
     case Op::Code::user:

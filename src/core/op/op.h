@@ -72,10 +72,8 @@ inline void drop(Op* op) {
 }
 
 /// MPI_SUCCESS if a reduction may use `op` on `type`; else MPI_ERR_OP with a text. MPI_REPLACE and
-/// MPI_NO_OP are for one-sided communication only: check_accumulate_op allows them, and derived
-/// types whose leaves are all the same, but no user's functions.
+/// MPI_NO_OP are for one-sided communication only.
 int check_op(const Op& op, const Datatype& type);
-int check_accumulate_op(const Op& op, const Datatype& type);
 
 /// inout[i] = in[i] op inout[i] for `count` elements; both buffers are laid out as `type` says. A
 /// user's function gets the handle of `type`, in calls of at most INT_MAX elements if it is not a
