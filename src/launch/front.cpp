@@ -10,6 +10,7 @@
 
 #include "launch/descendants.h"
 #include "launch/messages.h"
+#include "launch/supervised_signals.h"
 #include "launch/supervisor.h"
 
 namespace meantime::launch {
@@ -107,7 +108,7 @@ int run_job(Job& job, char** arguments) {
     bool from_terminal = info.si_code == SI_KERNEL && signal != SIGHUP;
     interrupted = interrupted || (signal == SIGINT && from_terminal);
     sigval value{};
-    value.sival_int = relayed(signal, from_terminal);
+    value.sival_int = value_of({signal, from_terminal});
     sigqueue(supervisor, relayed_signal(), value);
     if (signal == SIGTSTP) {
       raise(SIGSTOP);

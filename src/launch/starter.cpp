@@ -155,6 +155,28 @@ std::string Starter::start_rank(int rank) {
   return {};
 }
 
+std::optional<Starter::Failure> Starter::failed_start(int rank) const {
+  const Spawn& child = *spawns_[rank];
+  std::string why = std::strerror(child.error);
+  switch (child.failed_step) {
+    case SpawnStep::none:
+      return std::nullopt;
+    case SpawnStep::run:
+      if (child.error == ENOENT) {
+        // The file was there a moment ago.
+        why = "the interpreter it names (by #! or in its ELF header) does not exist";
+      }
+      return Failure{child.error == ENOENT ? 127 : 126,
+                     fmt::format("cannot run '{}': {}", child.path, why)};
+    case SpawnStep::directory:
+      return Failure{1, fmt::format("-wdir {}: {}", child.directory, why)};
+    case SpawnStep::descriptors:
+      break;
+  }
+  return Failure{1, fmt::format("cannot start rank {} of {}: its descriptors: {}", rank,
+                                job_.ranks.size(), why)};
+}
+
 void Starter::forward_output() {
   if (labeler_) {
     labeler_->start();

@@ -30,8 +30,13 @@ class Starter {
   /// Waits until all output has been passed on. After the last process of the job is gone.
   void finish_output();
 
-  /// What became of a rank's process before it was the rank's program.
-  [[nodiscard]] const Spawn& spawn_of(int rank) const { return *spawns_[rank]; }
+  struct Failure {
+    int status;  ///< mpiexec's
+    std::string line;
+  };
+  /// Of a rank that has ended: why its process never became its program, if that is so. Then the
+  /// whole job is a mistake.
+  [[nodiscard]] std::optional<Failure> failed_start(int rank) const;
   [[nodiscard]] int segment() const { return segment_; }
 
  private:

@@ -3,24 +3,24 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <optional>
 
 #include "core/version.h"
 #include "launch/control_channel.h"
-#include "launch/descendants.h"
 #include "launch/ended_process.h"
+#include "launch/ending.h"
 #include "launch/messages.h"
 #include "launch/process_info.h"
+#include "launch/relay.h"
 #include "launch/report.h"
 #include "launch/starter.h"
+#include "launch/timer.h"
 
 namespace meantime::launch {
 
@@ -29,37 +29,23 @@ namespace {
 constexpr int timeout_status = 124;
 constexpr int deadlock_status = 125;
 
-/// From SIGTERM to SIGKILL when the job is ended: what a rank may use to save something, and short
-/// enough that the whole end stays below a second.
-constexpr double grace_seconds = 0.25;
-/// How long processes that SIGKILL does not end (stuck in the kernel) are waited for.
-constexpr double patience_seconds = 5;
-/// Two SIGINT closer than this are one: `timeout` and some shells signal process and group.
-constexpr double same_signal_seconds = 0.1;
-
 /// What an epoll event is about: the high half of its data; the low half is a rank.
 enum class Source : std::uint32_t { signals, time_limit, grace, control, mpi_process };
 
-double seconds_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
 class Supervisor {
  public:
-  explicit Supervisor(Job& job) : job_(job), starter_(job) {}
+  explicit Supervisor(Job& job) : job_(job), starter_(job), relay_(job), ending_(job) {}
 
   int run() {
     if (!prepare() || !start_ranks()) {
-      kill_all();
-      return status_;
+      ending_.kill_all();
+      return ending_.status();
     }
     while (!all_gone()) {
       wait_for_event();
     }
     starter_.finish_output();
-    return status_;
+    return ending_.status();
   }
 
  private:
@@ -67,7 +53,6 @@ class Supervisor {
   bool prepare();
   bool start_ranks();
   bool cannot_start(const std::string& line);
-  void on_failed_start(int rank);
   void watch(int descriptor, Source source, int rank = 0);
 
   // Events.
@@ -75,7 +60,6 @@ class Supervisor {
   void on_signals();
   void on_signal(const signalfd_siginfo& info);
   bool asked_for(int signal);
-  void pass_on(int signal, bool ranks_have_it);
   void reap();
   void on_control(int rank);
   void on_message(int rank, const ControlMessage& message, std::string_view text);
@@ -84,32 +68,23 @@ class Supervisor {
   void judge(int rank, int wait_status);
   void on_mpi_process_gone(int rank);
   void check_for_stragglers();
-  void on_grace_over();
 
-  // Ending.
-  void end_job(int status, std::string_view line);
-  void signal_ranks(std::initializer_list<int> signals);
-  int kill_all();
-  void arm(int timer, double seconds);
   bool all_gone();
   [[nodiscard]] std::string name(int rank) const;
 
   Job& job_;
   const pid_t front_ = getppid();
   Starter starter_;
+  Relay relay_;
+  Ending ending_;
+  Timer time_limit_;
   ControlChannel channel_;
-  int status_ = 0;
-  bool ending_ = false;
   int running_ = 0;  ///< started processes that have not ended
   int inside_ = 0;   ///< ranks that have called MPI_Init
   int silent_ = -1;  ///< a rank that ended without ever calling MPI_Init
-  double interrupted_ = 0;
-  sigset_t passed_on_{};  ///< signals that ranks got from us or the terminal
 
   int events_ = -1;
   int signals_ = -1;
-  int time_limit_ = -1;
-  int grace_ = -1;
 };
 
 // --- starting
@@ -125,6 +100,8 @@ bool Supervisor::prepare() {
     return cannot_start(fmt::format("cannot start: {}", std::strerror(errno)));
   }
   watch(signals_, Source::signals);
+  watch(time_limit_.descriptor(), Source::time_limit);
+  watch(ending_.grace().descriptor(), Source::grace);
   if (std::string problem = starter_.prepare(); !problem.empty()) {
     return cannot_start(problem);
   }
@@ -142,23 +119,19 @@ bool Supervisor::start_ranks() {
       watch(job_.ranks[rank].control, Source::control, rank);
       ++running_;
       if (getppid() != front_) {  // killed meanwhile; the signal about it waits to be read
-        status_ = 128 + SIGKILL;
+        ending_.note(128 + SIGKILL);
         return false;
       }
     }
   }
   starter_.forward_output();
-  if (job_.command.timeout_seconds > 0) {
-    time_limit_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-    arm(time_limit_, job_.command.timeout_seconds);
-    watch(time_limit_, Source::time_limit);
-  }
+  time_limit_.set(job_.command.timeout_seconds);
   return true;
 }
 
 bool Supervisor::cannot_start(const std::string& line) {
   say(line);
-  status_ = 1;
+  ending_.note(1);
   return false;
 }
 
@@ -167,28 +140,6 @@ void Supervisor::watch(int descriptor, Source source, int rank) {
   event.events = EPOLLIN;
   event.data.u64 = static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint32_t>(rank);
   epoll_ctl(events_, EPOLL_CTL_ADD, descriptor, &event);
-}
-
-// The process was there, the program was not: the whole job is a mistake.
-void Supervisor::on_failed_start(int rank) {
-  const Spawn& child = starter_.spawn_of(rank);
-  std::string why = std::strerror(child.error);
-  switch (child.failed_step) {
-    case SpawnStep::run:
-      if (child.error == ENOENT) {
-        // The file was there a moment ago.
-        why = "the interpreter it names (by #! or in its ELF header) does not exist";
-      }
-      end_job(child.error == ENOENT ? 127 : 126,
-              fmt::format("cannot run '{}': {}", child.path, why));
-      break;
-    case SpawnStep::directory:
-      end_job(1, fmt::format("-wdir {}: {}", child.directory, why));
-      break;
-    default:
-      end_job(1, fmt::format("cannot start rank {} of {}: its descriptors: {}", rank,
-                             job_.ranks.size(), why));
-  }
 }
 
 // --- events
@@ -210,14 +161,15 @@ void Supervisor::wait_for_event() {
         on_mpi_process_gone(rank);
         break;
       case Source::grace:
-        on_grace_over();
+        ending_.kill_all();
+        running_ = 0;
         break;
       case Source::time_limit:
-        arm(time_limit_, 0);
-        if (!ending_) {
+        time_limit_.set(0);
+        if (!ending_.begun()) {
           say("the time limit of {} s is over:\n{}", job_.command.timeout_seconds,
               job_report(job_, starter_.segment()));
-          end_job(timeout_status, {});
+          ending_.begin(timeout_status, {});
         }
         break;
     }
@@ -232,55 +184,21 @@ void Supervisor::on_signals() {
 }
 
 void Supervisor::on_signal(const signalfd_siginfo& info) {
-  int signal = static_cast<int>(info.ssi_signo);
-  bool ranks_have_it = false;
-  if (signal == relayed_signal()) {
-    signal = info.ssi_int >> 1;
-    ranks_have_it = (info.ssi_int & 1) != 0;
+  Relayed relayed{static_cast<int>(info.ssi_signo), false};
+  if (relayed.signal == relayed_signal()) {
+    relayed = relayed_from(info.ssi_int);
   }
-  if (signal == SIGCHLD) {
+  if (relayed.signal == SIGCHLD) {
     reap();
-  } else if (signal == front_is_gone_signal()) {
+  } else if (relayed.signal == front_is_gone_signal()) {
     // SIGKILL for mpiexec means SIGKILL for the job.
-    kill_all();
-    _exit(128 + SIGKILL);
-  } else if (signal == SIGQUIT) {
+    ending_.begin_with_kill(128 + SIGKILL);
+    _exit(ending_.status());
+  } else if (relayed.signal == SIGQUIT) {
     say("what each rank does:\n{}", job_report(job_, starter_.segment()));
-  } else {
-    pass_on(signal, ranks_have_it);
-  }
-}
-
-void Supervisor::pass_on(int signal, bool ranks_have_it) {
-  sigaddset(&passed_on_, signal);
-  if (signal == SIGINT || signal == SIGTERM) {
-    // The first is a request, which ranks may take their time for; the second an order.
-    if (interrupted_ > 0 && seconds_now() - interrupted_ > same_signal_seconds) {
-      ending_ = true;
-      status_ = 128 + signal;
-      on_grace_over();
-      return;
-    }
-    interrupted_ = seconds_now();
-  }
-  if (ranks_have_it) {
-    return;
-  }
-  for (const RankProcess& rank : job_.ranks) {
-    if (rank.pid < 0 || rank.ended) {
-      continue;
-    }
-    // The program, if it is known and was started by a script: the script would die of it.
-    bool through_script = rank.mpi_pid > 0 && rank.mpi_pid != rank.pid;
-    pid_t target = through_script ? rank.mpi_pid : rank.pid;
-    int sent = signal;
-    if (signal == SIGTSTP && !catches(target, SIGTSTP)) {
-      sent = SIGSTOP;  // the default action, which an orphaned process group would not get
-    }
-    kill(target, sent);
-    if (through_script && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {
-      kill(rank.pid, signal);
-    }
+  } else if (!relay_.pass_on(relayed)) {
+    ending_.begin_with_kill(128 + relayed.signal);
+    running_ = 0;
   }
 }
 
@@ -289,7 +207,7 @@ void Supervisor::pass_on(int signal, bool ranks_have_it) {
 bool Supervisor::asked_for(int signal) {
   const sigset_t supervised = supervised_signals();
   const double end = seconds_now() + same_signal_seconds;
-  while (sigismember(&supervised, signal) == 1 && sigismember(&passed_on_, signal) == 0 &&
+  while (sigismember(&supervised, signal) == 1 && !relay_.passed_on(signal) &&
          seconds_now() < end) {
     pollfd news{signals_, POLLIN, 0};
     poll(&news, 1, 10);
@@ -300,7 +218,7 @@ bool Supervisor::asked_for(int signal) {
       }
     }
   }
-  return sigismember(&passed_on_, signal) == 1;
+  return relay_.passed_on(signal);
 }
 
 void Supervisor::reap() {
@@ -342,11 +260,13 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
     case ControlKind::hello:
       process.mpi_pid = channel_.sender > 0 ? channel_.sender : process.pid;
       if (message.version != control_version || text != version) {
-        end_job(1, fmt::format("{} uses Meantime {}, mpiexec is {}: use those of one installation",
-                               name(rank), text, version));
+        ending_.begin(
+            1, fmt::format("{} uses Meantime {}, mpiexec is {}: use those of one installation",
+                           name(rank), text, version));
       } else if (process.phase != MpiPhase::outside) {
-        end_job(1, fmt::format("{} is the second MPI program of its rank: one is all there can be",
-                               name(rank)));
+        ending_.begin(
+            1, fmt::format("{} is the second MPI program of its rank: one is all there can be",
+                           name(rank)));
       } else {
         process.phase = MpiPhase::inside;
         ++inside_;
@@ -366,9 +286,9 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       // The exit status has eight bits; an error must not become a success by losing the others.
       int status = message.code & 0xff;
       status = status == 0 && message.code != 0 ? 1 : status;
-      end_job(status, text.empty() ? fmt::format("{} called MPI_Abort with code {}", name(rank),
-                                                 message.code)
-                                   : fmt::format("{}: {}", name(rank), text));
+      ending_.begin(status, text.empty() ? fmt::format("{} called MPI_Abort with code {}",
+                                                       name(rank), message.code)
+                                         : fmt::format("{}: {}", name(rank), text));
       break;
     }
     case ControlKind::text:
@@ -379,12 +299,12 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       if (!process.text.ends_with('\n')) {
         process.text += '\n';
       }
-      if (!ending_) {
+      if (!ending_.begun()) {
         write_all(STDERR_FILENO, process.text);
       }
       process.text.clear();
       if (job_.command.on_deadlock == DeadlockAction::abort) {
-        end_job(deadlock_status, {});
+        ending_.begin(deadlock_status, {});
       }
       break;
     }
@@ -396,9 +316,9 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
 void Supervisor::on_foreign_message(int rank) {
   const pid_t sender = channel_.sender > 0 ? channel_.sender : job_.ranks[rank].pid;
   std::string library = loaded_mpi_library(sender);
-  end_job(1, fmt::format("{} loaded another MPI library{}{}, not Meantime's; rebuild it with "
-                         "Meantime's mpicc",
-                         name(rank), library.empty() ? "" : ": ", library));
+  ending_.begin(1, fmt::format("{} loaded another MPI library{}{}, not Meantime's; rebuild it with "
+                               "Meantime's mpicc",
+                               name(rank), library.empty() ? "" : ": ", library));
 }
 
 void Supervisor::on_rank_ended(int rank, int wait_status) {
@@ -406,11 +326,11 @@ void Supervisor::on_rank_ended(int rank, int wait_status) {
   process.ended = true;
   process.wait_status = wait_status;
   --running_;
-  if (ending_) {
+  if (ending_.begun()) {
     return;
   }
-  if (starter_.spawn_of(rank).failed_step != SpawnStep::none) {
-    on_failed_start(rank);
+  if (std::optional<Starter::Failure> failure = starter_.failed_start(rank)) {
+    ending_.begin(failure->status, failure->line);
     return;
   }
   judge(rank, wait_status);
@@ -424,27 +344,25 @@ void Supervisor::judge(int rank, int wait_status) {
     std::string line = fmt::format("{} was killed by {}{}", name(rank), signal_text(signal),
                                    WCOREDUMP(wait_status) ? ", core dumped" : "");
     if (asked_for(signal)) {
-      end_job(128 + signal, {});
+      ending_.begin(128 + signal, {});
     } else if (finalized) {
       say("{} after MPI_Finalize", line);
-      status_ = status_ == 0 ? 128 + signal : status_;
+      ending_.note(128 + signal);
     } else {
-      end_job(128 + signal, line);
+      ending_.begin(128 + signal, line);
     }
     return;
   }
   int code = WEXITSTATUS(wait_status);
-  if (code != 0 && status_ == 0) {
-    status_ = code;
-  }
+  ending_.note(code);
   if (finalized) {
     return;
   }
   if (process.phase == MpiPhase::inside) {
-    end_job(code == 0 ? 1 : code,
-            fmt::format("{} ended with status {} without MPI_Finalize", name(rank), code));
+    ending_.begin(code == 0 ? 1 : code,
+                  fmt::format("{} ended with status {} without MPI_Finalize", name(rank), code));
   } else if (code != 0 && job_.programs[process.program].inspection.uses_mpi) {
-    end_job(code, fmt::format("{} ended with status {} before MPI_Init", name(rank), code));
+    ending_.begin(code, fmt::format("{} ended with status {} before MPI_Init", name(rank), code));
   } else {
     silent_ = silent_ < 0 ? rank : silent_;
     check_for_stragglers();
@@ -459,7 +377,7 @@ void Supervisor::on_mpi_process_gone(int rank) {
     if (std::optional<int> wait_status = wait_status_of(process.mpi_process)) {
       judge(rank, *wait_status);
     } else {
-      end_job(1, fmt::format("{} ended without MPI_Finalize", name(rank)));
+      ending_.begin(1, fmt::format("{} ended without MPI_Finalize", name(rank)));
     }
   }
   close(process.mpi_process);
@@ -470,70 +388,15 @@ void Supervisor::on_mpi_process_gone(int rank) {
 // Ranks that are in MPI would wait for ever for one that has ended without getting there. A job
 // of which no rank calls MPI_Init is not MPI's business: its ranks end as they like.
 void Supervisor::check_for_stragglers() {
-  if (silent_ < 0 || inside_ == 0 || ending_) {
+  if (silent_ < 0 || inside_ == 0 || ending_.begun()) {
     return;
   }
   int code =
       WIFEXITED(job_.ranks[silent_].wait_status) ? WEXITSTATUS(job_.ranks[silent_].wait_status) : 1;
-  end_job(code == 0 ? 1 : code, fmt::format("{} ended with status {} before MPI_Init, others wait "
-                                            "for it",
-                                            name(silent_), code));
-}
-
-// --- ending
-
-void Supervisor::end_job(int status, std::string_view line) {
-  if (ending_) {
-    return;
-  }
-  if (!line.empty()) {
-    say(line);
-  }
-  ending_ = true;
-  status_ = status;
-  // The ranks first: as long as they run, on busy cores, the search for the others takes its time.
-  signal_ranks({SIGTERM, SIGCONT});  // a stopped process would not see the first without the second
-  signal_descendants({SIGTERM, SIGCONT});
-  grace_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-  arm(grace_, grace_seconds);
-  watch(grace_, Source::grace);
-}
-
-void Supervisor::signal_ranks(std::initializer_list<int> signals) {
-  for (const RankProcess& rank : job_.ranks) {
-    for (int signal : signals) {
-      if (rank.pid > 0 && !rank.ended) {
-        kill(rank.pid, signal);
-      }
-    }
-  }
-}
-
-int Supervisor::kill_all() {
-  signal_ranks({SIGKILL});
-  return kill_descendants(patience_seconds);
-}
-
-void Supervisor::on_grace_over() {
-  if (grace_ >= 0) {
-    arm(grace_, 0);
-  }
-  int left = kill_all();
-  for (RankProcess& rank : job_.ranks) {
-    rank.ended = true;
-  }
-  running_ = 0;
-  if (left > 0) {
-    say("{} processes could not be killed", left);
-    _exit(status_);
-  }
-}
-
-void Supervisor::arm(int timer, double seconds) {
-  itimerspec when{};
-  when.it_value.tv_sec = static_cast<time_t>(seconds);
-  when.it_value.tv_nsec = static_cast<long>((seconds - std::floor(seconds)) * 1e9);
-  timerfd_settime(timer, 0, &when, nullptr);
+  ending_.begin(code == 0 ? 1 : code,
+                fmt::format("{} ended with status {} before MPI_Init, others wait "
+                            "for it",
+                            name(silent_), code));
 }
 
 // True once nothing of the job is left. When the ranks are through but have left processes behind,
@@ -546,8 +409,8 @@ bool Supervisor::all_gone() {
   if (waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) {
     return true;
   }
-  if (!ending_) {
-    end_job(status_, {});
+  if (!ending_.begun()) {
+    ending_.begin(ending_.status(), {});
   }
   return false;
 }
@@ -559,28 +422,6 @@ std::string Supervisor::name(int rank) const {
 }
 
 }  // namespace
-
-int front_is_gone_signal() {
-  return SIGPWR;
-}
-
-int relayed_signal() {
-  return SIGRTMIN;
-}
-
-int relayed(int signal, bool ranks_have_it) {
-  return signal << 1 | (ranks_have_it ? 1 : 0);
-}
-
-sigset_t supervised_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (int signal :
-       {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGQUIT, SIGCHLD}) {
-    sigaddset(&signals, signal);
-  }
-  return signals;
-}
 
 int supervise(Job& job) {
   return Supervisor(job).run();

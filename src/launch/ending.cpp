@@ -1,0 +1,66 @@
+#include "launch/ending.h"
+
+#include <unistd.h>
+
+#include <csignal>
+
+#include "launch/descendants.h"
+#include "launch/messages.h"
+
+namespace meantime::launch {
+
+namespace {
+
+/// From SIGTERM to SIGKILL: what a rank may use to save something, and short enough that the whole
+/// end stays below a second.
+constexpr double grace_seconds = 0.25;
+/// How long processes that SIGKILL does not end (stuck in the kernel) are waited for.
+constexpr double patience_seconds = 5;
+
+}  // namespace
+
+void Ending::begin(int status, std::string_view line) {
+  if (begun_) {
+    return;
+  }
+  if (!line.empty()) {
+    say(line);
+  }
+  begun_ = true;
+  status_ = status;
+  // The ranks first: as long as they run, on busy cores, the search for the others takes its time.
+  signal_ranks({SIGTERM, SIGCONT});  // a stopped process would not see the first without the second
+  signal_descendants({SIGTERM, SIGCONT});
+  grace_.set(grace_seconds);
+}
+
+void Ending::begin_with_kill(int status) {
+  begun_ = true;
+  status_ = status;
+  kill_all();
+}
+
+void Ending::kill_all() {
+  grace_.set(0);
+  signal_ranks({SIGKILL});
+  const int left = kill_descendants(patience_seconds);
+  for (RankProcess& rank : job_.ranks) {
+    rank.ended = true;
+  }
+  if (left > 0) {
+    say("{} processes could not be killed", left);
+    _exit(status_);
+  }
+}
+
+void Ending::signal_ranks(std::initializer_list<int> signals) {
+  for (const RankProcess& rank : job_.ranks) {
+    for (int signal : signals) {
+      if (rank.pid > 0 && !rank.ended) {
+        kill(rank.pid, signal);
+      }
+    }
+  }
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,48 @@
+#include "launch/relay.h"
+
+#include "launch/process_info.h"
+#include "launch/timer.h"
+
+namespace meantime::launch {
+
+Relay::Relay(const Job& job) : job_(job) {
+  sigemptyset(&passed_on_);
+}
+
+bool Relay::pass_on(Relayed what) {
+  sigaddset(&passed_on_, what.signal);
+  if (what.signal == SIGINT || what.signal == SIGTERM) {
+    if (interrupted_ > 0 && seconds_now() - interrupted_ > same_signal_seconds) {
+      return false;
+    }
+    interrupted_ = seconds_now();
+  }
+  if (!what.ranks_have_it) {
+    for (const RankProcess& rank : job_.ranks) {
+      if (rank.pid >= 0 && !rank.ended) {
+        pass_on_to(rank, what.signal);
+      }
+    }
+  }
+  return true;
+}
+
+bool Relay::passed_on(int signal) const {
+  return sigismember(&passed_on_, signal) == 1;
+}
+
+void Relay::pass_on_to(const RankProcess& rank, int signal) {
+  // The program, if it is known and was started by a script: the script would die of it.
+  const bool through_script = rank.mpi_pid > 0 && rank.mpi_pid != rank.pid;
+  const pid_t target = through_script ? rank.mpi_pid : rank.pid;
+  int sent = signal;
+  if (signal == SIGTSTP && !catches(target, SIGTSTP)) {
+    sent = SIGSTOP;  // the default action, which an orphaned process group would not get
+  }
+  kill(target, sent);
+  if (through_script && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {
+    kill(rank.pid, signal);
+  }
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,26 @@
+// The signals between mpiexec's two processes: the front gets them, the supervisor hears of them.
+#pragma once
+
+#include <csignal>
+
+namespace meantime::launch {
+
+/// What mpiexec passes on to the ranks or acts on.
+sigset_t supervised_signals();
+
+/// The signal by which the kernel tells the supervisor that mpiexec itself was killed.
+int front_is_gone_signal();
+
+/// The signal that carries all that mpiexec passes to the supervisor, with `relayed` as its value.
+/// Not the signals themselves: SIGCONT would wipe out a SIGTSTP that the supervisor has not read
+/// yet, and the ranks would never hear of it.
+int relayed_signal();
+
+struct Relayed {
+  int signal;
+  bool ranks_have_it;  ///< the terminal, or a signal to the group, has given it to them already
+};
+int value_of(Relayed relayed);
+Relayed relayed_from(int value);
+
+}  // namespace meantime::launch
