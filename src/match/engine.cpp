@@ -149,11 +149,10 @@ void Engine::take_back_cells() {
 
 // --- sending
 
-void Engine::fill_envelope(Message& message, Peer& to, int destination, std::size_t bytes) {
+void Engine::fill_envelope(Message& message, int destination, std::size_t bytes) {
   message.origin = static_cast<std::uint32_t>(rank.world_rank);
   message.destination = static_cast<std::uint32_t>(destination);
   message.bytes = bytes;
-  message.sequence = to.sequence++;
 }
 
 Message* Engine::eager_cell(int destination, std::size_t bytes) {
@@ -177,7 +176,7 @@ Message* Engine::eager_cell(int destination, std::size_t bytes) {
     to.bytes += size;
     bytes_out_ += size;
     message->kind = ItemKind::eager;
-    fill_envelope(*message, to, destination, bytes);
+    fill_envelope(*message, destination, bytes);
   }
   return message;
 }
@@ -218,7 +217,7 @@ bool Engine::offer(LocalSend& send, Peer& to) {
   message->context = send.context;
   message->source = send.source;
   message->tag = send.tag;
-  fill_envelope(*message, to, send.destination, send.bytes);
+  fill_envelope(*message, send.destination, send.bytes);
   Transfer& transfer = *new (&transfer_of(*message)) Transfer{};
   transfer.sender = reinterpret_cast<std::uint64_t>(&send);
   if (carried) {
@@ -228,7 +227,6 @@ bool Engine::offer(LocalSend& send, Peer& to) {
   }
   send.message = message;
   ++to.offers;
-  ++offers_;
   to.offered.push_back(&send);
   push(*message);
   return true;
@@ -293,7 +291,6 @@ bool Engine::reap(LocalSend& send) {
   }
   Peer& to = peer(send.destination);
   --to.offers;
-  --offers_;
   auto& offered = to.offered;
   if (offered.front() == &send) {
     offered.pop_front();

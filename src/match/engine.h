@@ -119,8 +119,6 @@ struct Engine {
   /// Something waits for memory or credit, for which nobody rings: this rank must not sleep. Rare:
   /// a million messages lie unread, or the node's segment is full.
   bool starving() const { return deferred_ != 0 || no_pipe_; }
-  /// No send of this rank is unfinished.
-  bool quiet() const { return offers_ == 0 && deferred_ == 0; }
 
   Rank& rank;
   Limits limits;
@@ -129,16 +127,15 @@ struct Engine {
  private:
   /// What this rank has lying at one other rank.
   struct Peer {
-    std::size_t bytes = 0;     ///< of cells
-    std::uint32_t offers = 0;  ///< synchronous and rendezvous messages
-    std::uint32_t sequence = 0;
+    std::size_t bytes = 0;           ///< of cells
+    std::uint32_t offers = 0;        ///< synchronous and rendezvous messages
     std::deque<LocalSend*> waiting;  ///< for credit, in order
     std::deque<LocalSend*> offered;  ///< in order; finished ones are dropped from the front
   };
 
   Peer& peer(int world_rank);
   Message* cell(int destination, std::size_t bytes);
-  void fill_envelope(Message& message, Peer& peer, int destination, std::size_t bytes);
+  void fill_envelope(Message& message, int destination, std::size_t bytes);
   bool offer(LocalSend& send, Peer& peer);
   bool reap(LocalSend& send);
   bool send_deferred();
@@ -182,7 +179,6 @@ struct Engine {
   Typed typed_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::size_t bytes_out_ = 0;
-  std::uint32_t offers_ = 0;
   std::size_t deferred_ = 0;
   bool no_pipe_ = false;  ///< a pipe could not be made at the last try
 

@@ -57,8 +57,6 @@ struct alignas(cache_line) Message : Item {
   std::uint32_t origin;       ///< world rank of the sender
   std::uint32_t destination;  ///< world rank of the mailbox
   std::uint64_t bytes;
-  std::uint32_t sequence;  ///< of the (origin, destination) stream
-  std::uint32_t spare;
   char tiny[tiny_bytes];  ///< the payload if it fits
   // The second line is touched only if the message is unexpected.
   alignas(cache_line) Link key_next;  ///< unexpected messages with the same hash
