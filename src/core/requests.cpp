@@ -366,6 +366,9 @@ void abandon(Request* request) {
 }
 
 bool advance_abandoned() {
+  if (self().abandoned.empty()) {
+    return false;
+  }
   return std::erase_if(self().abandoned, [](Request* request) {
            const bool over = request->advance();
            if (over) {

@@ -88,6 +88,9 @@ void QueueView::enlarge(Table& table) {
 }
 
 Receive* QueueView::take_receive(const Message& message) {
+  if (queues_.posted.entries == 0) {
+    return nullptr;
+  }
   Receive* best = nullptr;
   for (unsigned kind = 0; kind < 4; ++kind) {
     if (queues_.posted_by_kind[kind] == 0) {
