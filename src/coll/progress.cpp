@@ -11,11 +11,13 @@ namespace meantime::coll {
 
 void Progress::add(ScheduleRequest& request) {
   active.push_back(&request);
+  request.in_background = true;
   self().background = static_cast<std::uint32_t>(active.size());
 }
 
 void Progress::remove(ScheduleRequest& request) {
   std::erase(active, &request);
+  request.in_background = false;
   self().background = static_cast<std::uint32_t>(active.size());
 }
 

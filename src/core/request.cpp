@@ -34,6 +34,8 @@ class RequestsAwaited final : public wait::Awaited {
     std::int32_t leaves = 0;
     bool any = !all_;
     bool can_go_on = false;
+    const Request* only = nullptr;
+    int open = 0;
     for (int index = 0; index < count_; ++index) {
       Request* request = requests_[index];
       if (request != nullptr && !request->complete) {
@@ -41,12 +43,19 @@ class RequestsAwaited final : public wait::Awaited {
         leaves += armed;
         const bool composed = request->type == Request::Type::collective ||
                               request->type == Request::Type::generalized;
+        only = ++open == 1 ? request : nullptr;
         any = any || composed;
         // A collective with no leaf left to wait for can go on by itself; nobody would ring for it.
         can_go_on = can_go_on || (composed && armed == 0);
       }
     }
     any = core::arm_background(waiter) || any;
+    // A collective that is waited for alone can do nothing before its whole round is there: one
+    // wake-up instead of one for each of its messages.
+    if (all_ && only != nullptr && only->type == Request::Type::collective &&
+        self().background == (only->in_background ? 1 : 0)) {
+      any = false;
+    }
     if (can_go_on) {
       wait::ring(waiter);
     } else if (any) {

@@ -47,7 +47,8 @@ struct Request : Object {
   bool complete = false;
   bool persistent = false;
   bool active = true;
-  bool abandoned = false;  ///< the user freed it: it goes when complete
+  bool in_background = false;  ///< moved on whenever its rank is in MPI, see core/progress.h
+  bool abandoned = false;      ///< the user freed it: it goes when complete
   bool cancelled = false;
   int error = MPI_SUCCESS;
   int source = MPI_ANY_SOURCE;  ///< of the status
