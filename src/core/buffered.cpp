@@ -1,6 +1,7 @@
 #include "core/buffered.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -24,13 +25,10 @@ MPI_Count weight(const SendRequest& send) {
 }
 
 void drop_those_that_left(Buffered& buffered) {
-  std::erase_if(buffered.sends, [&](SendRequest* send) {
-    if (!send->advance()) {
-      return false;
-    }
-    buffered.used -= weight(*send);
-    delete send;
-    return true;
+  std::erase_if(buffered.sends, [&](const std::shared_ptr<SendRequest>& send) {
+    const bool left = send->advance();
+    buffered.used -= left ? weight(*send) : 0;
+    return left;
   });
 }
 
@@ -51,7 +49,11 @@ int attach_buffer(void* buffer, MPI_Count size) {
 
 int flush_buffer() {
   Buffered& buffered = state();
-  std::vector<Request*> open(buffered.sends.begin(), buffered.sends.end());
+  const std::vector<std::shared_ptr<SendRequest>> kept = buffered.sends;
+  std::vector<Request*> open;
+  for (const std::shared_ptr<SendRequest>& send : kept) {
+    open.push_back(send.get());
+  }
   wait_all(open.data(), static_cast<int>(open.size()));
   drop_those_that_left(buffered);
   return MPI_SUCCESS;
@@ -89,17 +91,17 @@ int buffered_send(const void* buffer, MPI_Count count, Datatype& type, int desti
   if (copy.data() == nullptr) {
     return fail(MPI_ERR_NO_MEM, "no memory for a buffered send of {} bytes", bytes);
   }
-  auto* send = new SendRequest({copy.data(), bytes, resolve(MPI_BYTE), destination, tag,
-                                Plane::point_to_point, Mode::standard},
-                               comm);
+  const Operation operation{copy.data(),   bytes, resolve(MPI_BYTE),
+                            destination,   tag,   Plane::point_to_point,
+                            Mode::standard};
+  auto send = std::make_shared<SendRequest>(operation, comm);
   send->own_copy = copy.release();
   const int result = send->begin();
   if (result != MPI_SUCCESS || send->complete) {
-    delete send;
     return result;
   }
   buffered.used += weight(*send);
-  buffered.sends.push_back(send);
+  buffered.sends.push_back(std::move(send));
   return MPI_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <vector>
 
 #include "core/communicator.h"
@@ -21,7 +22,9 @@ struct Buffered {
   void* buffer = nullptr;
   MPI_Count size = 0;
   MPI_Count used = 0;
-  std::vector<SendRequest*> sends;  ///< not gone yet
+  /// Not gone yet. Shared with a thread that waits in flush_buffer while another one, which needs
+  /// room, drops those that have left.
+  std::vector<std::shared_ptr<SendRequest>> sends;
 };
 
 int attach_buffer(void* buffer, MPI_Count size);

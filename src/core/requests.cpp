@@ -1,5 +1,6 @@
 #include "core/requests.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -379,14 +380,19 @@ bool advance_abandoned() {
 }
 
 void wait_for_quiet() {
-  while (!self().abandoned.empty()) {
-    Request* oldest = self().abandoned.front();
-    if (oldest->type == Request::Type::receive || oldest->type == Request::Type::generalized) {
-      break;  // may never be matched: MPI_Finalize does not wait for it
-    }
-    self().abandoned.erase(self().abandoned.begin());
-    wait_all(&oldest, 1);
-    delete oldest;
+  if (self().buffered != nullptr) {
+    flush_buffer();  // MPI 5.0, 11.2.2: as if the buffers were detached
+  }
+  // A receive may never be matched, a generalised request never completed: not waited for.
+  std::vector<Request*>& abandoned = self().abandoned;
+  const auto first = std::partition(abandoned.begin(), abandoned.end(), [](const Request* request) {
+    return request->type == Request::Type::receive || request->type == Request::Type::generalized;
+  });
+  std::vector<Request*> open(first, abandoned.end());
+  abandoned.erase(first, abandoned.end());
+  wait_all(open.data(), static_cast<int>(open.size()));
+  for (Request* request : open) {
+    delete request;
   }
 }
 
