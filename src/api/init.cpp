@@ -1,19 +1,13 @@
 // MPI 5.0, 11.2 and 11.4: the beginning and the end.
-#include <pthread.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include <cerrno>
-#include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <thread>
+#include <string>
 
 #include "api/generated/calls.h"
 #include "core/abort.h"
 #include "core/error.h"
 #include "core/startup.h"
 #include "core/tables.h"
-#include "node/control_client.h"
 #include "rank/rank.h"
 
 namespace meantime::api {
@@ -52,13 +46,11 @@ int Finalize() {
 
 int Abort(Communicator&, int errorcode) {
   const Rank& rank = self();
-  if (rank.control != nullptr && rank.control->abort(errorcode, {})) {
-    // mpiexec says so and ends the job, this rank too; should it not, this rank ends by itself.
-    std::this_thread::sleep_for(std::chrono::seconds(5));
-    core::abort_job(errorcode, {});
-  }
-  core::abort_job(errorcode, fmt::format("MPI_Abort called by rank {} with code {}",
-                                         rank.world_rank, errorcode));
+  // Where there is an mpiexec, it is the one to say who called it.
+  core::abort_job(errorcode, rank.control != nullptr
+                                 ? std::string{}
+                                 : fmt::format("MPI_Abort called by rank {} with code {}",
+                                               rank.world_rank, errorcode));
 }
 
 }  // namespace meantime::api

@@ -40,7 +40,8 @@ void abort_job(int code, std::string_view text) {
     // One write: lines of several ranks do not mix.
     [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
   }
-  _exit((code & 0xff) == 0 ? 1 : code & 0xff);
+  // As mpiexec has it: eight bits, and an error must not become a success by losing the others.
+  _exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
 }
 
 }  // namespace meantime::core
