@@ -110,7 +110,9 @@ int take_block(Meeting& meeting, int from, int me, const Piece& piece, Messages&
   return entry.bytes > room ? truncated(entry.bytes, room) : MPI_SUCCESS;
 }
 
-int even_alltoall(const Blocks& send, const Blocks& receive, Communicator& comm) {
+/// In place, `send` and `receive` are the same. Their addresses do not tell: MPI_BOTTOM is both's
+/// where the types have absolute addresses.
+int even_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Communicator& comm) {
   State& state = state_of(comm);
   const int members = comm.size;
   const std::size_t block = receive.bytes(0);
@@ -142,12 +144,11 @@ int even_alltoall(const Blocks& send, const Blocks& receive, Communicator& comm)
   }
   const Piece own = send[comm.rank];
   const Piece to = receive[comm.rank];
-  return own.buffer == to.buffer
-             ? MPI_SUCCESS
-             : copy(own.buffer, own.count, *own.type, to.buffer, to.count, *to.type);
+  return in_place ? MPI_SUCCESS
+                  : copy(own.buffer, own.count, *own.type, to.buffer, to.count, *to.type);
 }
 
-int uneven_alltoall(const Blocks& send, const Blocks& receive, Communicator& comm) {
+int uneven_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Communicator& comm) {
   State& state = state_of(comm);
   const int members = comm.size;
   const int tag = state.next_tag();
@@ -163,7 +164,6 @@ int uneven_alltoall(const Blocks& send, const Blocks& receive, Communicator& com
     return error;
   }
   int error = MPI_SUCCESS;
-  const bool in_place = send[0].buffer == receive[0].buffer;
   if (in_place) {
     for (int to = 0; to < members; ++to) {
       if (table_of(place)[to].offset == by_message) {
@@ -371,9 +371,10 @@ int allgather(Piece send, const Blocks& receive, Communicator& comm) {
 }
 
 int alltoall(const Blocks& send, const Blocks& receive, Communicator& comm) {
-  const Blocks& input = send.in_place() ? receive : send;
-  return receive.even() ? even_alltoall(input, receive, comm)
-                        : uneven_alltoall(input, receive, comm);
+  const bool in_place = send.in_place();
+  const Blocks& input = in_place ? receive : send;
+  return receive.even() ? even_alltoall(input, receive, in_place, comm)
+                        : uneven_alltoall(input, receive, in_place, comm);
 }
 
 }  // namespace meantime::coll::shared
