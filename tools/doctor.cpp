@@ -138,7 +138,7 @@ void try_lifeline(Examination& examination) {
   pid_t child = fork();
   if (child == 0) {
     close(line[1]);
-    if (!node::hold_lifeline(line[0])) {
+    if (node::hold_lifeline(line[0]) != node::Lifeline::held) {
       _exit(1);
     }
     for (;;) {

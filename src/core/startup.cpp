@@ -19,6 +19,7 @@
 #include "core/communicator.h"
 #include "core/error.h"
 #include "core/requests.h"
+#include "core/settings.h"
 #include "core/tables.h"
 #include "core/version.h"
 #include "launch/control.h"
@@ -30,6 +31,7 @@
 #include "wait/deadlock.h"
 #include "wait/policy.h"
 #include "wait/report.h"
+#include "wait/wait.h"
 
 namespace meantime::core {
 namespace {
@@ -122,12 +124,6 @@ int make_singleton(Rank& rank) {
   return MPI_SUCCESS;  // the segment keeps the descriptor: it grows through it
 }
 
-std::uint32_t deadlock_setting() {
-  const char* text = std::getenv(launch::deadlock_variable);
-  const std::string_view setting = text != nullptr ? text : "abort";
-  return setting == "ignore" ? 2 : setting == "report" ? 1 : 0;
-}
-
 std::string_view name_of_call(unsigned call) {
   return call_name(static_cast<std::uint16_t>(call));
 }
@@ -174,17 +170,24 @@ int start_up(Rank& rank) {
   }
   rank.area->pid.store(getpid());
   node::publish_trial_address(rank.world_rank);
-  if (const char* setting = std::getenv("MEANTIME_CMA");
-      setting != nullptr && std::string_view(setting) == "0") {
-    segment.header().cross_memory_off.store(1);
-  }
   if (in_job) {
     rank.control =
         std::make_shared<node::ControlClient>(number(launch::control_variable), rank.world_rank);
     rank.control->hello(version);
-    node::hold_lifeline(number(launch::lifeline_variable));
+    if (node::hold_lifeline(number(launch::lifeline_variable)) == node::Lifeline::cut) {
+      give_up(fmt::format("rank {}: mpiexec ended before this program called MPI_Init",
+                          rank.world_rank));
+    }
   }
-  segment.header().on_deadlock.store(deadlock_setting());
+  rank.engine = std::make_shared<match::Engine>(rank, typed);
+  Settings settings;
+  if (const std::string wrong = read_settings(settings, rank.engine->limits); !wrong.empty()) {
+    give_up(wrong);
+  }
+  segment.header().on_deadlock.store(settings.on_deadlock);
+  if (!settings.cross_memory) {
+    segment.header().cross_memory_off.store(1);
+  }
   wait::deadlock_hook = tell_of_deadlock;
   const char* problem = nullptr;
   wait::policy() = wait::policy_from_environment(rank.world_size, rank.workers, &problem);
@@ -196,7 +199,6 @@ int start_up(Rank& rank) {
   if (rank.thread_level == MPI_THREAD_MULTIPLE) {
     rank.lock.enable();
   }
-  rank.engine = std::make_shared<match::Engine>(rank, typed);
   if (!rank.engine->prepare()) {
     return fail(MPI_ERR_NO_MEM, "the node's segment has no room for a mailbox");
   }
@@ -228,6 +230,19 @@ int end_use(Rank& rank) {
   return --rank.users == 0 && rank.world_finalized ? shut_down(rank) : MPI_SUCCESS;
 }
 
+/// The last rank that moved leaves, and whether the others wait for ever cannot be told yet. They
+/// look only when they fall asleep: one of them is woken to do so again, and goes on looking.
+void leave_doubt_to_a_sleeper() {
+  node::Segment& segment = node::segment();
+  const auto ranks = static_cast<int>(segment.header().ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (segment.area(rank).asleep.load(std::memory_order_seq_cst) != 0) {
+      wait::ring_rank(rank);
+      return;
+    }
+  }
+}
+
 int shut_down(Rank& rank) {
   rank.phase.store(Phase::finalizing);
   const int result = delete_final_attributes(rank);  // of a program with sessions alone
@@ -235,8 +250,15 @@ int shut_down(Rank& rank) {
   rank.area->report.state.store(static_cast<std::uint32_t>(node::RankState::finalized));
   node::Header& header = node::segment().header();
   header.finalized.fetch_add(1, std::memory_order_seq_cst);
-  if (wait::look_for_deadlock(wait::Look::hasty) == wait::Verdict::deadlock) {
-    wait::report_deadlock();
+  switch (wait::look_for_deadlock(wait::Look::hasty)) {
+    case wait::Verdict::running:
+      break;
+    case wait::Verdict::doubt:
+      leave_doubt_to_a_sleeper();
+      break;
+    case wait::Verdict::deadlock:
+      wait::report_deadlock();
+      break;
   }
   free_world(rank);
   node::segment().trim();

@@ -22,17 +22,6 @@ Engine::Engine(Rank& owner, const Typed& typed)
       peers_(static_cast<std::size_t>(owner.world_size)) {
   const std::size_t node_credit = std::size_t{1} << 30;
   limits.rank_credit = std::clamp<std::size_t>(node_credit / peers_.size(), 4u << 20, 64u << 20);
-  const auto setting = [](const char* name, std::size_t& value) {
-    if (const char* text = std::getenv(name); text != nullptr && *text != '\0') {
-      value = std::strtoull(text, nullptr, 10);
-    }
-  };
-  setting("MEANTIME_EAGER_LIMIT", limits.eager);
-  setting("MEANTIME_EAGER_PAIR", limits.pair_credit);
-  setting("MEANTIME_EAGER_RANK", limits.rank_credit);
-  setting("MEANTIME_FRAGMENT", limits.fragment);
-  limits.eager = std::min<std::size_t>(limits.eager, 256 * 1024);
-  limits.fragment = std::max<std::size_t>(limits.fragment, 4096);
 }
 
 bool Engine::prepare() {

@@ -75,20 +75,20 @@ bool ControlClient::send(unsigned kind, int code, std::string_view text) {
 // Why no death of mpiexec is missed: the kernel sends the signal when the last write end closes,
 // if that happens after F_SETFL; if it happened before, the poll after F_SETFL sees the hang-up.
 // The registration belongs to the open file description, which this process alone owns.
-bool hold_lifeline(int descriptor) {
+Lifeline hold_lifeline(int descriptor) {
   struct stat status {};
   if (descriptor < 0 || fstat(descriptor, &status) != 0 || !S_ISFIFO(status.st_mode) ||
       fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) {
-    return false;
+    return Lifeline::absent;
   }
   int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0 || fcntl(descriptor, F_SETSIG, SIGKILL) != 0 ||
       fcntl(descriptor, F_SETOWN, getpid()) != 0 ||
       fcntl(descriptor, F_SETFL, flags | O_ASYNC | O_NONBLOCK) != 0) {
-    return false;
+    return Lifeline::absent;
   }
   pollfd look{descriptor, POLLIN, 0};
-  return poll(&look, 1, 0) == 0;
+  return poll(&look, 1, 0) == 0 ? Lifeline::held : Lifeline::cut;
 }
 
 }  // namespace meantime::node

@@ -33,7 +33,12 @@ class ControlClient {
 
 /// Makes the kernel kill this process (SIGKILL) as soon as mpiexec's supervisor is gone, whatever
 /// the process is doing then: computing, stopped, blocking signals. Makes `descriptor`
-/// close-on-exec. False: not an inherited lifeline, or mpiexec is gone already.
-bool hold_lifeline(int descriptor);
+/// close-on-exec.
+enum class Lifeline {
+  held,
+  absent,  ///< not an inherited lifeline
+  cut,     ///< mpiexec is gone already
+};
+Lifeline hold_lifeline(int descriptor);
 
 }  // namespace meantime::node

@@ -65,7 +65,8 @@ int main(int count, char** words) {
       continue;
     } else if (name == "init" || name == "no-lifeline-init" || name == "other-version") {
       client = {number_of(launch::control_variable), rank};
-      if (name == "init" && !meantime::node::hold_lifeline(number_of(launch::lifeline_variable))) {
+      if (name == "init" && meantime::node::hold_lifeline(number_of(launch::lifeline_variable)) !=
+                                meantime::node::Lifeline::held) {
         std::puts("no lifeline");
         return 99;
       }
