@@ -6,15 +6,11 @@
 #include "coll/state.h"
 #include "core/context.h"
 #include "core/plane.h"
+#include "launch/control.h"
 #include "node/segment.h"
 
 namespace meantime::core {
 namespace {
-
-int number_from_environment(const char* name, int otherwise) {
-  const char* text = std::getenv(name);
-  return text != nullptr && *text != '\0' ? std::atoi(text) : otherwise;
-}
 
 Communicator* make_predefined(MPI_Comm constant, const char* name, std::uint32_t context,
                               Group* group) {
@@ -36,7 +32,8 @@ Tables::Tables() {
   abort.constant = MPI_ERRORS_ABORT;
   returns.constant = MPI_ERRORS_RETURN;
   tag_ub = highest_user_tag;
-  appnum = number_from_environment("MEANTIME_APPNUM", 0);
+  const char* const program = std::getenv(launch::program_variable);
+  appnum = program != nullptr ? std::atoi(program) : 0;
 }
 
 Tables::~Tables() {
@@ -60,7 +57,7 @@ Info* environment_info() {
 
 int make_world(Rank& rank) {
   Tables& all = tables();
-  all.universe_size = number_from_environment("MEANTIME_UNIVERSE_SIZE", rank.world_size);
+  all.universe_size = rank.world_size;
   rank.world = make_predefined(MPI_COMM_WORLD, "MPI_COMM_WORLD", world_context,
                                make_identity_group(rank.world_size));
   rank.world->collective_area = node::segment().header().world_collective;

@@ -11,6 +11,8 @@ namespace meantime::launch {
 // Environment of a rank. Numbers are decimal.
 inline constexpr char rank_variable[] = "MEANTIME_RANK";
 inline constexpr char size_variable[] = "MEANTIME_SIZE";
+/// Which of the command line's programs it runs, from 0 (MPI_APPNUM).
+inline constexpr char program_variable[] = "MEANTIME_APPNUM";
 /// The job's shared segment: a memfd, laid out by mpiexec, inherited.
 inline constexpr char segment_variable[] = "MEANTIME_SEGMENT_FD";
 /// The rank's end of its control socket, inherited.

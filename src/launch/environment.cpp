@@ -75,6 +75,7 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
            variable.starts_with("OMPI_COMM_WORLD_");
   });
   set(variables_, size_variable, fmt::to_string(job.ranks.size()));
+  set(variables_, program_variable, fmt::to_string(&program - job.programs.data()));
   set(variables_, segment_variable, fmt::to_string(descriptors.segment));
   set(variables_, control_variable, fmt::to_string(descriptors.control));
   set(variables_, lifeline_variable, fmt::to_string(descriptors.lifeline));
