@@ -30,7 +30,8 @@ std::string Starter::prepare() {
   }
   segment_ = node::create_segment(static_cast<int>(job_.ranks.size()), job_.cpus.workers);
   if (segment_ < 0) {
-    return fmt::format("cannot make the job's shared memory: {}", std::strerror(-segment_));
+    return fmt::format("cannot make the job's shared memory: {}{}", std::strerror(-segment_),
+                       segment_ == -ENOMEM ? " (is the address space limited by ulimit -v?)" : "");
   }
   int lifeline[2];
   no_input_ = open("/dev/null", O_RDONLY | O_CLOEXEC);

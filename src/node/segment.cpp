@@ -44,8 +44,11 @@ int create_segment(int ranks, int workers) {
   const std::uint64_t areas = round_up(sizeof(Header), page);
   const std::uint64_t world = round_up(areas + sizeof(RankArea) * ranks, page);
   const std::uint64_t heap = round_up(world + coll::area_bytes(ranks), page);
+  const std::uint64_t limit = mapping_limit(ranks);
   void* place = MAP_FAILED;
-  if (fallocate(descriptor, 0, 0, static_cast<off_t>(heap)) == 0) {
+  if (heap > limit) {
+    errno = ENOMEM;
+  } else if (fallocate(descriptor, 0, 0, static_cast<off_t>(heap)) == 0) {
     place = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   }
   if (place == MAP_FAILED) {
@@ -58,7 +61,7 @@ int create_segment(int ranks, int workers) {
   header->ranks = static_cast<std::uint32_t>(ranks);
   header->areas = areas;
   header->world_collective = world;
-  header->limit = mapping_limit(ranks);
+  header->limit = limit;
   header->workers = static_cast<std::uint32_t>(workers);
   header->heap_end = heap;
   header->contexts = 6;  // 0 is none, 2 is the world's, 4 that of every rank alone
@@ -105,11 +108,15 @@ void Segment::trim() {
 
 Link Segment::grow(std::size_t bytes) {
   bytes = round_up(bytes, page);
-  const std::uint64_t begin = header().heap_end.fetch_add(bytes, std::memory_order_relaxed);
-  if (begin + bytes > mapped_) {
-    header().heap_end.fetch_sub(bytes, std::memory_order_relaxed);
-    return 0;
-  }
+  // Never beyond the limit, not even for a moment: what another rank gets meanwhile would lie
+  // behind a piece that is given back.
+  std::uint64_t begin = header().heap_end.load(std::memory_order_relaxed);
+  do {
+    if (begin + bytes > mapped_) {
+      return 0;
+    }
+  } while (
+      !header().heap_end.compare_exchange_weak(begin, begin + bytes, std::memory_order_relaxed));
   int result = 0;
   do {
     result = fallocate(descriptor_, 0, static_cast<off_t>(begin), static_cast<off_t>(bytes));
