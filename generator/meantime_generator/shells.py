@@ -138,9 +138,7 @@ class Shell:
         elif p.kind == "DATATYPE" and p.direction == "in" and length:
             self.checks.append(f"entry.types({self.place(p)}, {p.name}, {length})")
         elif self.base and self.base in rules.COUNT_ARRAYS and p.name in rules.COUNT_ARRAYS[self.base]:
-            entries = rules.COUNT_ARRAY_LENGTH.get(self.base, rules.COUNT_ARRAY_LENGTH["default"])
-            entries = entries.format(comm=self.comm[1:])
-            check = f"entry.counts({self.place(p)}, {p.name}, {entries})"
+            check = f"entry.counts({self.place(p)}, {p.name}, {self.count_array_length()})"
             self.checks.append(self.guarded(p, check))
         elif self.base == "Alltoallw" and p.kind == "DATATYPE":
             counts = p.name.replace("types", "counts")
@@ -226,6 +224,32 @@ class Shell:
             self.checks.append(f"entry.given({self.place(p)}, {address}{last})")
         self.arguments.append(p.name)
 
+    def countable(self) -> List[str]:
+        """Checks that no count times the size of its type is more than a number of bytes can be."""
+        if not (self.call.chapter in COMMUNICATION_CHAPTERS
+                or self.call.name in rules.NEEDS_COMMITTED_TYPE):
+            return []
+        checks = []
+        for p in self.form.parameters:
+            side = re.fullmatch(r"(send|recv|in|out|)count(s?)", p.name)
+            names = [f"{side[1]}types", f"{side[1]}type", "datatype"] if side else []
+            of_type = next(filter(None, map(self.form.parameter, names)), None)
+            if of_type is None:
+                continue
+            length = ""
+            if side[2]:
+                if self.base is None:
+                    continue  # neighborhood collectives know how many themselves
+                length = f"{self.count_array_length()}, "
+            element = of_type.name if of_type.is_array else f"*{of_type.name}_object"
+            check = f"entry.countable({self.place(p)}, {p.name}, {length}{element})"
+            checks.append(self.guarded(p, check))
+        return checks
+
+    def count_array_length(self) -> str:
+        length = rules.COUNT_ARRAY_LENGTH.get(self.base, rules.COUNT_ARRAY_LENGTH["default"])
+        return length.format(comm=self.comm[1:])
+
     def parameter(self, p: Parameter) -> None:
         if is_resolved(self.implementation, p):
             self.handle(p)
@@ -278,6 +302,7 @@ class Shell:
         for p in self.form.parameters:
             self.parameter(p)
         self.order_sizes_first()
+        self.checks += self.countable()
         if self.base in rules.DISTINCT_BUFFERS:
             condition = rules.DISTINCT_BUFFERS[self.base].format(comm=self.comm)
             self.checks.append(f"(!({condition}) || entry.distinct(sendbuf, recvbuf))")

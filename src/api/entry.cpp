@@ -166,6 +166,29 @@ bool Entry::counts(Place place, Counts values, MPI_Count count) {
   return true;
 }
 
+bool Entry::countable(Place place, Counts values, MPI_Count count, const Datatype& type) {
+  for (MPI_Count i = 0; values && i < count; ++i) {
+    if (!countable(place, values[i], type)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Entry::countable(Place place, Counts values, MPI_Count count, const MPI_Datatype* types) {
+  for (MPI_Count i = 0; values && i < count; ++i) {
+    if (values[i] != 0 && !countable(place, values[i], *resolve(types[i]))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Entry::uncountable(Place place, MPI_Count value, const Datatype& type) {
+  return reject(fail(MPI_ERR_COUNT, "{} is {} elements of {} bytes, more than can be counted",
+                     argument(place), value, type.size));
+}
+
 bool Entry::special_buffer(Place place, const void* address, MPI_Count count, MPI_Datatype type) {
   if (address == MPI_IN_PLACE) {
     return reject(fail(MPI_ERR_BUFFER, "{} is MPI_IN_PLACE, which is not for this argument",

@@ -38,7 +38,8 @@ class Entry {
         [[unlikely]] {
       end_of_program();
     }
-    locked_ = calling != Calling::any_time_unlocked && rank_.lock.enabled();
+    locked_ =
+        calling == Calling::any_time || (calling == Calling::while_active && rank_.lock.enabled());
     if (locked_) {
       rank_.lock.lock();
     }
@@ -183,6 +184,14 @@ class Entry {
     return value >= 0 || negative(error_class, place, value);
   }
   bool counts(Place place, Counts values, MPI_Count count);
+  /// That many elements of the type have no more bytes than an MPI_Count can say. What is beyond
+  /// would wrap around and look like a small message.
+  bool countable(Place place, MPI_Count count, const Datatype& type) {
+    MPI_Count bytes;
+    return !__builtin_mul_overflow(count, type.size, &bytes) || uncountable(place, count, type);
+  }
+  bool countable(Place place, Counts values, MPI_Count count, const Datatype& type);
+  bool countable(Place place, Counts values, MPI_Count count, const MPI_Datatype* types);
   /// MPI_BOTTOM, which is NULL, needs a datatype with addresses in it; MPI_IN_PLACE and
   /// MPI_BUFFER_AUTOMATIC are no buffers.
   bool buffer(Place place, const void* address, MPI_Count count, MPI_Datatype type) {
@@ -225,6 +234,7 @@ class Entry {
   bool bad_rank(int error_class, Place place, int rank, const Communicator& comm, int limit);
   bool bad_tag(Place place, int tag);
   bool negative(int error_class, Place place, MPI_Count value);
+  bool uncountable(Place place, MPI_Count value, const Datatype& type);
   bool special_buffer(Place place, const void* address, MPI_Count count, MPI_Datatype type);
   bool aliased();
   bool missing(int error_class, Place place);

@@ -1,9 +1,11 @@
-// The rank's lock: under MPI_THREAD_MULTIPLE it serialises the threads of one rank inside MPI. It
-// guards what is private to the rank in its host (requests, communicators, pools), never what
-// other ranks touch. It is recursive, because a user's callback may call MPI; a wait lets go of it
-// completely while it sleeps or gives up the core.
+// The rank's lock: under MPI_THREAD_MULTIPLE it serialises the threads of one rank inside MPI;
+// calls that are legal at any time take it always, because before MPI is initialised any thread may
+// make them (MPI 5.0, 11.4.1 and 11.6). It guards what is private to the rank in its host
+// (requests, communicators, pools), never what other ranks touch. It is recursive, because a user's
+// callback may call MPI; a wait lets go of it completely while it sleeps or gives up the core.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 namespace meantime {
@@ -11,25 +13,22 @@ namespace meantime {
 class RankLock {
  public:
   /// Off until MPI_Init_thread provides MPI_THREAD_MULTIPLE; then on for good.
-  void enable() { enabled_ = true; }
-  bool enabled() const { return enabled_; }
+  void enable() { enabled_.store(true, std::memory_order_relaxed); }
+  /// Whether calls that are legal only while MPI is initialised take it.
+  bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
 
   void lock() {
-    if (enabled_) {
-      mutex_.lock();
-      ++depth_;
-    }
+    mutex_.lock();
+    ++depth_;
   }
   void unlock() {
-    if (enabled_) {
-      --depth_;
-      mutex_.unlock();
-    }
+    --depth_;
+    mutex_.unlock();
   }
 
   /// Lets go of every level that the calling thread holds; returns how many, for `reacquire`.
   int release_all() {
-    if (!enabled_) {
+    if (!enabled()) {
       return 0;
     }
     const int levels = depth_;
@@ -45,7 +44,7 @@ class RankLock {
   }
 
  private:
-  bool enabled_ = false;
+  std::atomic<bool> enabled_{false};
   std::recursive_mutex mutex_;
   int depth_ = 0;  // guarded by mutex_
 };

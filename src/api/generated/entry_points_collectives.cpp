@@ -25,6 +25,8 @@ int checked_Allgather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MP
         entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
         (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -48,7 +50,9 @@ int checked_Allgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
-        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Allgatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -68,6 +72,7 @@ int checked_Allreduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Coun
         entry.op({5, "op"}, op, op_object) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -92,6 +97,8 @@ int checked_Alltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
         entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
         (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -114,7 +121,9 @@ int checked_Alltoallv(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
-        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object))) [[unlikely]] {
+        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
+        (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallv(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf, recvcounts,
@@ -134,7 +143,9 @@ int checked_Alltoallw(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_types({4, "sendtypes"}, sendtypes, sendcounts, comm_object->peers())) &&
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
-        entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()))) [[unlikely]] {
+        entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()) &&
+        (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), sendtypes)) &&
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
@@ -164,7 +175,8 @@ int checked_Bcast(Entry& entry, void* buffer, MPI_Count count, MPI_Datatype data
   const bool takes_part = Entry::takes_part(*comm_object, root);
   if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count)) &&
         (!takes_part || entry.committed_type({3, "datatype"}, datatype, datatype_object)) &&
-        (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)))) [[unlikely]] {
+        (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)) &&
+        (!takes_part || entry.countable({2, "count"}, count, *datatype_object)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Bcast(buffer, takes_part ? count : 0, *datatype_object, root, *comm_object));
@@ -183,6 +195,7 @@ int checked_Exscan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count c
         entry.op({5, "op"}, op, op_object) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -209,6 +222,8 @@ int checked_Gather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_D
         (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
         (!(sendcount > 0 && receives && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -234,7 +249,9 @@ int checked_Gatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_
         (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers())) &&
         (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
-        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Gatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf, recvcounts,
@@ -258,6 +275,7 @@ int checked_Reduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count c
         entry.op({5, "op"}, op, op_object) &&
         (!takes_part || ((sendbuf == MPI_IN_PLACE && entry.is_root(*comm_object, root)) || root == MPI_ROOT || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype))) &&
         (!takes_part || (!entry.is_root(*comm_object, root) || entry.buffer({2, "recvbuf"}, recvbuf, count, datatype))) &&
+        (!takes_part || entry.countable({3, "count"}, count, *datatype_object)) &&
         (!(count > 0 && entry.is_root(*comm_object, root)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -275,7 +293,8 @@ int checked_Reduce_scatter(Entry& entry, const void* sendbuf, void* recvbuf, Cou
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.counts({3, "recvcounts"}, recvcounts, comm_object->size) &&
         entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
-        entry.op({5, "op"}, op, op_object))) [[unlikely]] {
+        entry.op({5, "op"}, op, op_object) &&
+        entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Reduce_scatter(sendbuf, recvbuf, recvcounts, *datatype_object, *op_object,
@@ -296,6 +315,7 @@ int checked_Reduce_scatter_block(Entry& entry, const void* sendbuf, void* recvbu
         entry.op({5, "op"}, op, op_object) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, recvcount, datatype) &&
+        entry.countable({3, "recvcount"}, recvcount, *datatype_object) &&
         (!(recvcount > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -316,6 +336,7 @@ int checked_Scan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count cou
         entry.op({5, "op"}, op, op_object) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -342,6 +363,8 @@ int checked_Scatter(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_
         (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
         (!(recvcount > 0 && sends && receives) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -367,7 +390,9 @@ int checked_Scatterv(Entry& entry, const void* sendbuf, Counts sendcounts, Displ
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {6, "recvcount"}, recvcount)) &&
         (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
-        (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)))) [[unlikely]] {
+        (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
+        (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Scatterv(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,

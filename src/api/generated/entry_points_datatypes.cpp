@@ -65,7 +65,8 @@ int checked_Pack(Entry& entry, const void* inbuf, MPI_Count incount, MPI_Datatyp
         entry.not_negative(MPI_ERR_COUNT, {2, "incount"}, incount) &&
         entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
         entry.not_negative(MPI_ERR_ARG, {5, "outsize"}, outsize) &&
-        entry.given({6, "position"}, position))) [[unlikely]] {
+        entry.given({6, "position"}, position) &&
+        entry.countable({2, "incount"}, incount, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Pack(inbuf, incount, *datatype_object, outbuf, outsize, position,
@@ -82,7 +83,8 @@ int checked_Pack_external(Entry& entry, const char* datarep, const void* inbuf, 
         entry.not_negative(MPI_ERR_COUNT, {3, "incount"}, incount) &&
         entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
         entry.not_negative(MPI_ERR_ARG, {6, "outsize"}, outsize) &&
-        entry.given({7, "position"}, position))) [[unlikely]] {
+        entry.given({7, "position"}, position) &&
+        entry.countable({3, "incount"}, incount, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Pack_external(datarep, inbuf, incount, *datatype_object, outbuf, outsize,
@@ -97,7 +99,8 @@ int checked_Pack_external_size(Entry& entry, const char* datarep, MPI_Count inco
   if (!(entry.given({1, "datarep"}, datarep) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "incount"}, incount) &&
         entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
-        entry.given({4, "size"}, size))) [[unlikely]] {
+        entry.given({4, "size"}, size) &&
+        entry.countable({2, "incount"}, incount, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Pack_external_size(datarep, incount, *datatype_object, size));
@@ -112,7 +115,8 @@ int checked_Pack_size(Entry& entry, MPI_Count incount, MPI_Datatype datatype, MP
   if (!(entry.communicator({3, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {1, "incount"}, incount) &&
         entry.committed_type({2, "datatype"}, datatype, datatype_object) &&
-        entry.given({4, "size"}, size))) [[unlikely]] {
+        entry.given({4, "size"}, size) &&
+        entry.countable({1, "incount"}, incount, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Pack_size(incount, *datatype_object, *comm_object, size));
@@ -590,7 +594,8 @@ int checked_Unpack(Entry& entry, const void* inbuf, MPI_Count insize, MPI_Count*
         entry.not_negative(MPI_ERR_ARG, {2, "insize"}, insize) &&
         entry.given({3, "position"}, position) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "outcount"}, outcount) &&
-        entry.committed_type({6, "datatype"}, datatype, datatype_object))) [[unlikely]] {
+        entry.committed_type({6, "datatype"}, datatype, datatype_object) &&
+        entry.countable({5, "outcount"}, outcount, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Unpack(inbuf, insize, position, outbuf, outcount, *datatype_object,
@@ -607,7 +612,8 @@ int checked_Unpack_external(Entry& entry, const char* datarep, const void* inbuf
         entry.not_negative(MPI_ERR_ARG, {3, "insize"}, insize) &&
         entry.given({4, "position"}, position) &&
         entry.not_negative(MPI_ERR_COUNT, {6, "outcount"}, outcount) &&
-        entry.committed_type({7, "datatype"}, datatype, datatype_object))) [[unlikely]] {
+        entry.committed_type({7, "datatype"}, datatype, datatype_object) &&
+        entry.countable({6, "outcount"}, outcount, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Unpack_external(datarep, inbuf, insize, position, outbuf, outcount,

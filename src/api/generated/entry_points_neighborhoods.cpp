@@ -22,7 +22,9 @@ int checked_Ineighbor_allgather(Entry& entry, const void* sendbuf, MPI_Count sen
         entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
         entry.given({8, "request"}, request) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
-        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        entry.countable({2, "sendcount"}, sendcount, *sendtype_object) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ineighbor_allgather(sendbuf, sendcount, *sendtype_object, recvbuf, recvcount,
@@ -43,7 +45,8 @@ int checked_Ineighbor_allgatherv(Entry& entry, const void* sendbuf, MPI_Count se
         entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         entry.given({9, "request"}, request) &&
-        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype))) [[unlikely]] {
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
+        entry.countable({2, "sendcount"}, sendcount, *sendtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ineighbor_allgatherv(sendbuf, sendcount, *sendtype_object, recvbuf,
@@ -65,7 +68,9 @@ int checked_Ineighbor_alltoall(Entry& entry, const void* sendbuf, MPI_Count send
         entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
         entry.given({8, "request"}, request) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
-        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        entry.countable({2, "sendcount"}, sendcount, *sendtype_object) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ineighbor_alltoall(sendbuf, sendcount, *sendtype_object, recvbuf, recvcount,
@@ -121,7 +126,9 @@ int checked_Neighbor_allgather(Entry& entry, const void* sendbuf, MPI_Count send
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
         entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
-        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        entry.countable({2, "sendcount"}, sendcount, *sendtype_object) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Neighbor_allgather(sendbuf, sendcount, *sendtype_object, recvbuf, recvcount,
@@ -146,7 +153,9 @@ int checked_Neighbor_allgather_init(Entry& entry, const void* sendbuf, MPI_Count
         entry.info_or_null({8, "info"}, info, info_object) &&
         entry.given({9, "request"}, request) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
-        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        entry.countable({2, "sendcount"}, sendcount, *sendtype_object) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Neighbor_allgather_init(sendbuf, sendcount, *sendtype_object, recvbuf,
@@ -165,7 +174,8 @@ int checked_Neighbor_allgatherv(Entry& entry, const void* sendbuf, MPI_Count sen
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
         entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
-        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype))) [[unlikely]] {
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
+        entry.countable({2, "sendcount"}, sendcount, *sendtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Neighbor_allgatherv(sendbuf, sendcount, *sendtype_object, recvbuf, recvcounts,
@@ -188,7 +198,8 @@ int checked_Neighbor_allgatherv_init(Entry& entry, const void* sendbuf, MPI_Coun
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         entry.info_or_null({9, "info"}, info, info_object) &&
         entry.given({10, "request"}, request) &&
-        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype))) [[unlikely]] {
+        entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
+        entry.countable({2, "sendcount"}, sendcount, *sendtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Neighbor_allgatherv_init(sendbuf, sendcount, *sendtype_object, recvbuf,
@@ -209,7 +220,9 @@ int checked_Neighbor_alltoall(Entry& entry, const void* sendbuf, MPI_Count sendc
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
         entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
-        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        entry.countable({2, "sendcount"}, sendcount, *sendtype_object) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Neighbor_alltoall(sendbuf, sendcount, *sendtype_object, recvbuf, recvcount,
@@ -234,7 +247,9 @@ int checked_Neighbor_alltoall_init(Entry& entry, const void* sendbuf, MPI_Count 
         entry.info_or_null({8, "info"}, info, info_object) &&
         entry.given({9, "request"}, request) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
-        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+        entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        entry.countable({2, "sendcount"}, sendcount, *sendtype_object) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Neighbor_alltoall_init(sendbuf, sendcount, *sendtype_object, recvbuf,

@@ -26,6 +26,8 @@ int checked_Iallgather(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         entry.given({8, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
         (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -51,7 +53,9 @@ int checked_Iallgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         entry.given({9, "request"}, request) &&
-        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Iallgatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -72,6 +76,7 @@ int checked_Iallreduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Cou
         entry.given({7, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -98,6 +103,8 @@ int checked_Ialltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount, MP
         entry.given({8, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
         (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -122,7 +129,9 @@ int checked_Ialltoallv(Entry& entry, const void* sendbuf, Counts sendcounts, Dis
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
         entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
-        entry.given({10, "request"}, request))) [[unlikely]] {
+        entry.given({10, "request"}, request) &&
+        (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ialltoallv(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf,
@@ -144,7 +153,9 @@ int checked_Ialltoallw(Entry& entry, const void* sendbuf, Counts sendcounts, Dis
         (!sends || entry.committed_types({4, "sendtypes"}, sendtypes, sendcounts, comm_object->peers())) &&
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
         entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()) &&
-        entry.given({10, "request"}, request))) [[unlikely]] {
+        entry.given({10, "request"}, request) &&
+        (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), sendtypes)) &&
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
@@ -176,7 +187,8 @@ int checked_Ibcast(Entry& entry, void* buffer, MPI_Count count, MPI_Datatype dat
   if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count)) &&
         (!takes_part || entry.committed_type({3, "datatype"}, datatype, datatype_object)) &&
         entry.given({6, "request"}, request) &&
-        (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)))) [[unlikely]] {
+        (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)) &&
+        (!takes_part || entry.countable({2, "count"}, count, *datatype_object)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ibcast(buffer, takes_part ? count : 0, *datatype_object, root, *comm_object,
@@ -197,6 +209,7 @@ int checked_Iexscan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count 
         entry.given({7, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -225,6 +238,8 @@ int checked_Igather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_
         entry.given({9, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
         (!(sendcount > 0 && receives && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -251,7 +266,9 @@ int checked_Igatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
         (!receives || entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers())) &&
         (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
         entry.given({10, "request"}, request) &&
-        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Igatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -277,6 +294,7 @@ int checked_Ireduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count 
         entry.given({8, "request"}, request) &&
         (!takes_part || ((sendbuf == MPI_IN_PLACE && entry.is_root(*comm_object, root)) || root == MPI_ROOT || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype))) &&
         (!takes_part || (!entry.is_root(*comm_object, root) || entry.buffer({2, "recvbuf"}, recvbuf, count, datatype))) &&
+        (!takes_part || entry.countable({3, "count"}, count, *datatype_object)) &&
         (!(count > 0 && entry.is_root(*comm_object, root)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -296,7 +314,8 @@ int checked_Ireduce_scatter(Entry& entry, const void* sendbuf, void* recvbuf, Co
         entry.counts({3, "recvcounts"}, recvcounts, comm_object->size) &&
         entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
-        entry.given({7, "request"}, request))) [[unlikely]] {
+        entry.given({7, "request"}, request) &&
+        entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ireduce_scatter(sendbuf, recvbuf, recvcounts, *datatype_object, *op_object,
@@ -318,6 +337,7 @@ int checked_Ireduce_scatter_block(Entry& entry, const void* sendbuf, void* recvb
         entry.given({7, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, recvcount, datatype) &&
+        entry.countable({3, "recvcount"}, recvcount, *datatype_object) &&
         (!(recvcount > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -339,6 +359,7 @@ int checked_Iscan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count co
         entry.given({7, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -367,6 +388,8 @@ int checked_Iscatter(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
         entry.given({9, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
         (!(recvcount > 0 && sends && receives) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -393,7 +416,9 @@ int checked_Iscatterv(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
         (!receives || entry.not_negative(MPI_ERR_COUNT, {6, "recvcount"}, recvcount)) &&
         (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
         entry.given({10, "request"}, request) &&
-        (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)))) [[unlikely]] {
+        (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
+        (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Iscatterv(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,

@@ -57,7 +57,8 @@ int checked_Reduce_local(Entry& entry, const void* inbuf, void* inoutbuf, MPI_Co
   Op* op_object = nullptr;
   if (!(entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
         entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
-        entry.op({5, "op"}, op, op_object))) [[unlikely]] {
+        entry.op({5, "op"}, op, op_object) &&
+        entry.countable({3, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Reduce_local(inbuf, inoutbuf, count, *datatype_object, *op_object));

@@ -29,6 +29,8 @@ int checked_Allgather_init(Entry& entry, const void* sendbuf, MPI_Count sendcoun
         entry.given({9, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
         (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -56,7 +58,9 @@ int checked_Allgatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcou
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         entry.info_or_null({9, "info"}, info, info_object) &&
         entry.given({10, "request"}, request) &&
-        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Allgatherv_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -80,6 +84,7 @@ int checked_Allreduce_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI
         entry.given({8, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -109,6 +114,8 @@ int checked_Alltoall_init(Entry& entry, const void* sendbuf, MPI_Count sendcount
         entry.given({9, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
         (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -135,7 +142,9 @@ int checked_Alltoallv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
         entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
         entry.info_or_null({10, "info"}, info, info_object) &&
-        entry.given({11, "request"}, request))) [[unlikely]] {
+        entry.given({11, "request"}, request) &&
+        (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallv_init(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf,
@@ -159,7 +168,9 @@ int checked_Alltoallw_init(Entry& entry, const void* sendbuf, Counts sendcounts,
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
         entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()) &&
         entry.info_or_null({10, "info"}, info, info_object) &&
-        entry.given({11, "request"}, request))) [[unlikely]] {
+        entry.given({11, "request"}, request) &&
+        (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), sendtypes)) &&
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
@@ -195,7 +206,8 @@ int checked_Bcast_init(Entry& entry, void* buffer, MPI_Count count, MPI_Datatype
         (!takes_part || entry.committed_type({3, "datatype"}, datatype, datatype_object)) &&
         entry.info_or_null({6, "info"}, info, info_object) &&
         entry.given({7, "request"}, request) &&
-        (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)))) [[unlikely]] {
+        (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)) &&
+        (!takes_part || entry.countable({2, "count"}, count, *datatype_object)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Bcast_init(buffer, takes_part ? count : 0, *datatype_object, root,
@@ -219,6 +231,7 @@ int checked_Exscan_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Co
         entry.given({8, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -250,6 +263,8 @@ int checked_Gather_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         entry.given({10, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
         (!(sendcount > 0 && receives && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -280,7 +295,9 @@ int checked_Gatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
         entry.info_or_null({10, "info"}, info, info_object) &&
         entry.given({11, "request"}, request) &&
-        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)))) [[unlikely]] {
+        (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Gatherv_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -309,6 +326,7 @@ int checked_Reduce_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Co
         entry.given({9, "request"}, request) &&
         (!takes_part || ((sendbuf == MPI_IN_PLACE && entry.is_root(*comm_object, root)) || root == MPI_ROOT || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype))) &&
         (!takes_part || (!entry.is_root(*comm_object, root) || entry.buffer({2, "recvbuf"}, recvbuf, count, datatype))) &&
+        (!takes_part || entry.countable({3, "count"}, count, *datatype_object)) &&
         (!(count > 0 && entry.is_root(*comm_object, root)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -333,6 +351,7 @@ int checked_Reduce_scatter_block_init(Entry& entry, const void* sendbuf, void* r
         entry.given({8, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, recvcount, datatype) &&
+        entry.countable({3, "recvcount"}, recvcount, *datatype_object) &&
         (!(recvcount > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -354,7 +373,8 @@ int checked_Reduce_scatter_init(Entry& entry, const void* sendbuf, void* recvbuf
         entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.info_or_null({7, "info"}, info, info_object) &&
-        entry.given({8, "request"}, request))) [[unlikely]] {
+        entry.given({8, "request"}, request) &&
+        entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Reduce_scatter_init(sendbuf, recvbuf, recvcounts, *datatype_object,
@@ -378,6 +398,7 @@ int checked_Scan_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Coun
         entry.given({8, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
+        entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -409,6 +430,8 @@ int checked_Scatter_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         entry.given({10, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
+        (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
         (!(recvcount > 0 && sends && receives) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
@@ -439,7 +462,9 @@ int checked_Scatterv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
         (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
         entry.info_or_null({10, "info"}, info, info_object) &&
         entry.given({11, "request"}, request) &&
-        (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)))) [[unlikely]] {
+        (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
+        (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
+        (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Scatterv_init(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,

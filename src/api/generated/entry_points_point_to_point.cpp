@@ -18,7 +18,8 @@ int checked_Bsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype d
         entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Bsend(buf, count, *datatype_object, dest, tag, *comm_object));
@@ -36,7 +37,8 @@ int checked_Bsend_init(Entry& entry, const void* buf, MPI_Count count, MPI_Datat
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Bsend_init(buf, count, *datatype_object, dest, tag, *comm_object, request));
@@ -78,7 +80,8 @@ int checked_Ibsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype 
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ibsend(buf, count, *datatype_object, dest, tag, *comm_object, request));
@@ -109,7 +112,8 @@ int checked_Imrecv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype dataty
         entry.given({4, "message"}, message) &&
         entry.message({4, "message"}, *message) &&
         entry.given({5, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Imrecv(buf, count, *datatype_object, message, request));
@@ -141,7 +145,8 @@ int checked_Irecv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatyp
         entry.source({4, "source"}, source, *comm_object) &&
         entry.receive_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Irecv(buf, count, *datatype_object, source, tag, *comm_object, request));
@@ -159,7 +164,8 @@ int checked_Irsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype 
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Irsend(buf, count, *datatype_object, dest, tag, *comm_object, request));
@@ -177,7 +183,8 @@ int checked_Isend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype d
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Isend(buf, count, *datatype_object, dest, tag, *comm_object, request));
@@ -203,7 +210,9 @@ int checked_Isendrecv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MP
         entry.receive_tag({10, "recvtag"}, recvtag) &&
         entry.given({12, "request"}, request) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
-        entry.buffer({6, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+        entry.buffer({6, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        entry.countable({2, "sendcount"}, sendcount, *sendtype_object) &&
+        entry.countable({7, "recvcount"}, recvcount, *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Isendrecv(sendbuf, sendcount, *sendtype_object, dest, sendtag, recvbuf,
@@ -225,7 +234,8 @@ int checked_Isendrecv_replace(Entry& entry, void* buf, MPI_Count count, MPI_Data
         entry.source({6, "source"}, source, *comm_object) &&
         entry.receive_tag({7, "recvtag"}, recvtag) &&
         entry.given({9, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Isendrecv_replace(buf, count, *datatype_object, dest, sendtag, source,
@@ -244,7 +254,8 @@ int checked_Issend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype 
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Issend(buf, count, *datatype_object, dest, tag, *comm_object, request));
@@ -273,7 +284,8 @@ int checked_Mrecv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatyp
         entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
         entry.given({4, "message"}, message) &&
         entry.message({4, "message"}, *message) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Mrecv(buf, count, *datatype_object, message, status));
@@ -302,7 +314,8 @@ int checked_Recv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatype
         entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
         entry.source({4, "source"}, source, *comm_object) &&
         entry.receive_tag({5, "tag"}, tag) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Recv(buf, count, *datatype_object, source, tag, *comm_object, status));
@@ -320,7 +333,8 @@ int checked_Recv_init(Entry& entry, void* buf, MPI_Count count, MPI_Datatype dat
         entry.source({4, "source"}, source, *comm_object) &&
         entry.receive_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Recv_init(buf, count, *datatype_object, source, tag, *comm_object, request));
@@ -337,7 +351,8 @@ int checked_Rsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype d
         entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Rsend(buf, count, *datatype_object, dest, tag, *comm_object));
@@ -355,7 +370,8 @@ int checked_Rsend_init(Entry& entry, const void* buf, MPI_Count count, MPI_Datat
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Rsend_init(buf, count, *datatype_object, dest, tag, *comm_object, request));
@@ -372,7 +388,8 @@ int checked_Send(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype da
         entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Send(buf, count, *datatype_object, dest, tag, *comm_object));
@@ -390,7 +407,8 @@ int checked_Send_init(Entry& entry, const void* buf, MPI_Count count, MPI_Dataty
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Send_init(buf, count, *datatype_object, dest, tag, *comm_object, request));
@@ -415,7 +433,9 @@ int checked_Sendrecv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
         entry.source({9, "source"}, source, *comm_object) &&
         entry.receive_tag({10, "recvtag"}, recvtag) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
-        entry.buffer({6, "recvbuf"}, recvbuf, recvcount, recvtype))) [[unlikely]] {
+        entry.buffer({6, "recvbuf"}, recvbuf, recvcount, recvtype) &&
+        entry.countable({2, "sendcount"}, sendcount, *sendtype_object) &&
+        entry.countable({7, "recvcount"}, recvcount, *recvtype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Sendrecv(sendbuf, sendcount, *sendtype_object, dest, sendtag, recvbuf,
@@ -436,7 +456,8 @@ int checked_Sendrecv_replace(Entry& entry, void* buf, MPI_Count count, MPI_Datat
         entry.send_tag({5, "sendtag"}, sendtag) &&
         entry.source({6, "source"}, source, *comm_object) &&
         entry.receive_tag({7, "recvtag"}, recvtag) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Sendrecv_replace(buf, count, *datatype_object, dest, sendtag, source, recvtag,
@@ -454,7 +475,8 @@ int checked_Ssend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype d
         entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ssend(buf, count, *datatype_object, dest, tag, *comm_object));
@@ -472,7 +494,8 @@ int checked_Ssend_init(Entry& entry, const void* buf, MPI_Count count, MPI_Datat
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
-        entry.buffer({1, "buf"}, buf, count, datatype))) [[unlikely]] {
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({2, "count"}, count, *datatype_object))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ssend_init(buf, count, *datatype_object, dest, tag, *comm_object, request));
