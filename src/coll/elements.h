@@ -22,12 +22,12 @@ class Elements {
   explicit Elements(Datatype& type)
       : type_(type), stride_(static_cast<std::size_t>(type.contiguous ? type.size : type.extent)) {}
 
-  /// False for elements that overlap, have far more holes than data, or are huge: such reductions
-  /// go by messages.
+  /// False for elements that overlap, have far more holes than data, are huge, or whose first byte
+  /// of data is not aligned as the element is: such reductions go by messages.
   bool fit() const {
-    return type_.contiguous ? stride_ <= thresholds::round
-                            : type_.extent >= type_.true_extent && type_.extent <= 4 * type_.size &&
-                                  stride_ <= thresholds::round;
+    return stride_ <= thresholds::round && type_.true_lb % alignof(std::max_align_t) == 0 &&
+           (type_.contiguous ||
+            (type_.extent >= type_.true_extent && type_.extent <= 4 * type_.size));
   }
   std::size_t stride() const { return stride_; }
   std::size_t bytes(MPI_Count count) const { return static_cast<std::size_t>(count) * stride_; }

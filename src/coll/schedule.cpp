@@ -57,7 +57,7 @@ void Schedule::reduce(const void* in, void* inout, MPI_Count count, Datatype& ty
 }
 
 char* Schedule::memory(std::size_t bytes) {
-  memory_.push_back(std::unique_ptr<char[]>(new char[bytes + alignof(std::max_align_t)]));
+  memory_.push_back(std::unique_ptr<char[]>(new char[bytes]));
   return memory_.back().get();
 }
 
@@ -69,7 +69,11 @@ Piece Schedule::elements(MPI_Count count, Datatype& type) {
   const MPI_Count reach = (count - 1) * type.extent;
   const MPI_Count lowest = type.true_lb + std::min<MPI_Count>(0, reach);
   const MPI_Count bytes = type.true_extent + (reach < 0 ? -reach : reach);
-  return {memory(static_cast<std::size_t>(bytes)) - lowest, count, type};
+  // An operator relies on the alignment of the whole element, so it is the address from which
+  // `lowest` counts that is aligned, as a user's buffer is.
+  constexpr auto alignment = static_cast<MPI_Count>(alignof(std::max_align_t));
+  const MPI_Count pad = (lowest % alignment + alignment) % alignment;
+  return {memory(static_cast<std::size_t>(bytes + pad)) + pad - lowest, count, type};
 }
 
 ScheduleRequest::ScheduleRequest(Communicator& comm, int tag, std::unique_ptr<Schedule> schedule,
