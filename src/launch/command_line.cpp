@@ -12,6 +12,7 @@
 #include "core/version.h"
 #include "launch/messages.h"
 #include "launch/options.h"
+#include "node/layout.h"
 
 namespace meantime::launch {
 
@@ -127,6 +128,10 @@ class Parser {
     if (result_.programs.empty()) {
       throw Mistake{"no program to start (mpiexec --help shows how)"};
     }
+    if (result_.ranks() > node::most_ranks) {
+      throw Mistake{
+          fmt::format("a job has at most {} ranks, not {}", node::most_ranks, result_.ranks())};
+    }
     if (result_.stdin_rank >= result_.ranks()) {
       throw Mistake{fmt::format("--stdin {}: the job has ranks 0 to {} only", result_.stdin_rank,
                                 result_.ranks() - 1)};
@@ -197,6 +202,8 @@ class Parser {
     std::vector<std::string> arguments;
     if (attached && option->arguments > 0) {
       arguments.push_back(*attached);
+    } else if (attached && option->action != Action::ignore && option->action != Action::refuse) {
+      throw Mistake{fmt::format("{} takes no value, not '{}'", spelled_, *attached)};
     }
     bool one_word =
         option->action == Action::set_for_all || option->action == Action::set_for_program;

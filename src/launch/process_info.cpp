@@ -45,7 +45,7 @@ std::string loaded_mpi_library(pid_t pid) {
   for (std::string line; std::getline(maps, line);) {
     const std::size_t path = line.find('/');
     const std::size_t name = line.rfind('/');
-    if (path != std::string::npos && line.compare(name + 1, 5, "libmp") == 0) {
+    if (path != std::string::npos && line.compare(name + 1, 6, "libmpi") == 0) {
       return line.substr(path);
     }
   }

@@ -29,6 +29,9 @@ namespace {
 constexpr int timeout_status = 124;
 constexpr int deadlock_status = 125;
 
+/// Of a deadlock report; what a rank sends beyond it is dropped. Of the most ranks it takes 10 MB.
+constexpr std::size_t longest_report = 32 << 20;
+
 /// What an epoll event is about: the high half of its data; the low half is a rank.
 enum class Source : std::uint32_t { signals, time_limit, grace, control, mpi_process };
 
@@ -292,10 +295,10 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       break;
     }
     case ControlKind::text:
-      process.text += text;
+      process.text += text.substr(0, longest_report - process.text.size());
       break;
     case ControlKind::deadlock: {
-      process.text += text;
+      process.text += text.substr(0, longest_report - process.text.size());
       if (!process.text.ends_with('\n')) {
         process.text += '\n';
       }

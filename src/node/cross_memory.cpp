@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -125,7 +126,7 @@ bool can_attach(int world_rank) {
     return false;
   }
   // Per host, not per rank: all ranks of a host have the same rights.
-  static std::vector<std::atomic<Trial>> trials(header.ranks);
+  static std::array<std::atomic<Trial>, most_ranks> trials;
   std::atomic<Trial>& trial = trials[static_cast<std::size_t>(world_rank)];
   Trial known = trial.load(std::memory_order_relaxed);
   if (known == Trial::unknown) {

@@ -18,6 +18,9 @@ inline constexpr std::size_t cache_line = 64;
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
 inline constexpr std::uint32_t segment_version = 1;
 
+/// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
+inline constexpr int most_ranks = 65535;
+
 static_assert(std::atomic<Link>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 

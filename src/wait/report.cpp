@@ -19,7 +19,14 @@ double seconds_since(std::uint64_t then_ns) {
   return now > then_ns ? static_cast<double>(now - then_ns) * 1e-9 : 0;
 }
 
-/// "stencil+0x1234": what addr2line wants, from the memory map of that process.
+/// True for a program that runs only at the addresses it was linked for (not position-independent).
+bool has_fixed_addresses(const std::string& path) {
+  char head[18] = {};
+  std::ifstream(path, std::ios::binary).read(head, sizeof head);
+  return head[0] == 0x7f && head[16] == 2;  // ET_EXEC, in the byte order of this machine
+}
+
+/// "stencil+0x1234": the address is what addr2line wants, from the memory map of that process.
 std::string place_in(int pid, std::uint64_t address) {
   std::ifstream maps(fmt::format("/proc/{}/maps", pid));
   std::string line;
@@ -40,6 +47,7 @@ std::string place_in(int pid, std::uint64_t address) {
     }
     if (address >= begin && address < end) {
       const std::size_t slash = module.rfind('/');
+      module_base = has_fixed_addresses(module) ? 0 : module_base;
       return fmt::format("{}+{:#x}", slash == std::string::npos ? module : module.substr(slash + 1),
                          address - module_base);
     }
