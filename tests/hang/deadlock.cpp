@@ -115,6 +115,17 @@ static void stopped_meanwhile() {
   wait_for_word_from(next_rank, 9);
 }
 
+// While rank 0 has a thread outside of MPI it might be woken. All others finalize before that
+// thread ends, so no rank is left to come and look again.
+static void thread_ends() {
+  if (rank != 0) {
+    sleep_ms(300);  // rank 0 sleeps
+    return;
+  }
+  std::thread([] { sleep_ms(1500); }).detach();
+  wait_for_word_from(next_rank, 9);
+}
+
 int main(int argc, char** argv) {
   const std::string wanted = argc > 1 ? argv[1] : "";
   start(argc, argv, wanted == "two_threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
@@ -138,6 +149,7 @@ int main(int argc, char** argv) {
       {"waitany", waitany},
       {"different_collectives", different_collectives},
       {"two_threads", two_threads},
+      {"thread_ends", thread_ends},
       {"stopped_meanwhile", stopped_meanwhile},
   };
   for (auto& one : cases)

@@ -18,7 +18,15 @@ int main(int argc, char** argv) {
     MPI_Get_library_version(text, &got);
     printf("%.8s\n", text);
   }
-  if (!strcmp(what, "abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
+  if (!strcmp(what, "abort") && rank == (size > 1)) {
+    printf("why");
+    MPI_Abort(MPI_COMM_WORLD, argc > 2 ? atoi(argv[2]) : 7);
+  }
+  if (!strcmp(what, "number")) {
+    int *number, found;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &found);
+    printf("program %d\n", found ? *number : -1);
+  }
   if (!strcmp(what, "crash") && rank == 1) raise(SIGSEGV);
   if (!strcmp(what, "exit") && rank == 1) exit(3);
   if (!strcmp(what, "exit0") && rank == 1) exit(0);

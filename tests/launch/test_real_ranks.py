@@ -2,6 +2,8 @@
 implementation's for the standard ABI."""
 
 import os
+import re
+import resource
 import signal
 import subprocess
 import time
@@ -47,9 +49,56 @@ class RealRanks(MpiexecTest):
                 ("abort", 7, ("rank 1 (pid", "MPI_Abort", "7"))):
             with self.subTest(what):
                 result = self.run_job("-n", 4, program, what)
-                self.assertEqual((result.status, result.output), (status, ""), result)
+                self.assertEqual((result.status, result.output),
+                                 (status, "why" if what == "abort" else ""), result)
                 self.assert_quick(result.seconds, 1.5)
                 self.assert_one_line(result, *parts)
+
+    def test_abort_codes(self):
+        program = self.program()
+        for code, status in ((0, 0), (7, 7), (256, 1)):
+            result = self.run_job("-n", 2, program, "abort", code)
+            self.assertEqual((result.status, result.output), (status, "why"), result)
+            alone = subprocess.run([program, "abort", str(code)], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, env=self.environment, timeout=10)
+            self.assertEqual((alone.returncode, alone.stdout), (status, b"why"))
+
+    def test_number_of_the_program(self):
+        program = self.program()
+        result = self.run_job("-n", 1, program, "number", ":", "-n", 2, program, "number")
+        self.assertEqual(sorted(result.output.splitlines()),
+                         ["program 0", "program 1", "program 1", "sum 3"])
+
+    def test_settings_that_are_not_understood(self):
+        program = self.program()
+        for setting in ("MEANTIME_EAGER_LIMIT=8k", "MEANTIME_EAGER_PAIR=abc", "MEANTIME_EAGER_RANK=-1",
+                        "MEANTIME_FRAGMENT=16", "MEANTIME_CMA=off", "MEANTIME_WAIT=hard"):
+            result = self.run_job("-x", setting, "-n", 2, program)
+            self.assertEqual((result.status, result.output), (1, ""), result)
+            self.assert_one_line(result, setting.partition("=")[0] + " must be")
+        alone = subprocess.run([program], env=dict(self.environment, MEANTIME_ON_DEADLOCK="never"),
+                               stderr=subprocess.PIPE, timeout=10)
+        self.assertEqual((alone.returncode, alone.stderr),
+                         (1, b"Meantime: MEANTIME_ON_DEADLOCK must be abort, report or ignore, not "
+                          b"'never'\n"))
+
+    @unittest.skipIf(CFLAGS, "a sanitizer needs terabytes")
+    def test_too_little_address_space(self):
+        result = self.run_job("-n", 1000, "true", preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_AS, (8 << 20, 8 << 20)))
+        self.assertEqual((result.status, result.output), (1, ""), result)
+        self.assert_one_line(result, "shared memory", "ulimit -v")
+
+    def test_places_are_for_addr2line(self):
+        for flag in ("-pie", "-no-pie"):
+            program = self.path("rank")
+            subprocess.run([MPICC, "-g", "-O0", flag, *CFLAGS, RANK, "-o", program], check=True)
+            result = self.run_job("-n", 1, program, "hang")
+            place = re.search(r"called from rank\+(0x[0-9a-f]+)", result.error)
+            self.assertTrue(place, result)
+            found = subprocess.run(["addr2line", "-f", "-e", program, place[1]],
+                                   stdout=subprocess.PIPE, text=True, check=True)
+            self.assertEqual(found.stdout.splitlines()[0], "main", flag)
 
     def test_status_after_finalize(self):
         result = self.run_job("-n", 4, self.program(), "after")
@@ -94,6 +143,19 @@ class RealRanks(MpiexecTest):
             job.kill()
             job.communicate()
             self.assert_nothing_left()
+
+    def test_mpiexec_killed_before_init_of_a_program_in_a_script(self):
+        program = self.program()
+        words = ["sh", "-c", f"(sleep 1.5; {program} late; echo $? >{self.path('status')}) & wait"]
+        job = self.start("-n", 2, *words, stderr=subprocess.DEVNULL)
+        self.wait_for(lambda: len(processes_of(self.mark)) >= 8, "the scripts")
+        with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
+            supervisor = int(file.read().split()[0])
+        job.send_signal(signal.SIGSTOP)  # or it would clean up after its supervisor
+        os.kill(supervisor, signal.SIGKILL)
+        job.kill()
+        job.communicate()
+        self.wait_for(lambda: os.path.exists(self.path("status")), "the program's end", 5)
 
     @unittest.skipUnless(os.path.exists(os.path.join(ORACLE, "bin", "mpicc_abi")), "no oracle")
     def test_built_by_another_implementation(self):

@@ -3,6 +3,7 @@
 #include "collective.h"
 
 #include <algorithm>
+#include <cstddef>
 
 using namespace check;
 
@@ -38,6 +39,23 @@ static void average(void* in, void* inout, int* length, MPI_Datatype*) {
   for (int i = 0; i < *length; ++i) b[i] = a[i] * 0.5 + b[i] * 0.5;
 }
 
+// The double is aligned where the whole element is; its first byte of data is the int's.
+struct Pair {
+  int unused;
+  int key;
+  double value;
+};
+static int misaligned;
+static void add_pairs(void* in, void* inout, int* length, MPI_Datatype*) {
+  for (void* place : {in, inout})
+    misaligned += reinterpret_cast<std::uintptr_t>(place) % alignof(Pair) != 0;
+  auto *a = static_cast<Pair*>(in), *b = static_cast<Pair*>(inout);
+  for (int i = 0; i < *length; ++i) {
+    b[i].key += a[i].key;
+    b[i].value += a[i].value;
+  }
+}
+
 static void large(void* in, void* inout, MPI_Count* length, MPI_Datatype*) {
   auto *a = static_cast<int*>(in), *b = static_cast<int*>(inout);
   for (MPI_Count i = 0; i < *length; ++i) b[i] += a[i];
@@ -53,7 +71,14 @@ int main(int argc, char** argv) {
   MUST(MPI_Type_create_resized(bare, 0, sizeof(Sample), &sample_type));
   MUST(MPI_Type_commit(&sample_type));
   MUST(MPI_Type_free(&bare));
-  MPI_Op best, joined, averaged, summed;
+  MPI_Aint pair_at[] = {offsetof(Pair, key), offsetof(Pair, value)};
+  MPI_Datatype pair_type;
+  MUST(MPI_Type_create_struct(2, lengths, pair_at, types, &bare));
+  MUST(MPI_Type_create_resized(bare, 0, sizeof(Pair), &pair_type));
+  MUST(MPI_Type_commit(&pair_type));
+  MUST(MPI_Type_free(&bare));
+  MPI_Op best, joined, averaged, summed, pairs;
+  MUST(MPI_Op_create(add_pairs, 1, &pairs));
   MUST(MPI_Op_create(keep_best, 1, &best));
   MUST(MPI_Op_create(join, 0, &joined));
   MUST(MPI_Op_create(average, 0, &averaged));
@@ -101,12 +126,20 @@ int main(int argc, char** argv) {
         if (round == 0) first = again;
         CHECK(memcmp(first.data(), again.data(), count * 8) == 0, "other bits, %d elements", count);
       }
+      std::vector<Pair> some(count, {0, team.rank, 0.5}), all(count);
+      CALL(form, Allreduce, allreduce, some.data(), all.data(), count, pair_type, pairs, team.comm);
+      for (const Pair& pair : all)
+        CHECK(pair.key == team.size * (team.size - 1) / 2 && pair.value == 0.5 * team.size);
       std::vector<int> ones(count, team.rank), sums(count);
       CALL(form, Allreduce, allreduce, ones.data(), sums.data(), count, MPI_INT, summed, team.comm);
       for (int sum : sums) CHECK(sum == team.size * (team.size - 1) / 2);
     }
   });
   CHECK(calls_with_other_type == 0, "the op saw another type %d times", calls_with_other_type);
+  if (!on_mpich())  // which aligns the first byte of data
+    CHECK(misaligned == 0, "the op got %d misaligned arguments", misaligned);
+  MUST(MPI_Op_free(&pairs));
+  MUST(MPI_Type_free(&pair_type));
   MUST(MPI_Op_free(&best));
   MUST(MPI_Op_free(&joined));
   MUST(MPI_Op_free(&averaged));

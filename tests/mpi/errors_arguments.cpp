@@ -63,6 +63,18 @@ void point_to_point() {
   REPORTS(MPI_ERR_COMM, MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_NULL));
   REPORTS(MPI_ERR_COUNT, MPI_Send(&x, -1, MPI_INT, 0, 0, world));
   REPORTS(MPI_ERR_COUNT, MPI_Send_c(&x, -1, MPI_INT, 0, 0, world));
+  if (!on_mpich()) {                            // which multiplies without looking
+    const MPI_Count most = MPI_Count{1} << 61;  // times 8 is 0 in 64 bits
+    REPORTS(MPI_ERR_COUNT, MPI_Send_c(&x, most, MPI_DOUBLE, 0, 0, world));
+    REPORTS(MPI_ERR_COUNT, MPI_Irecv_c(&x, most, MPI_DOUBLE, 0, 0, world, &request));
+    REPORTS(MPI_ERR_COUNT, MPI_Bcast_c(&x, most, MPI_DOUBLE, 0, world));
+    const std::vector<MPI_Count> counts(size, most);
+    const std::vector<MPI_Aint> places(size, 0);
+    REPORTS(MPI_ERR_COUNT,
+            MPI_Allgatherv_c(&x, 1, MPI_INT, &x, counts.data(), places.data(), MPI_DOUBLE, world));
+    MPI_Count bytes = 0;
+    REPORTS(MPI_ERR_COUNT, MPI_Pack_size_c(most, MPI_DOUBLE, world, &bytes));
+  }
   REPORTS(MPI_ERR_TYPE, MPI_Send(&x, 1, MPI_DATATYPE_NULL, 0, 0, world));
   REPORTS(MPI_ERR_RANK, MPI_Send(&x, 1, MPI_INT, size, 0, world));
   REPORTS(MPI_ERR_RANK, MPI_Send(&x, 1, MPI_INT, -77, 0, world));
