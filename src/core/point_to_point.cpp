@@ -1,7 +1,5 @@
 #include "core/point_to_point.h"
 
-#include <sched.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -165,11 +163,8 @@ bool progress() {
 }
 
 bool arm_background(node::Waiter& waiter) {
-  const Rank& rank = self();
-  if (rank.engine != nullptr && rank.engine->starving()) [[unlikely]] {
-    sched_yield();  // to whoever may make room
-    wait::ring(waiter);
-  }
+  Rank& rank = self();
+  rank.starving = rank.engine != nullptr && rank.engine->starving();
   return collective_hooks != nullptr && collective_hooks->arm(waiter);
 }
 

@@ -22,8 +22,8 @@ inline bool advance_collectives() {
   return collective_hooks != nullptr && collective_hooks->advance();
 }
 /// A rank that sleeps for something else must wake up for its collectives too: others wait for
-/// them. And it must not sleep while something of it waits for memory: then `waiter` is rung. True
-/// if completions may count the waiter down.
+/// them. And while something of it waits for memory, for which nobody rings, it only naps. True if
+/// completions may count the waiter down.
 bool arm_background(node::Waiter& waiter);
 void disarm_background(node::Waiter& waiter);
 

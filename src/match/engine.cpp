@@ -319,7 +319,7 @@ void clear_awaited(std::atomic<std::uint32_t>& state) {
 
 }  // namespace
 
-// A send that waits for credit has nothing that could be armed: its rank stays awake (starving()).
+// A send that waits for credit has nothing that could be armed: its rank only naps (starving()).
 int Engine::arm(LocalSend& send, node::Waiter& waiter) {
   if (send.message == nullptr) {
     return send.done ? 0 : 1;

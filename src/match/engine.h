@@ -116,8 +116,8 @@ struct Engine {
   // --- progress
   /// Empties the inbox and moves what this rank can move. True if anything moved. Cheap if not.
   bool progress();
-  /// Something waits for memory or credit, for which nobody rings: this rank must not sleep. Rare:
-  /// a million messages lie unread, or the node's segment is full.
+  /// Something waits for memory or credit, for which nobody rings. Rare: a million messages lie
+  /// unread, or the node's segment is full.
   bool starving() const { return deferred_ != 0 || no_pipe_; }
 
   Rank& rank;

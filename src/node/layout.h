@@ -82,6 +82,7 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint64_t> trial_address;  ///< a word that others read to try cross-memory attach
   std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not rung
   std::atomic<std::uint64_t> sleeps;         ///< how often its waiters fell asleep
+  std::atomic<std::uint32_t> starving;       ///< it waits for memory, see wait/deadlock.h
   std::atomic<std::uint32_t> threads;  ///< that it had when somebody last doubted (wait/deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
 };

@@ -62,6 +62,9 @@ struct Rank {
   std::uint32_t fruitless_looks = 0;   ///< Test, Iprobe … in a row that found nothing
 
   wait::Record* waiting = nullptr;  ///< the wait that began last, of any thread
+  bool starving = false;  ///< something of it waits for memory: it naps instead of sleeping
+  std::uint64_t starved_looks = 0;  ///< naps in a row in which nobody else was awake
+  std::uint64_t starved_sum = 0;    ///< of the others' counts of sleeps at the last of them
   std::uint32_t background = 0;     ///< non-blocking collectives under way
 
   std::vector<Request*> abandoned;  ///< freed by the user before they were complete

@@ -81,6 +81,7 @@ Verdict look_for_deadlock(Look look) {
       continue;  // finalized; the header's sum says so
     }
     if (area.open_ended.load(std::memory_order_relaxed) != 0 ||
+        area.starving.load(std::memory_order_seq_cst) != 0 ||
         (look == Look::hasty && area.threads.load(std::memory_order_relaxed) > seen.asleep)) {
       return Verdict::doubt;
     }
@@ -99,6 +100,28 @@ Verdict look_for_deadlock(Look look) {
     }
   }
   return all_asleep_or_gone(header) ? Verdict::deadlock : Verdict::running;
+}
+
+std::uint64_t sleeps_of_others(int world_rank) {
+  node::Segment& segment = node::segment();
+  const node::Header& header = segment.header();
+  std::uint64_t sum = 1;
+  for (int rank = 0; rank < static_cast<int>(header.ranks); ++rank) {
+    const node::RankArea& area = segment.area(rank);
+    const auto state =
+        static_cast<node::RankState>(area.report.state.load(std::memory_order_acquire));
+    if (rank == world_rank || state == node::RankState::finalized ||
+        area.starving.load(std::memory_order_seq_cst) != 0) {
+      continue;
+    }
+    const unsigned asleep = area.asleep.load(std::memory_order_seq_cst);
+    if (asleep == 0 || area.open_ended.load(std::memory_order_relaxed) != 0 ||
+        sleeping_threads(area.pid.load(std::memory_order_relaxed)) != asleep) {
+      return 0;
+    }
+    sum += area.sleeps.load(std::memory_order_seq_cst);
+  }
+  return header.on_deadlock == 2 ? 0 : sum;
 }
 
 void report_deadlock() {

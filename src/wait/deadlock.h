@@ -35,6 +35,12 @@ enum class Look : std::uint8_t { hasty, thorough };
 /// Cheap unless all ranks are asleep or finalized. Any rank may ask, at any time.
 Verdict look_for_deadlock(Look look);
 
+/// For a rank that starves, and so never sleeps for good: the sum of the others' counts of sleeps
+/// if all of them sleep, are finalized or starve themselves, else 0. If it stays the same for so
+/// many naps of 10 ms, nobody was awake all the while and nobody has given memory back.
+std::uint64_t sleeps_of_others(int world_rank);
+inline constexpr std::uint64_t starved_looks_for_ever = 100;
+
 /// Ends the job with the list of what each rank waits for, or only prints it, as the job's
 /// --on-deadlock says. At most one rank of a job gets to do it.
 void report_deadlock();

@@ -75,6 +75,20 @@ void sleep_until_rung(node::Waiter& waiter) {
   }
 }
 
+void sleep_until_rung_or(node::Waiter& waiter, long nanoseconds) {
+  count_in(waiter.owner);
+  std::uint32_t state = word(Sleep::arming);
+  if (waiter.state.compare_exchange_strong(state, word(Sleep::on_futex))) {
+    const timespec timeout{0, nanoseconds};
+    futex(waiter.state, FUTEX_WAIT, word(Sleep::on_futex), &timeout);
+    state = word(Sleep::on_futex);
+    if (!waiter.state.compare_exchange_strong(state, word(Sleep::arming))) {
+      return;  // whoever rang has counted it out
+    }
+  }
+  count_out(waiter.owner);
+}
+
 node::Sleep end_sleep(node::Waiter& waiter) {
   return static_cast<Sleep>(waiter.state.exchange(word(Sleep::awake), std::memory_order_seq_cst));
 }

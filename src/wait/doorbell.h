@@ -27,6 +27,8 @@ void begin_sleep(node::Waiter& waiter);
 /// Sleeps until rung; returns at once if rung since `begin_sleep`. Signals do not end it. Keeps the
 /// count of sleepers and looks for a deadlock if it is the last to fall asleep.
 void sleep_until_rung(node::Waiter& waiter);
+/// The same for at most so many nanoseconds; without a look for deadlocks.
+void sleep_until_rung_or(node::Waiter& waiter, long nanoseconds);
 /// Back to awake, whether it slept or not. Returns the state it was in.
 node::Sleep end_sleep(node::Waiter& waiter);
 /// Rings on behalf of another thread of the same rank. Returns at once if it does not sleep.

@@ -2,6 +2,7 @@
 
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "wait/deadlock.h"
 #include "wait/doorbell.h"
 #include "wait/pause.h"
 #include "wait/policy.h"
@@ -97,6 +98,23 @@ void look_after_other_threads(Rank& rank, Awaited& what, node::Sleep was) {
   }
 }
 
+/// A sleep that ends by itself, because memory that becomes free rings nobody. (The only one in the
+/// library: a rank gets here when a million of its messages lie unread or the segment is full.)
+void nap(Rank& rank, node::Waiter& waiter) {
+  rank.area->starving.store(1, std::memory_order_seq_cst);
+  {
+    Unlocked unlocked(rank.lock);
+    sleep_until_rung_or(waiter, 10'000'000);
+  }
+  const std::uint64_t sum = sleeps_of_others(rank.world_rank);
+  rank.starved_looks = sum != 0 && sum == rank.starved_sum ? rank.starved_looks + 1 : 0;
+  rank.starved_sum = sum;
+  if (rank.starved_looks == starved_looks_for_ever) {
+    report_deadlock();
+  }
+  rank.area->starving.store(0, std::memory_order_seq_cst);
+}
+
 void park(Rank& rank, Awaited& what) {
   node::Mailbox& box = rank.area->mailbox;
   node::Sleep was;
@@ -109,8 +127,12 @@ void park(Rank& rank, Awaited& what) {
       node::Account& account = rank.area->account;
       account.parks.store(account.parks.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
-      Unlocked unlocked(rank.lock);
-      sleep_until_rung(place.waiter());
+      if (rank.starving) [[unlikely]] {
+        nap(rank, place.waiter());
+      } else {
+        Unlocked unlocked(rank.lock);
+        sleep_until_rung(place.waiter());
+      }
     }
     was = place.leave();
     what.disarm(place.waiter());

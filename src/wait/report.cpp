@@ -104,6 +104,9 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
         break;
       case RankState::waiting:
         state = describe_wait(area.report, pid, call_name);
+        if (area.starving.load() != 0) {
+          state += "; the node's memory is full of messages that nobody receives";
+        }
         break;
       case RankState::finalized:
         state = "has finalized";

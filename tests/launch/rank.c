@@ -32,6 +32,16 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "exit0") && rank == 1) exit(0);
   if (!strcmp(what, "hang"))
     MPI_Recv(&got, 1, MPI_INT, (rank + 1) % size, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (!strcmp(what, "reversed")) {  // received in the order in which they are sent, last first
+    enum { messages = 100000 };
+    static MPI_Request requests[messages];
+    static int values[messages];
+    for (int i = 0; i < messages && rank == 1; ++i)
+      MPI_Isend(&values[i], 1, MPI_INT, 0, i, MPI_COMM_WORLD, &requests[i]);
+    if (rank == 1) MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
+    for (int i = messages; i-- > 0 && rank == 0;)
+      MPI_Recv(&values[i], 1, MPI_INT, 1, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
   if (!strcmp(what, "late") && rank == 1) sleep(30);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -114,6 +114,16 @@ class RealRanks(MpiexecTest):
                 self.assertRegex(result.error, rf"rank {rank} \(pid \d+\) waits in MPI_Recv for rank "
                                  rf"{(rank + 1) % ranks}, tag 5 on MPI_COMM_WORLD.* for \d+\.\d s")
 
+    @unittest.skipIf(CFLAGS, "a sanitizer needs more address space")
+    def test_memory_full_of_messages_that_nobody_receives(self):
+        program = self.program()
+        self.assertEqual(self.run_job("-n", 2, program, "reversed").output, "sum 1\n")
+        result = self.run_job("-n", 2, program, "reversed", preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_AS, (60 << 20, 60 << 20)))
+        self.assertEqual(result.status, 125, result)
+        self.assertRegex(result.error, r"rank 0 .* waits in MPI_Recv for rank 1, tag 99999")
+        self.assertRegex(result.error, r"rank 1 .* waits in MPI_Waitall .* memory is full of messages")
+
     def test_timeout_shows_calls(self):
         result = self.run_job("--timeout", 1, "-n", 3, self.program(), "late")
         self.assertEqual(result.status, 124, result)
