@@ -57,6 +57,8 @@ void die_of_interrupt() {
 }  // namespace
 
 int run_job(Job& job, char** arguments) {
+  // Inherited as ignored it would make the kernel bury our children unseen, and those of the ranks.
+  std::signal(SIGCHLD, SIG_DFL);
   const sigset_t signals = supervised_signals();
   sigset_t blocked = signals;
   sigaddset(&blocked, relayed_signal());

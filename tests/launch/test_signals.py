@@ -71,6 +71,13 @@ class Signals(MpiexecTest):
             self.assertEqual(job.returncode, 128 + second)
             self.assert_quick(time.monotonic() - begin)
 
+    def test_inherited_as_ignored(self):
+        result = self.run_job("-n", 2, "sh", "-c", "grep SigIgn /proc/self/status",
+                              preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual((result.status, result.error), (0, ""))
+        for line in result.output.splitlines():
+            self.assertFalse(int(line.split()[1], 16) >> (signal.SIGCHLD - 1) & 1, result)
+
     def test_timeout_command(self):
         result = subprocess.run(["timeout", "0.5", MPIEXEC, "-n", "2", FAKE_RANK, "init", "sleep=60"],
                                 env=self.environment, stderr=subprocess.PIPE, timeout=20)
