@@ -23,15 +23,15 @@ void Ending::begin(int status, std::string_view line) {
   if (begun_) {
     return;
   }
-  if (!line.empty()) {
-    say(line);
-  }
   begun_ = true;
   status_ = status;
   // The ranks first: as long as they run, on busy cores, the search for the others takes its time.
   signal_ranks({SIGTERM, SIGCONT});  // a stopped process would not see the first without the second
   signal_descendants({SIGTERM, SIGCONT});
   grace_.set(grace_seconds);
+  if (!line.empty()) {
+    mention(line);
+  }
 }
 
 void Ending::begin_with_kill(int status) {
@@ -48,7 +48,7 @@ void Ending::kill_all() {
     rank.ended = true;
   }
   if (left > 0) {
-    say("{} processes could not be killed", left);
+    mention("{} processes could not be killed", left);
     _exit(status_);
   }
 }

@@ -19,7 +19,8 @@ class Ending {
   /// The job goes on; its status will be this one, unless there is one already.
   void note(int status) { status_ = status_ == 0 ? status : status_; }
 
-  /// Says `line`, if it is not empty, and asks all processes to end. Only the first call counts.
+  /// Asks all processes to end and says `line`, if it is not empty: in this order, for nobody may
+  /// be reading. Only the first call counts.
   void begin(int status, std::string_view line);
   /// Readable when `kill_all` is due.
   [[nodiscard]] const Timer& grace() const { return grace_; }

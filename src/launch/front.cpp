@@ -93,8 +93,8 @@ int run_job(Job& job, char** arguments) {
       }
       if (WIFSIGNALED(wait_status)) {
         kill_descendants(5);
-        say("the job's supervisor (pid {}) was killed by {}", supervisor,
-            signal_text(WTERMSIG(wait_status)));
+        mention("the job's supervisor (pid {}) was killed by {}", supervisor,
+                signal_text(WTERMSIG(wait_status)));
         return 128 + WTERMSIG(wait_status);
       }
       if (interrupted && WEXITSTATUS(wait_status) == 128 + SIGINT) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <string_view>
 
 #include "launch/messages.h"
@@ -61,7 +62,13 @@ void Labeler::start() {
   }, error{};
   same_sink_ = fstat(STDOUT_FILENO, &output) == 0 && fstat(STDERR_FILENO, &error) == 0 &&
                output.st_dev == error.st_dev && output.st_ino == error.st_ino;
+  sigset_t alarm;  // is for the main thread (messages.cpp)
+  sigset_t old_mask;
+  sigemptyset(&alarm);
+  sigaddset(&alarm, SIGALRM);
+  pthread_sigmask(SIG_BLOCK, &alarm, &old_mask);
   thread_ = std::thread([this] { forward(); });
+  pthread_sigmask(SIG_SETMASK, &old_mask, nullptr);
 }
 
 void Labeler::finish() {

@@ -1,12 +1,53 @@
 #include "launch/messages.h"
 
 #include <poll.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
+#include "launch/timer.h"
+
 namespace meantime::launch {
+
+namespace {
+
+/// Interrupts the calling thread's system calls again and again, so that none of them lasts. A poll
+/// in front of a write would not do: ranks write to the same pipe. Other threads block SIGALRM.
+class Interruptions {
+ public:
+  explicit Interruptions(double seconds) {
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    sigaction(SIGALRM, &action, &old_action_);
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &alarm, &old_mask_);
+    repeat(seconds);
+  }
+  ~Interruptions() {
+    repeat(0);
+    pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
+    sigaction(SIGALRM, &old_action_, nullptr);
+  }
+  Interruptions(const Interruptions&) = delete;
+  Interruptions& operator=(const Interruptions&) = delete;
+
+ private:
+  static void repeat(double seconds) {
+    const timeval interval{0, static_cast<suseconds_t>(seconds * 1e6)};
+    const itimerval when{interval, interval};
+    setitimer(ITIMER_REAL, &when, nullptr);
+  }
+
+  sigset_t old_mask_{};
+  struct sigaction old_action_ {};
+};
+
+}  // namespace
 
 bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -22,6 +63,27 @@ bool write_all(int descriptor, std::string_view text) {
     }
   }
   return true;
+}
+
+void write_while_read(int descriptor, std::string_view text) {
+  const Interruptions interruptions(listening_seconds / 4);
+  double last_read = seconds_now();
+  while (!text.empty() && seconds_now() < last_read + listening_seconds) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written > 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+      last_read = seconds_now();
+    } else if (errno == EAGAIN) {
+      pollfd ready{descriptor, POLLOUT, 0};
+      poll(&ready, 1, static_cast<int>(listening_seconds * 1000));
+    } else if (errno != EINTR) {
+      return;
+    }
+  }
+}
+
+void mention(std::string_view text) {
+  write_while_read(STDERR_FILENO, fmt::format("mpiexec: {}\n", text));
 }
 
 void say(std::string_view text) {

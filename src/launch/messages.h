@@ -17,8 +17,24 @@ void say(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
   say(std::string_view(fmt::format(text, std::forward<Arguments>(arguments)...)));
 }
 
-/// Writes text as it is to a descriptor, whole, whatever it takes. False if nobody can read it.
+/// The same for what is said while a job runs: the job must not wait for those who read about it.
+/// Gives up on the rest when nobody has read anything for `listening_seconds`. Main thread
+/// only.
+void mention(std::string_view text);
+
+template <class... Arguments>
+void mention(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  mention(std::string_view(fmt::format(text, std::forward<Arguments>(arguments)...)));
+}
+
+inline constexpr double listening_seconds = 0.3;
+
+/// Writes text as it is to a descriptor, whole, whatever it takes. False, and errno, if that cannot
+/// be; EPIPE if nobody can read it.
 bool write_all(int descriptor, std::string_view text);
+
+/// As write_all, for as long as somebody reads. Main thread only.
+void write_while_read(int descriptor, std::string_view text);
 
 /// "signal 11 (Segmentation fault)"
 std::string signal_text(int signal);

@@ -133,7 +133,7 @@ bool Supervisor::start_ranks() {
 }
 
 bool Supervisor::cannot_start(const std::string& line) {
-  say(line);
+  mention(line);
   ending_.note(1);
   return false;
 }
@@ -170,9 +170,9 @@ void Supervisor::wait_for_event() {
       case Source::time_limit:
         time_limit_.set(0);
         if (!ending_.begun()) {
-          say("the time limit of {} s is over:\n{}", job_.command.timeout_seconds,
-              job_report(job_, starter_.segment()));
-          ending_.begin(timeout_status, {});
+          ending_.begin(timeout_status, fmt::format("the time limit of {} s is over:\n{}",
+                                                    job_.command.timeout_seconds,
+                                                    job_report(job_, starter_.segment())));
         }
         break;
     }
@@ -198,7 +198,7 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
     ending_.begin_with_kill(128 + SIGKILL);
     _exit(ending_.status());
   } else if (relayed.signal == SIGQUIT) {
-    say("what each rank does:\n{}", job_report(job_, starter_.segment()));
+    mention("what each rank does:\n{}", job_report(job_, starter_.segment()));
   } else if (!relay_.pass_on(relayed)) {
     ending_.begin_with_kill(128 + relayed.signal);
     running_ = 0;
@@ -302,13 +302,14 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       if (!process.text.ends_with('\n')) {
         process.text += '\n';
       }
-      if (!ending_.begun()) {
-        write_all(STDERR_FILENO, process.text);
-      }
-      process.text.clear();
+      const bool worth_saying = !ending_.begun();
       if (job_.command.on_deadlock == DeadlockAction::abort) {
         ending_.begin(deadlock_status, {});
       }
+      if (worth_saying) {
+        write_while_read(STDERR_FILENO, process.text);
+      }
+      process.text.clear();
       break;
     }
   }
@@ -349,7 +350,7 @@ void Supervisor::judge(int rank, int wait_status) {
     if (asked_for(signal)) {
       ending_.begin(128 + signal, {});
     } else if (finalized) {
-      say("{} after MPI_Finalize", line);
+      mention("{} after MPI_Finalize", line);
       ending_.note(128 + signal);
     } else {
       ending_.begin(128 + signal, line);

@@ -1,7 +1,10 @@
 """A rank that dies or calls MPI_Abort ends the job within a second, with one line that says which
 rank and why; and the exit status is what users of other MPIs expect."""
 
+import os
 import signal
+import subprocess
+import time
 
 from mpiexec import FAKE_RANK, MpiexecTest, main
 
@@ -151,6 +154,64 @@ class Death(MpiexecTest):
         self.assertEqual((result.status, result.error), (0, ""), result)
         self.assert_quick(result.seconds)
         self.assert_nothing_left(within=0)
+
+
+class NobodyReads(MpiexecTest):
+    """Standard error is full, and stays so: the job ends all the same."""
+
+    def start_full(self, *words):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.set_blocking(writer, False)
+        try:
+            while True:
+                os.write(writer, b"x")
+        except BlockingIOError:
+            os.set_blocking(writer, True)
+        job = self.start(*words, stderr=writer)
+        os.close(writer)
+        return job
+
+    def assert_ends(self, job, status, since, limit=1.0):
+        try:
+            self.assertEqual(job.wait(timeout=20), status)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            self.fail("mpiexec hangs")
+        self.assert_quick(time.monotonic() - since, limit)
+        job.stdout.close()
+        self.assert_nothing_left()
+
+    def test_death(self):
+        begin = time.monotonic()
+        job = self.start_full("-n", 2, FAKE_RANK, "init", "only=0", "signal=9", "all", "sleep=30")
+        self.assert_ends(job, 137, begin)
+
+    def test_death_while_others_write(self):
+        begin = time.monotonic()
+        job = self.start_full("-n", 2, "sh", "-c",
+                              "yes >&2 & [ $MEANTIME_RANK = 0 ] && kill -9 $$; sleep 30")
+        self.assert_ends(job, 137, begin)
+
+    def test_time_limit(self):
+        begin = time.monotonic()
+        job = self.start_full("--timeout", 0.2, "-n", 2, FAKE_RANK, "init", "sleep=30")
+        self.assert_ends(job, 124, begin, 1.2)
+
+    def test_deadlock_report(self):
+        begin = time.monotonic()
+        job = self.start_full("-n", 2, FAKE_RANK, "init", "only=0", "deadlock=x", "all", "sleep=30")
+        self.assert_ends(job, 125, begin)
+
+    def test_report_asked_for(self):
+        job = self.start_full("-n", 2, FAKE_RANK, "init", "print=ready", "sleep=30")
+        for _ in range(2):
+            self.assertEqual(job.stdout.readline(), b"ready\n")
+        job.send_signal(signal.SIGQUIT)
+        time.sleep(0.1)
+        begin = time.monotonic()
+        job.terminate()
+        self.assert_ends(job, 143, begin)
 
 
 if __name__ == "__main__":
