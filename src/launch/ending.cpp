@@ -25,13 +25,17 @@ void Ending::begin(int status, std::string_view line) {
   }
   begun_ = true;
   status_ = status;
+  ask();
+  if (!line.empty()) {
+    mention(line);
+  }
+}
+
+void Ending::ask() {
   // The ranks first: as long as they run, on busy cores, the search for the others takes its time.
   signal_ranks({SIGTERM, SIGCONT});  // a stopped process would not see the first without the second
   signal_descendants({SIGTERM, SIGCONT});
   grace_.set(grace_seconds);
-  if (!line.empty()) {
-    mention(line);
-  }
 }
 
 void Ending::begin_with_kill(int status) {

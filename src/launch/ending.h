@@ -22,6 +22,8 @@ class Ending {
   /// Asks all processes to end and says `line`, if it is not empty: in this order, for nobody may
   /// be reading. Only the first call counts.
   void begin(int status, std::string_view line);
+  /// Asks all processes to end; the job itself has come to its end already.
+  void ask();
   /// Readable when `kill_all` is due.
   [[nodiscard]] const Timer& grace() const { return grace_; }
   /// Nobody is asked: for an order to end, or a job that could not be started.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +34,9 @@ long now_ms() {
 
 Labeler::~Labeler() {
   finish();
+  if (done_ >= 0) {
+    close(done_);
+  }
 }
 
 Labeler::Ends Labeler::add_rank() {
@@ -62,12 +66,16 @@ void Labeler::start() {
   }, error{};
   same_sink_ = fstat(STDOUT_FILENO, &output) == 0 && fstat(STDERR_FILENO, &error) == 0 &&
                output.st_dev == error.st_dev && output.st_ino == error.st_ino;
+  done_ = eventfd(0, EFD_CLOEXEC);
   sigset_t alarm;  // is for the main thread (messages.cpp)
   sigset_t old_mask;
   sigemptyset(&alarm);
   sigaddset(&alarm, SIGALRM);
   pthread_sigmask(SIG_BLOCK, &alarm, &old_mask);
-  thread_ = std::thread([this] { forward(); });
+  thread_ = std::thread([this] {
+    forward();
+    eventfd_write(done_, 1);
+  });
   pthread_sigmask(SIG_SETMASK, &old_mask, nullptr);
 }
 

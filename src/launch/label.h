@@ -28,7 +28,9 @@ class Labeler {
   /// Forwards on a thread of its own: standard output may block for as long as its reader likes,
   /// and mpiexec must hear of deaths meanwhile.
   void start();
-  /// Waits until all write ends are closed and everything is passed on.
+  /// Readable once all write ends are closed and everything is passed on. -1 before start().
+  [[nodiscard]] int done() const { return done_; }
+  /// Waits until then.
   void finish();
 
  private:
@@ -49,6 +51,7 @@ class Labeler {
 
   std::vector<Stream> streams_;
   std::thread thread_;
+  int done_ = -1;
   bool same_sink_ = false;
   Stream* open_output_ = nullptr;  ///< whose unfinished line is the last thing on that sink
   Stream* open_error_ = nullptr;

@@ -26,6 +26,11 @@ class Relay {
   sigset_t passed_on_{};
 };
 
+/// A request to end: what a process does not hear while it is stopped.
+inline bool ends_a_process(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+}
+
 /// Two SIGINT closer than this are one: `timeout` and some shells signal process and group.
 inline constexpr double same_signal_seconds = 0.1;
 

@@ -27,7 +27,9 @@ class Starter {
 
   /// To be called once all ranks are started.
   void forward_output();
-  /// Waits until all output has been passed on. After the last process of the job is gone.
+  /// Readable once all output has been passed on; -1 if that does not need us.
+  [[nodiscard]] int output_done() const { return labeler_ ? labeler_->done() : -1; }
+  /// Waits until then. After the last process of the job is gone.
   void finish_output();
 
   struct Failure {

@@ -32,8 +32,11 @@ constexpr int deadlock_status = 125;
 /// Of a deadlock report; what a rank sends beyond it is dropped. Of the most ranks it takes 10 MB.
 constexpr std::size_t longest_report = 32 << 20;
 
+/// How long a job that was ended waits for those who read its labelled output.
+constexpr int reading_ms = 500;
+
 /// What an epoll event is about: the high half of its data; the low half is a rank.
-enum class Source : std::uint32_t { signals, time_limit, grace, control, mpi_process };
+enum class Source : std::uint32_t { signals, time_limit, grace, control, mpi_process, output };
 
 class Supervisor {
  public:
@@ -47,7 +50,7 @@ class Supervisor {
     while (!all_gone()) {
       wait_for_event();
     }
-    starter_.finish_output();
+    finish_output();
     return ending_.status();
   }
 
@@ -73,6 +76,7 @@ class Supervisor {
   void check_for_stragglers();
 
   bool all_gone();
+  void finish_output();
   [[nodiscard]] std::string name(int rank) const;
 
   Job& job_;
@@ -85,6 +89,10 @@ class Supervisor {
   int running_ = 0;  ///< started processes that have not ended
   int inside_ = 0;   ///< ranks that have called MPI_Init
   int silent_ = -1;  ///< a rank that ended without ever calling MPI_Init
+
+  bool clearing_up_ = false;          ///< the ranks are through, what they left is being ended
+  bool waiting_for_readers_ = false;  ///< all processes are gone, labelled output is not
+  bool output_done_ = false;
 
   int events_ = -1;
   int signals_ = -1;
@@ -128,6 +136,10 @@ bool Supervisor::start_ranks() {
     }
   }
   starter_.forward_output();
+  output_done_ = starter_.output_done() < 0;
+  if (!output_done_) {
+    watch(starter_.output_done(), Source::output);
+  }
   time_limit_.set(job_.command.timeout_seconds);
   return true;
 }
@@ -162,6 +174,10 @@ void Supervisor::wait_for_event() {
         break;
       case Source::mpi_process:
         on_mpi_process_gone(rank);
+        break;
+      case Source::output:
+        epoll_ctl(events_, EPOLL_CTL_DEL, starter_.output_done(), nullptr);
+        output_done_ = true;
         break;
       case Source::grace:
         ending_.kill_all();
@@ -199,6 +215,8 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
     _exit(ending_.status());
   } else if (relayed.signal == SIGQUIT) {
     mention("what each rank does:\n{}", job_report(job_, starter_.segment()));
+  } else if (waiting_for_readers_ && ends_a_process(relayed.signal)) {
+    ending_.begin(128 + relayed.signal, {});
   } else if (!relay_.pass_on(relayed)) {
     ending_.begin_with_kill(128 + relayed.signal);
     running_ = 0;
@@ -413,10 +431,25 @@ bool Supervisor::all_gone() {
   if (waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) {
     return true;
   }
-  if (!ending_.begun()) {
-    ending_.begin(ending_.status(), {});
+  if (!ending_.begun() && !clearing_up_) {
+    clearing_up_ = true;
+    ending_.ask();
   }
   return false;
+}
+
+// Labelled output whose reader takes its time keeps mpiexec until it is out, unless the job was
+// ended or mpiexec is told to end now.
+void Supervisor::finish_output() {
+  waiting_for_readers_ = true;
+  while (!output_done_ && !ending_.begun()) {
+    wait_for_event();
+  }
+  pollfd done{starter_.output_done(), POLLIN, 0};
+  if (!output_done_ && poll(&done, 1, reading_ms) == 0) {
+    _exit(ending_.status());  // the thread that writes is stuck
+  }
+  starter_.finish_output();
 }
 
 std::string Supervisor::name(int rank) const {

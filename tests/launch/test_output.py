@@ -1,6 +1,7 @@
 """Output and input: bytes arrive as they were written; -l puts the rank before each line and
 changes nothing else; rank 0 reads mpiexec's standard input."""
 
+import fcntl
 import os
 import re
 import signal
@@ -140,6 +141,38 @@ class Labels(MpiexecTest):
         self.assertIn(b"rank 0", line)
         output, _ = job.communicate(timeout=10)
         self.assertEqual(job.returncode, 137)
+
+    def test_nobody_reads_and_the_job_is_ended(self):
+        for words, signals, status in ((("yes",), (15,), 143), (("yes",), (2,), 130),
+                                       (("sh", "-c", "trap '' 15; yes"), (15, 15), 143),
+                                       (("sh", "-c", "yes & sleep 0.3; kill -9 $$"), (), 137),
+                                       (("sh", "-c", "seq 9999"), (15,), 143)):
+            with self.subTest(words):
+                # The pipe to the reader is small, so that little output fills it.
+                reader, writer = os.pipe()
+                fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+                job = self.start("-l", "-n", 2, *words, stdout=writer)
+                os.close(writer)
+                time.sleep(0.6)
+                begin = time.monotonic()
+                for number in signals:
+                    job.send_signal(number)
+                    begin = time.monotonic()
+                    time.sleep(0.2)
+                try:
+                    self.assertEqual(job.wait(timeout=10), status)
+                    self.assert_quick(time.monotonic() - begin, 1.2)
+                finally:
+                    job.kill()
+                    job.communicate()
+                    os.close(reader)
+
+    def test_slow_reader_loses_nothing(self):
+        # Nor does it where processes were left behind, which are ended.
+        job = self.start("-l", "-n", 2, "sh", "-c", "sleep 30 & seq 20000")
+        time.sleep(1.5)
+        output, _ = job.communicate(timeout=10)
+        self.assertEqual((job.returncode, len(output.splitlines())), (0, 40000))
 
     def test_reader_that_goes_away(self):
         result = subprocess.run(f"{MPIEXEC} -l -n 1 yes | head -n 1", shell=True,
