@@ -73,7 +73,7 @@ bool same_file(const std::string& left, const std::string& right) {
 
 bool starts_with_text(const std::string& path, ProgramKind& kind) {
   char head[256] = {};
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   ssize_t bytes = file < 0 ? -1 : read(file, head, sizeof head);
   if (file >= 0) {
     close(file);
@@ -114,6 +114,9 @@ ResolvedProgram resolve_program(const std::string& name, const std::string& dire
     if (S_ISDIR(status.st_mode)) {
       return EISDIR;
     }
+    if (!S_ISREG(status.st_mode)) {
+      return ENOEXEC;  // a FIFO would let us wait for its writer
+    }
     return access(path.c_str(), X_OK) == 0 ? 0 : errno;
   };
   if (name.find('/') != std::string::npos) {
@@ -122,8 +125,9 @@ ResolvedProgram resolve_program(const std::string& name, const std::string& dire
       return {name, {}, 0};
     }
     std::string why =
-        error == EISDIR   ? "it is a directory"
-        : error == EACCES ? "it is not executable (chmod +x makes it so)"
+        error == EISDIR    ? "it is a directory"
+        : error == ENOEXEC ? "it is not a regular file"
+        : error == EACCES  ? "it is not executable (chmod +x makes it so)"
         : error == ENOENT || error == ENOTDIR
             ? fmt::format("no such file{}", directory.empty() ? "" : " in " + directory)
             : std::strerror(error);

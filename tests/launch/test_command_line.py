@@ -212,6 +212,18 @@ class OtherLaunchersOptions(MpiexecTest):
         self.assertEqual(result.status, 2)
         self.assert_one_line(result, "faraway", "one node only")
 
+    def test_host_files_that_are_none(self):
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        for path, part in ((fifo, "not a regular file"), ("/dev/zero", "not a regular file"),
+                           (self.folder.name, "not a regular file"), ("missing", "No such file"),
+                           (self.path("long", "#\n" * 600_000), "too long"),
+                           (self.path("line", "x" * 100_000), "names 'xxx")):
+            result = self.run_job("--hostfile", path, "-n", 1, "true", timeout=10)
+            self.assertEqual(result.status, 2, path)
+            self.assert_one_line(result, part)
+            self.assertLess(len(result.error), 500)
+
     def test_host_files(self):
         local = self.path("local", "# a comment\n\nlocalhost slots=4\nlocalhost:2\n", mode=0o644)
         other = self.path("other", "localhost\nfaraway slots=2\n", mode=0o644)

@@ -30,6 +30,12 @@ class Finding(MpiexecTest):
     def test_directory(self):
         self.assert_refused(126, "-n", 4, self.folder.name, parts=("is a directory",))
 
+    def test_no_regular_file(self):
+        path = self.path("fifo")
+        os.mkfifo(path, 0o755)
+        for name in (path, "/dev/null"):
+            self.assert_refused(126, "-n", 4, name, timeout=10, parts=("not a regular file",))
+
     def test_not_executable(self):
         path = self.path("program", "#!/bin/sh\n", mode=0o644)
         self.assert_refused(126, path, parts=("not executable",))
