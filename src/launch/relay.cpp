@@ -40,8 +40,13 @@ void Relay::pass_on_to(const RankProcess& rank, int signal) {
     sent = SIGSTOP;  // the default action, which an orphaned process group would not get
   }
   kill(target, sent);
-  if (through_script && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {
+  if (!ends_a_process(signal)) {
+    return;
+  }
+  kill(target, SIGCONT);  // a stopped process would not see the other
+  if (through_script) {
     kill(rank.pid, signal);
+    kill(rank.pid, SIGCONT);
   }
 }
 

@@ -71,6 +71,13 @@ class Signals(MpiexecTest):
             self.assertEqual(job.returncode, 128 + second)
             self.assert_quick(time.monotonic() - begin)
 
+    def test_stopped_ranks_hear_of_it(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            job = self.start_ready(2, FAKE_RANK, "init", "print=ready", "stop", "sleep=60")
+            job.send_signal(number)
+            job.communicate(timeout=20)
+            self.assertEqual(job.returncode, 128 + number)
+
     def test_inherited_as_ignored(self):
         result = self.run_job("-n", 2, "sh", "-c", "grep SigIgn /proc/self/status",
                               preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
