@@ -31,7 +31,9 @@ std::string Starter::prepare() {
   segment_ = node::create_segment(static_cast<int>(job_.ranks.size()), job_.cpus.workers);
   if (segment_ < 0) {
     return fmt::format("cannot make the job's shared memory: {}{}", std::strerror(-segment_),
-                       segment_ == -ENOMEM ? " (is the address space limited by ulimit -v?)" : "");
+                       segment_ == -ENOMEM  ? " (is the address space limited by ulimit -v?)"
+                       : segment_ == -EFBIG ? " (is the size of files limited by ulimit -f?)"
+                                            : "");
   }
   int lifeline[2];
   no_input_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -75,8 +77,8 @@ std::string Starter::raise_descriptor_limit() {
 }
 
 void Starter::choose_signals() {
-  // This process ignores two; the ranks find them as mpiexec did.
-  for (int signal : {SIGTTOU, SIGPIPE}) {
+  // This process ignores some; the ranks find them as mpiexec did.
+  for (int signal : {SIGTTOU, SIGPIPE, SIGXFSZ}) {
     if (std::signal(signal, SIG_IGN) == SIG_DFL) {
       defaulted_.push_back(signal);
     }

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <new>
 
 #include "coll/area_bytes.h"
@@ -34,6 +36,42 @@ std::uint64_t mapping_limit(int ranks) {
   return limit / page * page;
 }
 
+/// A segment beyond `ulimit -f` shall be an error like any other: for this thread, SIGXFSZ does not
+/// come of what happens in this scope. Nobody's disposition is touched.
+class FileSizeSignalHeld {
+ public:
+  FileSizeSignalHeld() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &old_mask_);
+  }
+  ~FileSizeSignalHeld() {
+    const int error = errno;
+    if (sigismember(&old_mask_, SIGXFSZ) == 0) {
+      const timespec at_once{};
+      sigtimedwait(&signal_, nullptr, &at_once);
+      pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
+    }
+    errno = error;
+  }
+  FileSizeSignalHeld(const FileSizeSignalHeld&) = delete;
+  FileSizeSignalHeld& operator=(const FileSizeSignalHeld&) = delete;
+
+ private:
+  sigset_t signal_;
+  sigset_t old_mask_;
+};
+
+/// Memory for a piece of the segment; 0 or an errno.
+int give_memory(int descriptor, std::uint64_t begin, std::uint64_t bytes) {
+  const FileSizeSignalHeld held;
+  int result = 0;
+  do {
+    result = fallocate(descriptor, 0, static_cast<off_t>(begin), static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 int create_segment(int ranks, int workers) {
@@ -46,9 +84,8 @@ int create_segment(int ranks, int workers) {
   const std::uint64_t heap = round_up(world + coll::area_bytes(ranks), page);
   const std::uint64_t limit = mapping_limit(ranks);
   void* place = MAP_FAILED;
-  if (heap > limit) {
-    errno = ENOMEM;
-  } else if (fallocate(descriptor, 0, 0, static_cast<off_t>(heap)) == 0) {
+  errno = heap > limit ? ENOMEM : give_memory(descriptor, 0, heap);
+  if (errno == 0) {
     place = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   }
   if (place == MAP_FAILED) {
@@ -117,11 +154,7 @@ Link Segment::grow(std::size_t bytes) {
     }
   } while (
       !header().heap_end.compare_exchange_weak(begin, begin + bytes, std::memory_order_relaxed));
-  int result = 0;
-  do {
-    result = fallocate(descriptor_, 0, static_cast<off_t>(begin), static_cast<off_t>(bytes));
-  } while (result != 0 && errno == EINTR);
-  return result == 0 ? begin : 0;
+  return give_memory(descriptor_, begin, bytes) == 0 ? begin : 0;
 }
 
 constinit Segment detail::host_segment;

@@ -49,6 +49,12 @@ class OwnOptions(MpiexecTest):
                                   __import__("resource").RLIMIT_NOFILE, (64, 1000)))
         self.assertEqual(result.output, "64\n" * 100, result)
 
+    def test_file_size_limit(self):
+        result = self.run_job("-n", 2, "true", preexec_fn=lambda: __import__("resource").setrlimit(
+            __import__("resource").RLIMIT_FSIZE, (0, 0)))
+        self.assertEqual(result.status, 1)
+        self.assert_one_line(result, "shared memory", "ulimit -f")
+
     def test_missing_words(self):
         self.assert_refused(parts=("no program",))
         self.assert_refused("-n", parts=("-n wants a value",))
