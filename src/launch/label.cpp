@@ -79,10 +79,11 @@ void Labeler::start() {
   pthread_sigmask(SIG_SETMASK, &old_mask, nullptr);
 }
 
-void Labeler::finish() {
+int Labeler::finish() {
   if (thread_.joinable()) {
     thread_.join();
   }
+  return lost_;
 }
 
 Labeler::Stream*& Labeler::open_line(const Stream& stream) {
@@ -167,6 +168,7 @@ void Labeler::pass_on(Stream& stream, bool partial_too) {
   }
   last = stream.middle_of_line ? &stream : nullptr;
   if (!write_all(stream.sink, text)) {
+    lost_ = errno == EPIPE ? lost_ : errno;
     stream.reader_gone = true;  // as for any program: the next write of the rank gets SIGPIPE
   }
   stream.pending.erase(0, ready);

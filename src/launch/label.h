@@ -30,8 +30,9 @@ class Labeler {
   void start();
   /// Readable once all write ends are closed and everything is passed on. -1 before start().
   [[nodiscard]] int done() const { return done_; }
-  /// Waits until then.
-  void finish();
+  /// Waits until then. The errno by which output was lost, or 0; that its reader went away does not
+  /// count.
+  int finish();
 
  private:
   struct Stream {
@@ -52,6 +53,7 @@ class Labeler {
   std::vector<Stream> streams_;
   std::thread thread_;
   int done_ = -1;
+  int lost_ = 0;  ///< written by the thread
   bool same_sink_ = false;
   Stream* open_output_ = nullptr;  ///< whose unfinished line is the last thing on that sink
   Stream* open_error_ = nullptr;

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include "launch/debugger.h"
@@ -71,10 +73,12 @@ int prepare_programs(Job& job) {
 }
 
 int start(int count, char** words) {
+  const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
   open_standard_descriptors();
   ParsedCommandLine parsed = parse_command_line({words + 1, words + count});
-  if (!parsed.output.empty()) {
-    write_all(STDOUT_FILENO, parsed.output);
+  if (!parsed.output.empty() && (output_closed || !write_all(STDOUT_FILENO, parsed.output))) {
+    say("cannot write to standard output: {}", std::strerror(output_closed ? EBADF : errno));
+    return 1;
   }
   if (!parsed.error.empty()) {
     say(parsed.error);

@@ -186,10 +186,8 @@ void Starter::forward_output() {
   }
 }
 
-void Starter::finish_output() {
-  if (labeler_) {
-    labeler_->finish();
-  }
+int Starter::finish_output() {
+  return labeler_ ? labeler_->finish() : 0;
 }
 
 }  // namespace meantime::launch

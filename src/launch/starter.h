@@ -29,8 +29,9 @@ class Starter {
   void forward_output();
   /// Readable once all output has been passed on; -1 if that does not need us.
   [[nodiscard]] int output_done() const { return labeler_ ? labeler_->done() : -1; }
-  /// Waits until then. After the last process of the job is gone.
-  void finish_output();
+  /// Waits until then. After the last process of the job is gone. The errno by which output was
+  /// lost, or 0.
+  int finish_output();
 
   struct Failure {
     int status;  ///< mpiexec's

@@ -449,7 +449,10 @@ void Supervisor::finish_output() {
   if (!output_done_ && poll(&done, 1, reading_ms) == 0) {
     _exit(ending_.status());  // the thread that writes is stuck
   }
-  starter_.finish_output();
+  if (const int error = starter_.finish_output(); error != 0) {
+    mention("output of the ranks was lost: {}", std::strerror(error));
+    ending_.note(1);
+  }
 }
 
 std::string Supervisor::name(int rank) const {

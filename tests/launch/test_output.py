@@ -167,6 +167,19 @@ class Labels(MpiexecTest):
                     job.communicate()
                     os.close(reader)
 
+    def test_lost_output_is_an_error(self):
+        with open("/dev/full", "wb") as full:
+            result = self.run_job("-l", "-n", 2, "echo", "x", stdout=full)
+            self.assertNotEqual(result.status, 0)
+            self.assert_one_line(result, "lost", "No space left")
+            for option in ("--help", "--version"):
+                result = self.run_job(option, stdout=full)
+                self.assertEqual(result.status, 1)
+                self.assert_one_line(result, "standard output", "No space left")
+        result = self.run_job("--version", preexec_fn=lambda: os.close(1))
+        self.assertEqual(result.status, 1)
+        self.assert_one_line(result, "standard output", "Bad file descriptor")
+
     def test_slow_reader_loses_nothing(self):
         # Nor does it where processes were left behind, which are ended.
         job = self.start("-l", "-n", 2, "sh", "-c", "sleep 30 & seq 20000")
