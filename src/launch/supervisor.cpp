@@ -90,6 +90,7 @@ class Supervisor {
   int inside_ = 0;   ///< ranks that have called MPI_Init
   int silent_ = -1;  ///< a rank that ended without ever calling MPI_Init
 
+  bool died_late_ = false;            ///< a signal has killed a rank after MPI_Finalize
   bool clearing_up_ = false;          ///< the ranks are through, what they left is being ended
   bool waiting_for_readers_ = false;  ///< all processes are gone, labelled output is not
   bool output_done_ = false;
@@ -368,7 +369,10 @@ void Supervisor::judge(int rank, int wait_status) {
     if (asked_for(signal)) {
       ending_.begin(128 + signal, {});
     } else if (finalized) {
-      mention("{} after MPI_Finalize", line);
+      if (!died_late_) {  // `| head` ends all of them
+        mention("{} after MPI_Finalize", line);
+      }
+      died_late_ = true;
       ending_.note(128 + signal);
     } else {
       ending_.begin(128 + signal, line);

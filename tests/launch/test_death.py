@@ -67,6 +67,11 @@ class Death(MpiexecTest):
         self.assertEqual((result.status, result.output), (139, "done\n"))
         self.assert_one_line(result, "rank 1", "signal 11", "after MPI_Finalize")
 
+    def test_signals_after_finalize_one_line(self):
+        result = self.run_job("-n", 8, FAKE_RANK, "init", "finalize", "signal=13")
+        self.assertEqual(result.status, 141)
+        self.assert_one_line(result, "signal 13", "after MPI_Finalize")
+
     def test_ranks_that_do_not_listen(self):
         for words in (("block=15",), ("handle=15",), ("stop",)):
             result = self.run_job("-n", 3, FAKE_RANK, "init", "only=1", "sleep=0.2", "signal=9",
