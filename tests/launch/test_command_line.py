@@ -119,6 +119,11 @@ class OwnOptions(MpiexecTest):
             self.assertEqual(result.output, output + "\n", words)
         self.assert_refused("-x", "=3", "true", parts=("NAME=VALUE",))
 
+    def test_variable_that_is_not_set(self):
+        self.assertEqual(self.run_job("-x", "MISSING", "true").error, "")
+        lines = self.run_job("-v", "-x", "MISSING", "true").error.splitlines()
+        self.assertEqual(lines.count("mpiexec: -x MISSING: not set, so nothing to pass on"), 1)
+
     def test_environment_of_one_program(self):
         result = self.run_job("-env", "A", "1", "-n", 1, "sh", "-c", "echo $A", ":", "-n", 1, "sh", "-c",
                               "sleep 0.1; echo none$A")
