@@ -63,6 +63,15 @@ class RealRanks(MpiexecTest):
                                    stderr=subprocess.DEVNULL, env=self.environment, timeout=10)
             self.assertEqual((alone.returncode, alone.stdout), (status, b"why"))
 
+    def test_file_size_limit(self):
+        program = self.program()
+        result = self.run_job("-n", 2, "sh", "-c", f"ulimit -f 0; exec {program}")
+        self.assertIn(result.status, range(1, 128), result)
+        self.assert_one_line(result, "MPI_ERR_NO_MEM")
+        alone = subprocess.run(["sh", "-c", f"ulimit -f 0; exec {program}"], env=self.environment,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=10)
+        self.assertIn(alone.returncode, range(1, 128), alone)
+
     def test_number_of_the_program(self):
         program = self.program()
         result = self.run_job("-n", 1, program, "number", ":", "-n", 2, program, "number")
