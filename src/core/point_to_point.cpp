@@ -164,7 +164,9 @@ bool progress() {
 
 bool arm_background(node::Waiter& waiter) {
   Rank& rank = self();
-  rank.starving = rank.engine != nullptr && rank.engine->starving();
+  if (rank.engine != nullptr) {
+    rank.starving = rank.engine->starving();
+  }
   return collective_hooks != nullptr && collective_hooks->arm(waiter);
 }
 
