@@ -11,6 +11,7 @@
 int main(int count, char** words) {
   CLI::App app{"Meantime, an MPI that knows what a rank should do while it waits", "meantime"};
   app.require_subcommand(1);
+  app.set_version_flag("-V,--version", fmt::format("Meantime {}", meantime::version));
   int status = 0;
 
   app.add_subcommand("version", "Show the version and where it is installed")->callback([] {

@@ -143,7 +143,7 @@ void tell_of_deadlock() {
   }
   std::fputs(text.c_str(), stderr);
   if (segment.header().on_deadlock == 0) {
-    std::_Exit(1);
+    std::_Exit(launch::deadlock_status);
   }
 }
 

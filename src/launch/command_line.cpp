@@ -172,6 +172,7 @@ class Parser {
  private:
   void parse_program() {
     program_ = {};
+    counted_ = false;
     while (position_ < words_.size() && is_option(words_[position_])) {
       parse_option();
       if (!output.empty()) {
@@ -256,6 +257,12 @@ class Parser {
     switch (option.action) {
       case Action::ranks:
         program_.ranks = parse_ranks(spelled_, first);
+        counted_ = true;
+        break;
+      case Action::ranks_per_node:
+        if (const int ranks = parse_ranks(spelled_, first); !counted_) {
+          program_.ranks = ranks;
+        }
         break;
       case Action::export_variable:
         if (first.find('=') != std::string::npos) {
@@ -375,6 +382,7 @@ class Parser {
   std::size_t position_ = 0;
   std::string spelled_;
   ProgramRequest program_;
+  bool counted_ = false;  ///< program_.ranks was given
   CommandLine result_;
 };
 

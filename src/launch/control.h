@@ -24,6 +24,8 @@ inline constexpr char lifeline_variable[] = "MEANTIME_LIFELINE_FD";
 inline constexpr char workers_variable[] = "MEANTIME_WORKERS";
 /// What to do when the ranks find that all of them wait for ever: abort, report or ignore.
 inline constexpr char deadlock_variable[] = "MEANTIME_ON_DEADLOCK";
+/// Exit status of a job that was ended for it, and of a rank without mpiexec.
+inline constexpr int deadlock_status = 125;
 
 /// First word of every packet; a packet without it comes from another MPI library (see PMI_FD in
 /// supervisor.cpp).

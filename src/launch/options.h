@@ -12,6 +12,7 @@ namespace meantime::launch {
 /// What the parser does when it meets the option.
 enum class Action {
   ranks,
+  ranks_per_node,  ///< there is one node: as many ranks, unless their number is given
   export_variable,
   set_for_program,
   set_for_all,

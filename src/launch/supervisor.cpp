@@ -27,7 +27,6 @@ namespace meantime::launch {
 namespace {
 
 constexpr int timeout_status = 124;
-constexpr int deadlock_status = 125;
 
 /// Of a deadlock report; what a rank sends beyond it is dropped. Of the most ranks it takes 10 MB.
 constexpr std::size_t longest_report = 32 << 20;
@@ -326,6 +325,9 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         ending_.begin(deadlock_status, {});
       }
       if (worth_saying) {
+        process.text += job_.command.on_deadlock == DeadlockAction::abort
+                            ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
+                            : "mpiexec: the job goes on\n";
         write_while_read(STDERR_FILENO, process.text);
       }
       process.text.clear();
