@@ -53,8 +53,7 @@ void look_at_installation(Examination& examination) {
   for (const char* wrapper : {"mpicc", "mpicxx", "mpiexec"}) {
     std::string path = prefix + "/bin/" + wrapper;
     bool runs = access(path.c_str(), X_OK) == 0;
-    launch::ResolvedProgram first = launch::resolve_program(
-        wrapper, "", std::getenv("PATH") == nullptr ? "" : std::getenv("PATH"));
+    launch::ResolvedProgram first = launch::find_program(wrapper);
     char* real = first.path.empty() ? nullptr : realpath(first.path.c_str(), nullptr);
     char* ours = realpath(path.c_str(), nullptr);
     bool is_first = real != nullptr && ours != nullptr && std::strcmp(real, ours) == 0;
@@ -189,11 +188,10 @@ void look_at_limits(Examination& examination) {
 }
 
 void look_for_peers(Examination& examination) {
-  const char* path = std::getenv("PATH");
   std::string found;
   for (const char* name :
        {"mpiexec.openmpi", "mpiexec.mpich", "mpiexec.hydra", "prterun", "srun"}) {
-    launch::ResolvedProgram peer = launch::resolve_program(name, "", path == nullptr ? "" : path);
+    launch::ResolvedProgram peer = launch::find_program(name);
     if (!peer.path.empty()) {
       found += (found.empty() ? "" : ", ") + peer.path;
     }

@@ -26,6 +26,19 @@ int main(int count, char** words) {
       app.add_subcommand("missing", "Name the MPI calls of a program that are not there yet");
   missing->add_option("program", program, "The program, by path or as found in PATH")->required();
   missing->callback([&] { status = meantime::tools::missing(program); });
+  CLI::App* check = app.add_subcommand(
+      "check", "Say whether a program's ranks can be threads of one process (--as threads)");
+  check->add_option("program", program, "The program, by path or as found in PATH")->required();
+  check->callback([&] { status = meantime::tools::check(program); });
+
+  app.add_subcommand("ps", "List running jobs: what every rank does, or waits for and since when")
+      ->callback([&status] { status = meantime::tools::ps(); });
+  int job = 0;
+  int rank = -1;
+  CLI::App* stack = app.add_subcommand("stack", "Show where the ranks of a running job are");
+  stack->add_option("job", job, "The pid of its mpiexec, as `meantime ps` tells")->required();
+  stack->add_option("--rank", rank, "Only this rank")->check(CLI::NonNegativeNumber);
+  stack->callback([&] { status = meantime::tools::stack(job, rank); });
 
   try {
     app.parse(count, words);

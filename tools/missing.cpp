@@ -10,9 +10,7 @@
 namespace meantime::tools {
 
 int missing(const std::string& program) {
-  const char* search = std::getenv("PATH");
-  launch::ResolvedProgram resolved =
-      launch::resolve_program(program, "", search == nullptr ? "/usr/bin:/bin" : search);
+  launch::ResolvedProgram resolved = launch::find_program(program);
   if (resolved.path.empty()) {
     fmt::print(stderr, "meantime: {}\n", resolved.error);
     return 2;

@@ -8,8 +8,19 @@ namespace meantime::tools {
 /// Looks at this machine and this installation: 0 if all that MPI needs works, else 1.
 int doctor();
 
+/// Says whether the ranks of a program can be threads of one process, and if not why: 0 yes, 1 no,
+/// 2 cannot tell.
+int check(const std::string& program);
+
 /// Names the MPI calls a program imports that Meantime does not have yet: 0 none, 1 some, 2 cannot
 /// tell.
 int missing(const std::string& program);
+
+/// Lists this user's running jobs with what every rank does or waits for.
+int ps();
+
+/// The same for one job, by the pid of its mpiexec, with backtraces from gdb; `rank` -1: of all its
+/// ranks. 1 if not all could be looked at, 2 if there is no such job, rank or gdb.
+int stack(int job, int rank);
 
 }  // namespace meantime::tools

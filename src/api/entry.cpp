@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/handle_names.h"
 #include "core/version.h"
+#include "rank/worker.h"
 
 namespace meantime::api {
 namespace {
@@ -54,8 +55,10 @@ int Entry::caught() {
 }
 
 void Entry::end_of_program() {
-  const char* when =
-      rank_.phase.load() == Phase::finalized ? "after MPI_Finalize" : "before MPI_Init";
+  const bool no_rank = rank_.fiber == nullptr && ranks::worker_count() > 0;
+  const char* when = no_rank ? "by a thread that is no rank (thread ranks have MPI_THREAD_FUNNELED)"
+                     : rank_.phase.load() == Phase::finalized ? "after MPI_Finalize"
+                                                              : "before MPI_Init";
   std::fprintf(stderr, "Meantime: %s was called %s.\n",
                call_name(static_cast<std::uint16_t>(call_)), when);
   std::fflush(nullptr);

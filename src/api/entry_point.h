@@ -10,8 +10,10 @@
 #define MEANTIME_ENTRY_POINT extern "C" __attribute__((visibility("default")))
 
 /// MPI_X, which a tool may replace, is PMPI_X unless one does (MPI 5.0, 15.2).
+// NOLINTBEGIN(bugprone-macro-parentheses): `twin` is a name that is declared
 #define MEANTIME_WEAK_TWIN(twin, of) \
   extern "C" decltype(of) twin __attribute__((weak, alias(#of), visibility("default")))
+// NOLINTEND(bugprone-macro-parentheses)
 
 #define MEANTIME_CALL_SITE __builtin_return_address(0)
 

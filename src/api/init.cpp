@@ -49,8 +49,7 @@ int Abort(Communicator&, int errorcode) {
   // Where there is an mpiexec, it is the one to say who called it.
   core::abort_job(errorcode, rank.control != nullptr
                                  ? std::string{}
-                                 : fmt::format("MPI_Abort called by rank {} with code {}",
-                                               rank.world_rank, errorcode));
+                                 : fmt::format("MPI_Abort was called with code {}", errorcode));
 }
 
 }  // namespace meantime::api

@@ -1,5 +1,5 @@
-// MPI 5.0, 3.7 and 3.9: completing requests, persistent requests, cancelling; 13.2: generalised
-// ones. A null handle or an inactive persistent request is complete with an empty status.
+// MPI 5.0, 3.7 and 3.9: completing requests, persistent requests, cancelling. A null handle or an
+// inactive persistent request is complete with an empty status.
 #include "core/request.h"
 
 #include <vector>
@@ -392,23 +392,6 @@ int Status_set_source(MPI_Status* status, int source) {
 }
 int Status_set_tag(MPI_Status* status, int tag) {
   status->MPI_TAG = tag;
-  return MPI_SUCCESS;
-}
-
-// --- generalised requests
-
-int Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
-                   MPI_Grequest_cancel_function* cancel_fn, void* extra_state,
-                   MPI_Request* request) {
-  *request = (new core::GeneralizedRequest(query_fn, free_fn, cancel_fn, extra_state))->handle();
-  return MPI_SUCCESS;
-}
-
-int Grequest_complete(Request& request) {
-  if (request.type != Request::Type::generalized) {
-    return fail(MPI_ERR_REQUEST, "the request is not a generalised one");
-  }
-  static_cast<core::GeneralizedRequest&>(request).complete_by_user();
   return MPI_SUCCESS;
 }
 

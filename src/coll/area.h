@@ -34,6 +34,13 @@ struct alignas(node::cache_line) Slot {
 static_assert(sizeof(Slot) == slot_bytes);
 inline constexpr node::Link no_deposit = ~node::Link{0};  ///< the member had no memory for one
 
+/// Where the thread ranks of one worker arrive: they run on one kernel thread in turn, so nobody
+/// else writes to it, and only the last of them arrives for all at the stage's counter. (64 ranks
+/// on two cores that count on one line take it from each other 64 times.)
+struct alignas(node::cache_line) Gathering {
+  std::atomic<std::uint64_t> arrived;  ///< as Stage::arrived
+};
+
 /// A small collective of two ranks on two cores lives in the first line of this.
 struct alignas(node::cache_line) Stage {
   /// Members that have arrived below, the sum of a hash of what they came for above: the last one
@@ -44,6 +51,7 @@ struct alignas(node::cache_line) Stage {
   char result[256 - 32];               ///< of a reduction by the last member
   /// Tickets given out to those who go to sleep at a gate: epoch << 16 | how many.
   std::atomic<std::uint64_t> tickets[gate_count][core_groups];
+  Gathering gatherings[core_groups];  ///< by worker
 };
 static_assert(sizeof(Stage) == stage_head_bytes);
 inline constexpr std::size_t result_bytes = sizeof(Stage::result);

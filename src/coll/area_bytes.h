@@ -12,7 +12,8 @@ inline constexpr int stage_count = 8;  ///< collectives of one communicator unde
 inline constexpr int core_groups = 8;  ///< sleepers are kept apart by this many cores
 inline constexpr int gate_count = 2;   ///< see area.h
 inline constexpr std::size_t slot_bytes = 256;
-inline constexpr std::size_t stage_head_bytes = 256 + gate_count * core_groups * 8;
+inline constexpr std::size_t stage_head_bytes =
+    256 + gate_count * core_groups * 8 + core_groups * 64;
 
 constexpr std::size_t sleeper_bytes(int ranks) {
   const std::size_t entries = static_cast<std::size_t>(gate_count) * core_groups * ranks;

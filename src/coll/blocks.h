@@ -59,6 +59,9 @@ class Blocks {
   bool in_place() const { return buffer_ == MPI_IN_PLACE; }
   /// All blocks have the same size, as they have at every other member.
   bool even() const { return !counts_; }
+  /// For collectives on neighbourhoods, of which only the topology says how many peers there are,
+  /// so that entry points cannot look at arrays: MPI_SUCCESS or what is wrong with them.
+  int check(std::size_t peers) const;
   Piece operator[](int peer) const {
     if (even()) {
       return {at(peer * count_ * type_->extent), count_, *type_};

@@ -1,5 +1,10 @@
-// What the entry points call: each collective in its blocking form, by shared memory where the
-// communicator has an area, else by messages; and any plan as a request.
+// What the entry points call. A collective is named once, as an object of its arguments, and MPI's
+// three forms of it are made of that:
+//   comm              the communicator
+//   check()           an error class, or MPI_SUCCESS; left out where there is nothing to check
+//   can_meet()        whether its blocking form goes by shared memory, and
+//   meet()            that form; both left out where it never does
+//   plan(schedule)    adds the messages of the calling rank
 // Rank's lock held; arguments checked; an MPI error class comes back.
 #pragma once
 
@@ -20,22 +25,51 @@ int run(std::unique_ptr<Schedule> schedule, Communicator& comm);
 int launch(std::unique_ptr<Schedule> schedule, Communicator& comm, bool persistent,
            MPI_Request* request);
 
-/// `plan(schedule)` adds the steps of the calling rank.
-template <class Plan>
-int run_plan(Communicator& comm, Plan&& plan) {
-  auto schedule = std::make_unique<Schedule>();
-  const int error = plan(*schedule);
-  return error == MPI_SUCCESS ? run(std::move(schedule), comm) : error;
-}
-template <class Plan>
-int launch_plan(Communicator& comm, bool persistent, MPI_Request* request, Plan&& plan) {
-  auto schedule = std::make_unique<Schedule>();
-  const int error = plan(*schedule);
-  return error == MPI_SUCCESS ? launch(std::move(schedule), comm, persistent, request) : error;
-}
-
+/// Whether collectives on it can meet in shared memory.
 inline bool has_area(Communicator& comm) {
   return static_cast<bool>(state_of(comm).area);
+}
+
+template <class Collective>
+int check(const Collective& collective) {
+  if constexpr (requires { collective.check(); }) {
+    return collective.check();
+  }
+  return MPI_SUCCESS;
+}
+
+template <class Collective>
+int blocking(const Collective& collective) {
+  if (const int error = check(collective); error != MPI_SUCCESS) {
+    return error;
+  }
+  if constexpr (requires { collective.meet(); }) {
+    if (collective.can_meet()) {
+      return collective.meet();
+    }
+  }
+  auto schedule = std::make_unique<Schedule>();
+  const int error = collective.plan(*schedule);
+  return error == MPI_SUCCESS ? run(std::move(schedule), collective.comm) : error;
+}
+
+template <class Collective>
+int as_request(const Collective& collective, bool persistent, MPI_Request* request) {
+  if (const int error = check(collective); error != MPI_SUCCESS) {
+    return error;
+  }
+  auto schedule = std::make_unique<Schedule>();
+  const int error = collective.plan(*schedule);
+  return error == MPI_SUCCESS ? launch(std::move(schedule), collective.comm, persistent, request)
+                              : error;
+}
+template <class Collective>
+int nonblocking(const Collective& collective, MPI_Request* request) {
+  return as_request(collective, false, request);
+}
+template <class Collective>
+int persistent(const Collective& collective, MPI_Request* request) {
+  return as_request(collective, true, request);
 }
 
 }  // namespace meantime::coll

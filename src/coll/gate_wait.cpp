@@ -8,6 +8,7 @@
 #include "core/progress.h"
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "rank/worker.h"
 #include "wait/policy.h"
 
 namespace meantime::coll {
@@ -16,7 +17,8 @@ namespace {
 /// Which group of sleepers this core's belong to: neighbouring cores of the mask get different
 /// ones.
 int group_of_this_core() {
-  const int core = sched_getcpu();
+  const int worker = ranks::worker_number(self());
+  const int core = worker >= 0 ? worker : sched_getcpu();
   return core < 0 ? 0 : core % core_groups;
 }
 
@@ -71,6 +73,7 @@ void GateWait::take_ticket() {
 
 void GateWait::describe(wait::Situation& situation) const {
   situation.context = comm_.context;
+  situation.name = &comm_.name;
 }
 
 void ring_ticket(const Area& area, Stage& stage, std::uint64_t epoch, Gate gate, int group,

@@ -101,16 +101,27 @@ int Meeting::check_deposits() {
 
 bool Meeting::arrive() {
   const std::uint64_t hash = hash_of(what_);
-  const std::uint64_t before =
-      stage_.arrived.fetch_add(hash << hash_shift | one_arrival, std::memory_order_acq_rel);
+  std::uint64_t arrival = hash << hash_shift | one_arrival;
+  if (state_.gathered > 1) {
+    // The others of this worker are behind it in program order, so the addition below is theirs
+    // too.
+    std::atomic<std::uint64_t>& here = stage_.gatherings[state_.worker].arrived;
+    arrival += here.load(std::memory_order_relaxed);
+    if ((arrival & 0xffffffff) != static_cast<std::uint64_t>(state_.gathered)) {
+      here.store(arrival, std::memory_order_relaxed);
+      return false;
+    }
+    here.store(0, std::memory_order_relaxed);
+  }
+  const std::uint64_t before = stage_.arrived.fetch_add(arrival, std::memory_order_acq_rel);
   const auto members = static_cast<std::uint64_t>(state_.area.members());
-  if ((before & 0xffffffff) + 1 != members) {
+  if ((before & 0xffffffff) + (arrival & 0xffffffff) != members) {
     return false;
   }
   // Nobody looks at the counter again before the gate is open (see the window).
   stage_.arrived.store(0, std::memory_order_relaxed);
   const auto expected = static_cast<std::uint32_t>(hash * members);
-  if (static_cast<std::uint32_t>((before >> hash_shift) + hash) != expected) [[unlikely]] {
+  if (static_cast<std::uint32_t>((before + arrival) >> hash_shift) != expected) [[unlikely]] {
     mismatch_ = mismatch();
   }
   return true;

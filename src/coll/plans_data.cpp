@@ -153,6 +153,9 @@ int neighbor_allgather(Schedule& schedule, Piece send, const Blocks& receive, Co
   if (const int error = core::neighbours(comm, sources, destinations); error != MPI_SUCCESS) {
     return error;
   }
+  if (const int error = receive.check(sources.size()); error != MPI_SUCCESS) {
+    return error;
+  }
   for (std::size_t index = 0; index < sources.size(); ++index) {
     schedule.receive(receive[static_cast<int>(index)], sources[index]);
   }
@@ -167,6 +170,12 @@ int neighbor_alltoall(Schedule& schedule, const Blocks& send, const Blocks& rece
   std::vector<int> sources;
   std::vector<int> destinations;
   if (const int error = core::neighbours(comm, sources, destinations); error != MPI_SUCCESS) {
+    return error;
+  }
+  if (const int error = receive.check(sources.size()); error != MPI_SUCCESS) {
+    return error;
+  }
+  if (const int error = send.check(destinations.size()); error != MPI_SUCCESS) {
     return error;
   }
   for (std::size_t index = 0; index < sources.size(); ++index) {

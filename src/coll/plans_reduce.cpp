@@ -44,7 +44,7 @@ const void* own_input(Schedule& schedule, const Reduction& reduction) {
 }  // namespace
 
 int reduce(Schedule& schedule, const Reduction& reduction, int root, Communicator& comm) {
-  if (comm.is_inter() && root == MPI_PROC_NULL) {
+  if (!comm.takes_part(root)) {
     return MPI_SUCCESS;
   }
   if (!comm.is_root(root)) {

@@ -222,11 +222,10 @@ void ScheduleRequest::disarm(node::Waiter& waiter) {
 
 void ScheduleRequest::describe(wait::Situation& situation) const {
   situation.context = comm->context;
-  for (Request* request : under_way_) {
-    request->describe(situation);
-    break;
+  situation.name = &comm->name;
+  if (!under_way_.empty()) {
+    under_way_.front()->describe(situation);
   }
-  situation.requests = static_cast<std::uint32_t>(under_way_.size());
 }
 
 }  // namespace meantime::coll

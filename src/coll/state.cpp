@@ -1,7 +1,6 @@
 #include "coll/state.h"
 
-#include <sched.h>
-
+#include <algorithm>
 #include <memory>
 
 #include "coll/progress.h"
@@ -11,13 +10,35 @@
 #include "match/engine.h"
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "rank/worker.h"
 
 namespace meantime::coll {
+
+namespace {
+
+/// How many members run on the same worker as `self`; 1 in a process rank.
+int members_on_worker(const Communicator& comm, const Rank& self) {
+  if (self.fiber == nullptr || ranks::worker_count() > core_groups) {
+    return 1;
+  }
+  const node::Link worker = ranks::worker_of(self);
+  int members = 0;
+  for (int member = 0; member < comm.size; ++member) {
+    const node::RankArea& area = node::segment().area(comm.group->world_rank(member));
+    members += area.worker.load(std::memory_order_acquire) == worker ? 1 : 0;
+  }
+  return members;
+}
+
+}  // namespace
 
 State::State(Communicator& comm) : rank(comm.rank) {
   if (comm.size > 1 && !comm.is_inter()) {
     if (const node::Link link = core::collective_area(comm); link != 0) {
       area = Area(node::segment().at<char>(link), comm.size);
+      const Rank& self = meantime::self();
+      gathered = members_on_worker(comm, self);
+      worker = std::max(0, ranks::worker_number(self));
     }
   }
 }
@@ -67,7 +88,7 @@ void let_others_catch_up(std::vector<Progress::Retired>& retired) {
     if (bytes <= most_bytes) {
       return;
     }
-    sched_yield();
+    wait::give_way();
     sweep(retired);
   }
 }

@@ -42,6 +42,9 @@ struct State {
   void (*until)(wait::Awaited&) = wait::until;
   Area area;  ///< false: none, the collectives of this communicator go by messages
   int rank;
+  /// Members on this member's worker, itself included, that arrive together; 1: it arrives alone.
+  int gathered = 1;
+  int worker = 0;  ///< index of its worker's Gathering
   std::uint64_t epoch = 0;
   std::uint64_t known_left = 0;  ///< all members have left all epochs below
 

@@ -1,5 +1,6 @@
 #include "core/abort.h"
 
+#include <fmt/format.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -36,7 +37,9 @@ void abort_job(int code, std::string_view text) {
     while (nanosleep(&left, &left) != 0) {
     }
   } else if (!text.empty()) {
-    const std::string line = std::string{text} + "\n";
+    const std::string line = rank.world_size > 1
+                                 ? fmt::format("Meantime: rank {}: {}\n", rank.world_rank, text)
+                                 : fmt::format("Meantime: {}\n", text);
     // One write: lines of several ranks do not mix.
     [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
   }

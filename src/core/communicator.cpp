@@ -6,6 +6,7 @@
 #include "core/errhandler.h"
 #include "core/info.h"
 #include "core/topology.h"
+#include "wait/wait.h"
 
 namespace meantime {
 
@@ -20,6 +21,14 @@ Communicator::~Communicator() {
   drop(remote_group);
   drop(errhandler);
   drop(info);
+}
+
+void Communicator::describe(int peer, int tag, wait::Situation& situation) const {
+  situation.context = context;
+  situation.name = &name;
+  situation.peer = peer;
+  situation.world_peer = peer < 0 ? peer : peer_world_rank(peer);
+  situation.tag = tag;
 }
 
 }  // namespace meantime

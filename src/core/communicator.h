@@ -21,6 +21,9 @@ struct Errhandler;
 struct Info;
 struct Topology;
 struct AttributeTable;
+namespace wait {
+struct Situation;
+}
 namespace coll {
 struct State;
 }
@@ -58,6 +61,8 @@ struct Communicator : Object {
   int peer_world_rank(int peer) const {
     return (remote_group != nullptr ? remote_group : group)->world_rank(peer);
   }
+  /// What a report says of a wait for a message; `peer` may be MPI_ANY_SOURCE.
+  void describe(int peer, int tag, wait::Situation& situation) const;
   /// Whether `root`, as this rank gives it to a collective, is this rank (MPI 5.0, 6.2.3).
   bool is_root(int root) const { return is_inter() ? root == MPI_ROOT : root == rank; }
   /// False for those who stand beside the root of an intercommunicator's collective.

@@ -14,7 +14,7 @@ namespace {
 /// One line about a failure that ends the job.
 std::string obituary(std::string_view description, int code, const char* call,
                      std::string_view detail) {
-  std::string line = fmt::format("Meantime: rank {}: {}", self().world_rank, call);
+  std::string line = call;
   if (!description.empty()) {
     line += fmt::format(" on {}", description);
   }

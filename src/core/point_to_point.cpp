@@ -9,31 +9,12 @@
 #include "core/status.h"
 #include "match/engine.h"
 #include "rank/rank.h"
+#include "rank/worker.h"
+#include "wait/clock.h"
 #include "wait/wait.h"
 
 namespace meantime::core {
 namespace {
-
-/// The usual case: a small message goes into a cell, and nothing is left to do. False if not.
-bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
-                  Communicator& comm, Plane plane) {
-  const auto bytes = static_cast<std::size_t>(count * type.size);
-  match::Engine& engine = *self().engine;
-  match::Message* message = engine.eager_cell(comm.peer_world_rank(destination), bytes);
-  if (message == nullptr) {
-    return false;
-  }
-  message->context = comm.context | static_cast<std::uint32_t>(plane);
-  message->source = comm.rank;
-  message->tag = tag;
-  if (type.contiguous) {
-    std::memcpy(payload_of(*message), static_cast<const char*>(buffer) + type.true_lb, bytes);
-  } else {
-    pack(buffer, count, type, 0, payload_of(*message), bytes);
-  }
-  engine.push(*message);
-  return true;
-}
 
 /// The payload of an eager message to where the user wants it; false if it is too long.
 bool take_payload(match::Message& message, void* buffer, MPI_Count count, Datatype& type,
@@ -42,6 +23,7 @@ bool take_payload(match::Message& message, void* buffer, MPI_Count count, Dataty
   if (bytes > static_cast<std::size_t>(count * type.size)) {
     return false;
   }
+  const wait::Stopwatch stopwatch(message.copy_ns != 0);
   if (bytes == 0) {
     // No data, and perhaps no buffer.
   } else if (type.contiguous) {
@@ -49,6 +31,7 @@ bool take_payload(match::Message& message, void* buffer, MPI_Count count, Dataty
   } else {
     unpack(buffer, count, type, 0, payload_of(message), bytes);
   }
+  match::note_copy(message, stopwatch);
   if (status != MPI_STATUS_IGNORE) {
     status->MPI_SOURCE = message.source;
     status->MPI_TAG = message.tag;
@@ -59,6 +42,29 @@ bool take_payload(match::Message& message, void* buffer, MPI_Count count, Dataty
 }
 
 }  // namespace
+
+bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
+                  Communicator& comm, Plane plane) {
+  const auto bytes = static_cast<std::size_t>(count * type.size);
+  match::Engine& engine = *self().engine;
+  match::Message* message =
+      engine.eager_cell(comm.peer_world_rank(destination), bytes, type.contiguous);
+  if (message == nullptr) {
+    return false;
+  }
+  message->context = comm.context | static_cast<std::uint32_t>(plane);
+  message->source = comm.rank;
+  message->tag = tag;
+  const wait::Stopwatch stopwatch(message->copy_ns != 0);
+  if (type.contiguous) {
+    std::memcpy(payload_of(*message), static_cast<const char*>(buffer) + type.true_lb, bytes);
+  } else {
+    pack(buffer, count, type, 0, payload_of(*message), bytes);
+  }
+  match::note_copy(*message, stopwatch);
+  engine.push(*message);
+  return true;
+}
 
 int start_send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
                Communicator& comm, Mode mode, Plane plane, Request** request) {
@@ -72,7 +78,7 @@ int start_send(const void* buffer, MPI_Count count, Datatype& type, int destinat
   }
   auto* send = new SendRequest(
       {const_cast<void*>(buffer), count, &type, destination, tag, plane, mode}, comm);
-  const int result = send->begin();
+  const int result = send->begin(true);
   if (result != MPI_SUCCESS || send->complete) {
     delete send;
     return result;
@@ -96,9 +102,21 @@ int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int
 
 int send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
          Communicator& comm, Mode mode, Plane plane) {
-  Request* request = nullptr;
-  const int result = start_send(buffer, count, type, destination, tag, comm, mode, plane, &request);
-  return request == nullptr ? result : finish(request, MPI_STATUS_IGNORE);
+  if (destination == MPI_PROC_NULL ||
+      (mode != Mode::synchronous &&
+       send_eagerly(buffer, count, type, destination, tag, comm, plane))) {
+    return MPI_SUCCESS;
+  }
+  SendRequest request({const_cast<void*>(buffer), count, &type, destination, tag, plane, mode},
+                      comm);
+  request.of_blocking_call = true;
+  int result = request.begin(true);
+  if (result == MPI_SUCCESS && !request.complete) {
+    Request* one = &request;
+    wait_all(&one, 1);
+    result = request.error;
+  }
+  return result;
 }
 
 int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, Communicator& comm,
@@ -112,6 +130,11 @@ int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, 
   advance_abandoned();
   advance_collectives();
   match::Message* message = engine.catch_message(hand, wait::quick_turns());
+  // A thread rank lets others of its worker run before it posts anything: one of them may send it.
+  constexpr int rounds = 4;
+  for (int round = 0; message == nullptr && round < rounds && ranks::yield(); ++round) {
+    message = engine.catch_message(hand, 0);
+  }
   if (message != nullptr && message->kind == match::ItemKind::eager &&
       take_payload(*message, buffer, count, type, status)) {
     engine.empty(*message);
@@ -119,6 +142,7 @@ int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, 
   }
   // On the stack: a blocking receive is over when this returns.
   ReceiveRequest request({buffer, count, &type, source, tag, plane, Mode::standard}, comm);
+  request.of_blocking_call = true;
   int result = message == nullptr ? request.begin() : request.begin_probed(*message);
   if (result == MPI_SUCCESS) {
     Request* one = &request;

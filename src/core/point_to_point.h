@@ -15,6 +15,11 @@ enum class Mode : std::uint8_t { standard, synchronous, buffered, ready };
 /// Which of a communicator's two contexts.
 enum class Plane : std::uint32_t { point_to_point = 0, collective = collective_context };
 
+/// The usual case: a small message goes into a cell, and nothing is left to do. False if it has to
+/// be started as a request.
+bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
+                  Communicator& comm, Plane plane);
+
 /// Starts a send. `*request` is nullptr when the send is already complete (the usual case for
 /// small messages), else the caller owns the new request.
 int start_send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,

@@ -67,9 +67,7 @@ class MessageAwaited final : public wait::Awaited {
     core::disarm_background(waiter);
   }
   void describe(wait::Situation& situation) const override {
-    situation.context = comm_.context;
-    situation.peer = source_;
-    situation.tag = tag_;
+    comm_.describe(source_, tag_, situation);
   }
 
   match::Message* found = nullptr;

@@ -14,6 +14,14 @@ Request::~Request() {
   drop(comm);
 }
 
+void* Request::operator new(std::size_t bytes) {
+  return self().spare_requests.take(bytes);
+}
+
+void Request::operator delete(void* request, std::size_t bytes) {
+  self().spare_requests.give_back(request, bytes);
+}
+
 namespace {
 
 /// Large enough that no number of completions reaches 0 while the arming goes on.
@@ -92,9 +100,6 @@ class RequestsAwaited final : public wait::Awaited {
       }
     }
     situation.requests = open;
-    if (open > 1) {
-      situation.peer = node::no_peer;
-    }
   }
 
   int found = -1;  ///< by any_ready

@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/object.h"
@@ -30,6 +31,10 @@ struct Request : Object {
 
   explicit Request(Type type) : Object(Kind::request), type(type) {}
   virtual ~Request();
+
+  /// From the rank's spare memory. Rank's lock held.
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* request, std::size_t bytes);
 
   /// Tries to get on with it; true once complete. Called with the rank's lock held.
   virtual bool advance() = 0;

@@ -19,9 +19,7 @@ const char* data_begin(const Operation& operation) {
 
 void describe_operation(const Operation& operation, const Communicator& comm,
                         wait::Situation& situation) {
-  situation.context = comm.context;
-  situation.peer = operation.peer;
-  situation.tag = operation.tag;
+  comm.describe(operation.peer, operation.tag, situation);
   situation.bytes = static_cast<std::uint64_t>(operation.count * operation.type->size);
 }
 
@@ -56,7 +54,7 @@ SendRequest::~SendRequest() {
   std::free(own_copy);
 }
 
-int SendRequest::begin() {
+int SendRequest::begin(bool tried) {
   source = MPI_ANY_SOURCE;  // a send's status says only whether it was cancelled
   tag = MPI_ANY_TAG;
   complete = false;
@@ -76,24 +74,19 @@ int SendRequest::begin() {
   send.bytes = static_cast<std::uint64_t>(operation.count * operation.type->size);
   send.contiguous = operation.type->contiguous ? data_begin(operation) : nullptr;
   send.synchronous = operation.mode == Mode::synchronous;
+  send.blocking = of_blocking_call;
   if (operation.mode == Mode::buffered) {
     complete = true;
     return buffered_send(operation.buffer, operation.count, *operation.type, operation.peer,
                          operation.tag, *comm);
   }
-  match::Engine& engine = *self().engine;
-  if (!send.synchronous) {
-    if (match::Message* message = engine.eager_cell(send.destination, send.bytes)) {
-      message->context = send.context;
-      message->source = send.source;
-      message->tag = send.tag;
-      pack(operation.buffer, operation.count, *operation.type, 0, payload_of(*message), send.bytes);
-      engine.push(*message);
-      complete = true;
-      return MPI_SUCCESS;
-    }
+  if (!tried && !send.synchronous &&
+      send_eagerly(operation.buffer, operation.count, *operation.type, operation.peer,
+                   operation.tag, *comm, operation.plane)) {
+    complete = true;
+    return MPI_SUCCESS;
   }
-  return engine.start(*this);
+  return self().engine->start(*this);
 }
 
 bool SendRequest::advance() {
@@ -150,8 +143,11 @@ int ReceiveRequest::make_entry() {
   entry = self().engine->new_receive(
       *this, comm->context | static_cast<std::uint32_t>(operation.plane), operation.peer,
       operation.tag, address, static_cast<std::uint64_t>(operation.count * operation.type->size));
-  return entry != nullptr ? MPI_SUCCESS
-                          : fail(MPI_ERR_NO_MEM, "the node's segment has no room for a receive");
+  if (entry == nullptr) {
+    return fail(MPI_ERR_NO_MEM, "the node's segment has no room for a receive");
+  }
+  entry->flags = of_blocking_call ? match::blocking : 0;
+  return MPI_SUCCESS;
 }
 
 int ReceiveRequest::begin() {
@@ -234,67 +230,6 @@ int ReceiveRequest::cancel() {
     self().engine->cancel(*entry);
   }
   return MPI_SUCCESS;
-}
-
-// --- generalised
-
-GeneralizedRequest::GeneralizedRequest(MPI_Grequest_query_function* query_function,
-                                       MPI_Grequest_free_function* free_function,
-                                       MPI_Grequest_cancel_function* cancel_function, void* state)
-    : Request(Type::generalized),
-      query_(query_function),
-      free_(free_function),
-      cancel_(cancel_function),
-      state_(state) {
-  self().area->open_ended.fetch_add(1, std::memory_order_relaxed);
-}
-
-GeneralizedRequest::~GeneralizedRequest() {
-  if (!done_) {
-    self().area->open_ended.fetch_sub(1, std::memory_order_relaxed);
-  }
-  free_state();
-}
-
-int GeneralizedRequest::free_state() {
-  MPI_Grequest_free_function* const once = std::exchange(free_, nullptr);
-  return once != nullptr ? once(state_) : MPI_SUCCESS;
-}
-
-void GeneralizedRequest::complete_by_user() {
-  done_.store(true, std::memory_order_seq_cst);
-  self().area->open_ended.fetch_sub(1, std::memory_order_relaxed);
-  if (waiter_ != nullptr) {
-    wait::ring(*waiter_);
-  }
-}
-
-bool GeneralizedRequest::advance() {
-  complete = done_.load(std::memory_order_acquire);
-  return complete;
-}
-
-// The rank's lock orders this with complete_by_user: both are called with it.
-int GeneralizedRequest::arm(node::Waiter& waiter) {
-  waiter_ = &waiter;
-  return done_ ? 0 : 1;
-}
-void GeneralizedRequest::disarm(node::Waiter&) {
-  waiter_ = nullptr;
-}
-void GeneralizedRequest::describe(wait::Situation&) const {}
-
-int GeneralizedRequest::cancel() {
-  return cancel_ != nullptr ? cancel_(state_, done_ ? 1 : 0) : MPI_SUCCESS;
-}
-
-void GeneralizedRequest::query(MPI_Status* status) {
-  MPI_Status unused{};
-  MPI_Status* out = status == MPI_STATUS_IGNORE ? &unused : status;
-  set_blank_status(out);
-  if (query_ != nullptr) {
-    error = query_(state_, out);
-  }
 }
 
 // --- bundle

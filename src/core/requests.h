@@ -29,7 +29,8 @@ struct SendRequest final : Request, match::LocalSend {
   SendRequest(const Operation& operation, Communicator& comm);
   ~SendRequest() override;
 
-  int begin();  ///< an MPI error class
+  /// `tried`: send_eagerly has been. Returns an MPI error class.
+  int begin(bool tried = false);
   bool advance() override;
   int arm(node::Waiter& waiter) override;
   void disarm(node::Waiter& waiter) override;
@@ -38,6 +39,7 @@ struct SendRequest final : Request, match::LocalSend {
   int cancel() override;
 
   Operation operation;
+  bool of_blocking_call = false;
   char* own_copy = nullptr;  ///< of a buffered send; freed by the request
 };
 
@@ -46,7 +48,7 @@ struct ReceiveRequest final : Request, match::LocalReceive {
   ~ReceiveRequest() override;
 
   int begin();
-  /// Receives what a matched probe took out of the queue.
+  /// Receives what a matched probe or a catch took out of the queue.
   int begin_probed(match::Message& message);
   bool advance() override;
   int arm(node::Waiter& waiter) override;
@@ -56,6 +58,7 @@ struct ReceiveRequest final : Request, match::LocalReceive {
   int cancel() override;
 
   Operation operation;
+  bool of_blocking_call = false;
 
  private:
   int make_entry();

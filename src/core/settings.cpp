@@ -49,12 +49,15 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
   const Size sizes[] = {{"MEANTIME_EAGER_LIMIT", limits.eager, 0, 256 * 1024},
                         {"MEANTIME_EAGER_PAIR", limits.pair_credit, 0, most},
                         {"MEANTIME_EAGER_RANK", limits.rank_credit, 0, most},
-                        {"MEANTIME_FRAGMENT", limits.fragment, 4096, most}};
+                        {"MEANTIME_FRAGMENT", limits.fragment, match::least_fragment, most}};
   for (const Size& size : sizes) {
     if (!read_size(size)) {
       return fmt::format("{} must be a number of bytes from {} to {}, not '{}'", size.name,
                          size.least, size.most, value_of(size.name));
     }
+  }
+  if (!value_of("MEANTIME_EAGER_LIMIT").empty()) {
+    limits.medium = limits.eager;  // set by hand: exactly that
   }
   const int without_attach = one_of("MEANTIME_CMA", {"1", "0"});
   if (without_attach < 0) {

@@ -28,6 +28,7 @@
 #include "node/cross_memory.h"
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "rank/worker.h"
 #include "wait/deadlock.h"
 #include "wait/policy.h"
 #include "wait/report.h"
@@ -54,7 +55,7 @@ int own_cpus() {
 }
 
 [[noreturn]] void give_up(std::string_view text) {
-  abort_job(1, fmt::format("Meantime: {}", text));
+  abort_job(1, text);
 }
 
 /// Several processes of a launcher that we do not know would each be a world of one.
@@ -102,8 +103,10 @@ bool join_job(Rank& rank) {
     return false;
   }
   if (const int error = node::segment().map(descriptor); error != 0) {
-    give_up(fmt::format("rank {}: the job's shared memory cannot be mapped: {}{}", rank.world_rank,
-                        std::strerror(error),
+    if (error == EPROTO) {
+      give_up("mpiexec is of another version than this program's libmpi_abi.so.1");
+    }
+    give_up(fmt::format("the job's shared memory cannot be mapped: {}{}", std::strerror(error),
                         error == ENOMEM ? " (is the address space limited by ulimit -v?)" : ""));
   }
   fcntl(descriptor, F_SETFD, FD_CLOEXEC);
@@ -124,10 +127,6 @@ int make_singleton(Rank& rank) {
   return MPI_SUCCESS;  // the segment keeps the descriptor: it grows through it
 }
 
-std::string_view name_of_call(unsigned call) {
-  return call_name(static_cast<std::uint16_t>(call));
-}
-
 void tell_of_deadlock() {
   node::Segment& segment = node::segment();
   if (segment.header().ending.exchange(1, std::memory_order_acq_rel) != 0) {
@@ -136,7 +135,7 @@ void tell_of_deadlock() {
   Rank& rank = self();
   const std::string text = fmt::format(
       "Meantime: deadlock: every rank waits in MPI, and nothing can wake one of them:\n{}",
-      wait::describe_ranks(segment, name_of_call));
+      wait::describe_ranks(segment, call_name));
   if (rank.control != nullptr && rank.control->connected()) {
     rank.control->deadlock(text);  // mpiexec prints it, and ends the job if it is to
     return;
@@ -147,10 +146,25 @@ void tell_of_deadlock() {
   }
 }
 
+/// What a process does for all of its ranks.
+void start_host(const Settings& settings, int ranks, int workers) {
+  node::Header& header = node::segment().header();
+  header.on_deadlock.store(settings.on_deadlock);
+  if (!settings.cross_memory) {
+    header.cross_memory_off.store(1);
+  }
+  wait::deadlock_hook = tell_of_deadlock;
+  const char* problem = nullptr;
+  wait::policy() = wait::policy_from_environment(ranks, workers, &problem);
+  if (problem != nullptr) {
+    give_up(problem);
+  }
+}
+
 }  // namespace
 
 int start_up(Rank& rank) {
-  const bool in_job = join_job(rank);
+  const bool in_job = rank.fiber != nullptr || join_job(rank);
   if (!in_job) {
     refuse_unknown_launchers();
     if (const int result = make_singleton(rank); result != MPI_SUCCESS) {
@@ -163,20 +177,18 @@ int start_up(Rank& rank) {
   std::uint32_t absent = static_cast<std::uint32_t>(node::RankState::absent);
   if (!report.state.compare_exchange_strong(absent,
                                             static_cast<std::uint32_t>(node::RankState::running))) {
-    give_up(
-        fmt::format("rank {}: a second MPI program in the place of one rank; start each with "
-                    "an mpiexec of its own",
-                    rank.world_rank));
+    give_up("a second MPI program in the place of one rank; start each with an mpiexec of its own");
   }
   rank.area->pid.store(getpid());
   node::publish_trial_address(rank.world_rank);
   if (in_job) {
-    rank.control =
-        std::make_shared<node::ControlClient>(number(launch::control_variable), rank.world_rank);
+    rank.control = std::make_shared<node::ControlClient>(
+        rank.fiber != nullptr ? ranks::control() : number(launch::control_variable),
+        rank.world_rank);
     rank.control->hello(version);
-    if (node::hold_lifeline(number(launch::lifeline_variable)) == node::Lifeline::cut) {
-      give_up(fmt::format("rank {}: mpiexec ended before this program called MPI_Init",
-                          rank.world_rank));
+    if (rank.fiber == nullptr &&
+        node::hold_lifeline(number(launch::lifeline_variable)) == node::Lifeline::cut) {
+      give_up("mpiexec ended before this program called MPI_Init");
     }
   }
   rank.engine = std::make_shared<match::Engine>(rank, typed);
@@ -184,22 +196,15 @@ int start_up(Rank& rank) {
   if (const std::string wrong = read_settings(settings, rank.engine->limits); !wrong.empty()) {
     give_up(wrong);
   }
-  segment.header().on_deadlock.store(settings.on_deadlock);
-  if (!settings.cross_memory) {
-    segment.header().cross_memory_off.store(1);
-  }
-  wait::deadlock_hook = tell_of_deadlock;
-  const char* problem = nullptr;
-  wait::policy() = wait::policy_from_environment(rank.world_size, rank.workers, &problem);
-  if (problem != nullptr) {
-    give_up(problem);
+  if (rank.fiber == nullptr) {
+    start_host(settings, rank.world_size, rank.workers);
   }
   rank.poll_patience_ns = wait::policy().first_patience();
   rank.main_thread = static_cast<std::uint64_t>(pthread_self());
   if (rank.thread_level == MPI_THREAD_MULTIPLE) {
     rank.lock.enable();
   }
-  if (!rank.engine->prepare()) {
+  if (!rank.sleepers.prepare(rank.world_rank) || !rank.engine->prepare()) {
     return fail(MPI_ERR_NO_MEM, "the node's segment has no room for a mailbox");
   }
   const int result = make_world(rank);
@@ -209,18 +214,59 @@ int start_up(Rank& rank) {
   return result;
 }
 
+int start_thread_ranks(ranks::Plan plan, int segment) {
+  if (const int error = node::segment().map(segment); error != 0) {
+    return error;
+  }
+  fcntl(segment, F_SETFD, FD_CLOEXEC);
+  Rank& host = self();
+  host.world_rank = plan.first_rank;
+  host.world_size = plan.world_size;
+  host.control = std::make_shared<node::ControlClient>(plan.control, plan.first_rank);
+  if (node::hold_lifeline(number(launch::lifeline_variable)) == node::Lifeline::cut) {
+    return EPIPE;
+  }
+  match::Limits limits;
+  Settings settings;
+  if (const std::string wrong = read_settings(settings, limits); !wrong.empty()) {
+    give_up(wrong);
+  }
+  // Every worker has a core of its own: its ranks wait as one that has a core would.
+  start_host(settings, plan.workers, plan.workers);
+  return ranks::run(plan);
+}
+
+namespace {
+
+/// A later user may get more than the first one has: but not while another thread may be in a call
+/// that did not take the lock, which as far as is known only this one cannot be.
+bool nobody_else_is_in_mpi(const Rank& rank) {
+  return rank.thread_level <= MPI_THREAD_FUNNELED &&
+         rank.main_thread == static_cast<std::uint64_t>(pthread_self());
+}
+
+}  // namespace
+
 int begin_use(Rank& rank, int thread_level) {
   const Phase phase = rank.phase.load();
   if (phase == Phase::finalizing || phase == Phase::finalized) {
     return fail(MPI_ERR_OTHER, "this rank has left the job; MPI cannot be initialised again");
   }
-  rank.thread_level = std::max(rank.thread_level, thread_level);
+  if (rank.fiber != nullptr) {
+    // Another kernel thread of a thread rank is nobody that a worker could run
+    // (docs/thread-ranks.md).
+    thread_level = std::min(thread_level, MPI_THREAD_FUNNELED);
+  }
   if (phase == Phase::before_init) {
+    rank.thread_level = thread_level;
     if (const int result = start_up(rank); result != MPI_SUCCESS) {
       return result;
     }
-  } else if (rank.thread_level == MPI_THREAD_MULTIPLE) {
-    rank.lock.enable();
+  } else if (thread_level > rank.thread_level && nobody_else_is_in_mpi(rank)) {
+    rank.thread_level = thread_level;
+    if (thread_level == MPI_THREAD_MULTIPLE) {
+      rank.lock.enable();
+    }
   }
   ++rank.users;
   return MPI_SUCCESS;
@@ -236,7 +282,10 @@ void leave_doubt_to_a_sleeper() {
   node::Segment& segment = node::segment();
   const auto ranks = static_cast<int>(segment.header().ranks);
   for (int rank = 0; rank < ranks; ++rank) {
-    if (segment.area(rank).asleep.load(std::memory_order_seq_cst) != 0) {
+    const node::RankArea& area = segment.area(rank);
+    const bool suspended =
+        area.worker.load() != 0 && area.mailbox.sleepers.load(std::memory_order_seq_cst) != 0;
+    if (area.asleep.load(std::memory_order_seq_cst) != 0 || suspended) {
       wait::ring_rank(rank);
       return;
     }
@@ -261,7 +310,10 @@ int shut_down(Rank& rank) {
       break;
   }
   free_world(rank);
-  node::segment().trim();
+  rank.spare_requests.free_all();
+  if (rank.fiber == nullptr) {
+    node::segment().trim();
+  }
   if (rank.control != nullptr) {
     rank.control->finalized();
   }

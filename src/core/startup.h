@@ -1,6 +1,8 @@
 // A rank's way into the job and out of it: MPI_Init, MPI_Finalize, and the first session.
 #pragma once
 
+#include "rank/worker.h"
+
 namespace meantime {
 struct Rank;
 }
@@ -19,6 +21,9 @@ int end_use(Rank& rank);
 /// A program started by a launcher that we do not support ends here, with one line that says how to
 /// start it: N silent singletons would be wrong. An MPI error class.
 int start_up(Rank& rank);
+
+/// For a host of thread ranks: maps the segment, then runs the plan to its end. An errno.
+int start_thread_ranks(ranks::Plan plan, int segment);
 
 /// Waits until this rank's sends are in nobody's way, then leaves the job. Afterwards only what the
 /// standard allows after MPI_Finalize works.

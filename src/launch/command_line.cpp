@@ -331,12 +331,18 @@ class Parser {
         result_.on_deadlock = parse_deadlock_action(spelled_, first);
         break;
       case Action::kind:
-        if (first == "threads") {
-          throw Mistake{"--as threads: thread ranks are not there yet"};
-        }
-        if (first != "processes" && first != "auto") {
+        if (first != "processes" && first != "threads" && first != "auto") {
           throw Mistake{fmt::format("--as takes processes, threads or auto, not '{}'", first)};
         }
+        result_.kind = first == "threads" ? RankKind::threads
+                       : first == "auto"  ? RankKind::automatic
+                                          : RankKind::processes;
+        break;
+      case Action::place:
+        if (first != "block" && first != "round-robin") {
+          throw Mistake{fmt::format("--place takes block or round-robin, not '{}'", first)};
+        }
+        result_.placement = first == "block" ? Placement::block : Placement::round_robin;
         break;
       case Action::standard_input:
         if (first == "none") {

@@ -24,6 +24,11 @@ struct ProgramRequest {
 
 enum class Binding { none, hwthread, core, numa, socket };
 enum class DeadlockAction { abort, report, ignore };
+/// What carries a rank: a process of its own, or one process all of them (automatic: whichever the
+/// program allows).
+enum class RankKind { processes, threads, automatic };
+/// Which worker a thread rank begins on: ranks in blocks, or dealt out in turn.
+enum class Placement { block, round_robin };
 
 /// How much of mpiexec's environment the ranks start from.
 enum class EnvironmentBase { all, none, listed };
@@ -39,6 +44,8 @@ struct CommandLine {
   double timeout_seconds = 0;  ///< 0: none
   Binding binding = Binding::none;
   DeadlockAction on_deadlock = DeadlockAction::abort;
+  RankKind kind = RankKind::processes;
+  Placement placement = Placement::block;
   int stdin_rank = 0;              ///< -1: nobody
   std::vector<std::string> notes;  ///< what was ignored and why, shown under -v
 

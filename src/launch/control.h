@@ -38,6 +38,8 @@ enum class ControlKind : std::uint32_t {
   abort = 3,      ///< MPI_Abort: code; text is one line for the user, may be empty
   text = 4,       ///< a piece of the deadlock report that follows
   deadlock = 5,   ///< the ranks wait for ever; text is the last piece of the report
+  ended = 6,      ///< a thread rank has ended: code is its exit status
+  killed = 7,     ///< a thread rank takes its host with it: code is the signal, text says more
 };
 
 struct ControlMessage {

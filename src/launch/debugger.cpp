@@ -6,23 +6,14 @@
 
 namespace meantime::launch {
 
-namespace {
-
-std::string in_path(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  return resolve_program(name, "", path == nullptr ? "/usr/bin:/bin" : path).path;
-}
-
-}  // namespace
-
 std::string debugger_refusal(const Job& job) {
-  if (in_path("gdb").empty()) {
+  if (find_program("gdb").path.empty()) {
     return "--debugger gdb: gdb is not installed";
   }
   if (job.ranks.size() == 1) {
     return {};
   }
-  if (std::getenv("DISPLAY") == nullptr || in_path("xterm").empty()) {
+  if (std::getenv("DISPLAY") == nullptr || find_program("xterm").path.empty()) {
     return "--debugger gdb: several ranks need a display and xterm for their windows; without, "
            "start the job with -v and attach with gdb -p PID";
   }
@@ -34,13 +25,16 @@ void put_under_debugger(const Job& job, PreparedProgram& program) {
   words[0] = program.path;
   std::vector<std::string> front;
   if (job.ranks.size() > 1) {
-    front = {"xterm", "-e"};
+    // The window's title tells which rank it is.
+    front = {
+        "xterm", "-e", "sh", "-c", R"(printf '\033]0;rank %s\007' "$MEANTIME_RANK"; exec "$@")",
+        "sh"};
   }
   for (const char* word : {"gdb", "--args"}) {
     front.emplace_back(word);
   }
   words.insert(words.begin(), front.begin(), front.end());
-  program.path = in_path(words[0]);
+  program.path = find_program(words[0]).path;
 }
 
 }  // namespace meantime::launch

@@ -38,6 +38,8 @@ ElfFile& ElfFile::operator=(ElfFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(size_, other.size_);
   dynamic_ = other.dynamic_;
+  position_independent_ = other.position_independent_;
+  thread_bytes_ = other.thread_bytes_;
   strings_ = other.strings_;
   strings_size_ = other.strings_size_;
   symbols_ = other.symbols_;
@@ -102,10 +104,13 @@ void ElfFile::read_dynamic_section() {
   const auto* segments = at<Elf64_Phdr>(header->e_phoff, header->e_phnum);
   const Elf64_Dyn* entries = nullptr;
   std::size_t count = 0;
+  position_independent_ = header->e_type == ET_DYN;
   for (int i = 0; segments != nullptr && i < header->e_phnum; ++i) {
     if (segments[i].p_type == PT_DYNAMIC) {
       count = segments[i].p_filesz / sizeof(Elf64_Dyn);
       entries = at<Elf64_Dyn>(segments[i].p_offset, count);
+    } else if (segments[i].p_type == PT_TLS) {
+      thread_bytes_ = segments[i].p_memsz;
     }
   }
   if (entries == nullptr) {
@@ -165,6 +170,40 @@ std::size_t ElfFile::symbol_count() const {
     return hash[1];
   }
   return 0;
+}
+
+bool ElfFile::exports_thread_data() const {
+  const std::size_t count = symbol_count();
+  const auto* symbols = at<Elf64_Sym>(symbols_, count);
+  for (std::size_t i = 1; symbols_ != 0 && symbols != nullptr && i < count; ++i) {
+    if (ELF64_ST_TYPE(symbols[i].st_info) == STT_TLS && symbols[i].st_shndx != SHN_UNDEF) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ElfFile::has_symbol(const std::string& prefix) const {
+  const auto* header = at<Elf64_Ehdr>(0);
+  const auto* sections = at<Elf64_Shdr>(header->e_shoff, header->e_shnum);
+  for (int i = 0; sections != nullptr && header->e_shoff != 0 && i < header->e_shnum; ++i) {
+    const Elf64_Shdr& table = sections[i];
+    if ((table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) ||
+        table.sh_link >= header->e_shnum) {
+      continue;
+    }
+    const Elf64_Shdr& names = sections[table.sh_link];
+    const std::size_t count = table.sh_size / sizeof(Elf64_Sym);
+    const auto* symbols = at<Elf64_Sym>(table.sh_offset, count);
+    const char* text = at<char>(names.sh_offset, names.sh_size);
+    for (std::size_t k = 0; symbols != nullptr && text != nullptr && k < count; ++k) {
+      if (symbols[k].st_name + prefix.size() < names.sh_size &&
+          std::memcmp(text + symbols[k].st_name, prefix.data(), prefix.size()) == 0) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 std::vector<std::string> ElfFile::imports(const std::string& prefix) const {

@@ -23,6 +23,16 @@ class ElfFile {
   [[nodiscard]] const std::string& old_run_path() const { return old_run_path_; }  ///< DT_RPATH
   [[nodiscard]] bool dynamic() const { return dynamic_; }
 
+  /// Runs at any address (as all libraries do).
+  [[nodiscard]] bool position_independent() const { return position_independent_; }
+  /// Bytes of its thread-local variables.
+  [[nodiscard]] std::size_t thread_bytes() const { return thread_bytes_; }
+  /// Other files may use its thread-local variables.
+  [[nodiscard]] bool exports_thread_data() const;
+  /// A symbol with this beginning, its own or imported, is in the full symbol table or the dynamic
+  /// one.
+  [[nodiscard]] bool has_symbol(const std::string& prefix) const;
+
   /// Names of undefined dynamic symbols that begin with `prefix`.
   [[nodiscard]] std::vector<std::string> imports(const std::string& prefix) const;
 
@@ -37,6 +47,8 @@ class ElfFile {
   const unsigned char* bytes_ = nullptr;
   std::size_t size_ = 0;
   bool dynamic_ = false;
+  bool position_independent_ = false;
+  std::size_t thread_bytes_ = 0;
   std::size_t strings_ = 0;
   std::size_t strings_size_ = 0;
   std::size_t symbols_ = 0;

@@ -51,6 +51,7 @@ void Ending::kill_all() {
   for (RankProcess& rank : job_.ranks) {
     rank.ended = true;
   }
+  job_.host.ended = true;
   if (left > 0) {
     mention("{} processes could not be killed", left);
     _exit(status_);
@@ -63,6 +64,11 @@ void Ending::signal_ranks(std::initializer_list<int> signals) {
       if (rank.pid > 0 && !rank.ended) {
         kill(rank.pid, signal);
       }
+    }
+  }
+  for (int signal : signals) {
+    if (job_.host.pid > 0 && !job_.host.ended) {
+      kill(job_.host.pid, signal);
     }
   }
 }

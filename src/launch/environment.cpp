@@ -84,11 +84,21 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   // A child that loads MPICH or one of its relatives after all greets its launcher here, and so
   // tells on itself instead of running as so many jobs of one rank (see supervisor.cpp).
   set(variables_, "PMI_FD", fmt::to_string(descriptors.control));
-  if (!program.inspection.finds_ours && !job.library_folder.empty()) {
+  const bool finds_ours = program.inspection.finds_ours && !job.thread_ranks;
+  if (!finds_ours && !job.library_folder.empty()) {
     std::string path = user_value(job.command, program.request, "LD_LIBRARY_PATH");
     set(variables_, "LD_LIBRARY_PATH", job.library_folder + (path.empty() ? "" : ":" + path));
   }
   drop(variables_, rank_variable);
+}
+
+std::vector<char*> RankEnvironment::of_host() const {
+  std::vector<char*> pointers;
+  for (const std::string& variable : variables_) {
+    pointers.push_back(const_cast<char*>(variable.c_str()));
+  }
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 std::vector<char*> RankEnvironment::of_rank(int rank, std::vector<std::string>& texts) const {

@@ -24,6 +24,8 @@ class RankEnvironment {
   /// The pointers that execve takes. Those texts that are this rank's alone go to `texts`, the
   /// others stay here: both must live until the program is executed.
   std::vector<char*> of_rank(int rank, std::vector<std::string>& texts) const;
+  /// Those of a host of thread ranks, which knows their numbers.
+  std::vector<char*> of_host() const;
 
  private:
   std::vector<std::string> variables_;

@@ -17,8 +17,6 @@ namespace meantime::launch {
 
 namespace {
 
-constexpr char supervisor_name[] = "meantime-job";
-
 void rename_process(char** arguments) {
   char* end = arguments[0];
   for (char** argument = arguments; *argument != nullptr; ++argument) {
@@ -38,7 +36,6 @@ void rename_process(char** arguments) {
     _exit(1);
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  setpgid(0, 0);  // what is sent to mpiexec's group reaches the supervisor through the front only
   rename_process(arguments);
   _exit(supervise(job));
 }
@@ -63,7 +60,6 @@ int run_job(Job& job, char** arguments) {
   sigset_t blocked = signals;
   sigaddset(&blocked, relayed_signal());
   sigprocmask(SIG_BLOCK, &blocked, &job.signal_mask);
-  job.process_group = getpgrp();
   int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
   job.has_terminal = terminal >= 0;
   if (terminal >= 0) {

@@ -7,6 +7,9 @@
 
 namespace meantime::launch {
 
+/// How the supervisor calls itself.
+inline constexpr char supervisor_name[] = "meantime-job";
+
 /// Runs the job; returns mpiexec's exit status. `arguments` is main's argv: the supervisor writes
 /// its own name there, so that killing mpiexec by name does not hit both.
 int run_job(Job& job, char** arguments);

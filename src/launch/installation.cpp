@@ -29,4 +29,9 @@ std::string library_folder() {
   return {};
 }
 
+std::string host_program() {
+  std::string path = prefix() + "/libexec/meantime/meantime-host";
+  return access(path.c_str(), X_OK) == 0 ? path : std::string();
+}
+
 }  // namespace meantime::launch

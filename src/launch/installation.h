@@ -14,4 +14,7 @@ std::string prefix();
 /// The folder with our libmpi_abi.so.1; empty if there is none.
 std::string library_folder();
 
+/// The program that carries thread ranks; empty if this installation has none.
+std::string host_program();
+
 }  // namespace meantime::launch

@@ -31,13 +31,22 @@ struct RankProcess {
   int control = -1;      ///< our end of its control socket
   int mpi_process = -1;  ///< pidfd of mpi_pid, where that is not pid
   MpiPhase phase = MpiPhase::outside;
-  bool ended = false;
+  bool ended = false;   ///< of a thread rank: it has told so
   int wait_status = 0;  ///< of pid, once ended
   std::string text;     ///< deadlock report as far as it has come
 };
 
+/// The one process of a job whose ranks are threads.
+struct ThreadHost {
+  pid_t pid = -1;    ///< -1: there is none, or not yet
+  int control = -1;  ///< our end of its control socket; its messages name the rank
+  bool ended = false;
+};
+
 struct Job {
   CommandLine command;
+  bool thread_ranks = false;  ///< of one ThreadHost; else each rank is a process
+  ThreadHost host;
   std::vector<PreparedProgram> programs;
   std::vector<RankProcess> ranks;
   CpuBudget cpus;
@@ -45,7 +54,6 @@ struct Job {
 
   // What mpiexec had when it was started and its ranks get back.
   sigset_t signal_mask{};
-  pid_t process_group = 0;
   bool has_terminal = false;  ///< a controlling terminal, whose Ctrl-\ asks for the report
 };
 

@@ -16,6 +16,7 @@
 #include "launch/front.h"
 #include "launch/installation.h"
 #include "launch/messages.h"
+#include "launch/thread_ranks.h"
 
 namespace meantime::launch {
 
@@ -108,6 +109,12 @@ int start(int count, char** words) {
     return status;
   }
   job.ranks.resize(static_cast<std::size_t>(job.command.ranks()));
+  if (job.command.kind != RankKind::processes) {
+    if (std::string refusal = choose_thread_ranks(job); !refusal.empty()) {
+      say(refusal);
+      return 1;
+    }
+  }
   if (job.command.debugger) {
     if (std::string refusal = debugger_refusal(job); !refusal.empty()) {
       say(refusal);

@@ -18,8 +18,7 @@ void say(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
 }
 
 /// The same for what is said while a job runs: the job must not wait for those who read about it.
-/// Gives up on the rest when nobody has read anything for `listening_seconds`. Main thread
-/// only.
+/// Gives up on the rest when nobody has read anything for `listening_seconds`. Main thread only.
 void mention(std::string_view text);
 
 template <class... Arguments>

@@ -30,6 +30,7 @@ constexpr Option options[] = {
     {"timeout", 1, Action::timeout, "", true},
     {"bind", 1, Action::bind, "", true},
     {"as", 1, Action::kind, "", true},
+    {"place", 1, Action::place, "", true},
     {"on-deadlock", 1, Action::on_deadlock, "", true},
     {"debugger", 1, Action::debugger, "", true},
     {"stdin", 1, Action::standard_input, "", true},
@@ -271,7 +272,11 @@ How many ranks of what
   :                       another program of the same job
   -wdir DIR, -wd DIR      the program's working directory
   --as processes|threads|auto
-                          kind of rank (processes; threads are not there yet)
+                          every rank a process (default), or all of them user-level threads of one
+                          process; auto: as threads if `meantime check program` finds that they can
+
+  --place block|round-robin
+                          thread ranks: neighbours on one worker (default), or dealt out in turn
 
 Environment
   -x NAME[=VALUE]         set NAME for all ranks (they have mpiexec's environment anyway)

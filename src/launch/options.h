@@ -30,6 +30,7 @@ enum class Action {
   debugger,
   on_deadlock,
   kind,
+  place,
   standard_input,
   only_local_hosts,
   only_local_host_file,

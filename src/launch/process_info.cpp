@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 
 namespace meantime::launch {
 
-// "/proc/PID/stat": PID (name, which may hold anything) state parent ...
+// "/proc/PID/stat": PID (name, which may hold anything) state parent … start time, the 22nd
+// (proc(5)).
 ProcessStat process_stat(pid_t pid) {
   char text[512];
   const int file = open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC);
@@ -23,11 +26,27 @@ ProcessStat process_stat(pid_t pid) {
     return {};
   }
   text[bytes] = '\0';
-  const char* end = std::strrchr(text, ')');
-  if (end == nullptr || std::strlen(end) < 4) {
+  const char* const name_end = std::strrchr(text, ')');
+  ProcessStat stat;
+  if (name_end == nullptr ||
+      std::sscanf(
+          name_end,
+          ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+          &stat.state, &stat.parent, &stat.start_ticks) != 3) {
     return {};
   }
-  return {end[2], static_cast<pid_t>(std::atoi(end + 4))};
+  return stat;
+}
+
+double process_seconds(pid_t pid) {
+  const ProcessStat stat = process_stat(pid);
+  if (stat.state == 0) {
+    return 0;
+  }
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 -
+         static_cast<double>(stat.start_ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 bool catches(pid_t pid, int signal) {

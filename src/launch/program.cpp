@@ -156,6 +156,11 @@ ResolvedProgram resolve_program(const std::string& name, const std::string& dire
   return {{}, fmt::format("cannot find '{}' in PATH{}", name, hint), 127};
 }
 
+ResolvedProgram find_program(const std::string& name) {
+  const char* search = std::getenv("PATH");
+  return resolve_program(name, "", search == nullptr ? "/usr/bin:/bin" : search);
+}
+
 Inspection inspect_program(const std::string& path, const std::string& library_path,
                            const std::string& our_library) {
   Inspection result;

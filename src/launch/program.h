@@ -15,6 +15,8 @@ struct ResolvedProgram {
 };
 ResolvedProgram resolve_program(const std::string& name, const std::string& directory,
                                 const std::string& search_path);
+/// As the shell that started this process would find it.
+ResolvedProgram find_program(const std::string& name);
 
 enum class ProgramKind {
   machine_code,  ///< an ELF file for this processor

@@ -23,6 +23,11 @@ bool Relay::pass_on(Relayed what) {
         pass_on_to(rank, what.signal);
       }
     }
+    if (job_.host.pid > 0 && !job_.host.ended) {
+      RankProcess host;
+      host.pid = job_.host.pid;
+      pass_on_to(host, what.signal);
+    }
   }
   return true;
 }

@@ -35,16 +35,12 @@ const char* kernel_state(pid_t pid) {
   }
 }
 
-std::string_view name_of_call(unsigned call) {
-  return call_name(static_cast<std::uint16_t>(call));
-}
-
 /// What the ranks that are in MPI have written about themselves: a line each, in order.
 std::vector<std::string> lines_of_segment(int descriptor) {
   std::vector<std::string> lines;
   node::Segment segment;
   if (descriptor >= 0 && segment.map(descriptor) == 0) {
-    std::istringstream text(wait::describe_ranks(segment, name_of_call));
+    std::istringstream text(wait::describe_ranks(segment, call_name));
     for (std::string line; std::getline(text, line);) {
       lines.push_back(line);
     }
@@ -54,7 +50,7 @@ std::vector<std::string> lines_of_segment(int descriptor) {
 }
 
 std::string own_words(const RankProcess& rank) {
-  if (rank.pid < 0) {
+  if (rank.pid < 0 && rank.mpi_pid < 0) {
     return "is not started yet";
   }
   if (rank.ended) {
@@ -89,6 +85,7 @@ std::string job_report(const Job& job, int segment) {
                           own_words(rank));
     }
   }
+  text.pop_back();  // who says it ends the last line
   return text;
 }
 

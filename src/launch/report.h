@@ -8,7 +8,7 @@
 
 namespace meantime::launch {
 
-/// Many lines, each ended. `segment` is the job's descriptor, or -1.
+/// Many lines, the last one not ended. `segment` is the job's descriptor, or -1.
 std::string job_report(const Job& job, int segment);
 
 }  // namespace meantime::launch

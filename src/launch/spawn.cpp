@@ -85,9 +85,6 @@ int child_main(void* argument) {
   if (raw_call(SYS_getppid) != start.parent) {
     leave(spawn, SpawnStep::none, 0);  // mpiexec died before the line above could promise anything
   }
-  if (spawn.process_group > 0) {
-    raw_call(SYS_setpgid, 0, spawn.process_group);  // fails only if that group has just ended
-  }
   for (const ChildDescriptor& descriptor : spawn.descriptors) {
     long result = descriptor.ours == descriptor.theirs
                       ? raw_call(SYS_fcntl, descriptor.ours, F_SETFD, 0)

@@ -36,7 +36,6 @@ struct Spawn {
   std::vector<int> ignored_signals;  ///< beyond those that mpiexec inherited as ignored
   std::vector<int> default_signals;
   std::optional<rlimit> descriptor_limit;  ///< what mpiexec had raised for itself
-  pid_t process_group = 0;                 ///< joined if > 0
 
   // Written by the child if it fails, before it exits with status 127.
   SpawnStep failed_step = SpawnStep::none;

@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "launch/control_channel.h"
+#include "launch/host_words.h"
+#include "launch/installation.h"
 #include "launch/messages.h"
 #include "node/segment.h"
 
@@ -60,7 +62,11 @@ std::string Starter::prepare() {
 
 // A rank takes one descriptor of ours for its socket, two more if its output is labelled.
 std::string Starter::raise_descriptor_limit() {
-  const rlim_t wanted = job_.ranks.size() * (job_.command.label ? 3 : 1) + own_descriptors;
+  const rlim_t wanted =
+      job_.ranks.size() * ((job_.thread_ranks ? 0 : 1) + (!job_.command.label ? 0
+                                                          : job_.thread_ranks ? 6
+                                                                              : 2)) +
+      own_descriptors;
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur >= wanted) {
@@ -90,27 +96,43 @@ void Starter::choose_signals() {
   }
 }
 
-std::string Starter::start_rank(int rank) {
-  auto cannot = [&](const char* what, int error) {
-    return fmt::format("cannot start rank {} of {}: {}: {}", rank, job_.ranks.size(), what,
-                       std::strerror(error));
-  };
+/// A socket, and a new open file description of the lifeline's pipe: each process owns the signal
+/// that it asks for on its own. Empty, or what cannot be had.
+std::string Starter::make_channel(Channel& channel, int& lifeline) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
-    return cannot("its socket", errno);
+    return fmt::format("its socket: {}", std::strerror(errno));
   }
-  ControlChannel::prepare(sockets[0]);
-  // A new open file description of the same pipe: each rank owns the signal it asks for on its own.
-  const int lifeline = open(fmt::format("/proc/self/fd/{}", lifeline_read_).c_str(),
-                            O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (lifeline < 0) {
-    return cannot("its lifeline", errno);
+  channel = {sockets[0], sockets[1]};
+  ControlChannel::prepare(channel.ours);
+  lifeline = open(fmt::format("/proc/self/fd/{}", lifeline_read_).c_str(),
+                  O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  return lifeline >= 0 ? std::string() : fmt::format("its lifeline: {}", std::strerror(errno));
+}
+
+/// What every process of ours gets.
+void Starter::inherit(Spawn& child, const PreparedProgram& program) const {
+  child.directory = program.request.directory.empty() ? nullptr : program.request.directory.c_str();
+  child.signal_mask = &job_.signal_mask;
+  child.ignored_signals = ignored_;
+  child.default_signals = defaulted_;
+  child.descriptor_limit = descriptor_limit_;
+}
+
+std::string Starter::start_rank(int rank) {
+  auto cannot = [&](const std::string& what) {
+    return fmt::format("cannot start rank {} of {}: {}", rank, job_.ranks.size(), what);
+  };
+  Channel channel{};
+  int lifeline = -1;
+  if (const std::string what = make_channel(channel, lifeline); !what.empty()) {
+    return cannot(what);
   }
   Labeler::Ends ends;
   if (labeler_) {
     ends = labeler_->add_rank();
     if (ends.output < 0) {
-      return cannot("its pipes", errno);
+      return cannot(fmt::format("its pipes: {}", std::strerror(errno)));
     }
   }
   RankProcess& process = job_.ranks[rank];
@@ -122,9 +144,9 @@ std::string Starter::start_rank(int rank) {
   }
   child.arguments.push_back(nullptr);
   child.environment = environments_[process.program].of_rank(rank, child.texts);
-  child.directory = program.request.directory.empty() ? nullptr : program.request.directory.c_str();
+  inherit(child, program);
   child.descriptors = {{segment_, known_as_.segment},
-                       {sockets[1], known_as_.control},
+                       {channel.theirs, known_as_.control},
                        {lifeline, known_as_.lifeline}};
   if (rank != job_.command.stdin_rank) {
     child.descriptors.push_back({no_input_, STDIN_FILENO});
@@ -134,26 +156,94 @@ std::string Starter::start_rank(int rank) {
     child.descriptors.push_back({ends.error, STDERR_FILENO});
   }
   child.cpus = places_.empty() ? nullptr : &places_[rank % places_.size()];
-  child.signal_mask = &job_.signal_mask;
-  child.ignored_signals = ignored_;
-  child.default_signals = defaulted_;
-  child.descriptor_limit = descriptor_limit_;
-  child.process_group = job_.process_group;
   const pid_t pid = spawn(child);
-  for (int descriptor : {sockets[1], lifeline, ends.output, ends.error}) {
+  for (int descriptor : {channel.theirs, lifeline, ends.output, ends.error}) {
     if (descriptor >= 0) {
       close(descriptor);
     }
   }
   if (pid < 0) {
-    close(sockets[0]);
-    return cannot("its process", -pid);
+    close(channel.ours);
+    return cannot(fmt::format("its process: {}", std::strerror(-pid)));
   }
   process.pid = pid;
-  process.control = sockets[0];
+  process.control = channel.ours;
   if (job_.command.verbose) {
     say("rank {} is pid {} ({}){}", rank, pid, program.path,
         child.cpus == nullptr ? std::string() : fmt::format(" on CPU {}", cpu_list(*child.cpus)));
+  }
+  return {};
+}
+
+std::string Starter::start_host() {
+  auto cannot = [&](const std::string& what) {
+    return fmt::format("cannot start {} thread ranks: {}", job_.ranks.size(), what);
+  };
+  Channel channel{};
+  int lifeline = -1;
+  if (const std::string what = make_channel(channel, lifeline); !what.empty()) {
+    return cannot(what);
+  }
+  PreparedProgram& program = job_.programs.front();
+  Spawn& child = *spawns_.emplace_back(std::make_unique<Spawn>());
+  inherit(child, program);
+  child.path = host_program();
+  child.environment = environments_.front().of_host();
+  // Far from what programs open, and the labelled ones in a row.
+  HostWords words;
+  words.ranks = static_cast<int>(job_.ranks.size());
+  words.stdin_rank = job_.command.stdin_rank;
+  words.no_input = known_as_.lifeline + 1;
+  words.round_robin = job_.command.placement == Placement::round_robin ? 1 : 0;
+  words.path = program.path;
+  child.descriptors = {{segment_, known_as_.segment},
+                       {channel.theirs, known_as_.control},
+                       {lifeline, known_as_.lifeline},
+                       {no_input_, words.no_input}};
+  std::vector<int> ends;
+  if (labeler_) {
+    words.first_label = words.no_input + 1;
+    for (int rank = 0; rank < words.ranks; ++rank) {
+      const Labeler::Ends both = labeler_->add_rank();
+      if (both.output < 0) {
+        return cannot(fmt::format("pipes for their output: {}", std::strerror(errno)));
+      }
+      ends.insert(ends.end(), {both.output, both.error});
+    }
+    // The numbers must be free in this process too while it passes them on: ours are above.
+    const int above = words.first_label + static_cast<int>(ends.size());
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      const int moved = fcntl(ends[i], F_DUPFD_CLOEXEC, above);
+      if (moved < 0) {
+        return cannot(fmt::format("pipes for their output: {}", std::strerror(errno)));
+      }
+      close(ends[i]);
+      ends[i] = moved;
+      child.descriptors.push_back({moved, words.first_label + static_cast<int>(i)});
+    }
+  }
+  child.texts = words.words();
+  child.texts.insert(child.texts.end(), program.request.arguments.begin(),
+                     program.request.arguments.end());
+  for (std::string& word : child.texts) {
+    child.arguments.push_back(word.data());
+  }
+  child.arguments.push_back(nullptr);
+  const pid_t pid = spawn(child);
+  for (int descriptor : {channel.theirs, lifeline}) {
+    close(descriptor);
+  }
+  for (int descriptor : ends) {
+    close(descriptor);
+  }
+  if (pid < 0) {
+    close(channel.ours);
+    return cannot(fmt::format("their process: {}", std::strerror(-pid)));
+  }
+  job_.host.pid = pid;
+  job_.host.control = channel.ours;
+  if (job_.command.verbose) {
+    say("{} thread ranks are pid {} ({})", job_.ranks.size(), pid, program.path);
   }
   return {};
 }

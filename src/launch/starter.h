@@ -25,6 +25,9 @@ class Starter {
   /// Starts one rank and fills in its RankProcess. Empty, or one line why not.
   std::string start_rank(int rank);
 
+  /// The same for all ranks at once, as threads of one process; fills in Job::host.
+  std::string start_host();
+
   /// To be called once all ranks are started.
   void forward_output();
   /// Readable once all output has been passed on; -1 if that does not need us.
@@ -45,6 +48,12 @@ class Starter {
  private:
   std::string raise_descriptor_limit();
   void choose_signals();
+  struct Channel {
+    int ours;
+    int theirs;
+  };
+  std::string make_channel(Channel& channel, int& lifeline);
+  void inherit(Spawn& child, const PreparedProgram& program) const;
 
   Job& job_;
   int segment_ = -1;

@@ -11,9 +11,9 @@ sigset_t supervised_signals();
 /// The signal by which the kernel tells the supervisor that mpiexec itself was killed.
 int front_is_gone_signal();
 
-/// The signal that carries all that mpiexec passes to the supervisor, with `relayed` as its value.
-/// Not the signals themselves: SIGCONT would wipe out a SIGTSTP that the supervisor has not read
-/// yet, and the ranks would never hear of it.
+/// The signal that carries all that mpiexec passes to the supervisor, with a `Relayed` as its
+/// value. Not the signals themselves: SIGCONT would wipe out a SIGTSTP that the supervisor has not
+/// read yet, and the ranks would never hear of it.
 int relayed_signal();
 
 struct Relayed {

@@ -35,7 +35,15 @@ constexpr std::size_t longest_report = 32 << 20;
 constexpr int reading_ms = 500;
 
 /// What an epoll event is about: the high half of its data; the low half is a rank.
-enum class Source : std::uint32_t { signals, time_limit, grace, control, mpi_process, output };
+enum class Source : std::uint32_t {
+  signals,
+  time_limit,
+  grace,
+  control,
+  host_control,
+  mpi_process,
+  output
+};
 
 class Supervisor {
  public:
@@ -57,6 +65,8 @@ class Supervisor {
   // Starting.
   bool prepare();
   bool start_ranks();
+  bool start_processes();
+  bool start_host();
   bool cannot_start(const std::string& line);
   void watch(int descriptor, Source source, int rank = 0);
 
@@ -67,9 +77,11 @@ class Supervisor {
   bool asked_for(int signal);
   void reap();
   void on_control(int rank);
+  void on_host_control();
   void on_message(int rank, const ControlMessage& message, std::string_view text);
   void on_foreign_message(int rank);
   void on_rank_ended(int rank, int wait_status);
+  void on_host_ended(int wait_status);
   void judge(int rank, int wait_status);
   void on_mpi_process_gone(int rank);
   void check_for_stragglers();
@@ -120,6 +132,37 @@ bool Supervisor::prepare() {
 }
 
 bool Supervisor::start_ranks() {
+  if (!(job_.thread_ranks ? start_host() : start_processes())) {
+    return false;
+  }
+  // The ranks are in mpiexec's process group, where the terminal's keys reach them; what is sent to
+  // that group reaches us through the front only. A group of our own in the same session would not
+  // do: in a session without a terminal's shell (CI, a batch job) the end of the last rank, whose
+  // parent is in another group, makes the kernel send SIGHUP to mpiexec's whole group, the user's
+  // script with it, if any process in it is stopped (setpgid(2), orphaned process groups).
+  setsid();
+  starter_.forward_output();
+  output_done_ = starter_.output_done() < 0;
+  if (!output_done_) {
+    watch(starter_.output_done(), Source::output);
+  }
+  time_limit_.set(job_.command.timeout_seconds);
+  return true;
+}
+
+bool Supervisor::start_host() {
+  if (std::string problem = starter_.start_host(); !problem.empty()) {
+    return cannot_start(problem);
+  }
+  watch(job_.host.control, Source::host_control);
+  ++running_;
+  for (RankProcess& rank : job_.ranks) {
+    rank.mpi_pid = job_.host.pid;
+  }
+  return true;
+}
+
+bool Supervisor::start_processes() {
   int rank = 0;
   for (std::size_t i = 0; i < job_.programs.size(); ++i) {
     for (int k = 0; k < job_.programs[i].request.ranks; ++k, ++rank) {
@@ -135,12 +178,6 @@ bool Supervisor::start_ranks() {
       }
     }
   }
-  starter_.forward_output();
-  output_done_ = starter_.output_done() < 0;
-  if (!output_done_) {
-    watch(starter_.output_done(), Source::output);
-  }
-  time_limit_.set(job_.command.timeout_seconds);
   return true;
 }
 
@@ -171,6 +208,9 @@ void Supervisor::wait_for_event() {
         break;
       case Source::control:
         on_control(rank);
+        break;
+      case Source::host_control:
+        on_host_control();
         break;
       case Source::mpi_process:
         on_mpi_process_gone(rank);
@@ -245,6 +285,11 @@ bool Supervisor::asked_for(int signal) {
 void Supervisor::reap() {
   int wait_status = 0;
   for (pid_t pid = 0; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+    if (pid == job_.host.pid && !job_.host.ended) {
+      on_host_control();
+      on_host_ended(wait_status);
+      continue;
+    }
     auto rank = std::find_if(job_.ranks.begin(), job_.ranks.end(),
                              [&](const RankProcess& process) { return process.pid == pid; });
     if (rank != job_.ranks.end() && !rank->ended) {
@@ -275,6 +320,27 @@ void Supervisor::on_control(int rank) {
   }
 }
 
+void Supervisor::on_host_control() {
+  while (job_.host.control >= 0) {
+    switch (channel_.receive(job_.host.control)) {
+      case ControlChannel::Outcome::nothing:
+        return;
+      case ControlChannel::Outcome::hung_up:
+      case ControlChannel::Outcome::foreign:  // nobody else has that socket
+        close(job_.host.control);
+        job_.host.control = -1;
+        return;
+      case ControlChannel::Outcome::message: {
+        const int rank = channel_.message.rank;
+        if (rank >= 0 && rank < static_cast<int>(job_.ranks.size())) {
+          on_message(rank, channel_.message, channel_.text);
+        }
+        break;
+      }
+    }
+  }
+}
+
 void Supervisor::on_message(int rank, const ControlMessage& message, std::string_view text) {
   RankProcess& process = job_.ranks[rank];
   switch (message.kind) {
@@ -291,7 +357,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       } else {
         process.phase = MpiPhase::inside;
         ++inside_;
-        if (process.mpi_pid != process.pid) {
+        if (process.mpi_pid != process.pid && !job_.thread_ranks) {
           process.mpi_process = watch_process(process.mpi_pid);
           if (process.mpi_process >= 0) {
             watch(process.mpi_process, Source::mpi_process, rank);
@@ -312,6 +378,17 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
                                          : fmt::format("{}: {}", name(rank), text));
       break;
     }
+    case ControlKind::ended:
+      process.ended = true;
+      process.wait_status = W_EXITCODE(message.code & 0xff, 0);
+      if (!ending_.begun()) {
+        judge(rank, process.wait_status);
+      }
+      break;
+    case ControlKind::killed:
+      ending_.begin(128 + message.code, fmt::format("{} was killed by {}{}", name(rank),
+                                                    signal_text(message.code), text));
+      break;
     case ControlKind::text:
       process.text += text.substr(0, longest_report - process.text.size());
       break;
@@ -359,6 +436,34 @@ void Supervisor::on_rank_ended(int rank, int wait_status) {
     return;
   }
   judge(rank, wait_status);
+}
+
+// What its ranks did they have told. It is an error of its own if one of them has not.
+void Supervisor::on_host_ended(int wait_status) {
+  job_.host.ended = true;
+  --running_;
+  if (ending_.begun()) {
+    return;
+  }
+  if (std::optional<Starter::Failure> failure = starter_.failed_start(0)) {
+    ending_.begin(failure->status, failure->line);
+    return;
+  }
+  const bool all_told = std::all_of(job_.ranks.begin(), job_.ranks.end(),
+                                    [](const RankProcess& rank) { return rank.ended; });
+  if (WIFSIGNALED(wait_status)) {
+    const int signal = WTERMSIG(wait_status);
+    ending_.begin(128 + signal,
+                  asked_for(signal)
+                      ? std::string()
+                      : fmt::format("the process of all ranks (pid {} on {}) was killed by {}{}",
+                                    job_.host.pid, host_name(), signal_text(signal),
+                                    WCOREDUMP(wait_status) ? ", core dumped" : ""));
+  } else if (!all_told) {
+    // If it could not start its ranks it has said why.
+    const int code = WEXITSTATUS(wait_status);
+    ending_.begin(code == 0 ? 1 : code, {});
+  }
 }
 
 void Supervisor::judge(int rank, int wait_status) {

@@ -6,7 +6,9 @@
 
 #include "match/engine.h"
 #include "node/cross_memory.h"
+#include "wait/clock.h"
 #include "wait/pause.h"
+#include "wait/policy.h"
 #include "wait/wait.h"
 
 namespace meantime::match {
@@ -212,14 +214,14 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
   transfer.bytes = receive.matched_bytes;
   transfer.destination_address = receive.address;
   // Two fragments at least, if both sides may copy; each costs half a microsecond of its own.
-  constexpr std::uint64_t least_fragment = 32 * 1024;
   transfer.fragment =
       std::max(least_fragment, std::min<std::uint64_t>(limits.fragment, transfer.bytes / 2));
   const bool mine = receive.owner == static_cast<std::uint32_t>(rank.world_rank);
   const bool from_me = message.origin == static_cast<std::uint32_t>(rank.world_rank);
-  const bool direct =
-      transfer.source_address != 0 && node::can_attach(static_cast<int>(message.origin));
-  transfer.piped.store(direct ? 0 : 1, std::memory_order_relaxed);
+  const bool through_pipe = mine && !from_me && goes_through_pipe(message, transfer, receive);
+  const bool direct = transfer.source_address != 0 &&
+                      node::can_attach(static_cast<int>(message.origin)) && !through_pipe;
+  transfer.piped.store(direct ? not_piped : from_the_start, std::memory_order_relaxed);
   if (transfer.bytes == 0) {
     transfer.holders.store(1, std::memory_order_relaxed);
     set_done(receive);
@@ -250,11 +252,25 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
   if (!direct) {
     wake_rank(static_cast<int>(message.origin));
   }
+  if (through_pipe) {
+    timed_pipe_ = &receive;
+    timed_pipe_began_ = wait::now_ns();
+  }
   if (mine) {
     to_take_part_.push_back(&receive);
   } else {
     call_for_owner(receive);
   }
+}
+
+/// A large message that could be copied directly. Only if both sides stay in MPI until it is there,
+/// each on a core of its own; and one at a time, so that its pipe stays in the caches.
+bool Engine::goes_through_pipe(const Message& message, const Transfer& transfer,
+                               const Receive& receive) {
+  return (message.flags & receive.flags & blocking) != 0 && transfer.bytes > Route::medium_bytes &&
+         transfer.source_address != 0 && transfer.destination_address != 0 &&
+         timed_pipe_ == nullptr && !wait::policy().crowded && !one_address_space() &&
+         route_.two_copies(transfer.bytes);
 }
 
 void Engine::after_drain() {

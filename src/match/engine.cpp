@@ -52,100 +52,30 @@ Engine::Peer& Engine::peer(int world_rank) {
   return *place;
 }
 
-// --- cells
-
-Message* Engine::cell(int destination, std::size_t bytes) {
-  const int size_class = std::max(7, static_cast<int>(std::bit_width(bytes - 1)));
-  if (free_cells_[size_class] == 0) {
-    take_back_cells();
-  }
-  Link place = free_cells_[size_class];
-  if (place == 0) {
-    // Many small ones at a time, so that emptied cells are fetched back in batches, not one by one.
-    const std::size_t size = std::size_t{1} << size_class;
-    const std::size_t batch = size <= 512 ? 32 : size <= 4096 ? 8 : 1;
-    const Link cells = pool.allocate(size * batch);
-    if (cells == 0) {
-      return nullptr;
-    }
-    for (std::size_t index = batch; index-- > 0;) {
-      auto* fresh = segment_.at<Message>(cells + index * size);
-      fresh->size_class = static_cast<std::uint8_t>(size_class);
-      fresh->next.store(free_cells_[size_class], std::memory_order_relaxed);
-      free_cells_[size_class] = cells + index * size;
-    }
-    place = cells;
-  }
-  auto* message = segment_.at<Message>(place);
-  free_cells_[size_class] = message->next.load(std::memory_order_relaxed);
-  __builtin_prefetch(segment_.at<Message>(free_cells_[size_class]), 1);  // was another core's
-  message->destination = static_cast<std::uint32_t>(destination);
-  message->flags = 0;
-  return message;
-}
-
-void Engine::give_back(Message& message) {
-  // A cell of another rank. Not at once: the store to its line would hold up the next push.
-  emptied_[emptied_count_++] = segment_.link(&message);
-  emptied_bytes_ += std::size_t{1} << message.size_class;
-  if (emptied_count_ == emptied_limit || emptied_bytes_ > 64 * 1024) {
-    flush_emptied();
-  }
-}
-
-void Engine::flush_emptied() {
-  // Each run of cells of one rank goes back as one chain. A push on a stack that only its owner
-  // empties, and as a whole, knows no ABA.
-  for (std::size_t begin = 0; begin < emptied_count_;) {
-    auto* first = segment_.at<Message>(emptied_[begin]);
-    const std::uint32_t origin = first->origin;
-    Message* last = first;
-    std::size_t end = begin + 1;
-    while (end < emptied_count_ && segment_.at<Message>(emptied_[end])->origin == origin) {
-      auto* next = segment_.at<Message>(emptied_[end]);
-      last->next.store(emptied_[end], std::memory_order_relaxed);
-      last = next;
-      ++end;
-    }
-    std::atomic<Link>& returned = segment_.area(static_cast<int>(origin)).returned;
-    Link head = returned.load(std::memory_order_relaxed);
-    do {
-      last->next.store(head, std::memory_order_relaxed);
-    } while (!returned.compare_exchange_weak(head, emptied_[begin], std::memory_order_release,
-                                             std::memory_order_relaxed));
-    begin = end;
-  }
-  emptied_count_ = 0;
-  emptied_bytes_ = 0;
-}
-
-void Engine::take_back_cells() {
-  if (area_.returned.load(std::memory_order_relaxed) == 0) {
-    return;
-  }
-  Link link = area_.returned.exchange(0, std::memory_order_acquire);
-  while (link != 0) {
-    auto* message = segment_.at<Message>(link);
-    const Link next = message->next.load(std::memory_order_relaxed);
-    const std::size_t size = std::size_t{1} << message->size_class;
-    peer(static_cast<int>(message->destination)).bytes -= size;
-    bytes_out_ -= size;
-    message->next.store(free_cells_[message->size_class], std::memory_order_relaxed);
-    free_cells_[message->size_class] = link;
-    link = next;
-  }
-}
-
 // --- sending
 
 void Engine::fill_envelope(Message& message, int destination, std::size_t bytes) {
   message.origin = static_cast<std::uint32_t>(rank.world_rank);
   message.destination = static_cast<std::uint32_t>(destination);
   message.bytes = bytes;
+  message.copy_ns = bytes > limits.eager ? 1 : 0;
 }
 
-Message* Engine::eager_cell(int destination, std::size_t bytes) {
-  if (bytes > limits.eager) {
+bool Engine::has_credit(const Peer& to, std::size_t bytes) {
+  // Medium messages leave half of it to small ones.
+  const int share = bytes > limits.eager + sizeof(Message) ? 2 : 1;
+  return to.bytes + bytes <= limits.pair_credit / share &&
+         bytes_out_ + bytes <= limits.rank_credit / share;
+}
+
+/// Of a message that is larger than small ones.
+bool Engine::goes_through_cell(int destination, std::size_t bytes, bool contiguous) {
+  return bytes <= limits.medium && (!contiguous || !node::can_attach(destination) ||
+                                    (!one_address_space() && route_.two_copies(bytes)));
+}
+
+Message* Engine::eager_cell(int destination, std::size_t bytes, bool contiguous) {
+  if (bytes > limits.eager && !goes_through_cell(destination, bytes, contiguous)) {
     return nullptr;
   }
   Peer& to = peer(destination);
@@ -153,9 +83,9 @@ Message* Engine::eager_cell(int destination, std::size_t bytes) {
   if (!to.waiting.empty()) [[unlikely]] {
     return nullptr;
   }
-  if (to.bytes + need > limits.pair_credit || bytes_out_ + need > limits.rank_credit) [[unlikely]] {
+  if (!has_credit(to, need)) [[unlikely]] {
     take_back_cells();
-    if (to.bytes + need > limits.pair_credit || bytes_out_ + need > limits.rank_credit) {
+    if (!has_credit(to, need)) {
       return nullptr;
     }
   }
@@ -214,6 +144,7 @@ bool Engine::offer(LocalSend& send, Peer& to) {
   } else if (send.contiguous != nullptr && node::can_attach(send.destination)) {
     transfer.source_address = reinterpret_cast<std::uint64_t>(send.contiguous);
   }
+  message->flags = send.blocking ? blocking : 0;
   send.message = message;
   ++to.offers;
   to.offered.push_back(&send);
@@ -274,6 +205,10 @@ bool Engine::reap(LocalSend& send) {
   }
   if (transfer.error.load(std::memory_order_relaxed) != 0) {
     send.error = MPI_ERR_BUFFER;
+  }
+  if (const std::uint32_t took = transfer.copy_ns.load(std::memory_order_relaxed);
+      took != 0 && transfer.bytes == message.bytes && message.bytes <= limits.medium) {
+    route_.one_copy_took(message.bytes, took);
   }
   if (transfer.pipe != 0) {
     pool.release(transfer.pipe, limits.pipe_chunk * limits.pipe_chunks);

@@ -15,8 +15,10 @@
 
 #include "match/items.h"
 #include "match/queues.h"
+#include "match/route.h"
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "wait/clock.h"
 
 namespace meantime::match {
 
@@ -40,6 +42,7 @@ struct LocalSend {
   std::uint64_t bytes = 0;
   const char* contiguous = nullptr;  ///< where the data lies in one run, or nullptr
   bool synchronous = false;
+  bool blocking = false;       ///< its call returns only when it is done
   Message* message = nullptr;  ///< once pushed
   bool attended = false;       ///< popped from the attention list
   bool done = false;           ///< the payload is out of the sender's hands, the cell is free again
@@ -51,6 +54,14 @@ struct LocalReceive {
   Receive* entry = nullptr;
 };
 
+/// After a copy into or out of an eager message's cell. (The receiver writes to the sender's line
+/// only if the copies of this one are timed.)
+inline void note_copy(Message& message, const wait::Stopwatch& stopwatch) {
+  if (message.copy_ns != 0) {
+    message.copy_ns += stopwatch.nanoseconds();
+  }
+}
+
 /// A blocking receive whose message is looked for before it is posted: most are under way already,
 /// and then no entry, no queue and no request is needed.
 struct Hand {
@@ -59,9 +70,13 @@ struct Hand {
   std::int32_t tag;     ///< or MPI_ANY_TAG
 };
 
+/// Of a direct transfer, in bytes: each costs half a microsecond of its own.
+inline constexpr std::uint64_t least_fragment = 32 * 1024;
+
 struct Limits {
-  std::size_t eager = 8 * 1024;                ///< bytes: larger ones are not copied into cells
-  std::size_t pair_credit = 512 * 1024;        ///< bytes of cells that may lie in one mailbox
+  std::size_t eager = 8 * 1024;                ///< bytes: up to this always through a cell
+  std::size_t medium = Route::medium_bytes;    ///< … and up to this if that is the cheaper way
+  std::size_t pair_credit = 2 * 1024 * 1024;   ///< bytes of cells that may lie in one mailbox
   std::size_t rank_credit = 16 * 1024 * 1024;  ///< … in all mailboxes together
   /// Descriptions that may lie in one mailbox. Beyond it a send waits at the sender, and with it
   /// all later ones to that rank: a program that relies on a later one could hang, so this is only
@@ -79,9 +94,9 @@ struct Engine {
   bool prepare();
 
   // --- sending
-  /// A cell to write `bytes` of payload to (payload_of), or nullptr: then use `start`. Follow with
-  /// `push`.
-  Message* eager_cell(int destination, std::size_t bytes);
+  /// A cell to write `bytes` of payload to (by `fill`), or nullptr: then use `start`. Follow with
+  /// `push`. `contiguous`: the payload lies in one run, so that it could also go without a cell.
+  Message* eager_cell(int destination, std::size_t bytes, bool contiguous);
   void push(Message& message);
   /// Starts a send that is not eager. Returns an MPI error class.
   int start(LocalSend& send);
@@ -101,7 +116,7 @@ struct Engine {
   Message* catch_message(const Hand& hand, int turns);
   /// An eager message that a catch gave is read: the cell goes back.
   void empty(Message& message) { give_back(message); }
-  /// Posts a receive that can match only `message`, which probe took out of the queue.
+  /// Posts a receive that can match only `message`, which probe or a catch took out of the queue.
   void receive_probed(Receive& receive, Message& message);
   /// True once everything is there; then the results in the entry are valid.
   bool finished(Receive& receive);
@@ -134,7 +149,13 @@ struct Engine {
   };
 
   Peer& peer(int world_rank);
+  bool has_credit(const Peer& to, std::size_t bytes);
+  /// Thread ranks: one memcpy is all a direct copy is.
+  bool one_address_space() const { return rank.fiber != nullptr; }
+  bool goes_through_cell(int destination, std::size_t bytes, bool contiguous);
   Message* cell(int destination, std::size_t bytes);
+  Message* larger_cell(int destination, int size_class);
+  Message* cell_at(Link place, int destination);
   void fill_envelope(Message& message, int destination, std::size_t bytes);
   bool offer(LocalSend& send, Peer& peer);
   bool reap(LocalSend& send);
@@ -167,6 +188,7 @@ struct Engine {
   void take_part(Receive& receive);
   bool attend();
   void rescan_offers();
+  bool goes_through_pipe(const Message& message, const Transfer& transfer, const Receive& receive);
   bool move_pipes();
   bool fill_pipe(Message& message);
   bool empty_pipe(Receive& receive);
@@ -179,6 +201,7 @@ struct Engine {
   Typed typed_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::size_t bytes_out_ = 0;
+  Route route_;
   std::size_t deferred_ = 0;
   bool no_pipe_ = false;  ///< a pipe could not be made at the last try
 
@@ -204,6 +227,8 @@ struct Engine {
   std::vector<Receive*> to_take_part_;
   std::vector<Message*> to_copy_;
 
+  Receive* timed_pipe_ = nullptr;  ///< taken in place of one copy, and since when
+  std::uint64_t timed_pipe_began_ = 0;
   std::vector<Message*> pipes_out_;
   std::vector<Receive*> pipes_in_;
   std::vector<char> bounce_;

@@ -35,6 +35,8 @@ enum class ItemKind : std::uint8_t { eager, synchronous, rendezvous, posted };
 enum ReceiveState : std::uint32_t { posted = 0, matched = 1, copying = 3, done = 4, cancelled = 8 };
 /// States of a Transfer: the sender's side of the same story.
 enum TransferState : std::uint32_t { offered = 0, moving = 1, delivered = 2 };
+/// Whether a Transfer is a pipe: since the match, or since a direct copy was not allowed any more.
+enum Piped : std::uint32_t { not_piped = 0, from_the_start = 1, went_over = 2 };
 inline constexpr std::uint32_t awaited = 0x100;
 inline constexpr std::uint32_t state_mask = 0xff;
 inline constexpr std::uint32_t arming_step = 0x200;  ///< the armings are counted above the flag
@@ -49,7 +51,8 @@ struct Item {
   std::int32_t source;  ///< rank in the communicator; a Receive may say MPI_ANY_SOURCE
   std::int32_t tag;
 };
-inline constexpr std::uint16_t noticed = 1;  ///< a Message on its sender's attention list
+inline constexpr std::uint16_t noticed = 1;   ///< a Message on its sender's attention list
+inline constexpr std::uint16_t blocking = 2;  ///< its owner stays in MPI until it is done
 
 inline constexpr std::size_t tiny_bytes = 16;
 
@@ -58,6 +61,9 @@ struct alignas(cache_line) Message : Item {
   std::uint32_t destination;  ///< world rank of the mailbox
   std::uint64_t bytes;
   char tiny[tiny_bytes];  ///< the payload if it fits
+  /// Of an eager one whose copies are timed (route.h): what they took so far, from 1; else 0. The
+  /// sender's until it is pushed, then the receiver's until the cell is given back.
+  std::uint32_t copy_ns;
   // The second line is touched only if the message is unexpected.
   alignas(cache_line) Link key_next;  ///< unexpected messages with the same hash
   Link key_previous;
@@ -88,11 +94,12 @@ struct alignas(cache_line) Transfer {
   std::uint64_t sender;  ///< the sender's LocalSend, for itself
   alignas(cache_line) std::atomic<std::uint64_t> claimed;
   std::atomic<std::uint64_t> finished;
-  std::atomic<std::int32_t> error;  ///< an errno that stopped a copy; EPERM = go on piped
-  std::atomic<std::uint32_t> piped;
+  std::atomic<std::int32_t> error;    ///< an errno that stopped a copy; EPERM = go on piped
+  std::atomic<std::uint32_t> piped;   ///< a Piped
   Link pipe;                          ///< made by the sender
   std::atomic<std::uint64_t> filled;  ///< bytes that the sender has put in
   std::atomic<std::uint64_t> emptied;
+  std::atomic<std::uint32_t> copy_ns;  ///< of a direct copy, both sides together (route.h)
 };
 
 struct alignas(cache_line) Receive : Item {

@@ -91,22 +91,25 @@ Receive* QueueView::take_receive(const Message& message) {
   if (queues_.posted.entries == 0) {
     return nullptr;
   }
-  Receive* best = nullptr;
-  for (unsigned kind = 0; kind < 4; ++kind) {
-    if (queues_.posted_by_kind[kind] == 0) {
-      continue;
-    }
-    const std::int32_t source = (kind & 1) != 0 ? MPI_ANY_SOURCE : message.source;
-    const std::int32_t tag = (kind & 2) != 0 ? MPI_ANY_TAG : message.tag;
+  const auto first = [&](std::int32_t source, std::int32_t tag) -> Receive* {
     for (Link link = chain(queues_.posted, message.context, source, tag).first; link != 0;) {
       auto* receive = segment_.at<Receive>(link);
       if (receive->context == message.context && receive->source == source && receive->tag == tag) {
-        if (best == nullptr || receive->order < best->order) {
-          best = receive;
-        }
-        break;
+        return receive;
       }
       link = receive->key_next;
+    }
+    return nullptr;
+  };
+  const std::uint32_t* with_kind = queues_.posted_by_kind;
+  Receive* best = with_kind[0] != 0 ? first(message.source, message.tag) : nullptr;
+  if ((with_kind[1] | with_kind[2] | with_kind[3]) != 0) [[unlikely]] {
+    for (unsigned kind = 1; kind < 4; ++kind) {
+      Receive* other = with_kind[kind] == 0
+                           ? nullptr
+                           : first((kind & 1) != 0 ? MPI_ANY_SOURCE : message.source,
+                                   (kind & 2) != 0 ? MPI_ANY_TAG : message.tag);
+      best = best == nullptr || (other != nullptr && other->order < best->order) ? other : best;
     }
   }
   if (best != nullptr) {

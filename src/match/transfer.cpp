@@ -7,6 +7,7 @@
 
 #include "match/engine.h"
 #include "node/cross_memory.h"
+#include "wait/clock.h"
 #include "wait/wait.h"
 
 namespace meantime::match {
@@ -68,11 +69,13 @@ void Engine::leave(Message& message) {
 /// By the owner: the payload of an eager or synchronous message to where the user wants it.
 void Engine::deliver_eager(Message& message, Receive& receive) {
   const std::size_t bytes = receive.matched_bytes;
+  const wait::Stopwatch stopwatch(message.copy_ns != 0);
   if (receive.address != 0) {
     std::memcpy(reinterpret_cast<void*>(receive.address), payload_of(message), bytes);
   } else if (bytes > 0) {
     typed_.unpack(local(receive), 0, payload_of(message), bytes);
   }
+  note_copy(message, stopwatch);
   const bool eager = message.kind == ItemKind::eager;
   // Matched by its owner: until the state is final nobody else touches it, so no compare-and-swap.
   const std::uint32_t state = receive.state.load(std::memory_order_relaxed);
@@ -114,6 +117,7 @@ void Engine::copy_fragments(Message& message, bool as_receiver) {
       return;
     }
     const std::uint64_t now = std::min(fragment, bytes - begin);
+    const wait::Stopwatch stopwatch(bytes <= limits.medium);
     int error = 0;
     if (!as_receiver) {
       error = node::write_to(static_cast<int>(message.destination),
@@ -129,6 +133,9 @@ void Engine::copy_fragments(Message& message, bool as_receiver) {
     if (error != 0) {
       std::int32_t none = 0;
       transfer.error.compare_exchange_strong(none, error, std::memory_order_relaxed);
+    }
+    if (bytes <= limits.medium) {
+      transfer.copy_ns.fetch_add(stopwatch.nanoseconds(), std::memory_order_relaxed);
     }
     // acq_rel: who completes the sum has seen all the others' bytes.
     if (transfer.finished.fetch_add(now, std::memory_order_acq_rel) + now == bytes) {
@@ -175,7 +182,7 @@ void Engine::go_on_piped(Message& message, Receive& receive) {
   segment_.header().cross_memory_off.store(1, std::memory_order_relaxed);
   transfer.error.store(0, std::memory_order_relaxed);
   transfer.holders.fetch_add(1, std::memory_order_relaxed);
-  transfer.piped.store(1, std::memory_order_release);
+  transfer.piped.store(went_over, std::memory_order_release);
   const auto origin = static_cast<int>(message.origin);
   segment_.area(origin).mailbox.rescan.store(1, std::memory_order_release);
   if (receive.owner == static_cast<std::uint32_t>(rank.world_rank)) {
@@ -200,11 +207,22 @@ void Engine::take_part(Receive& receive) {
     // `copying` already, or, by the sender's doing, `done`.
     receive.state.fetch_or(copying, std::memory_order_acq_rel);
   }
-  if (transfer_of(message).piped.load(std::memory_order_acquire) != 0) {
-    pipes_in_.push_back(&receive);
-  } else {
-    copy_fragments(message, true);
-    leave(message);
+  switch (transfer_of(message).piped.load(std::memory_order_acquire)) {
+    case from_the_start:
+      pipes_in_.push_back(&receive);
+      return;
+    case went_over:  // all fragments are claimed; as a pipe it comes by the attention list
+      leave(message);
+      return;
+    default:
+      break;
+  }
+  const std::uint64_t bytes = transfer_of(message).bytes;
+  const wait::Stopwatch stopwatch(bytes > Route::medium_bytes && receive.address != 0);
+  copy_fragments(message, true);
+  leave(message);
+  if (const std::uint32_t took = stopwatch.nanoseconds(); took != 0) {
+    route_.one_copy_took(bytes, took);
   }
 }
 
@@ -215,7 +233,13 @@ bool Engine::attend() {
     auto* item = segment_.at<Item>(link);
     link = item->next.load(std::memory_order_relaxed);
     if (item->kind == ItemKind::posted) {
-      take_part(static_cast<Receive&>(*item));
+      auto& receive = static_cast<Receive&>(*item);
+      auto& message = *segment_.at<Message>(receive.message);
+      if (message.kind == ItemKind::rendezvous && transfer_of(message).piped.load() == went_over) {
+        pipes_in_.push_back(&receive);
+      } else {
+        take_part(receive);
+      }
       continue;
     }
     auto& message = static_cast<Message&>(*item);
@@ -224,10 +248,15 @@ bool Engine::attend() {
     if ((transfer.state.load(std::memory_order_acquire) & state_mask) == delivered) {
       continue;
     }
-    if (transfer.piped.load(std::memory_order_acquire) != 0) {
-      pipes_out_.push_back(&message);
-    } else {
-      copy_fragments(message, false);
+    switch (transfer.piped.load(std::memory_order_acquire)) {
+      case from_the_start:
+        pipes_out_.push_back(&message);
+        break;
+      case went_over:  // rescan_offers finds it, whether or not it was on this list
+        break;
+      default:
+        copy_fragments(message, false);
+        break;
     }
   }
   return moved;
@@ -241,10 +270,9 @@ void Engine::rescan_offers() {
     }
     for (LocalSend* send : to->offered) {
       if (send->message != nullptr &&
-          transfer_of(*send->message).piped.load(std::memory_order_acquire) != 0 &&
+          transfer_of(*send->message).piped.load(std::memory_order_acquire) == went_over &&
           std::find(pipes_out_.begin(), pipes_out_.end(), send->message) == pipes_out_.end() &&
-          transfer_of(*send->message).filled.load() == 0 &&
-          transfer_of(*send->message).source_address != 0) {
+          transfer_of(*send->message).filled.load() == 0) {
         pipes_out_.push_back(send->message);
       }
     }
@@ -265,6 +293,10 @@ bool Engine::move_pipes() {
     Transfer& transfer = transfer_of(message);
     if (transfer.emptied.load(std::memory_order_relaxed) != transfer.bytes) {
       return false;
+    }
+    if (receive == timed_pipe_) {
+      route_.two_copies_took(transfer.bytes, wait::now_ns() - timed_pipe_began_);
+      timed_pipe_ = nullptr;
     }
     set_done(*receive);
     leave(message);  // the bytes are there …
@@ -339,7 +371,7 @@ bool Engine::progress() {
     moved |= attend();
   }
   if (box_.rescan.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-    box_.rescan.store(0, std::memory_order_relaxed);
+    box_.rescan.exchange(0, std::memory_order_seq_cst);  // what is asked for from now on: again
     rescan_offers();
   }
   if (!pipes_out_.empty() || !pipes_in_.empty()) [[unlikely]] {

@@ -51,6 +51,15 @@ bool ControlClient::deadlock(std::string_view report) {
   return send(static_cast<unsigned>(ControlKind::deadlock), 0, report);
 }
 
+bool ControlClient::ended(int code) {
+  return send(static_cast<unsigned>(ControlKind::ended), code, {});
+}
+
+bool ControlClient::killed(int signal, std::string_view text) {
+  return send(static_cast<unsigned>(ControlKind::killed), signal,
+              text.substr(0, control_text_limit));
+}
+
 bool ControlClient::send(unsigned kind, int code, std::string_view text) {
   if (descriptor_ < 0) {
     return false;

@@ -23,6 +23,10 @@ class ControlClient {
   bool abort(int code, std::string_view text);
   /// The ranks found that all of them wait for ever: `report` is shown as it is, lines and all.
   bool deadlock(std::string_view report);
+  /// A thread rank has ended, as a process would with this exit status.
+  bool ended(int code);
+  /// A thread rank is about to end its host by this signal; `text` says more.
+  bool killed(int signal, std::string_view text);
 
  private:
   bool send(unsigned kind, int code, std::string_view text);
@@ -31,14 +35,14 @@ class ControlClient {
   int rank_ = -1;
 };
 
-/// Makes the kernel kill this process (SIGKILL) as soon as mpiexec's supervisor is gone, whatever
-/// the process is doing then: computing, stopped, blocking signals. Makes `descriptor`
-/// close-on-exec.
 enum class Lifeline {
   held,
   absent,  ///< not an inherited lifeline
   cut,     ///< mpiexec is gone already
 };
+/// Makes the kernel kill this process (SIGKILL) as soon as mpiexec's supervisor is gone, whatever
+/// the process is doing then: computing, stopped, blocking signals. Makes `descriptor`
+/// close-on-exec.
 Lifeline hold_lifeline(int descriptor);
 
 }  // namespace meantime::node

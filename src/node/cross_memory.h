@@ -9,7 +9,7 @@
 namespace meantime::node {
 
 /// True if this host may read and write the memory of `world_rank`'s host. Tries once per host and
-/// remembers. False when the job switched it off (MEANTIME_CMA=0).
+/// remembers. False when the job switched it off (MEANTIME_CMA=0). True for a rank of this host.
 bool can_attach(int world_rank);
 
 /// Copies `bytes` between this host and the host of `world_rank` (plain memcpy if it is the same

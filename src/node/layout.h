@@ -16,7 +16,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 1;
+inline constexpr std::uint32_t segment_version = 3;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -24,16 +24,33 @@ inline constexpr int most_ranks = 65535;
 static_assert(std::atomic<Link>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
-/// What a sleeper's word says; wait/doorbell.h has the protocol.
+/// What a sleeper's word says; wait/doorbell.h has the protocol. (A thread rank that is on_futex is
+/// off its worker, and no kernel thread waits on the word.)
 enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, told = 3, rung = 4 };
 
-/// One stack that waits: a rank, or a user thread of a rank. Taken from the owner's pool; never
-/// given back to another use, so a late ring finds a Waiter and not something else.
+/// One stack that waits: a rank, a user thread of a rank, or a worker with no rank to run. Taken
+/// from the owner's pool; never given back to another use, so a late ring finds a Waiter and not
+/// something else.
 struct alignas(cache_line) Waiter {
   std::atomic<std::uint32_t> state;     ///< a Sleep: the doorbell's word and the futex
   std::atomic<std::int32_t> remaining;  ///< completions it still sleeps for; at 0 its bell is rung
-  std::uint32_t owner;                  ///< world rank
+  std::uint32_t owner;                  ///< world rank, or no_owner: a worker
   Link next_sleeping;                   ///< owner only
+  Link worker;                   ///< of a thread rank: who runs it; of a worker: itself; else 0
+  std::atomic<Link> next_woken;  ///< on that worker's list, once rung
+};
+inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
+
+/// What the node knows of a worker: a kernel thread of a host that runs thread ranks in turn
+/// (src/rank/worker.h).
+struct alignas(cache_line) WorkerPlace {
+  std::atomic<Link> woken;  ///< waiters of its ranks that were rung, newest first; it takes all
+  Waiter bell;              ///< its own, rung if it sleeps while `woken` gets something
+  std::atomic<std::uint32_t> suspended;     ///< ranks that sleep if it does; set before it sleeps
+  std::atomic<std::uint32_t> elsewhere;     ///< ranks that do not: on their own threads
+  std::atomic<std::uint32_t> asleep;        ///< 1 from its falling asleep until it is rung
+  std::atomic<std::uint64_t> sleeps;        ///< how often it fell asleep
+  std::atomic<std::uint32_t> host_threads;  ///< that its host has when it has nothing to do
 };
 
 /// Where messages and posted receives of one rank meet. One line, because a sender touches all of
@@ -62,6 +79,8 @@ struct alignas(cache_line) Report {
   std::atomic<std::uint32_t> requests;   ///< how many it waits for
   std::atomic<std::uint64_t> since_ns;   ///< CLOCK_MONOTONIC when this wait began
   std::atomic<std::uint64_t> call_site;  ///< return address in the user's program
+  std::atomic<std::int32_t> world_peer;  ///< the peer's rank in the world, or no_peer
+  std::atomic<std::uint64_t> name[10];   ///< of the communicator; characters, 0 = the end
 };
 inline constexpr std::int32_t no_peer = -100;
 
@@ -82,9 +101,12 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint64_t> trial_address;  ///< a word that others read to try cross-memory attach
   std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not rung
   std::atomic<std::uint64_t> sleeps;         ///< how often its waiters fell asleep
-  std::atomic<std::uint32_t> starving;       ///< it waits for memory, see wait/deadlock.h
+  /// 0, or it waits for memory: the number of times that this began. See wait/deadlock.h.
+  std::atomic<std::uint32_t> starving;
   std::atomic<std::uint32_t> threads;  ///< that it had when somebody last doubted (wait/deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
+  std::atomic<std::int32_t> cpu;          ///< CPU + 1 where it polled lately, see wait/spreading.h
+  std::atomic<Link> worker;  ///< of a thread rank: it is asleep if that worker is; else 0
 };
 
 inline constexpr int context_kinds = 17;  ///< by the number of ranks, in powers of two

@@ -75,7 +75,7 @@ int give_memory(int descriptor, std::uint64_t begin, std::uint64_t bytes) {
 }  // namespace
 
 int create_segment(int ranks, int workers) {
-  const int descriptor = memfd_create("meantime-node", MFD_CLOEXEC);
+  const int descriptor = memfd_create(segment_name, MFD_CLOEXEC);
   if (descriptor < 0) {
     return -errno;
   }
@@ -114,6 +114,7 @@ int Segment::map(int descriptor) {
   }
   const auto* header = static_cast<const Header*>(place);
   const bool ours = header->magic == segment_magic && header->version == segment_version;
+  const std::uint64_t areas_end = header->world_collective;
   mapped_ = header->limit;
   munmap(place, page);
   if (!ours) {
@@ -125,6 +126,9 @@ int Segment::map(int descriptor) {
   }
   base_ = static_cast<char*>(place);
   descriptor_ = descriptor;
+  // A core file would get the whole address range, gigabytes of holes: where it goes through a pipe
+  // to a collector, as zeros. What is left in it is who waits for what, not messages.
+  madvise(base_ + areas_end, mapped_ - areas_end, MADV_DONTDUMP);
   return 0;
 }
 
@@ -146,7 +150,8 @@ void Segment::trim() {
 Link Segment::grow(std::size_t bytes) {
   bytes = round_up(bytes, page);
   // Never beyond the limit, not even for a moment: what another rank gets meanwhile would lie
-  // behind a piece that is given back.
+  // behind a piece that is given back. Relaxed, because it is only a number: whoever gives others a
+  // link into the piece orders what is in it.
   std::uint64_t begin = header().heap_end.load(std::memory_order_relaxed);
   do {
     if (begin + bytes > mapped_) {

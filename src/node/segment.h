@@ -11,6 +11,9 @@
 
 namespace meantime::node {
 
+/// What the kernel calls its memory in /proc.
+inline constexpr char segment_name[] = "meantime-node";
+
 /// Makes and lays out the segment of a job: a memfd, close-on-exec. Returns the descriptor, which
 /// the caller closes, or -errno. For mpiexec, and for a singleton.
 int create_segment(int ranks, int workers);

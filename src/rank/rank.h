@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "rank/lock.h"
+#include "rank/spare_memory.h"
 #include "wait/sleepers.h"
+#include "wait/spreading.h"
 #include "wait/yielding.h"
 
 namespace meantime {
@@ -34,12 +36,16 @@ struct Progress;
 namespace wait {
 class Record;
 }
+namespace ranks {
+struct Fiber;
+}
 
 enum class Phase : std::uint8_t { before_init, active, finalizing, finalized };
 
 struct Rank {
   int world_rank = 0;
   int world_size = 1;
+  ranks::Fiber* fiber = nullptr;  ///< of a thread rank; a process rank has none
   int workers = 1;  ///< CPUs that the job may use on this node (mask capped by the cgroup quota)
 
   std::atomic<Phase> phase{Phase::before_init};
@@ -59,15 +65,18 @@ struct Rank {
   wait::Sleepers sleepers;
   std::uint64_t poll_patience_ns = 0;  ///< how long a wait of this rank polls; see wait/policy.h
   wait::Yielding yielding[2];          ///< by wait::Kind
-  std::uint32_t fruitless_looks = 0;   ///< Test, Iprobe … in a row that found nothing
+  wait::Spreading spreading;
+  std::uint32_t fruitless_looks = 0;  ///< Test, Iprobe … in a row that found nothing
 
   wait::Record* waiting = nullptr;  ///< the wait that began last, of any thread
-  bool starving = false;  ///< something of it waits for memory: it naps instead of sleeping
+  bool starving = false;          ///< something of it waits for memory: it naps instead of sleeping
+  std::uint32_t starvations = 0;  ///< how often that began: with no end in sight nothing moves
   std::uint64_t starved_looks = 0;  ///< naps in a row in which nobody else was awake
   std::uint64_t starved_sum = 0;    ///< of the others' counts of sleeps at the last of them
   std::uint32_t background = 0;     ///< non-blocking collectives under way
 
   std::vector<Request*> abandoned;  ///< freed by the user before they were complete
+  SpareMemory spare_requests;
 
   Communicator* world = nullptr;  ///< behind MPI_COMM_WORLD
   Communicator* alone = nullptr;  ///< behind MPI_COMM_SELF
@@ -83,13 +92,15 @@ struct Rank {
 };
 
 namespace detail {
-extern Rank* const process_rank;
-}
+// Every thread begins as one of the process rank's. A thread rank has a thread control block of its
+// own, so its copy of this is its own too, whichever worker runs it (docs/thread-ranks.md).
+extern constinit thread_local Rank* current_rank;
+}  // namespace detail
 
 /// The rank whose stack this is. Valid before MPI_Init too (phase says so). Any thread of a process
 /// rank gets that process's rank.
 inline Rank& self() {
-  return *detail::process_rank;
+  return *detail::current_rank;
 }
 
 }  // namespace meantime

@@ -14,4 +14,17 @@ inline std::uint64_t now_ns() {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+/// Times a piece of work, if it is wanted; else it costs nothing and says 0.
+class Stopwatch {
+ public:
+  explicit Stopwatch(bool wanted) : began_(wanted ? now_ns() : 0) {}
+
+  std::uint32_t nanoseconds() const {
+    return began_ == 0 ? 0 : static_cast<std::uint32_t>(now_ns() - began_);
+  }
+
+ private:
+  std::uint64_t began_;
+};
+
 }  // namespace meantime::wait

@@ -18,8 +18,10 @@ bool all_asleep_or_gone(const node::Header& header) {
   return asleep > 0 && asleep + header.finalized.load(std::memory_order_seq_cst) == header.ranks;
 }
 
-/// How many threads the process has, if all sleep and none is stopped or traced; else 0.
+/// How many threads the process has, if all but the looker sleep and none is stopped or traced;
+/// else 0. A thread that counted itself in, but was rung before it slept, is found running.
 unsigned sleeping_threads(int pid) {
+  const std::string looker = std::to_string(gettid());
   const std::string folder = fmt::format("/proc/{}/task", pid);
   DIR* tasks = opendir(folder.c_str());
   if (tasks == nullptr) {
@@ -42,8 +44,7 @@ unsigned sleeping_threads(int pid) {
     while (std::fgets(line, sizeof line, status) != nullptr) {
       char state = 0;
       int tracer = 0;
-      if (std::sscanf(line, "State: %c", &state) == 1 && state != 'S' &&
-          pid != static_cast<int>(getpid())) {
+      if (std::sscanf(line, "State: %c", &state) == 1 && state != 'S' && looker != entry->d_name) {
         sleeping = false;
       }
       if (std::sscanf(line, "TracerPid: %d", &tracer) == 1) {
@@ -57,11 +58,26 @@ unsigned sleeping_threads(int pid) {
   return sleeping ? found : 0;
 }
 
-/// What a wave sees of a rank.
+/// What a wave sees of a rank; of a thread rank it is its worker's.
 struct Seen {
   std::uint64_t sleeps;
   unsigned asleep;
 };
+
+const node::WorkerPlace* worker_of(const node::RankArea& area) {
+  const node::Link worker = area.worker.load(std::memory_order_acquire);
+  return worker == 0 ? nullptr : node::segment().at<node::WorkerPlace>(worker);
+}
+
+// In this order: whoever counts itself in writes `sleeps` first.
+unsigned asleep_of(const node::RankArea& area) {
+  const node::WorkerPlace* worker = worker_of(area);
+  return (worker != nullptr ? worker->asleep : area.asleep).load(std::memory_order_seq_cst);
+}
+std::uint64_t sleeps_of(const node::RankArea& area) {
+  const node::WorkerPlace* worker = worker_of(area);
+  return (worker != nullptr ? worker->sleeps : area.sleeps).load(std::memory_order_seq_cst);
+}
 
 }  // namespace
 
@@ -72,30 +88,44 @@ Verdict look_for_deadlock(Look look) {
     return Verdict::running;
   }
   std::vector<Seen> first(header.ranks);
+  int host = 0;  // the last one that was looked at: many ranks may have the same
   for (std::uint32_t rank = 0; rank < header.ranks; ++rank) {
     node::RankArea& area = segment.area(static_cast<int>(rank));
     Seen& seen = first[rank];
-    seen.sleeps = area.sleeps.load(std::memory_order_seq_cst);
-    seen.asleep = area.asleep.load(std::memory_order_seq_cst);
+    seen.sleeps = sleeps_of(area);
+    seen.asleep = asleep_of(area);
     if (seen.asleep == 0) {
-      continue;  // finalized; the header's sum says so
+      if (area.report.state.load(std::memory_order_seq_cst) !=
+          static_cast<std::uint32_t>(node::RankState::finalized)) {
+        return Verdict::running;
+      }
+      continue;
     }
+    const node::WorkerPlace* worker = worker_of(area);
+    if (worker != nullptr && worker->elsewhere.load(std::memory_order_relaxed) != 0) {
+      return Verdict::running;
+    }
+    const unsigned expected =
+        worker != nullptr ? worker->host_threads.load(std::memory_order_relaxed) : seen.asleep;
     if (area.open_ended.load(std::memory_order_relaxed) != 0 ||
         area.starving.load(std::memory_order_seq_cst) != 0 ||
-        (look == Look::hasty && area.threads.load(std::memory_order_relaxed) > seen.asleep)) {
+        (look == Look::hasty && area.threads.load(std::memory_order_relaxed) > expected)) {
       return Verdict::doubt;
     }
-    const unsigned threads = sleeping_threads(area.pid.load(std::memory_order_relaxed));
-    if (threads != seen.asleep) {
+    const int pid = area.pid.load(std::memory_order_relaxed);
+    if (pid == host) {
+      continue;
+    }
+    host = pid;
+    const unsigned threads = sleeping_threads(pid);
+    if (threads != expected) {
       area.threads.store(threads, std::memory_order_relaxed);
       return Verdict::doubt;
     }
   }
   for (std::uint32_t rank = 0; rank < header.ranks; ++rank) {
     const node::RankArea& area = segment.area(static_cast<int>(rank));
-    // In this order: whoever counts itself in writes `sleeps` first.
-    if (first[rank].asleep != area.asleep.load(std::memory_order_seq_cst) ||
-        first[rank].sleeps != area.sleeps.load(std::memory_order_seq_cst)) {
+    if (first[rank].asleep != asleep_of(area) || first[rank].sleeps != sleeps_of(area)) {
       return Verdict::running;
     }
   }
@@ -105,23 +135,48 @@ Verdict look_for_deadlock(Look look) {
 std::uint64_t sleeps_of_others(int world_rank) {
   node::Segment& segment = node::segment();
   const node::Header& header = segment.header();
+  constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;  // so that the two counts do not mix
   std::uint64_t sum = 1;
   for (int rank = 0; rank < static_cast<int>(header.ranks); ++rank) {
     const node::RankArea& area = segment.area(rank);
     const auto state =
         static_cast<node::RankState>(area.report.state.load(std::memory_order_acquire));
-    if (rank == world_rank || state == node::RankState::finalized ||
-        area.starving.load(std::memory_order_seq_cst) != 0) {
+    if (rank == world_rank || state == node::RankState::finalized) {
       continue;
     }
-    const unsigned asleep = area.asleep.load(std::memory_order_seq_cst);
-    if (asleep == 0 || area.open_ended.load(std::memory_order_relaxed) != 0 ||
-        sleeping_threads(area.pid.load(std::memory_order_relaxed)) != asleep) {
+    if (const std::uint32_t starving = area.starving.load(std::memory_order_seq_cst)) {
+      sum += starving * spread;
+      continue;
+    }
+    if (area.asleep.load(std::memory_order_seq_cst) == 0) {
       return 0;
     }
     sum += area.sleeps.load(std::memory_order_seq_cst);
   }
   return header.on_deadlock == 2 ? 0 : sum;
+}
+
+bool nobody_but(int world_rank) {
+  node::Segment& segment = node::segment();
+  for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
+    const node::RankArea& area = segment.area(rank);
+    const auto state =
+        static_cast<node::RankState>(area.report.state.load(std::memory_order_acquire));
+    if (state == node::RankState::finalized) {
+      continue;
+    }
+    const bool starving = area.starving.load(std::memory_order_seq_cst) != 0;
+    if ((rank < world_rank && starving) || area.open_ended.load(std::memory_order_relaxed) != 0) {
+      return false;
+    }
+    // The caller has counted itself out, as any other may have whose nap is over: then that one is
+    // found running, or asks again.
+    const unsigned asleep = area.asleep.load(std::memory_order_seq_cst) + (rank == world_rank);
+    if (sleeping_threads(area.pid.load(std::memory_order_relaxed)) != asleep) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void report_deadlock() {

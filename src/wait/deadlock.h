@@ -2,18 +2,25 @@
 // job is told so at once.
 //   asleep    a thread on the futex and not rung. It counts itself in before it sleeps; who rings
 //             it counts it out, so a thread that was rung but has no core yet is not asleep.
+//             A thread rank counts as asleep while it is suspended and its worker sleeps: the
+//             worker counts for all of its own that wait.
 //   wave      one look at all ranks. Two waves that see the same counts mean that at any moment
 //             between them all threads of all ranks slept.
 //
 // Why it is no false alarm. Only somebody who is awake rings, pushes or completes anything. Whoever
 // falls asleep as the last looks at all ranks twice: each must have the same count of sleeps and of
 // threads asleep both times, its process must have no thread beyond those sleepers, be neither
-// stopped nor traced, and have nothing open that may be completed from outside. As nobody counted
-// in between the waves and the sum is the same, nobody was counted out either. A ringer between its
-// compare-and-swap and its counting out would be a thread that is awake, and there is none. So
-// between the waves nobody was awake, the looker included (it only looks), and nothing was under
-// way: whoever pushes on a sleeper's inbox drains it before it sleeps itself. So nothing will ever
+// stopped nor traced, and have nothing open that may be completed from outside; or it must be past
+// MPI_Finalize. As no rank counted in between the waves and each count is the same, none was
+// counted out either. A rank may be counted although it is awake, as long as the one who rang it
+// has not counted it out; but then that ringer is awake, and a count of its own that is too high
+// needs another ringer: at the end stands one with a count of 0 that is not finalized. So between
+// the waves nobody was awake, the looker included (it only looks), and nothing was under way:
+// whoever pushes on a sleeper's inbox drains it before it sleeps itself. So nothing will ever
 // happen again.
+//   The header's sum only saves the waves while somebody is awake. It may be too high for a moment:
+// a ringer counts a rank out in two steps, and if that rank sleeps again between them, the sum has
+// it twice, in place of the ringer itself.
 // A rank that doubts counts as running. Then nobody may come later to look again (a stopped process
 // that is continued goes on sleeping), so the last sleeper looks once a second while it doubts.
 #pragma once
@@ -35,10 +42,14 @@ enum class Look : std::uint8_t { hasty, thorough };
 /// Cheap unless all ranks are asleep or finalized. Any rank may ask, at any time.
 Verdict look_for_deadlock(Look look);
 
-/// For a rank that starves, and so never sleeps for good: the sum of the others' counts of sleeps
-/// if all of them sleep, are finalized or starve themselves, else 0. If it stays the same for so
-/// many naps of 10 ms, nobody was awake all the while and nobody has given memory back.
+/// For a rank that starves, and so never sleeps for good: a sum of the others' counts of sleeps and
+/// starvations if all of them sleep, are finalized or starve themselves, else 0. If it stays the
+/// same for so many naps of 10 ms, nobody was awake all the while, but perhaps threads outside MPI,
+/// and nobody has given memory back. Cheap.
 std::uint64_t sleeps_of_others(int world_rank);
+/// Then: whether no thread of the job but the caller is awake, stopped, traced or outside MPI. Of
+/// several starving ranks only the first is to know. Reads /proc of all ranks.
+bool nobody_but(int world_rank);
 inline constexpr std::uint64_t starved_looks_for_ever = 100;
 
 /// Ends the job with the list of what each rank waits for, or only prints it, as the job's

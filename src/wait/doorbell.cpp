@@ -8,6 +8,7 @@
 
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "rank/worker.h"
 #include "wait/deadlock.h"
 #include "wait/wait.h"
 
@@ -27,21 +28,45 @@ long futex(std::atomic<std::uint32_t>& place, int operation, std::uint32_t value
                  nullptr, 0);
 }
 
-void count_in(std::uint32_t world_rank) {
+/// A worker falls asleep with all of its ranks that wait; they do not count themselves.
+node::WorkerPlace& worker_of(node::Waiter& bell) {
+  return *node::segment().at<node::WorkerPlace>(bell.worker);
+}
+
+void count_in(node::Waiter& waiter) {
   node::Segment& segment = node::segment();
-  node::RankArea& area = segment.area(static_cast<int>(world_rank));
+  if (waiter.owner == node::no_owner) {
+    node::WorkerPlace& worker = worker_of(waiter);
+    worker.sleeps.fetch_add(1, std::memory_order_relaxed);
+    worker.asleep.store(1, std::memory_order_seq_cst);
+    segment.header().asleep.fetch_add(worker.suspended.load(std::memory_order_relaxed),
+                                      std::memory_order_seq_cst);
+    return;
+  }
+  node::RankArea& area = segment.area(static_cast<int>(waiter.owner));
   area.sleeps.fetch_add(1, std::memory_order_relaxed);
   if (area.asleep.fetch_add(1, std::memory_order_seq_cst) == 0) {
     segment.header().asleep.fetch_add(1, std::memory_order_seq_cst);
   }
 }
 
-void count_out(std::uint32_t world_rank) {
+void count_out(node::Waiter& waiter) {
   node::Segment& segment = node::segment();
-  if (segment.area(static_cast<int>(world_rank)).asleep.fetch_sub(1, std::memory_order_seq_cst) ==
+  if (waiter.owner == node::no_owner) {
+    node::WorkerPlace& worker = worker_of(waiter);
+    segment.header().asleep.fetch_sub(worker.suspended.load(std::memory_order_relaxed),
+                                      std::memory_order_seq_cst);
+    worker.asleep.store(0, std::memory_order_seq_cst);
+    return;
+  }
+  if (segment.area(static_cast<int>(waiter.owner)).asleep.fetch_sub(1, std::memory_order_seq_cst) ==
       1) {
     segment.header().asleep.fetch_sub(1, std::memory_order_seq_cst);
   }
+}
+
+bool is_thread_rank(const node::Waiter& waiter) {
+  return waiter.worker != 0 && waiter.owner != node::no_owner;
 }
 
 }  // namespace
@@ -52,11 +77,19 @@ void begin_sleep(node::Waiter& waiter) {
 }
 
 void sleep_until_rung(node::Waiter& waiter) {
-  count_in(waiter.owner);
+  if (is_thread_rank(waiter)) {
+    std::uint32_t expected = word(Sleep::arming);
+    if (waiter.state.compare_exchange_strong(expected, word(Sleep::on_futex),
+                                             std::memory_order_seq_cst)) {
+      ranks::suspend();
+    }
+    return;
+  }
+  count_in(waiter);
   std::uint32_t expected = word(Sleep::arming);
   if (!waiter.state.compare_exchange_strong(expected, word(Sleep::on_futex),
                                             std::memory_order_seq_cst)) {
-    count_out(waiter.owner);
+    count_out(waiter);
     return;
   }
   const Verdict verdict = look_for_deadlock(Look::hasty);
@@ -76,7 +109,14 @@ void sleep_until_rung(node::Waiter& waiter) {
 }
 
 void sleep_until_rung_or(node::Waiter& waiter, long nanoseconds) {
-  count_in(waiter.owner);
+  if (is_thread_rank(waiter)) {
+    // Off its worker, which runs the others. It stays `arming`, so nobody makes it runnable.
+    const ranks::Elsewhere elsewhere;
+    const timespec time{0, nanoseconds};
+    nanosleep(&time, nullptr);
+    return;
+  }
+  count_in(waiter);
   std::uint32_t state = word(Sleep::arming);
   if (waiter.state.compare_exchange_strong(state, word(Sleep::on_futex))) {
     const timespec timeout{0, nanoseconds};
@@ -86,11 +126,36 @@ void sleep_until_rung_or(node::Waiter& waiter, long nanoseconds) {
       return;  // whoever rang has counted it out
     }
   }
-  count_out(waiter.owner);
+  count_out(waiter);
 }
 
 node::Sleep end_sleep(node::Waiter& waiter) {
   return static_cast<Sleep>(waiter.state.exchange(word(Sleep::awake), std::memory_order_seq_cst));
+}
+
+namespace {
+
+bool rouse(node::Waiter& waiter, Sleep to);
+
+}  // namespace
+
+// Why no wake-up is lost: the worker is the sleeper of doorbell.h with "its list is not empty" as
+// the condition; the push is sequentially consistent, and `rouse` begins with a fence. It is pushed
+// once a sleep, by whose compare-and-swap made it rung, so `next_woken` has one writer. If the rank
+// has not left its worker's core yet, that does not matter: only the worker takes from the list,
+// between two ranks.
+void make_runnable(node::Waiter& waiter) {
+  node::Segment& segment = node::segment();
+  auto& worker = *segment.at<node::WorkerPlace>(waiter.worker);
+  const node::Link link = segment.link(&waiter);
+  node::Link head = worker.woken.load(std::memory_order_relaxed);
+  do {
+    waiter.next_woken.store(head, std::memory_order_relaxed);
+  } while (!worker.woken.compare_exchange_weak(head, link, std::memory_order_seq_cst,
+                                               std::memory_order_relaxed));
+  if (!ranks::runs_on(worker)) {  // a worker that runs the ringer is awake
+    rouse(worker.bell, Sleep::rung);
+  }
 }
 
 namespace {
@@ -110,7 +175,11 @@ bool rouse(node::Waiter& waiter, Sleep to) {
     if (waiter.state.compare_exchange_weak(state, word(to), std::memory_order_acq_rel,
                                            std::memory_order_relaxed)) {
       if (state == word(Sleep::on_futex)) {
-        count_out(waiter.owner);
+        if (is_thread_rank(waiter)) {
+          make_runnable(waiter);
+          return true;
+        }
+        count_out(waiter);
         futex(waiter.state, FUTEX_WAKE, 1);
         if (node::RankArea* area = self().area; area != nullptr) {
           area->account.rings.fetch_add(1, std::memory_order_relaxed);

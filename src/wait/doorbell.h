@@ -31,6 +31,9 @@ void sleep_until_rung(node::Waiter& waiter);
 void sleep_until_rung_or(node::Waiter& waiter, long nanoseconds);
 /// Back to awake, whether it slept or not. Returns the state it was in.
 node::Sleep end_sleep(node::Waiter& waiter);
+/// Puts a thread rank on its worker's list and wakes that worker if it sleeps. For who made the
+/// rank's waiter rung, and for a rank that comes back from its own thread.
+void make_runnable(node::Waiter& waiter);
 /// Rings on behalf of another thread of the same rank. Returns at once if it does not sleep.
 void tell(node::Waiter& waiter);
 

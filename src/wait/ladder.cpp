@@ -1,7 +1,10 @@
 #include <sched.h>
 
+#include <type_traits>
+
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "rank/worker.h"
 #include "wait/deadlock.h"
 #include "wait/doorbell.h"
 #include "wait/pause.h"
@@ -25,11 +28,29 @@ class Unlocked {
   int levels_;
 };
 
+/// Gives the core to whoever can use it: another thread rank of this worker, or any thread.
+void give_way(Rank& rank) {
+  if (rank.fiber != nullptr) {
+    if (!ranks::yield()) {
+      pause();
+    }
+    return;
+  }
+  {
+    Unlocked unlocked(rank.lock);
+    sched_yield();
+  }
+  if (!policy().crowded) {
+    rank.spreading.yielded(rank);
+  }
+}
+
 /// A Waiter of the rank for the time of one sleep, known to its mailbox as "may be rung".
 class SleepingPlace {
  public:
   explicit SleepingPlace(Rank& rank) : rank_(rank), box_(rank.area->mailbox) {
     waiter_ = rank.sleepers.take(rank.world_rank);
+    waiter_->worker = ranks::worker_of(rank);
     begin_sleep(*waiter_);
     waiter_->next_sleeping = box_.sleeper.load(std::memory_order_relaxed);
     box_.sleeper.store(node::segment().link(waiter_), std::memory_order_relaxed);
@@ -101,7 +122,9 @@ void look_after_other_threads(Rank& rank, Awaited& what, node::Sleep was) {
 /// A sleep that ends by itself, because memory that becomes free rings nobody. (The only one in the
 /// library: a rank gets here when a million of its messages lie unread or the segment is full.)
 void nap(Rank& rank, node::Waiter& waiter) {
-  rank.area->starving.store(1, std::memory_order_seq_cst);
+  if (rank.area->starving.load(std::memory_order_relaxed) == 0) {
+    rank.area->starving.store(++rank.starvations, std::memory_order_seq_cst);
+  }
   {
     Unlocked unlocked(rank.lock);
     sleep_until_rung_or(waiter, 10'000'000);
@@ -109,10 +132,20 @@ void nap(Rank& rank, node::Waiter& waiter) {
   const std::uint64_t sum = sleeps_of_others(rank.world_rank);
   rank.starved_looks = sum != 0 && sum == rank.starved_sum ? rank.starved_looks + 1 : 0;
   rank.starved_sum = sum;
-  if (rank.starved_looks == starved_looks_for_ever) {
-    report_deadlock();
+  if (rank.starved_looks >= starved_looks_for_ever) {
+    if (nobody_but(rank.world_rank)) {
+      report_deadlock();
+    }
+    rank.starved_looks = starved_looks_for_ever / 2;
   }
-  rank.area->starving.store(0, std::memory_order_seq_cst);
+}
+
+/// Something moved, or the wait is over.
+void end_of_starvation(Rank& rank) {
+  if (rank.area->starving.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    rank.area->starving.store(0, std::memory_order_seq_cst);
+    rank.starved_looks = 0;
+  }
 }
 
 void park(Rank& rank, Awaited& what) {
@@ -122,7 +155,9 @@ void park(Rank& rank, Awaited& what) {
     SleepingPlace place(rank);
     what.arm(place.waiter());
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    what.progress();
+    if (what.progress()) {
+      end_of_starvation(rank);
+    }
     if (!what.ready()) {
       node::Account& account = rank.area->account;
       account.parks.store(account.parks.load(std::memory_order_relaxed) + 1,
@@ -142,13 +177,19 @@ void park(Rank& rank, Awaited& what) {
   }
 }
 
+constexpr int thread_rank_turns = 32;
+/// Rounds of its worker's ranks that a thread rank takes part in before it sleeps.
+constexpr int most_rounds = 16;
+
 void climb(Rank& rank, Awaited& what) {
   const Policy& policy = wait::policy();
   Record record(rank, what);
   std::uint32_t turns = 0;
+  int rounds = 0;
   std::uint64_t waited = 0;
   do {
     if (what.progress()) {
+      end_of_starvation(rank);
       turns = 0;
       continue;
     }
@@ -160,23 +201,52 @@ void climb(Rank& rank, Awaited& what) {
         sched_yield();
       }
     }
+    if (rank.fiber != nullptr && ranks::yield()) {
+      // Its turn came round again. Whoever it waits for has had the core as often as it itself; a
+      // few rounds cost less than a sleep and a wake-up, many would keep the others from the core.
+      const bool sleepy = policy.mode != Mode::poll && policy.mode != Mode::yield;
+      if (++rounds >= most_rounds &&
+          (sleepy || policy.next(turns, waited, rank.poll_patience_ns) == Rung::park)) {
+        park(rank, what);
+        rounds = 0;
+      }
+      continue;
+    }
     switch (policy.next(turns, waited, rank.poll_patience_ns)) {
       case Rung::poll:
         pause();
         break;
-      case Rung::yield: {
-        Unlocked unlocked(rank.lock);
-        sched_yield();
+      case Rung::yield:
+        give_way(rank);
         break;
-      }
       case Rung::park:
         park(rank, what);
         turns = 0;
         break;
     }
   } while (!what.ready());
+  end_of_starvation(rank);
   rank.poll_patience_ns = policy.patience_after(record.waited_ns(), rank.poll_patience_ns);
 }
+
+/// A thread rank's quick turns: rounds of its worker's ranks, as long as there are others to run.
+/// Others first: what it waits for they have to do, and at a gate one look after a round is enough.
+bool ready_after_rounds(Awaited& what) {
+  for (int turn = 0; turn < thread_rank_turns; ++turn) {
+    if (!ranks::yield()) {
+      pause();
+    }
+    if (what.ready()) {
+      return true;
+    }
+    if (what.progress() && what.ready()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static_assert(std::extent_v<decltype(Rank::yielding)> == kinds);
 
 bool ready_after_yielding(Rank& rank, Awaited& what) {
   return rank.yielding[static_cast<int>(what.kind())].until(rank.lock, [&what] {
@@ -188,7 +258,7 @@ bool ready_after_yielding(Rank& rank, Awaited& what) {
 }  // namespace
 
 int quick_turns() {
-  return policy().crowded ? 4 : 32;
+  return policy().crowded ? 4 : ranks::others_runnable() ? 1 : 32;
 }
 
 void until(Awaited& what) {
@@ -200,7 +270,13 @@ void until(Awaited& what) {
   box.pollers.store(1, std::memory_order_relaxed);
   const bool crowded = policy().crowded;
   // A gate is opened by the last of many: the sooner this core does something else, the better.
-  const int turns = crowded && what.kind() == Kind::gate ? 1 : quick_turns();
+  const int turns = rank.fiber != nullptr                  ? 0
+                    : crowded && what.kind() == Kind::gate ? 1
+                                                           : quick_turns();
+  if (rank.fiber != nullptr && ready_after_rounds(what)) {
+    box.pollers.store(0, std::memory_order_relaxed);
+    return;
+  }
   for (int turn = 0; turn < turns; ++turn) {
     if (what.progress() && what.ready()) {
       box.pollers.store(0, std::memory_order_relaxed);
@@ -222,12 +298,15 @@ void fruitless_look() {
   Rank& rank = self();
   // Alone on its core a rank may look as often as it likes; in a crowd every fruitless look keeps
   // somebody from doing what it looks for.
-  const std::uint32_t patience = policy().crowded ? 4 : 1000;
+  const std::uint32_t patience = policy().crowded ? 4 : rank.fiber != nullptr ? 1 : 1000;
   if (++rank.fruitless_looks >= patience) {
     rank.fruitless_looks = 0;
-    Unlocked unlocked(rank.lock);
-    sched_yield();
+    give_way(rank);
   }
+}
+
+void give_way() {
+  give_way(self());
 }
 
 void fruitful_look() {

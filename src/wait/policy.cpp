@@ -16,10 +16,15 @@ constexpr std::uint64_t most_patience_ns = 200'000;
 constexpr std::uint32_t poll_turns_crowded = 8;
 constexpr std::uint32_t poll_turns_event = 64;
 constexpr std::uint32_t yield_every = 16;
+// Only who sleeps can be found to wait for ever. After so long a wait one wake-up more is nothing.
+constexpr std::uint64_t longest_without_sleep_ns = 1'000'000'000;
 
 }  // namespace
 
 Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t patience_ns) const {
+  if (waited_ns > longest_without_sleep_ns) {
+    return Rung::park;
+  }
   switch (mode) {
     case Mode::poll:
       return Rung::poll;

@@ -1,5 +1,8 @@
 #include "wait/record.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "rank/rank.h"
 #include "wait/clock.h"
 
@@ -36,13 +39,33 @@ std::uint64_t Record::waited_ns() const {
   return now_ns() - began_;
 }
 
+namespace {
+
+/// As much of it as there is room for.
+void report_name(node::Report& report, std::string_view name) {
+  for (std::atomic<std::uint64_t>& place : report.name) {
+    const std::size_t bytes = std::min(name.size(), sizeof place);
+    std::uint64_t word = 0;
+    std::memcpy(&word, name.data(), bytes);
+    place.store(word, std::memory_order_relaxed);
+    if (bytes < sizeof place) {
+      break;
+    }
+    name.remove_prefix(bytes);
+  }
+}
+
+}  // namespace
+
 void Record::report() const {
   node::Report& report = rank_.area->report;
   report.call.store(situation_.call, std::memory_order_relaxed);
   report.call_site.store(reinterpret_cast<std::uint64_t>(situation_.call_site),
                          std::memory_order_relaxed);
   report.context.store(situation_.context, std::memory_order_relaxed);
+  report_name(report, situation_.name == nullptr ? std::string_view() : *situation_.name);
   report.peer.store(situation_.peer, std::memory_order_relaxed);
+  report.world_peer.store(situation_.world_peer, std::memory_order_relaxed);
   report.tag.store(situation_.tag, std::memory_order_relaxed);
   report.requests.store(situation_.requests, std::memory_order_relaxed);
   report.since_ns.store(began_, std::memory_order_relaxed);

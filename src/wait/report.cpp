@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -55,31 +56,56 @@ std::string place_in(int pid, std::uint64_t address) {
   return fmt::format("{:#x}", address);
 }
 
-std::string communicator_name(std::uint32_t context) {
-  switch (context & ~1u) {
+std::string name_in(const node::Report& report) {
+  std::string name;
+  for (const std::atomic<std::uint64_t>& place : report.name) {
+    const std::uint64_t word = place.load();
+    char bytes[sizeof word];
+    std::memcpy(bytes, &word, sizeof word);
+    const std::size_t length = strnlen(bytes, sizeof word);
+    name.append(bytes, length);
+    if (length < sizeof word) {
+      break;
+    }
+  }
+  return name;
+}
+
+std::string communicator_name(const node::Report& report) {
+  const std::uint32_t context = report.context.load() & ~1u;
+  const std::string name = name_in(report);
+  switch (context) {
     case 0:
       return "";
     case 2:
-      return " on MPI_COMM_WORLD";
     case 4:
-      return " on MPI_COMM_SELF";
+      return fmt::format(" on {}", name);
     default:
-      return fmt::format(" on a communicator (context {})", context & ~1u);
+      return name.empty() ? fmt::format(" on a communicator (context {})", context)
+                          : fmt::format(" on communicator '{}'", name);
   }
 }
 
 std::string describe_wait(const node::Report& report, int pid, CallName call_name) {
-  std::string text = fmt::format("waits in {}", call_name(report.call.load()));
+  std::string text =
+      fmt::format("waits in {}", call_name(static_cast<std::uint16_t>(report.call.load())));
   const std::int32_t peer = report.peer.load();
+  const std::int32_t world_peer = report.world_peer.load();
   const std::int32_t tag = report.tag.load();
+  const std::uint32_t requests = report.requests.load();
+  if (requests > 1) {
+    text += fmt::format(" for {} requests", requests);
+    text += peer != node::no_peer || report.context.load() != 0 ? ", the first" : "";
+  }
   if (peer != node::no_peer) {
     // The ABI's wildcards are negative; a user's ranks and tags never are.
-    text += peer < 0 ? " for any rank" : fmt::format(" for rank {}", peer);
+    text += peer < 0 ? " for any rank" : fmt::format(" for rank {}", world_peer);
     text += tag < 0 ? ", any tag" : fmt::format(", tag {}", tag);
-  } else if (report.requests.load() > 1) {
-    text += fmt::format(" for {} requests", report.requests.load());
   }
-  text += communicator_name(report.context.load());
+  text += communicator_name(report);
+  if (peer >= 0 && peer != world_peer) {
+    text += fmt::format(" (rank {} there)", peer);
+  }
   if (const std::uint64_t site = report.call_site.load(); site != 0) {
     text += fmt::format(", called from {}", place_in(pid, site));
   }

@@ -2,8 +2,8 @@
 // the segment only, so mpiexec can print it while the ranks hang.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace meantime::node {
 class Segment;
@@ -11,8 +11,9 @@ class Segment;
 
 namespace meantime::wait {
 
-/// Index of the generated call table → "MPI_Recv". wait/ does not have it, so it is told.
-using CallName = std::string_view (*)(unsigned call);
+/// Index of the generated call table → "MPI_Recv". wait/ does not have it, so it is told: it is
+/// core/call_names.h's call_name.
+using CallName = const char* (*)(std::uint16_t call);
 
 /// One line a rank: rank, pid, state; if it waits: call, peer, tag, communicator, call site, since.
 std::string describe_ranks(const node::Segment& segment, CallName call_name);

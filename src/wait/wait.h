@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "node/layout.h"
 
@@ -30,12 +31,14 @@ namespace meantime::wait {
 
 /// What a wait looks like from outside: policies and reports see this and nothing else.
 struct Situation {
-  std::uint32_t call = 0;           ///< index of the generated call table
-  const void* call_site = nullptr;  ///< return address in the user's program
-  std::uint32_t context = 0;        ///< of the communicator, 0 = several or none
+  std::uint32_t call = 0;             ///< index of the generated call table
+  const void* call_site = nullptr;    ///< return address in the user's program
+  std::uint32_t context = 0;          ///< of the communicator, 0 = several or none
+  const std::string* name = nullptr;  ///< the communicator's, which may change meanwhile
   std::int32_t peer = node::no_peer;
+  std::int32_t world_peer = node::no_peer;  ///< the same rank in the world, if it is one
   std::int32_t tag = 0;
-  std::uint32_t requests = 1;  ///< how many it waits for
+  std::uint32_t requests = 1;  ///< how many it waits for; the rest is about the first of them
   std::uint64_t bytes = 0;
 };
 
@@ -81,6 +84,8 @@ void ring_rank(int world_rank);
 /// The caller completed something that `waiter` was armed for: rings it if it was the last.
 void count_down(node::Waiter& waiter);
 
+/// Gives the core to whoever can use it, for once.
+void give_way();
 /// A look that found nothing (Test, Iprobe …): after a few in a row others get the core.
 void fruitless_look();
 /// A look that found something resets the count.

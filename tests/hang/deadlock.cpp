@@ -59,6 +59,16 @@ static void mismatched_communicators() {
   wait_for_word_from(last_rank, 8, copy);
 }
 
+// Rank 0 of the world is the last one of this communicator, and waits for the first one.
+static void named_communicator() {
+  MPI_Comm backwards;
+  int there;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &backwards);
+  MPI_Comm_set_name(backwards, "a rather long name: eighty characters of it are shown");
+  MPI_Comm_rank(backwards, &there);
+  wait_for_word_from((there + 1) % size, 12, backwards);
+}
+
 static void wildcard() {
   wait_for_word_from(MPI_ANY_SOURCE, MPI_ANY_TAG);
 }
@@ -143,6 +153,7 @@ int main(int argc, char** argv) {
       {"large_send_cycle", large_send_cycle},
       {"mismatched_tags", mismatched_tags},
       {"mismatched_communicators", mismatched_communicators},
+      {"named_communicator", named_communicator},
       {"wildcard", wildcard},
       {"probe", probe},
       {"waitall", waitall},

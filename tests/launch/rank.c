@@ -29,6 +29,8 @@ int main(int argc, char** argv) {
   }
   if (!strcmp(what, "crash") && rank == 1) raise(SIGSEGV);
   if (!strcmp(what, "exit") && rank == 1) exit(3);
+  if (!strcmp(what, "error") && rank == size - 1)
+    MPI_Send(what, 1, MPI_CHAR, 99, 0, MPI_COMM_WORLD);
   if (!strcmp(what, "exit0") && rank == 1) exit(0);
   if (!strcmp(what, "hang"))
     MPI_Recv(&got, 1, MPI_INT, (rank + 1) % size, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

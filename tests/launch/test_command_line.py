@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import tempfile
 import unittest
 
 from mpiexec import FAKE_RANK, SOURCE, MpiexecTest, main
@@ -152,8 +153,9 @@ class OwnOptions(MpiexecTest):
     def test_kinds_of_rank(self):
         self.assertEqual(self.run_job("--as", "processes", "true").status, 0)
         self.assertEqual(self.run_job("--as=auto", "true").status, 0)
-        self.assert_refused("--as", "threads", "true",
-                            parts=("thread ranks are not there yet",))
+        self.assert_refused("--as", "threads", "sh", "-c", "true", status=1,
+                            parts=("--as threads: ", "leave --as threads out"))
+        self.assert_refused("--place", "nowhere", "true", parts=("block or round-robin",))
         self.assert_refused("--as", "fibers", "true", parts=("processes, threads or auto",))
 
     def test_timeout_values(self):
@@ -183,6 +185,24 @@ class OwnOptions(MpiexecTest):
         result = self.run_job("--debugger", "gdb", "-n", 1, FAKE_RANK, "print=from the program",
                               input=b"set confirm off\nrun\nquit\n", timeout=60)
         self.assertIn("from the program", result.output)
+
+    def test_debugger_windows(self):
+        """Each rank in a terminal of its own, whose title is the rank."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("xterm", '[ "$1" = -e ] && shift && exec "$@"'), ("gdb", 'shift; exec "$@"')):
+                path = os.path.join(folder, name)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\n{text}\n")
+                os.chmod(path, 0o755)
+            environment = dict(self.environment, DISPLAY=":9", PATH=f"{folder}:{os.environ['PATH']}")
+            result = self.run_job("--debugger", "gdb", "-n", 2, "echo", "a b", env=environment)
+        self.assertEqual(result.status, 0, result)
+        # Both write to the same output, title and text one after the other: in any order.
+        rest = result.output
+        for part in ("\033]0;rank 0\007", "\033]0;rank 1\007", "a b\n", "a b\n"):
+            self.assertIn(part, rest)
+            rest = rest.replace(part, "", 1)
+        self.assertEqual(rest, "")
 
 
 class OtherLaunchersOptions(MpiexecTest):

@@ -1,11 +1,14 @@
 """The meantime command."""
 
 import os
+import shutil
 import subprocess
 
-from mpiexec import BUILD, FAKE_RANK, MpiexecTest, main
+from mpiexec import BUILD, CFLAGS, FAKE_RANK, SOURCE, MpiexecTest, main
 
 COMMAND = os.path.join(BUILD, "bin", "meantime")
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+RANK = os.path.join(SOURCE, "tests", "launch", "rank.c")
 
 
 class Command(MpiexecTest):
@@ -37,14 +40,45 @@ class Command(MpiexecTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn("not a program linked to libmpi_abi.so.1", result.stderr)
 
+    def test_ps_and_stack(self):
+        program = self.path("rank")
+        subprocess.run([MPICC, "-g", "-O1", *CFLAGS, RANK, "-o", program], check=True)
+        job = self.start("-n", 3, program, "late")
+
+        def listed():
+            text = self.meantime("ps").stdout
+            start = text.find(f"job {job.pid}:")
+            return text[start:] if text.count("MPI_Barrier") >= 2 and start >= 0 else None
+
+        text = self.wait_for(listed, "the ranks to wait")
+        self.assertIn(f"-n 3 {program} late (3 ranks, ", text)
+        self.assertRegex(text, r"rank 0 \(pid \d+\) waits in MPI_Barrier on MPI_COMM_WORLD")
+        self.assertRegex(text, r"rank 1 \(pid \d+\) is running")
+        if shutil.which("gdb"):
+            result = self.meantime("stack", str(job.pid), "--rank", "2")
+            if result.returncode == 0:  # not where nobody may be traced
+                self.assertRegex(result.stdout, r"(?s)rank 2 .*waits in MPI_Barrier.*#\d+ .* in main")
+                self.assertNotIn("rank 0", result.stdout)
+            else:
+                self.assertIn("ptrace_scope", result.stderr)
+            self.assertEqual(self.meantime("stack", str(job.pid), "--rank", "3").returncode, 2)
+        job.terminate()
+        job.communicate(timeout=20)
+        self.assertNotIn(f"job {job.pid}:", self.meantime("ps").stdout)
+
+    def test_stack_of_no_job(self):
+        result = self.meantime("stack", str(os.getpid()))
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("is no running job of yours", result.stderr)
+
     def test_wrong_words(self):
-        for words in ((), ("bench",), ("missing",), ("--nonsense",)):
+        for words in ((), ("bench",), ("missing",), ("--nonsense",), ("stack",), ("stack", "me")):
             self.assertEqual(self.meantime(*words).returncode, 2, words)
 
     def test_help(self):
         result = self.meantime("--help")
         self.assertEqual(result.returncode, 0)
-        for word in ("version", "doctor", "missing"):
+        for word in ("version", "doctor", "missing", "ps", "stack"):
             self.assertIn(word, result.stdout)
 
 

@@ -103,6 +103,16 @@ class Signals(MpiexecTest):
         job.communicate(timeout=20)
         self.assertEqual(job.returncode, 0)
 
+    def test_a_stopped_neighbour_in_a_batch_job(self):
+        # A session without a terminal, and in its only process group something that is stopped: the
+        # kernel must find no reason to send SIGHUP to the group when the job ends.
+        script = self.path("script", "#!/bin/sh\nsleep 60 & stopped=$!\nkill -STOP $stopped\n"
+                           f"{MPIEXEC} -n 2 {FAKE_RANK} init finalize\n"
+                           "echo status $?\nkill -KILL $stopped\n")
+        result = subprocess.run([script], env=self.environment, start_new_session=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=20)
+        self.assertEqual((result.returncode, result.stdout), (0, b"status 0\n"))
+
     def test_quit_shows_the_ranks(self):
         job = self.start_ready(3, FAKE_RANK, "handle=10", "only=1", "init", "only=2", "init",
                                "finalize", "all", "print=ready", "await", "only=1", "finalize")

@@ -92,25 +92,28 @@ PROGRAMS = [
     Program("errors", crawls=True),
     Program("errors_arguments", crawls=True),
     Program("environment", crawls=True),
+    Program("affinity", ranks=(2, 4), waits=("yield", "adaptive")),
     Program("progress"),
     Program("memory_unexpected"),
     Program("coll_bottom"),
     Program("finalize_sends", ranks=RANKS[1:]),
     Program("threads_bsend", ranks=(1, 2, 4)),
     Program("threads_sessions", ranks=(1, 2, 4)),
+    Program("threads_sessions", label="more", ranks=(2, 4), arguments=lambda ranks, wait: ["--more"]),
     Program("memory_unexpected", label="million", ranks=(2, 16), waits=("adaptive",), seconds=600,
             full_only=True, sanitizers=(),
             arguments=lambda ranks, wait: ["--messages=1000000", "--isends=100000"]),
 ]
 
 
-def deadlock(case, *patterns, ranks=(2, 4, 16), **more):
-    """A real deadlock: ends at once with status 125, and the list has lines like these."""
+def deadlock(case, *patterns, ranks=(2, 4, 16), waits=("event", "adaptive"), **more):
+    """A real deadlock: ends at once with status 125, and the list has lines like these. Who polls or
+    yields is seen to wait for ever after a second, when it sleeps at last."""
     extra = ["--expect", "125", "--within", "8"]
     for pattern in patterns:
         extra += ["--output-has", pattern]
     return Program("deadlock", folder="hang", label=case, ranks=ranks, seconds=30, extra=extra,
-                   arguments=lambda ranks, wait: [case], waits=("event", "adaptive"),
+                   arguments=lambda ranks, wait: [case], waits=waits,
                    sanitizers=("asan",), **more)
 
 
@@ -132,18 +135,21 @@ def death(way, status, *patterns, ranks=(2, 4, 16), within=8, extra=(), argument
 WORLD = "on MPI_COMM_WORLD"
 PROGRAMS += [
     deadlock("recv_recv", rf"rank 0 .*MPI_Recv .*rank 1, tag 10 {WORLD}.* s$",
-             rf"rank 1 .*MPI_Recv .*tag 11 {WORLD}"),
+             rf"rank 1 .*MPI_Recv .*tag 11 {WORLD}", waits=WAITS),
     deadlock("missing_send", rf"rank 0 .*MPI_Recv .*rank 1, tag 7 {WORLD}", "rank 1 .*[Ff]inali"),
     deadlock("missing_send_after_traffic", rf"MPI_Recv .*rank 0, tag 7 {WORLD}"),
     deadlock("barrier_without_one", rf"rank 0 .*MPI_Recv .*rank 1, tag 3 {WORLD}",
-             "rank 1 .*MPI_Barrier"),
+             "rank 1 .*MPI_Barrier", waits=WAITS),
     deadlock("ssend_cycle", rf"rank 0 .*MPI_Ssend .*rank 1, tag 5 {WORLD}"),
     deadlock("large_send_cycle", rf"rank 0 .*MPI_Send .*rank 1, tag 5 {WORLD}"),
     deadlock("mismatched_tags", r"rank 1 .*MPI_Recv .*rank 0, tag 1001"),
     deadlock("mismatched_communicators", r"rank 1 .*MPI_Recv .*rank 0, tag 8 on "),
+    deadlock("named_communicator",
+             r"rank 0 .*MPI_Recv for rank 3, tag 12 on communicator 'a rather long name: eighty "
+             r"characters of it are shown' \(rank 0 there\)", ranks=(4,)),
     deadlock("wildcard", rf"rank 0 .*MPI_Recv for any rank, any tag {WORLD}"),
     deadlock("probe", rf"rank 0 .*MPI_Probe .*rank 1, tag 6 {WORLD}"),
-    deadlock("waitall", r"rank 0 .*MPI_Waitall"),
+    deadlock("waitall", rf"rank 0 .*MPI_Waitall for \d requests, the first for rank 1, tag \d+ {WORLD}"),
     deadlock("waitany", r"rank 0 .*MPI_Waitany"),
     deadlock("different_collectives", r"rank 0 .*MPI_Recv .*tag 2", r"rank 1 .*MPI_Allreduce"),
     deadlock("two_threads", r"rank 0 .*MPI_Recv", r"rank 1 .*MPI_Recv"),
@@ -199,6 +205,24 @@ def settings(program):
             yield ranks, wait, cma, quick
 
 
+# As thread ranks: what needs MPI_THREAD_MULTIPLE, or looks at the processor time of its process,
+# cannot be.
+ONLY_PROCESSES = {"threads_pt2pt", "threads_sleepers", "threads_coll", "threads_bsend",
+                  "threads_sessions", "progress", "affinity"}
+
+
+def thread_rank_runs():
+    """(name, program, ranks, wait): two numbers of ranks for each program; the ways of waiting go
+    round."""
+    for shift, program in enumerate(PROGRAMS):
+        if program.folder != "mpi" or program.name in ONLY_PROCESSES or program.full_only:
+            continue
+        for step, ranks in enumerate((4, (1, 2, 7, 16)[shift % 4])):
+            if ranks in program.ranks:
+                wait = WAITS[(shift + step) % 4]
+                yield f"thread_ranks.{program.title()}.n{ranks}.{wait}", program, ranks, wait
+
+
 def uncovered_pairs():
     """Pairs that the quick tier does not have: must be empty (checked by a test)."""
     axes = [(RANKS, WAITS), (RANKS, CROSS_MEMORY), (WAITS, CROSS_MEMORY)]
@@ -235,6 +259,16 @@ def write_cmake(kind):
         labels = program.folder + ("" if quick else ";slow")
         print(f"meantime_mpi_test({name} \"{labels}\" {limit + 60} {int(program.alone)} "
               + " ".join(f"[==[{word}]==]" for word in command) + ")")
+    if kind != "release":
+        return
+    print("if(TARGET meantime-host)")
+    for name, program, ranks, wait in thread_rank_runs():
+        command = ["--ranks", str(ranks), "--wait", wait, "--time-limit", str(program.seconds),
+                   "--mpiexec-argument=--as", "--mpiexec-argument=threads", *program.extra, "--",
+                   f"@{program.folder}/{program.name}", *program.arguments(ranks, wait)]
+        print(f"meantime_mpi_test({name} \"thread_ranks\" {program.seconds + 60} "
+              f"{int(program.alone)} " + " ".join(f"[==[{word}]==]" for word in command) + ")")
+    print("endif()")
 
 
 def run_without_ctest(options):
@@ -261,6 +295,11 @@ def run_without_ctest(options):
                   *program.arguments(ranks, "poll" if options.oracle and ranks > 4 else wait)]
         run = run_mpi_test.Run(run_mpi_test.parser().parse_args(words))
         status = run.run()
+        if status == 1 and options.oracle:
+            # A wrong test fails again; MPICH's own polling ranks hang once in a while on busy cores.
+            print(f"once more {name}", flush=True)
+            run = run_mpi_test.Run(run_mpi_test.parser().parse_args(words))
+            status = run.run()
         done += 1
         word = {0: "passed", run_mpi_test.SKIPPED: "skipped"}.get(status, "FAILED")
         print(f"{word:8} {run.seconds:6.1f} s  {name}", flush=True)

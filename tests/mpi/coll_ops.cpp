@@ -1,6 +1,5 @@
 // Every predefined op on every basic type it is defined for, by Allreduce, Reduce, Scan and
-// Reduce_local; ops on types they are not defined for are errors; bits repeat (same
-// input, same bits).
+// Reduce_local; ops on types they are not defined for are errors; same input, same bits.
 #include "collective.h"
 
 #include <algorithm>

@@ -55,6 +55,45 @@ void handlers() {
   MUST(MPI_Errhandler_free(&handler));
 }
 
+// The arrays of a neighbourhood: a ring of everybody, two neighbours each. Not on MPICH, which
+// takes them as they are.
+void neighbourhoods() {
+  if (on_mpich()) return;
+  MPI_Comm ring;
+  const int periodic = 1;
+  MUST(MPI_Cart_create(world, 1, &size, &periodic, 0, &ring));
+  MUST(MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN));
+  MPI_Datatype uncommitted;
+  MUST(MPI_Type_contiguous(2, MPI_INT, &uncommitted));
+  double in[2], out[2] = {};
+  const int ones[] = {1, 1}, negative[] = {1, -1}, places[] = {0, 1};
+  const MPI_Count one[] = {1, 1}, many[] = {1, MPI_Count{1} << 61};
+  const MPI_Aint offsets[] = {0, 8};
+  const MPI_Datatype types[] = {MPI_DOUBLE, MPI_DOUBLE}, wrong[] = {MPI_DOUBLE, uncommitted},
+                     none[] = {MPI_DOUBLE, MPI_DATATYPE_NULL};
+  MPI_Request request = MPI_REQUEST_NULL;
+  REPORTS(MPI_ERR_COUNT,
+          MPI_Neighbor_allgatherv(out, 1, MPI_DOUBLE, in, negative, places, MPI_DOUBLE, ring));
+  REPORTS(MPI_ERR_COUNT, MPI_Neighbor_alltoallv(out, negative, places, MPI_DOUBLE, in, ones, places,
+                                                MPI_DOUBLE, ring));
+  REPORTS(MPI_ERR_COUNT, MPI_Neighbor_alltoallv_c(out, one, offsets, MPI_DOUBLE, in, many, offsets,
+                                                  MPI_DOUBLE, ring));
+  REPORTS(MPI_ERR_COUNT, MPI_Ineighbor_alltoallw_c(out, many, offsets, types, in, one, offsets,
+                                                   types, ring, &request));
+  REPORTS(MPI_ERR_TYPE,
+          MPI_Neighbor_alltoallw(out, ones, offsets, wrong, in, ones, offsets, types, ring));
+  REPORTS(MPI_ERR_TYPE,
+          MPI_Neighbor_alltoallw(out, ones, offsets, types, in, ones, offsets, none, ring));
+  REPORTS(MPI_ERR_ARG,
+          MPI_Neighbor_alltoallw(out, nullptr, offsets, types, in, ones, offsets, types, ring));
+  REPORTS(MPI_ERR_ARG,
+          MPI_Neighbor_allgatherv(out, 1, MPI_DOUBLE, in, nullptr, places, MPI_DOUBLE, ring));
+  CHECK(request == MPI_REQUEST_NULL);
+  MUST(MPI_Neighbor_alltoallw(out, ones, offsets, types, in, ones, offsets, types, ring));
+  MUST(MPI_Type_free(&uncommitted));
+  MUST(MPI_Comm_free(&ring));
+}
+
 void point_to_point() {
   int x = 0;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -221,6 +260,7 @@ int main(int argc, char** argv) {
   MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   MUST(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));  // for calls on no communicator
   point_to_point();
+  neighbourhoods();
   completion();
   collectives();
   objects();

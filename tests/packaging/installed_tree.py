@@ -56,14 +56,15 @@ class InstalledTree(unittest.TestCase):
         found = {os.path.relpath(os.path.join(folder, name), self.prefix)
                  for folder, _, names in os.walk(self.prefix) for name in names}
         self.assertEqual([name for name in TREE if name not in found], [])
-        self.assertEqual({name.split("/")[0] for name in found}, {"bin", "include", "lib", "share"})
+        self.assertEqual({name.split("/")[0] for name in found}, {"bin", "include", "lib", "libexec", "share"})
 
     def test_knows_no_absolute_path(self):
         for folder, _, names in os.walk(self.prefix):
             for name in names:
                 path = os.path.join(folder, name)
                 self.assertTrue(not os.path.islink(path) or not os.readlink(path).startswith("/"), path)
-                if not path.endswith((".so", ".so.1")) and "/bin/m" not in path or "mpic" in name:
+                binary = path.endswith((".so", ".so.1")) or "/bin/m" in path or "/libexec/" in path
+                if not binary or "mpic" in name:
                     with open(path, encoding="utf-8") as file:
                         text = file.read()
                     for place in (BUILD, os.path.join(self.folder, "first")):

@@ -10,6 +10,8 @@ BIN = os.path.join(os.environ["MEANTIME_BUILD"], "bin")
 SUPPRESSIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "packaging", "suppressions")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program.cpp")
 RANKS = 4
+with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as pattern:
+    CORES = pattern.read()
 
 
 class UnderTools(unittest.TestCase):
@@ -50,6 +52,16 @@ class UnderTools(unittest.TestCase):
         self.assert_silent("sh", "-c", "[ $MEANTIME_RANK != 1 ] || exec valgrind -q --error-exitcode=9 ./program; ./program")
         self.assert_silent("valgrind", "-q", "--leak-check=full", "--show-leak-kinds=all", "--error-exitcode=9",
                            f"--suppressions={SUPPRESSIONS}/valgrind.supp", "./program", ranks=1)
+
+    @unittest.skipIf("|" in CORES or "/" in CORES, "core files go elsewhere on this machine")
+    def test_core_file(self):
+        """It holds the user's memory, not the address range that the job's memory may grow into."""
+        self.run_here("sh", "-c", "echo '#include <mpi.h>\nint main(void) { MPI_Init(0, 0); __builtin_trap(); }' >crash.c")
+        self.run_here(os.path.join(BIN, "mpicc"), "-g", "crash.c", "-o", "crash")
+        self.run_here("sh", "-c", f"ulimit -c unlimited && ! '{BIN}/mpiexec' -n 1 ./crash")
+        cores = [name for name in os.listdir(self.folder) if name.startswith("core")]
+        self.assertEqual(len(cores), 1)
+        self.assertLess(os.stat(os.path.join(self.folder, cores[0])).st_size, 100_000_000)
 
     @unittest.skipUnless(shutil.which("gdb"), "needs gdb")
     def test_gdb(self):

@@ -1,0 +1,344 @@
+// Entry points of the collectives that move data. Those of one shape (MPI_Gather, MPI_Gatherv) are
+// one collective with other blocks.
+#include "coll/collectives.h"
+#include "core/handles.h"
+#include "generated/calls.h"
+
+namespace meantime::api {
+
+namespace collective {
+namespace {
+
+using coll::Blocks;
+using coll::Piece;
+using coll::Schedule;
+namespace plans = coll::plans;
+namespace shared = coll::shared;
+
+struct Barrier {
+  Communicator& comm;
+
+  bool can_meet() const { return coll::has_area(comm); }
+  int meet() const { return shared::barrier(comm); }
+  int plan(Schedule& schedule) const { return plans::barrier(schedule, comm); }
+};
+
+struct Bcast {
+  Communicator& comm;
+  Piece piece;
+  int root;
+
+  bool can_meet() const { return coll::has_area(comm); }
+  int meet() const { return shared::bcast(piece, root, comm); }
+  int plan(Schedule& schedule) const { return plans::bcast(schedule, piece, root, comm); }
+};
+
+struct Gather {
+  Communicator& comm;
+  Piece send;
+  Blocks receive;
+  int root;
+
+  bool can_meet() const { return coll::has_area(comm); }
+  int meet() const { return shared::gather(send, receive, root, comm); }
+  int plan(Schedule& schedule) const { return plans::gather(schedule, send, receive, root, comm); }
+};
+
+struct Scatter {
+  Communicator& comm;
+  Blocks send;
+  Piece receive;
+  int root;
+
+  bool can_meet() const { return coll::has_area(comm); }
+  int meet() const { return shared::scatter(send, receive, root, comm); }
+  int plan(Schedule& schedule) const { return plans::scatter(schedule, send, receive, root, comm); }
+};
+
+struct Allgather {
+  Communicator& comm;
+  Piece send;
+  Blocks receive;
+
+  bool can_meet() const { return coll::has_area(comm); }
+  int meet() const { return shared::allgather(send, receive, comm); }
+  int plan(Schedule& schedule) const { return plans::allgather(schedule, send, receive, comm); }
+};
+
+struct Alltoall {
+  Communicator& comm;
+  Blocks send;
+  Blocks receive;
+
+  bool can_meet() const { return coll::has_area(comm); }
+  int meet() const { return shared::alltoall(send, receive, comm); }
+  int plan(Schedule& schedule) const { return plans::alltoall(schedule, send, receive, comm); }
+};
+
+}  // namespace
+}  // namespace collective
+
+// --- MPI_Barrier
+
+int Barrier(Communicator& comm) {
+  return coll::blocking(collective::Barrier{comm});
+}
+
+int Ibarrier(Communicator& comm, MPI_Request* request) {
+  return coll::nonblocking(collective::Barrier{comm}, request);
+}
+
+int Barrier_init(Communicator& comm, Info*, MPI_Request* request) {
+  return coll::persistent(collective::Barrier{comm}, request);
+}
+
+// --- MPI_Bcast
+
+int Bcast(void* buffer, MPI_Count count, Datatype& datatype, int root, Communicator& comm) {
+  return coll::blocking(collective::Bcast{comm, {buffer, count, datatype}, root});
+}
+
+int Ibcast(void* buffer, MPI_Count count, Datatype& datatype, int root, Communicator& comm,
+           MPI_Request* request) {
+  return coll::nonblocking(collective::Bcast{comm, {buffer, count, datatype}, root}, request);
+}
+
+int Bcast_init(void* buffer, MPI_Count count, Datatype& datatype, int root, Communicator& comm,
+               Info*, MPI_Request* request) {
+  return coll::persistent(collective::Bcast{comm, {buffer, count, datatype}, root}, request);
+}
+
+// --- MPI_Gather
+
+int Gather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+           MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm) {
+  return coll::blocking(collective::Gather{
+      comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
+}
+
+int Igather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+            MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm,
+            MPI_Request* request) {
+  return coll::nonblocking(
+      collective::Gather{
+          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root},
+      request);
+}
+
+int Gather_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm, Info*,
+                MPI_Request* request) {
+  return coll::persistent(
+      collective::Gather{
+          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root},
+      request);
+}
+
+// --- MPI_Gatherv
+
+int Gatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+            Counts recvcounts, Displacements displs, Datatype& recvtype, int root,
+            Communicator& comm) {
+  return coll::blocking(collective::Gather{
+      comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
+}
+
+int Igatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+             Counts recvcounts, Displacements displs, Datatype& recvtype, int root,
+             Communicator& comm, MPI_Request* request) {
+  return coll::nonblocking(
+      collective::Gather{
+          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root},
+      request);
+}
+
+int Gatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                 Counts recvcounts, Displacements displs, Datatype& recvtype, int root,
+                 Communicator& comm, Info*, MPI_Request* request) {
+  return coll::persistent(
+      collective::Gather{
+          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root},
+      request);
+}
+
+// --- MPI_Scatter
+
+int Scatter(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+            MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm) {
+  return coll::blocking(collective::Scatter{
+      comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
+}
+
+int Iscatter(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+             MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm,
+             MPI_Request* request) {
+  return coll::nonblocking(
+      collective::Scatter{
+          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root},
+      request);
+}
+
+int Scatter_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                 MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm, Info*,
+                 MPI_Request* request) {
+  return coll::persistent(
+      collective::Scatter{
+          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root},
+      request);
+}
+
+// --- MPI_Scatterv
+
+int Scatterv(const void* sendbuf, Counts sendcounts, Displacements displs, Datatype& sendtype,
+             void* recvbuf, MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm) {
+  return coll::blocking(collective::Scatter{
+      comm, {sendbuf, sendcounts, displs, sendtype}, {recvbuf, recvcount, recvtype}, root});
+}
+
+int Iscatterv(const void* sendbuf, Counts sendcounts, Displacements displs, Datatype& sendtype,
+              void* recvbuf, MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm,
+              MPI_Request* request) {
+  return coll::nonblocking(
+      collective::Scatter{
+          comm, {sendbuf, sendcounts, displs, sendtype}, {recvbuf, recvcount, recvtype}, root},
+      request);
+}
+
+int Scatterv_init(const void* sendbuf, Counts sendcounts, Displacements displs, Datatype& sendtype,
+                  void* recvbuf, MPI_Count recvcount, Datatype& recvtype, int root,
+                  Communicator& comm, Info*, MPI_Request* request) {
+  return coll::persistent(
+      collective::Scatter{
+          comm, {sendbuf, sendcounts, displs, sendtype}, {recvbuf, recvcount, recvtype}, root},
+      request);
+}
+
+// --- MPI_Allgather
+
+int Allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+              MPI_Count recvcount, Datatype& recvtype, Communicator& comm) {
+  return coll::blocking(
+      collective::Allgather{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
+}
+
+int Iallgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+               MPI_Count recvcount, Datatype& recvtype, Communicator& comm, MPI_Request* request) {
+  return coll::nonblocking(
+      collective::Allgather{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}},
+      request);
+}
+
+int Allgather_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                   MPI_Count recvcount, Datatype& recvtype, Communicator& comm, Info*,
+                   MPI_Request* request) {
+  return coll::persistent(
+      collective::Allgather{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}},
+      request);
+}
+
+// --- MPI_Allgatherv
+
+int Allgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+               Counts recvcounts, Displacements displs, Datatype& recvtype, Communicator& comm) {
+  return coll::blocking(collective::Allgather{
+      comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}});
+}
+
+int Iallgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                Counts recvcounts, Displacements displs, Datatype& recvtype, Communicator& comm,
+                MPI_Request* request) {
+  return coll::nonblocking(
+      collective::Allgather{
+          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}},
+      request);
+}
+
+int Allgatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                    Counts recvcounts, Displacements displs, Datatype& recvtype, Communicator& comm,
+                    Info*, MPI_Request* request) {
+  return coll::persistent(
+      collective::Allgather{
+          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}},
+      request);
+}
+
+// --- MPI_Alltoall
+
+int Alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+             MPI_Count recvcount, Datatype& recvtype, Communicator& comm) {
+  return coll::blocking(
+      collective::Alltoall{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
+}
+
+int Ialltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+              MPI_Count recvcount, Datatype& recvtype, Communicator& comm, MPI_Request* request) {
+  return coll::nonblocking(
+      collective::Alltoall{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}},
+      request);
+}
+
+int Alltoall_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                  MPI_Count recvcount, Datatype& recvtype, Communicator& comm, Info*,
+                  MPI_Request* request) {
+  return coll::persistent(
+      collective::Alltoall{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}},
+      request);
+}
+
+// --- MPI_Alltoallv
+
+int Alltoallv(const void* sendbuf, Counts sendcounts, Displacements sdispls, Datatype& sendtype,
+              void* recvbuf, Counts recvcounts, Displacements rdispls, Datatype& recvtype,
+              Communicator& comm) {
+  return coll::blocking(collective::Alltoall{
+      comm, {sendbuf, sendcounts, sdispls, sendtype}, {recvbuf, recvcounts, rdispls, recvtype}});
+}
+
+int Ialltoallv(const void* sendbuf, Counts sendcounts, Displacements sdispls, Datatype& sendtype,
+               void* recvbuf, Counts recvcounts, Displacements rdispls, Datatype& recvtype,
+               Communicator& comm, MPI_Request* request) {
+  return coll::nonblocking(
+      collective::Alltoall{
+          comm, {sendbuf, sendcounts, sdispls, sendtype}, {recvbuf, recvcounts, rdispls, recvtype}},
+      request);
+}
+
+int Alltoallv_init(const void* sendbuf, Counts sendcounts, Displacements sdispls,
+                   Datatype& sendtype, void* recvbuf, Counts recvcounts, Displacements rdispls,
+                   Datatype& recvtype, Communicator& comm, Info*, MPI_Request* request) {
+  return coll::persistent(
+      collective::Alltoall{
+          comm, {sendbuf, sendcounts, sdispls, sendtype}, {recvbuf, recvcounts, rdispls, recvtype}},
+      request);
+}
+
+// --- MPI_Alltoallw
+
+int Alltoallw(const void* sendbuf, Counts sendcounts, Displacements sdispls,
+              const MPI_Datatype sendtypes[], void* recvbuf, Counts recvcounts,
+              Displacements rdispls, const MPI_Datatype recvtypes[], Communicator& comm) {
+  return coll::blocking(collective::Alltoall{
+      comm, {sendbuf, sendcounts, sdispls, sendtypes}, {recvbuf, recvcounts, rdispls, recvtypes}});
+}
+
+int Ialltoallw(const void* sendbuf, Counts sendcounts, Displacements sdispls,
+               const MPI_Datatype sendtypes[], void* recvbuf, Counts recvcounts,
+               Displacements rdispls, const MPI_Datatype recvtypes[], Communicator& comm,
+               MPI_Request* request) {
+  return coll::nonblocking(collective::Alltoall{comm,
+                                                {sendbuf, sendcounts, sdispls, sendtypes},
+                                                {recvbuf, recvcounts, rdispls, recvtypes}},
+                           request);
+}
+
+int Alltoallw_init(const void* sendbuf, Counts sendcounts, Displacements sdispls,
+                   const MPI_Datatype sendtypes[], void* recvbuf, Counts recvcounts,
+                   Displacements rdispls, const MPI_Datatype recvtypes[], Communicator& comm, Info*,
+                   MPI_Request* request) {
+  return coll::persistent(collective::Alltoall{comm,
+                                               {sendbuf, sendcounts, sdispls, sendtypes},
+                                               {recvbuf, recvcounts, rdispls, recvtypes}},
+                          request);
+}
+
+}  // namespace meantime::api

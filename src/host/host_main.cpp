@@ -1,0 +1,237 @@
+#include "host/host_main.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "host/rank_state.h"
+#include "launch/control.h"
+#include "launch/host_words.h"
+#include "rank/host.h"
+
+namespace meantime::host {
+
+thread_local RankState* detail::current = nullptr;
+
+Program& program() {
+  static Program& only = *new Program;
+  return only;
+}
+
+const cpu_set_t& host_cpus() {
+  static const cpu_set_t cpus = [] {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    sched_getaffinity(0, sizeof mask, &mask);
+    return mask;
+  }();
+  return cpus;
+}
+
+namespace {
+
+std::vector<std::unique_ptr<RankState>>& states() {
+  static auto& all = *new std::vector<std::unique_ptr<RankState>>;
+  return all;
+}
+
+[[noreturn]] void give_up(const std::string& line) {
+  const std::string text = "mpiexec: " + line + "\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+  _exit(1);
+}
+
+int number(const char* text) {
+  int value = -1;
+  if (text != nullptr) {
+    std::from_chars(text, text + std::strlen(text), value);
+  }
+  return value;
+}
+
+/// As a process would have it; without a limit a generous one, because it is only reserved.
+std::size_t stack_bytes() {
+  rlimit limit{};
+  constexpr std::size_t unlimited = std::size_t{256} << 20;
+  constexpr std::size_t least = std::size_t{256} << 10;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      limit.rlim_cur > unlimited) {
+    return unlimited;
+  }
+  return std::max<std::size_t>(limit.rlim_cur, least);
+}
+
+/// On the rank's own thread: from here on its control block knows whose it is.
+void prepare(int index) {
+  RankState& rank = *states()[static_cast<std::size_t>(index)];
+  rank.image.copy_thread_data(program().closure);
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    void* low = nullptr;
+    std::size_t bytes = 0;
+    pthread_attr_getstack(&attributes, &low, &bytes);
+    rank.stack_low = static_cast<char*>(low);
+    pthread_attr_destroy(&attributes);
+  }
+  detail::current = &rank;
+}
+
+/// Begins the program as the kernel would: its entry point finds the words on the stack, and calls
+/// __libc_start_main (at_exit.cpp).
+void run(int index) {
+  RankState& rank = *states()[static_cast<std::size_t>(index)];
+  const std::vector<char*>& words = program().words;
+  std::size_t variables = 0;
+  while (environ[variables] != nullptr) {
+    ++variables;
+  }
+  const std::size_t count = (1 + words.size() + variables + 1 + 2 + 1) & ~std::size_t{1};
+  auto* block = static_cast<std::uintptr_t*>(
+      __builtin_alloca_with_align(count * sizeof(std::uintptr_t), 128));
+  std::uintptr_t* place = block;
+  *place++ = words.size() - 1;
+  for (char* word : words) {
+    // Each rank may write to its words.
+    *place++ = reinterpret_cast<std::uintptr_t>(word == nullptr ? nullptr : strdup(word));
+  }
+  for (std::size_t i = 0; i <= variables; ++i) {
+    *place++ = reinterpret_cast<std::uintptr_t>(environ[i]);
+  }
+  *place++ = 0;  // AT_NULL: what the kernel tells a program, getauxval still knows
+  *place++ = 0;
+  asm volatile(
+      "movq %0, %%rsp\n\t"
+      "xorl %%ebp, %%ebp\n\t"
+      "xorl %%edx, %%edx\n\t"
+      "jmpq *%1"
+      :
+      : "r"(block), "r"(rank.image.entry(program().closure))
+      : "rdx", "memory");
+  __builtin_unreachable();
+}
+
+/// Streams of its own on descriptors of its own: what one rank does to its standard output (close,
+/// freopen, redirect) is nothing to the others.
+void open_streams(RankState& rank, const launch::HostWords& words, int index) {
+  const bool labelled = words.first_label >= 0;
+  int sources[3] = {rank.world_rank == words.stdin_rank ? STDIN_FILENO : words.no_input,
+                    labelled ? words.first_label + 2 * index : STDOUT_FILENO,
+                    labelled ? words.first_label + 2 * index + 1 : STDERR_FILENO};
+  constexpr const char* modes[3] = {"r", "w", "w"};
+  std::FILE** streams[3] = {&rank.fallback.standard_input, &rank.fallback.standard_output,
+                            &rank.fallback.standard_error};
+  for (int i = 0; i < 3; ++i) {
+    // Above those that scripts and programs count on.
+    const int own = fcntl(sources[i], F_DUPFD_CLOEXEC, 100);
+    if (own < 0) {
+      give_up(fmt::format("rank {}: no descriptor for its streams: {}", rank.world_rank,
+                          std::strerror(errno)));
+    }
+    rank.descriptors[i] = own;
+    *streams[i] = fdopen(own, modes[i]);
+    if (labelled && i > 0) {
+      close(sources[i]);  // so that the pipe ends with the rank
+    }
+  }
+  setvbuf(rank.fallback.standard_error, nullptr, _IONBF, 0);
+}
+
+long count_maps() {
+  std::ifstream maps("/proc/self/maps");
+  return std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n');
+}
+
+/// Before hundreds of images are loaded in vain: the kernel limits the pieces of an address space.
+void check_map_limit(int ranks, long maps_before_first) {
+  constexpr long of_a_stack = 2;
+  const long maps = count_maps();
+  const long needed = maps + (maps - maps_before_first + of_a_stack) * ranks;
+  std::ifstream file("/proc/sys/vm/max_map_count");
+  if (long limit = 0; file >> limit && needed > limit) {
+    give_up(
+        fmt::format("{} thread ranks of this program need {} memory maps, vm.max_map_count is {}:"
+                    " use fewer ranks, process ranks, or sysctl vm.max_map_count={}",
+                    ranks, needed, limit, needed + needed / 4));
+  }
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+}  // namespace
+}  // namespace meantime::host
+
+using namespace meantime;
+using namespace meantime::host;
+
+MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments) {
+  launch::HostWords words;
+  if (!words.parse(count, arguments)) {
+    give_up("meantime-host is started by mpiexec --as threads");
+  }
+  raise_descriptor_limit();
+  Program& what = program();
+  what.words.assign(arguments + words.program_words, arguments + count);
+  what.words.push_back(nullptr);
+  program_invocation_name = what.words[0];
+  const char* const slash = std::strrchr(what.words[0], '/');
+  program_invocation_short_name = slash != nullptr ? const_cast<char*>(slash) + 1 : what.words[0];
+  if (const std::string why = open_closure(words.path, what.closure); !why.empty()) {
+    give_up(fmt::format("{}; start it without --as threads", why));
+  }
+  const long maps_before_first = count_maps();
+  for (int index = 0; index < words.ranks; ++index) {
+    auto rank = std::make_unique<RankState>();
+    rank->world_rank = words.first_rank + index;
+    rank->fallback.environment = environ;
+    std::snprintf(rank->number, sizeof rank->number, "%d", rank->world_rank);
+    open_streams(*rank, words, index);
+    if (const std::string why = rank->image.load(what.closure, index); !why.empty()) {
+      give_up(why);
+    }
+    rank->image.use_data(what.closure, rank->fallback);
+    states().push_back(std::move(rank));
+    if (index == 0) {
+      check_map_limit(words.ranks, maps_before_first);
+    }
+  }
+  catch_crashes();
+  host_cpus();
+  meantime_host_plan plan{};
+  plan.interface_version = MEANTIME_HOST_INTERFACE;
+  plan.first_rank = words.first_rank;
+  plan.ranks = words.ranks;
+  plan.world_size = number(std::getenv(launch::size_variable));
+  plan.workers = std::clamp(number(std::getenv(launch::workers_variable)), 1, words.ranks);
+  plan.segment = number(std::getenv(launch::segment_variable));
+  plan.control = number(std::getenv(launch::control_variable));
+  plan.stack_bytes = stack_bytes();
+  plan.round_robin = words.round_robin;
+  plan.prepare = prepare;
+  plan.run = run;
+  plan.worker_begins = prepare_thread_for_crashes;
+  if (const int error = meantime_host_run(&plan); error != 0) {
+    give_up(
+        fmt::format("{} thread ranks cannot be started: {}", words.ranks, std::strerror(error)));
+  }
+  reinterpret_cast<void (*)(int)>(real_function("_exit"))(0);
+  return 0;
+}

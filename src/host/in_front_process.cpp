@@ -1,0 +1,226 @@
+// What the kernel or libc keeps for a process and a rank has of its own all the same: the working
+// directory, the mask for new files, the environment; and the children that see them.
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "host/elsewhere.h"
+#include "host/own_descriptor.h"
+#include "host/rank_state.h"
+#include "launch/control.h"
+#include "rank/host.h"
+
+namespace meantime::host {
+namespace {
+
+/// The folder stays open for as long as it is the rank's.
+int use_folder(int folder) {
+  if (folder < 0) {
+    return -1;
+  }
+  if (const int error = meantime_host_set_folder(folder); error != 0) {
+    close(folder);
+    errno = error;
+    return -1;
+  }
+  if (mine()->folder >= 0) {
+    close(mine()->folder);
+  }
+  mine()->folder = folder;
+  return 0;
+}
+
+/// The variables of the rank, in the form of environ; they become its own at its first change.
+std::vector<char*>& own_variables() {
+  std::vector<char*>& variables = mine()->variables;
+  if (variables.empty()) {
+    for (char** each = *mine()->environment(); each != nullptr && *each != nullptr; ++each) {
+      variables.push_back(*each);
+    }
+    variables.push_back(nullptr);
+  }
+  return variables;
+}
+
+void show(std::vector<char*>& variables) {
+  *mine()->environment() = variables.data();
+}
+
+bool is_named(const char* variable, const char* name, size_t length) {
+  return strncmp(variable, name, length) == 0 && variable[length] == '=';
+}
+
+char** find(std::vector<char*>& variables, const char* name, size_t length) {
+  for (char*& each : variables) {
+    if (each != nullptr && is_named(each, name, length)) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+/// `line` is NAME=VALUE and becomes part of the environment.
+void put(char* line) {
+  std::vector<char*>& variables = own_variables();
+  if (char** place = find(variables, line, strcspn(line, "="))) {
+    *place = line;
+  } else {
+    variables.back() = line;
+    variables.push_back(nullptr);
+  }
+  show(variables);
+}
+
+bool is_name(const char* name) {
+  return name != nullptr && *name != '\0' && strchr(name, '=') == nullptr;
+}
+
+}  // namespace
+}  // namespace meantime::host
+
+using namespace meantime::host;
+
+MEANTIME_IN_FRONT int chdir(const char* path) noexcept {
+  MEANTIME_REAL(chdir);
+  return mine() == nullptr ? real(path) : use_folder(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+MEANTIME_IN_FRONT int fchdir(int descriptor) noexcept {
+  MEANTIME_REAL(fchdir);
+  return mine() == nullptr ? real(descriptor) : use_folder(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+}
+MEANTIME_IN_FRONT mode_t umask(mode_t mask) noexcept {
+  MEANTIME_REAL(umask);
+  const mode_t before = real(mask);
+  if (mine() != nullptr) {
+    real(before);
+    meantime_host_set_file_mask(static_cast<int>(mask & 0777));
+  }
+  return before;
+}
+
+MEANTIME_IN_FRONT char* getenv(const char* name) noexcept {
+  MEANTIME_REAL(getenv);
+  if (mine() == nullptr) {
+    return real(name);
+  }
+  // Each rank's number, as mpiexec would have told a process.
+  if (strcmp(name, meantime::launch::rank_variable) == 0) {
+    return mine()->number;
+  }
+  const size_t length = strlen(name);
+  for (char** each = *mine()->environment(); each != nullptr && *each != nullptr; ++each) {
+    if (is_named(*each, name, length)) {
+      return *each + length + 1;
+    }
+  }
+  return nullptr;
+}
+MEANTIME_IN_FRONT char* secure_getenv(const char* name) noexcept {
+  return getenv(name);
+}
+MEANTIME_IN_FRONT int setenv(const char* name, const char* value, int overwrite) noexcept {
+  MEANTIME_REAL(setenv);
+  if (mine() == nullptr) {
+    return real(name, value, overwrite);
+  }
+  if (!is_name(name)) {
+    errno = EINVAL;
+    return -1;
+  }
+  if (overwrite != 0 || getenv(name) == nullptr) {
+    // Never freed, as in libc: somebody may still have it from getenv.
+    put(strdup((std::string(name) + "=" + value).c_str()));
+  }
+  return 0;
+}
+MEANTIME_IN_FRONT int unsetenv(const char* name) noexcept {
+  MEANTIME_REAL(unsetenv);
+  if (mine() == nullptr) {
+    return real(name);
+  }
+  if (!is_name(name)) {
+    errno = EINVAL;
+    return -1;
+  }
+  std::vector<char*>& variables = own_variables();
+  while (char** place = find(variables, name, strlen(name))) {
+    variables.erase(variables.begin() + (place - variables.data()));
+  }
+  show(variables);
+  return 0;
+}
+MEANTIME_IN_FRONT int putenv(char* line) noexcept {
+  MEANTIME_REAL(putenv);
+  if (mine() == nullptr) {
+    return real(line);
+  }
+  if (strchr(line, '=') == nullptr) {
+    return unsetenv(line);
+  }
+  put(line);
+  return 0;
+}
+MEANTIME_IN_FRONT int clearenv() noexcept {
+  MEANTIME_REAL(clearenv);
+  if (mine() == nullptr) {
+    return real();
+  }
+  mine()->variables.assign(1, nullptr);
+  show(mine()->variables);
+  return 0;
+}
+
+/// With the rank's environment, streams and working directory.
+MEANTIME_IN_FRONT int system(const char* command) {
+  MEANTIME_REAL(system);
+  if (mine() == nullptr) {
+    return real(command);
+  }
+  if (command == nullptr) {
+    return 1;
+  }
+  const Elsewhere elsewhere;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (int descriptor = 0; descriptor < 3; ++descriptor) {
+    if (mine()->descriptors[descriptor] >= 0) {
+      posix_spawn_file_actions_adddup2(&actions, mine()->descriptors[descriptor], descriptor);
+    } else {
+      posix_spawn_file_actions_addclose(&actions, descriptor);
+    }
+  }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;  // the rank's own thread has all signals blocked
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  char shell[] = "sh";
+  char option[] = "-c";
+  char* const words[] = {shell, option, const_cast<char*>(command), nullptr};
+  pid_t child = -1;
+  const int error =
+      posix_spawn(&child, "/bin/sh", &actions, &attributes, words, *mine()->environment());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    errno = error;
+    return -1;
+  }
+  int status = -1;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) {
+      return -1;
+    }
+  }
+  return status;
+}

@@ -1,0 +1,46 @@
+// Threads that a rank starts: they see the rank's variables as they are at the start of a thread,
+// and write to its streams. They are nobody that a worker could run, so they may not call MPI.
+#include <pthread.h>
+
+#include <cstdlib>
+
+#include "host/rank_state.h"
+
+namespace meantime::host {
+namespace {
+
+struct Start {
+  RankState* rank;
+  void* (*function)(void*);
+  void* argument;
+};
+
+void* begin(void* argument) {
+  const Start start = *static_cast<Start*>(argument);
+  delete static_cast<Start*>(argument);
+  start.rank->image.copy_thread_data(program().closure);
+  detail::current = start.rank;
+  return start.function(start.argument);
+}
+
+}  // namespace
+}  // namespace meantime::host
+
+using namespace meantime::host;
+
+MEANTIME_IN_FRONT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                     void* (*function)(void*), void* argument) noexcept {
+  MEANTIME_REAL(pthread_create);
+  if (mine() == nullptr) {
+    return real(thread, attributes, function, argument);
+  }
+  auto* start = new Start{mine(), function, argument};
+  // The rank's worker is bound to a CPU; its threads may use all of the host's.
+  const int error = real(thread, attributes, begin, start);
+  if (error != 0) {
+    delete start;
+  } else {
+    pthread_setaffinity_np(*thread, sizeof(cpu_set_t), &host_cpus());
+  }
+  return error;
+}

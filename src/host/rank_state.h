@@ -1,0 +1,96 @@
+// What the host keeps of a thread rank: its image, its own streams and descriptors, its exit
+// handlers, and the state that libc has once for a process.
+//   mine()   the rank whose code calls; nullptr in the host's own code and in threads that are no
+//            rank. It is thread-local, so a rank finds its own wherever it runs.
+#pragma once
+
+#include <sched.h>
+#include <sys/types.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "host/image.h"
+
+namespace meantime::host {
+
+/// A function to be called when the rank ends.
+struct AtExit {
+  void (*function)(void*) = nullptr;
+  void (*with_status)(int, void*) = nullptr;  ///< on_exit's
+  void* argument = nullptr;
+  void* owner = nullptr;  ///< the object (DSO) that it belongs to
+};
+
+struct RankState {
+  int world_rank = -1;
+  Image image;
+  PrivateData fallback;
+  int descriptors[3] = {0, 1, 2};  ///< what it knows as 0, 1 and 2
+  std::vector<AtExit> at_exit;
+  std::vector<AtExit> at_thread_exit;
+  bool ending = false;
+
+  char* stack_low = nullptr;  ///< the lowest address of its stack; the guard lies below
+
+  // Of libc's functions that keep something between two calls.
+  char* strtok_place = nullptr;
+  random_data random{};
+  char random_bytes[128];
+  bool random_ready = false;
+  drand48_data drand48{};
+  struct {
+    char* place = nullptr;  ///< within a group of short options
+    int first_other = 1;    ///< words that are no options, moved behind: from here …
+    int last_other = 1;     ///< … to here
+    bool begun = false;
+  } getopt;
+
+  int folder = -1;               ///< its working directory, once it has one of its own
+  std::vector<char*> variables;  ///< its environment, once it has changed it
+  char number[16] = "";          ///< its rank, as text
+
+  /// Where its program has its `environ`.
+  char*** environment() { return static_cast<char***>(image.data(7)); }
+  std::FILE*& standard_input() { return *static_cast<std::FILE**>(image.data(0)); }
+  std::FILE*& standard_output() { return *static_cast<std::FILE**>(image.data(1)); }
+  std::FILE*& standard_error() { return *static_cast<std::FILE**>(image.data(2)); }
+};
+
+namespace detail {
+extern thread_local RankState* current;
+}
+inline RankState* mine() {
+  return detail::current;
+}
+
+/// The program's closure, arguments and environment: the same for all ranks.
+struct Program {
+  Closure closure;
+  std::vector<char*> words;  ///< null at the end
+};
+Program& program();
+
+/// The CPUs that this process may use.
+const cpu_set_t& host_cpus();
+
+/// The calling rank ends with this status; with `handlers` as exit() does, else as _exit().
+[[noreturn]] void end_rank(int status, bool handlers);
+/// Runs the handlers of one object, or of all (nullptr), newest first.
+void run_exit_handlers(RankState& rank, void* owner, int status);
+
+/// libc's own, where this library has a function of the same name in front of it.
+void* real_function(const char* name);
+
+/// Crashes are reported with their rank. Once, and for each kernel thread that runs ranks.
+void catch_crashes();
+void prepare_thread_for_crashes();
+
+}  // namespace meantime::host
+
+/// A function that programs find in place of libc's.
+#define MEANTIME_IN_FRONT extern "C" __attribute__((visibility("default")))
+#define MEANTIME_REAL(name) \
+  static auto* const real = \
+      reinterpret_cast<decltype(&::name)>(meantime::host::real_function(#name))

@@ -1,0 +1,52 @@
+// The words by which mpiexec starts a host of thread ranks: numbers, then the program.
+#pragma once
+
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace meantime::launch {
+
+struct HostWords {
+  int first_rank = 0;  ///< world rank of the first one here
+  int ranks = 0;
+  int stdin_rank = 0;    ///< -1: nobody reads standard input
+  int no_input = -1;     ///< descriptor of /dev/null
+  int first_label = -1;  ///< descriptors of the first rank's labelled output and error, then of the
+                         ///< next one; -1: not labelled
+  int round_robin = 0;   ///< 1: ranks are dealt out to the workers, 0: in blocks
+  std::string path;      ///< of the program
+  int program_words = 0;  ///< where the program's own words begin, its name first
+
+  static constexpr int numbers = 6;
+
+  std::vector<std::string> words() const {
+    std::vector<std::string> result = {"meantime-host"};
+    for (int number : {first_rank, ranks, stdin_rank, no_input, first_label, round_robin}) {
+      result.push_back(std::to_string(number));
+    }
+    result.push_back(path);
+    return result;
+  }
+
+  bool parse(int count, char** words) {
+    int* const places[numbers] = {&first_rank, &ranks,       &stdin_rank,
+                                  &no_input,   &first_label, &round_robin};
+    if (count < 1 + numbers + 2) {
+      return false;
+    }
+    for (int i = 0; i < numbers; ++i) {
+      const char* const word = words[1 + i];
+      const char* const end = word + std::strlen(word);
+      if (std::from_chars(word, end, *places[i]).ptr != end) {
+        return false;
+      }
+    }
+    path = words[1 + numbers];
+    program_words = 1 + numbers + 1;
+    return ranks > 0;
+  }
+};
+
+}  // namespace meantime::launch

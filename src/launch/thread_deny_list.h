@@ -1,0 +1,74 @@
+// What a program may not import if its ranks are to be threads of one process: it belongs to the
+// process, so one rank would change it for all of them. A row leaves this list together with a test
+// that it is each rank's own (src/host/in_front_*.cpp). tests/threads/test_refusals.py goes through
+// it, docs/thread-ranks.md shows it.
+#pragma once
+
+#include <string_view>
+
+namespace meantime::launch {
+
+struct Denied {
+  std::string_view names;  ///< functions, with spaces between them
+  std::string_view reason;
+  std::string_view remedy;
+};
+
+inline constexpr Denied denied_imports[] = {
+    {"fork vfork _Fork clone daemon",
+     "a child would be a copy of all ranks with one of them running", "use posix_spawn or system"},
+    {"execl execle execlp execv execve execveat execvp execvpe fexecve",
+     "it would replace all ranks", "use posix_spawn or system"},
+    {"wait wait3 wait4 waitid", "it would take the children of other ranks", "use waitpid"},
+    {"signal sigaction bsd_signal sysv_signal __sysv_signal sigset siginterrupt sigignore "
+     "signalfd sigwait sigwaitinfo sigtimedwait sigsuspend sigpause sigprocmask pthread_sigmask",
+     "signals and their handlers belong to the process", "leave the handler out"},
+    {"setitimer alarm ualarm timer_create timer_settime", "timers signal the process",
+     "use a clock between calls"},
+    {"chroot", "the root directory is the process's", "start mpiexec in it"},
+    {"setlocale", "the locale is the process's", "use newlocale and uselocale"},
+    {"lockf lockf64", "record locks belong to the process", "use fcntl or flock"},
+    {"setrlimit setrlimit64 prlimit prlimit64", "limits are the process's",
+     "set them before the start (ulimit)"},
+    {"setuid seteuid setreuid setresuid setgid setegid setregid setresgid setgroups setsid setpgid "
+     "setpgrp",
+     "identities and groups are the process's", "set them before the start"},
+    {"sched_setaffinity pthread_setaffinity_np pthread_attr_setaffinity_np sched_setscheduler "
+     "sched_setparam pthread_setschedparam setpriority nice prctl",
+     "the kernel thread runs other ranks too", "leave it to mpiexec"},
+    {"dlopen dlmopen", "what is loaded later would be one for all ranks",
+     "link the library, or use process ranks"},
+    {"pthread_exit pthread_cancel", "the rank's own thread is not its to end", "return instead"},
+    {"hcreate hsearch hdestroy", "there is one table in the process", "use hcreate_r and its kin"},
+    {"mcheck mtrace mallopt", "the allocator is the process's", "leave it out"},
+};
+
+/// Libraries (beginnings of their names) that mean the same.
+inline constexpr Denied denied_libraries[] = {
+    {"libcuda.so libcudart.so libnvidia-ml.so", "the CUDA run time is the process's", ""},
+    {"libamdhip64.so libhsa-runtime64.so", "the HIP run time is the process's", ""},
+    {"libasan.so libtsan.so liblsan.so libubsan.so libhwasan.so",
+     "sanitizers watch a process, not a rank", "build without -fsanitize"},
+    {"libpython", "the interpreter loads its modules later, and they would be one for all ranks",
+     ""},
+    {"libjvm.so", "a Java machine is the process's", ""},
+};
+
+/// Beginnings of symbols, defined or imported, that a build with such an instrument has.
+inline constexpr Denied denied_instruments[] = {
+    {"__asan_init __tsan_init __msan_init __hwasan_init __ubsan_handle",
+     "it is built with a sanitizer, which watches a process and not a rank",
+     "build without -fsanitize"},
+    {"__gcov_ __llvm_profile_", "it is built to count its coverage, for a process",
+     "build without --coverage"},
+};
+
+/// Allowed, but the answer is the host's: named by `meantime check`.
+inline constexpr Denied shared_answers[] = {
+    {"getpid", "is the same in all ranks", ""},
+    {"getrusage times clock", "counts the processor time of all ranks", ""},
+    {"getpwnam getpwuid getgrnam getgrgid gethostbyname",
+     "gives its result in one place for all ranks", ""},
+};
+
+}  // namespace meantime::launch

@@ -1,0 +1,112 @@
+// The cells that eager messages and descriptions of others travel in. They are of their sender's
+// pool; whoever has emptied one gives it back to its sender, which then counts it as its credit.
+#include <algorithm>
+#include <bit>
+
+#include "match/engine.h"
+
+namespace meantime::match {
+
+Message* Engine::cell(int destination, std::size_t bytes) {
+  const int size_class = std::max(7, static_cast<int>(std::bit_width(bytes - 1)));
+  if (free_cells_[size_class] == 0) {
+    take_back_cells();
+  }
+  Link place = free_cells_[size_class];
+  if (place == 0) {
+    // Many small ones at a time, so that emptied cells are fetched back in batches, not one by one.
+    const std::size_t size = std::size_t{1} << size_class;
+    const std::size_t batch = size <= 512 ? 32 : size <= 4096 ? 8 : 1;
+    const Link cells = pool.allocate(size * batch);
+    if (cells == 0) {
+      return larger_cell(destination, size_class + 1);
+    }
+    for (std::size_t index = batch; index-- > 0;) {
+      auto* fresh = segment_.at<Message>(cells + index * size);
+      fresh->size_class = static_cast<std::uint8_t>(size_class);
+      fresh->next.store(free_cells_[size_class], std::memory_order_relaxed);
+      free_cells_[size_class] = cells + index * size;
+    }
+    place = cells;
+  }
+  return cell_at(place, destination);
+}
+
+/// The segment is full: a cell that this rank has is better than waiting for ever, whatever its
+/// size.
+Message* Engine::larger_cell(int destination, int size_class) {
+  for (; size_class < cell_classes; ++size_class) {
+    if (free_cells_[size_class] != 0) {
+      return cell_at(free_cells_[size_class], destination);
+    }
+  }
+  return nullptr;
+}
+
+/// The first free cell of its class.
+Message* Engine::cell_at(Link place, int destination) {
+  auto* message = segment_.at<Message>(place);
+  Link& first = free_cells_[message->size_class];
+  first = message->next.load(std::memory_order_relaxed);
+  __builtin_prefetch(segment_.at<Message>(first), 1);  // was another core's
+  message->destination = static_cast<std::uint32_t>(destination);
+  message->flags = 0;
+  return message;
+}
+
+void Engine::give_back(Message& message) {
+  // A cell of another rank. Not at once: the store to its line would hold up the next push.
+  emptied_[emptied_count_++] = segment_.link(&message);
+  emptied_bytes_ += std::size_t{1} << message.size_class;
+  if (emptied_count_ == emptied_limit || emptied_bytes_ > 64 * 1024) {
+    flush_emptied();
+  }
+}
+
+void Engine::flush_emptied() {
+  // Each run of cells of one rank goes back as one chain. A push on a stack that only its owner
+  // empties, and as a whole, knows no ABA.
+  for (std::size_t begin = 0; begin < emptied_count_;) {
+    auto* first = segment_.at<Message>(emptied_[begin]);
+    const std::uint32_t origin = first->origin;
+    Message* last = first;
+    std::size_t end = begin + 1;
+    while (end < emptied_count_ && segment_.at<Message>(emptied_[end])->origin == origin) {
+      auto* next = segment_.at<Message>(emptied_[end]);
+      last->next.store(emptied_[end], std::memory_order_relaxed);
+      last = next;
+      ++end;
+    }
+    std::atomic<Link>& returned = segment_.area(static_cast<int>(origin)).returned;
+    Link head = returned.load(std::memory_order_relaxed);
+    do {
+      last->next.store(head, std::memory_order_relaxed);
+    } while (!returned.compare_exchange_weak(head, emptied_[begin], std::memory_order_release,
+                                             std::memory_order_relaxed));
+    begin = end;
+  }
+  emptied_count_ = 0;
+  emptied_bytes_ = 0;
+}
+
+void Engine::take_back_cells() {
+  if (area_.returned.load(std::memory_order_relaxed) == 0) {
+    return;
+  }
+  Link link = area_.returned.exchange(0, std::memory_order_acquire);
+  while (link != 0) {
+    auto* message = segment_.at<Message>(link);
+    const Link next = message->next.load(std::memory_order_relaxed);
+    const std::size_t size = std::size_t{1} << message->size_class;
+    peer(static_cast<int>(message->destination)).bytes -= size;
+    bytes_out_ -= size;
+    if (message->copy_ns != 0) {
+      route_.two_copies_took(message->bytes, message->copy_ns);
+    }
+    message->next.store(free_cells_[message->size_class], std::memory_order_relaxed);
+    free_cells_[message->size_class] = link;
+    link = next;
+  }
+}
+
+}  // namespace meantime::match

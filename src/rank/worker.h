@@ -1,0 +1,107 @@
+// Thread ranks: a host (process) carries many ranks, each on a stack and a thread control block of
+// its own, and a few workers (kernel threads) that run them in turn.
+//   fiber       a thread rank as its worker sees it
+//   own thread  the kernel thread that was made with the fiber's stack and control block. It is
+//               parked in the kernel, on the uppermost bytes of that stack, except while the fiber
+//               is elsewhere
+//   elsewhere   the fiber runs on its own thread, because it is about to sleep in the kernel: its
+//               worker runs the others meanwhile
+//   worker      runs at most one fiber at a time, in the order in which they became runnable; with
+//               none it polls, then sleeps on its bell
+// Knows nothing of MPI or of program images: what a rank does is a function that the host gives.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "node/layout.h"
+
+namespace meantime {
+
+struct Rank;
+
+namespace ranks {
+
+/// Of a fiber. Every change is checked against the state it comes from.
+///   init ──► suspended ◄──► running ──► finalized
+///                ▲             │
+///                └─ elsewhere ◄┘
+enum class State : std::uint8_t { init, suspended, running, elsewhere, finalized };
+
+struct Fiber;
+
+/// What carries thread ranks besides the ranks themselves; the host's part of the library.
+struct Plan {
+  int first_rank = 0;  ///< world rank of the first
+  int ranks = 0;
+  int world_size = 0;
+  int workers = 1;
+  int control = -1;                      ///< the host's socket to mpiexec
+  std::size_t stack_bytes = 0;           ///< reserved for each rank, not committed
+  bool round_robin = false;              ///< which worker a rank begins on: dealt out, or in blocks
+  void (*prepare)(int index) = nullptr;  ///< on the rank's own thread, once, before it runs
+  void (*run)(int index) = nullptr;      ///< the rank's whole life
+  void (*worker_begins)() = nullptr;     ///< on each worker's kernel thread
+};
+
+/// Makes the fibers, runs them all to their end. Returns an errno if they could not be made.
+/// The segment is mapped. Once a process, from its main thread.
+int run(const Plan& plan);
+
+// --- For the code of a rank; each does nothing, or says no, in a process rank.
+
+/// Lets the other runnable ranks of this worker run. False if there was none: nothing happened.
+bool yield();
+/// True if the worker has another rank that could run now.
+bool others_runnable();
+/// Leaves the worker until this rank's waiter is rung (wait/doorbell.cpp).
+void suspend();
+/// Ends the calling rank's fiber. Its stack stays.
+[[noreturn]] void finish();
+
+/// The rank may sleep in the kernel until it comes back: its own thread runs it. False, and nothing
+/// has happened, in a process rank and in one that is elsewhere already.
+bool leave_worker();
+/// After `leave_worker` was true. errno stays what it is.
+void come_back();
+
+/// The same for a scope.
+class Elsewhere {
+ public:
+  Elsewhere() : left_(leave_worker()) {}
+  ~Elsewhere() {
+    if (left_) {
+      come_back();
+    }
+  }
+  Elsewhere(const Elsewhere&) = delete;
+  Elsewhere& operator=(const Elsewhere&) = delete;
+
+ private:
+  const bool left_;
+};
+
+// A working directory and a mask for new files of its own: the kernel keeps them for each thread of
+// the host apart (CLONE_FS), and a switch to a rank whose are others changes them, for a system
+// call or two. Ranks that never ask pay nothing.
+int set_folder(int descriptor);
+int set_file_mask(int mask);
+
+/// Link of the worker that runs this rank; 0 for a process rank.
+node::Link worker_of(const Rank& rank);
+/// Number of that worker in its host; -1 for a process rank.
+int worker_number(const Rank& rank);
+/// Workers of this host; 0 in a process rank's.
+int worker_count();
+/// True if the caller is a thread rank that this worker runs at the moment.
+bool runs_on(const node::WorkerPlace& place);
+/// The host's socket to mpiexec.
+int control();
+/// Index in the host of the thread rank whose stack this is, or -1.
+int index_of_self();
+
+}  // namespace ranks
+}  // namespace meantime

@@ -1,0 +1,118 @@
+/* Rank 1 ends, or makes all wait, in the way that the first word says. */
+#include <errno.h>
+#include <mpi.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int is(const char* word, const char* way) {
+  return strcmp(word, way) == 0;
+}
+static volatile int shared_flag;
+
+static int recurse(int depth) {
+  volatile char bytes[4096];
+  bytes[depth % 4096] = (char)depth;
+  return recurse(depth + 1) + bytes[1];
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+int main(int count, char** words) {
+  const char* way = count > 1 ? words[1] : "";
+  MPI_Init(&count, &words);
+  int rank, size, value = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (is(way, "sleeps")) {
+    /* Rank 1 sleeps in the kernel in many ways; the others go on meanwhile. */
+    const double begin = now();
+    if (rank == 1) {
+      int ends[2];
+      char byte = 0;
+      struct pollfd look = {0, POLLIN, 0};
+      if (pipe(ends) != 0) return 1;
+      usleep(200000);
+      sleep(1);
+      nanosleep(&(struct timespec){0, 200000000}, NULL);
+      look.fd = ends[0];
+      poll(&look, 1, 300);
+      if (system("sleep 0.3") != 0 || write(ends[1], "x", 1) != 1 || read(ends[0], &byte, 1) != 1) {
+        return 1;
+      }
+      MPI_Send(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD);
+    } else {
+      const int next = rank == size - 1 ? 0 : rank == 0 ? 2 : rank + 1;
+      const int before = rank == 0 ? size - 1 : rank == 2 ? 0 : rank - 1;
+      for (int i = 0; i < 1000; i++) {
+        MPI_Sendrecv_replace(&value, 1, MPI_INT, next, 0, before, 0, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE);
+      }
+      if (now() - begin > 1.5) {
+        fprintf(stderr, "rank %d was held up for %g s\n", rank, now() - begin);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+      }
+      if (rank == 0) {
+        MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      }
+    }
+    MPI_Finalize();
+    if (rank == 0) printf(" No Errors\n");
+    return 0;
+  }
+  if (is(way, "tests")) {
+    /* Rank 0 only asks, for as long as rank 1 has not got through all of its exchanges. */
+    MPI_Request request;
+    int done = 0;
+    if (rank == 0) {
+      MPI_Irecv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+      while (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+      for (int i = 0; i < 1000; i++) {
+        MPI_Sendrecv_replace(&value, 1, MPI_INT, 1, 3, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      }
+      MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    if (rank == 0) printf(" No Errors\n");
+    return 0;
+  }
+  if (is(way, "deadlock")) {
+    MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  if (is(way, "lonely")) { /* all but rank 0 leave, and never send */
+    if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 1, 78, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+  }
+  if (rank == 1) {
+    if (is(way, "segv")) *(volatile int*)8 = 1;
+    if (is(way, "stack")) return recurse(0);
+    if (is(way, "abort")) abort();
+    if (is(way, "exit")) exit(3);
+    if (is(way, "_exit")) _exit(4);
+    if (is(way, "mpi_abort")) MPI_Abort(MPI_COMM_WORLD, 42);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (is(way, "labels")) {
+    printf("out %d\n", rank);
+    fprintf(stderr, "err %d\n", rank);
+    fflush(stdout);
+    if (write(1, "raw\n", 4) != 4) return 1;
+  }
+  if (is(way, "input")) {
+    char line[100] = "nothing";
+    if (fgets(line, sizeof line, stdin) == NULL) strcpy(line, "end\n");
+    printf("%d read %s", rank, line);
+  }
+  MPI_Finalize();
+  return is(way, "status") && rank == 1 ? 5 : shared_flag;
+}

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""mpiexec --as threads: what each rank keeps to itself, how ranks end, what is refused."""
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("MEANTIME_BUILD", os.path.join(SOURCE, "build"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+BIN = os.path.join(BUILD, "bin")
+
+
+def command(*words, **options):
+    options.setdefault("timeout", 60)
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                          errors="replace", stdin=options.pop("stdin", subprocess.DEVNULL), **options)
+
+
+class ThreadRanks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not os.path.exists(os.path.join(BUILD, "libexec/meantime/meantime-host")):
+            raise unittest.SkipTest("this build has no thread ranks")
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.temporary = os.path.join(cls.folder.name, "tmp")
+        os.mkdir(cls.temporary)
+        cls.environment = dict(os.environ, TMPDIR=cls.temporary)
+        for name in list(cls.environment):
+            if name.startswith("MEANTIME_") or name == "LD_LIBRARY_PATH":
+                del cls.environment[name]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def build(self, source, *flags, wrapper="mpicc", name=None):
+        """Compiles a file of this folder, or a text, to a program; returns its path."""
+        target = os.path.join(self.folder.name, name or re.sub(r"\W", "_", source)[:40])
+        if os.path.exists(target):
+            return target
+        if "\n" in source or "(" in source:
+            path = target + ".c"
+            with open(path, "w") as file:
+                file.write(source)
+        else:
+            path = os.path.join(HERE, source)
+        done = command(os.path.join(BIN, wrapper), "-O2", path, *flags, "-o", target)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return target
+
+    def run_ranks(self, ranks, *words, options=(), **more):
+        result = command(os.path.join(BIN, "mpiexec"), "--as", "threads", *options, "-n", ranks,
+                         *words, env=self.environment, cwd=self.temporary, **more)
+        self.text = f"status {result.returncode}\n{result.stdout}\n{result.stderr}"
+        return result
+
+    def assert_right(self, result):
+        self.assertEqual(result.returncode, 0, self.text)
+        self.assertRegex(result.stdout, r"(?m)^ No Errors$", self.text)
+
+    # --- private
+
+    def test_c(self):
+        library = os.path.join(self.folder.name, "libprivate.so")
+        done = command("cc", "-O2", "-shared", "-fPIC", os.path.join(HERE, "private_library.c"), "-o",
+                       library)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        program = self.build("private_c.c", "-L", self.folder.name, "-lprivate", "-lm", "-pthread",
+                             f"-Wl,-rpath,{self.folder.name}")
+        stripped = program + ".stripped"
+        command("strip", "-o", stripped, program)
+        for ranks in (1, 2, 3, 16, 64):
+            self.assert_right(self.run_ranks(ranks, program))
+        self.assert_right(self.run_ranks(5, stripped))
+
+    def test_cxx(self):
+        program = self.build("private_cxx.cpp", "-std=c++17", "-pthread", wrapper="mpicxx")
+        for ranks in (1, 2, 7, 64):
+            self.assert_right(self.run_ranks(ranks, program))
+
+    def test_fortran(self):
+        compiler = shutil.which("gfortran")
+        if compiler is None:
+            self.skipTest("no gfortran")
+        program = os.path.join(self.folder.name, "private_fortran")
+        done = command(compiler, "-O2", os.path.join(HERE, "private_fortran.f90"), "-o", program,
+                       "-J", self.folder.name, "-L", os.path.join(BUILD, "lib"), "-lmpi_abi")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for ranks in (1, 2, 7, 32):
+            self.assert_right(self.run_ranks(ranks, program))
+
+    def test_openmp(self):
+        program = self.build("""
+#include <mpi.h>
+#include <omp.h>
+#include <stdio.h>
+int main(int c, char** v) {
+  int provided, rank, sum = 0, all = 0;
+  MPI_Init_thread(&c, &v, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (provided != MPI_THREAD_FUNNELED) return 1;
+  omp_set_num_threads(3);
+#pragma omp parallel reduction(+ : sum)
+  sum += 100 * rank + omp_get_thread_num() + 1;
+  MPI_Allreduce(&sum, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  if (sum != 300 * rank + 6) return 2;
+  if (rank == 0) printf(" No Errors\\n");
+  return 0;
+}""", "-fopenmp", name="openmp")
+        self.assert_right(self.run_ranks(4, program))
+
+    def test_same_bits_as_processes(self):
+        program = self.build("bits.c")
+        for ranks in (2, 3, 7, 16):
+            lines = [sorted(command(os.path.join(BIN, "mpiexec"), "--as", kind, "-n", ranks, program,
+                                    env=self.environment).stdout.splitlines())
+                     for kind in ("processes", "threads")]
+            self.assertEqual(len(lines[0]), 4 * ranks)
+            self.assertEqual(*lines)
+
+    # --- scheduling
+
+    def test_a_rank_that_sleeps_holds_nobody_up(self):
+        self.assert_right(self.run_ranks(16, self.build("ends.c"), "sleeps"))
+
+    def test_a_rank_that_only_tests_starves_nobody(self):
+        for ranks in (2, 3, 16):
+            self.assert_right(self.run_ranks(ranks, self.build("ends.c"), "tests"))
+
+    def test_yield(self):
+        # Two ranks of one worker take turns by nothing else; as processes they only must not stop.
+        program = self.build("#include <meantime.h>\n#include <stdio.h>\nint main(int c, char** v) {\n"
+                             "int r, i; MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r);\n"
+                             "for (i = 0; i < 1000; i++) if (MPIX_Yield() != MPI_SUCCESS) return 1;\n"
+                             "MPI_Finalize(); if (r == 0) printf(\" No Errors\\n\"); return 0; }\n",
+                             name="yields")
+        self.assert_right(self.run_ranks(4, program))
+        result = command(os.path.join(BIN, "mpiexec"), "-n", 2, program, env=self.environment)
+        self.assertIn(" No Errors", result.stdout, result.stderr)
+
+    def test_placement(self):
+        program = self.build("#define _GNU_SOURCE\n#include <mpi.h>\n#include <sched.h>\n"
+                             "#include <stdio.h>\nint main(int c, char** v) { int r;\n"
+                             "MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r);\n"
+                             "MPI_Barrier(MPI_COMM_WORLD); printf(\"%d %d\\n\", r, sched_getcpu());"
+                             "MPI_Finalize(); return 0; }", name="placement")
+        workers = min(len(os.sched_getaffinity(0)), 8)
+        for options, group in (((), lambda r: r * workers // 8),
+                               (("--place", "round-robin"), lambda r: r % workers)):
+            result = self.run_ranks(8, program, options=options)
+            cpus = {}
+            for line in result.stdout.splitlines():
+                rank, cpu = map(int, line.split())
+                cpus.setdefault(group(rank), set()).add(cpu)
+            self.assertEqual(len(cpus), workers, self.text)
+            if workers == len(os.sched_getaffinity(0)):  # else nothing is bound
+                self.assertTrue(all(len(each) == 1 for each in cpus.values()), self.text)
+
+    # --- ends
+
+    def ends(self, way, status, *patterns, ranks=4):
+        result = self.run_ranks(ranks, self.build("ends.c"), way)
+        self.assertEqual(result.returncode, status, self.text)
+        for pattern in patterns:
+            self.assertRegex(result.stderr, pattern)
+
+    def test_crash_names_the_rank_and_the_place(self):
+        self.ends("segv", 139, r"rank 1 .*signal 11.*address 0x8", r"#0 ends_c\+0x")
+        self.ends("abort", 134, r"rank 1 .*signal 6", r"ends_c\+0x")
+
+    def test_mpi_is_not_for_a_ranks_threads(self):
+        program = self.build("#include <mpi.h>\n#include <pthread.h>\n"
+                             "void* call(void* a) { MPI_Barrier(MPI_COMM_WORLD); return a; }\n"
+                             "int main(int c, char** v) { pthread_t t; MPI_Init(&c, &v);\n"
+                             "pthread_create(&t, 0, call, 0); pthread_join(t, 0); MPI_Finalize(); }",
+                             "-pthread", name="calls_from_thread")
+        result = self.run_ranks(2, program)
+        self.assertEqual(result.returncode, 1, self.text)
+        self.assertIn("MPI_Barrier was called by a thread that is no rank", result.stderr)
+
+    def test_full_stack_names_the_rank(self):
+        self.ends("stack", 139, r"rank 1 .*its stack is full.*ulimit -s")
+
+    def test_exits(self):
+        self.ends("exit", 3, "rank 1 .*ended with status 3 without MPI_Finalize")
+        self.ends("_exit", 4, "rank 1 .*ended with status 4 without MPI_Finalize")
+        self.ends("status", 5)
+        self.ends("mpi_abort", 42, "rank 1 .*MPI_Abort with code 42")
+
+    def test_deadlock(self):
+        for ranks in (2, 16):
+            self.ends("deadlock", 125, "every rank waits",
+                      r"rank 0 .*MPI_Recv for rank 1, tag 77 .*ends_c\+0x", ranks=ranks)
+            self.ends("lonely", 125, r"rank 0 .*tag 78", r"rank 1 .*finalized", ranks=ranks)
+
+    # --- streams
+
+    def test_labels(self):
+        result = self.run_ranks(3, self.build("ends.c"), "labels", options=["-l"])
+        self.assertEqual(result.returncode, 0, self.text)
+        self.assertEqual(sorted(result.stdout.splitlines()),
+                         sorted(f"[{r}] {text}" for r in range(3) for text in (f"out {r}", "raw")))
+        self.assertEqual(sorted(result.stderr.splitlines()), [f"[{r}] err {r}" for r in range(3)])
+
+    def test_input_is_rank_0s(self):
+        with open(os.path.join(self.folder.name, "line"), "w+") as file:
+            file.write("a line\n")
+            file.seek(0)
+            result = self.run_ranks(3, self.build("ends.c"), "input", stdin=file)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["0 read a line", "1 read end",
+                                                              "2 read end"], self.text)
+
+    # --- refusals
+
+    def denied(self):
+        with open(os.path.join(SOURCE, "src/launch/thread_deny_list.h")) as file:
+            text = file.read()
+        table = text[text.index("denied_imports[]"):text.index("denied_libraries[]")]
+        for row in re.findall(r"\{((?:\s*\"[^\"]*\",?)+)\s*\}", table, re.S):
+            pieces = re.findall(r'((?:"[^"]*"\s*)+)', row)
+            words = ["".join(re.findall(r'"([^"]*)"', piece)) for piece in pieces]
+            yield words[0].split(), words[1], words[2]
+
+    def test_each_denied_import_is_refused_with_reason_and_remedy(self):
+        rows = list(self.denied())
+        self.assertGreater(len(rows), 10)
+        for names, reason, remedy in rows:
+            for name in names:
+                if not hasattr(ctypes.CDLL(None), name):
+                    continue  # of another version of libc
+                # No header: only the import counts. __typeof__ of nothing in particular.
+                program = self.build(f"int {name}(void); int (*volatile pointer)(void);\n"
+                                     f"int main(int c, char** v) {{ if (c > 99) pointer = {name}; "
+                                     "return 0; }", "-fno-builtin", "-w",
+                                     "-Wl,--unresolved-symbols=ignore-all", name="denied_" + name)
+                result = self.run_ranks(2, program)
+                self.assertEqual(result.returncode, 1, name + self.text)
+                self.assertIn(f"{name}: {reason}; {remedy}", result.stderr)
+                self.assertEqual(len(result.stderr.splitlines()), 1, self.text)
+
+    def check(self, program, status, *patterns):
+        result = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        for pattern in patterns:
+            self.assertRegex(result.stdout, pattern)
+
+    def test_shapes(self):
+        text = "#include <unistd.h>\nint main(void) { return getpid() == 1; }\n"
+        self.check(self.build(text, name="good"), 0, "ok as threads", "note: getpid .*same")
+        self.check(self.build(text, "-no-pie", "-fno-pie", name="fixed"), 1, "processes only",
+                   "-fPIE")
+        self.check(self.build(text + "__thread char big[20000]; char* f(void) { return big; }\n",
+                              name="large_tls"), 1, "20000 bytes of thread-local")
+        static = os.path.join(self.folder.name, "static")
+        done = command("cc", "-static", os.path.join(self.folder.name, "good.c"), "-o", static)
+        if done.returncode == 0:
+            self.check(static, 1, "statically")
+        self.check(self.build(text, "-fsanitize=address", name="with_asan"), 1, "sanitizer")
+        self.check(self.build(text, "--coverage", name="with_coverage"), 1, "coverage")
+
+    def test_auto_falls_back_to_processes(self):
+        program = self.build("#include <mpi.h>\n#include <unistd.h>\n#include <stdio.h>\n"
+                             "int main(int c, char** v) { MPI_Init(&c, &v); if (c > 99) fork();\n"
+                             "int pid = getpid(), least, most;\n"
+                             "MPI_Allreduce(&pid, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);\n"
+                             "MPI_Allreduce(&pid, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);\n"
+                             "puts(least == most ? \"one\" : \"many\"); MPI_Finalize(); }\n",
+                             name="auto_fork")
+        for kind, options in (("many", ["--as", "auto"]), ("many", [])):
+            result = command(os.path.join(BIN, "mpiexec"), *options, "-n", 2, program,
+                             env=self.environment)
+            self.assertEqual(result.stdout.split(), [kind] * 2, result.stderr)
+        result = self.run_ranks(2, program)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("leave --as threads out", result.stderr)
+
+    def test_several_programs_and_scripts_are_refused(self):
+        program = self.build("ends.c")
+        result = self.run_ranks(1, program, ":", "-n", "1", program)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("several programs", result.stderr)
+        script = os.path.join(self.folder.name, "script.sh")
+        with open(script, "w") as file:
+            file.write("#!/bin/sh\nexit 0\n")
+        os.chmod(script, 0o755)
+        self.assertIn("script", self.run_ranks(1, script).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

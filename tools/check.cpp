@@ -1,0 +1,39 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "launch/installation.h"
+#include "launch/program.h"
+#include "launch/thread_check.h"
+#include "subcommands.h"
+
+namespace meantime::tools {
+
+int check(const std::string& program) {
+  const char* search = std::getenv("PATH");
+  const launch::ResolvedProgram resolved =
+      launch::resolve_program(program, "", search == nullptr ? "/usr/bin:/bin" : search);
+  if (resolved.path.empty()) {
+    fmt::print(stderr, "meantime: {}\n", resolved.error);
+    return 2;
+  }
+  if (launch::host_program().empty()) {
+    fmt::print(stderr, "meantime: this installation has no thread ranks\n");
+    return 2;
+  }
+  const char* library_path = std::getenv("LD_LIBRARY_PATH");
+  const launch::ThreadVerdict verdict =
+      launch::check_for_threads(resolved.path, library_path == nullptr ? "" : library_path);
+  fmt::print("{}: {}\n", resolved.path,
+             verdict.problems.empty() ? "ok as threads (mpiexec --as threads)" : "processes only");
+  for (const std::string& problem : verdict.problems) {
+    fmt::print("  {}\n", problem);
+  }
+  for (const std::string& note : verdict.notes) {
+    fmt::print("  note: {}\n", note);
+  }
+  return verdict.problems.empty() ? 0 : 1;
+}
+
+}  // namespace meantime::tools

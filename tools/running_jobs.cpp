@@ -1,0 +1,112 @@
+#include "running_jobs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+
+#include "core/call_names.h"
+#include "launch/front.h"
+#include "launch/process_info.h"
+#include "node/segment.h"
+#include "wait/report.h"
+
+namespace meantime::tools {
+namespace {
+
+std::vector<int> numbers_in(const std::string& folder) {
+  std::vector<int> numbers;
+  if (DIR* open_folder = opendir(folder.c_str())) {
+    while (const dirent* entry = readdir(open_folder)) {
+      if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9') {
+        numbers.push_back(std::atoi(entry->d_name));
+      }
+    }
+    closedir(open_folder);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_supervisor(pid_t pid) {
+  std::string name = text_of(fmt::format("/proc/{}/comm", pid));
+  return name == fmt::format("{}\n", launch::supervisor_name);
+}
+
+std::string command_line(pid_t pid) {
+  std::string words = text_of(fmt::format("/proc/{}/cmdline", pid));
+  if (!words.empty() && words.back() == '\0') {
+    words.pop_back();
+  }
+  std::replace(words.begin(), words.end(), '\0', ' ');
+  return words;
+}
+
+/// A descriptor of our own for the job's segment, or -1.
+int open_segment(pid_t supervisor) {
+  const std::string folder = fmt::format("/proc/{}/fd", supervisor);
+  for (int number : numbers_in(folder)) {
+    const std::string path = fmt::format("{}/{}", folder, number);
+    char target[PATH_MAX];
+    const ssize_t length = readlink(path.c_str(), target, sizeof target);
+    if (length > 0 && std::string_view(target, static_cast<std::size_t>(length))
+                          .starts_with(std::string("/memfd:") + node::segment_name)) {
+      return open(path.c_str(), O_RDWR | O_CLOEXEC);
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::vector<RunningJob> running_jobs() {
+  std::vector<RunningJob> jobs;
+  for (pid_t pid : numbers_in("/proc")) {
+    if (!is_supervisor(pid)) {
+      continue;
+    }
+    const int segment = open_segment(pid);
+    if (segment < 0) {
+      continue;
+    }
+    close(segment);
+    const pid_t mpiexec = launch::process_stat(pid).parent;
+    jobs.push_back({mpiexec, pid, command_line(mpiexec), launch::process_seconds(pid)});
+  }
+  return jobs;
+}
+
+std::vector<RankLine> ranks_of(const RunningJob& job) {
+  std::vector<RankLine> ranks;
+  const int descriptor = open_segment(job.supervisor);
+  node::Segment segment;
+  if (descriptor < 0 || segment.map(descriptor) != 0) {
+    return ranks;
+  }
+  std::istringstream lines(wait::describe_ranks(segment, call_name));
+  for (std::string line; std::getline(lines, line);) {
+    const pid_t pid = segment.area(static_cast<int>(ranks.size())).pid.load();
+    const char state = pid > 0 ? launch::process_stat(pid).state : 0;
+    ranks.push_back({pid, line + (state == 'T'   ? ", is stopped"
+                                  : state == 't' ? ", is stopped by a debugger"
+                                                 : "")});
+  }
+  segment.unmap();
+  close(descriptor);
+  return ranks;
+}
+
+}  // namespace meantime::tools
