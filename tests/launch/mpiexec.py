@@ -1,5 +1,6 @@
 """Runs mpiexec as a user would and looks for what it may have left behind."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -48,8 +49,30 @@ class Result:
         return f"status {self.status} after {self.seconds:.2f} s\n{self.output}\n{self.error}"
 
 
+def again_if_slow(test):
+    """A test that finds something slow runs again: what Meantime delays is slow each time, what the
+    machine delays (other tests, a virtual CPU that got no time) is not slow three times."""
+
+    @functools.wraps(test)
+    def wrapped(self):
+        for _ in range(3):
+            self.slow = []
+            test(self)
+            if not self.slow:
+                return
+        self.fail("three times too slow, at last: " + ", ".join(self.slow))
+
+    return wrapped
+
+
 class MpiexecTest(unittest.TestCase):
     """Each test starts jobs with a mark of its own; at its end nothing with the mark may be left."""
+
+    def __init_subclass__(cls, **words):
+        super().__init_subclass__(**words)
+        for name, value in list(vars(cls).items()):
+            if name.startswith("test_"):
+                setattr(cls, name, again_if_slow(value))
 
     def setUp(self):
         self.mark = uuid.uuid4().hex
@@ -72,7 +95,7 @@ class MpiexecTest(unittest.TestCase):
                 os.kill(pid, signal.SIGKILL)
             self.folder.cleanup()
 
-    def assert_nothing_left(self, within=3.0):
+    def assert_nothing_left(self, within=10.0):
         end = time.monotonic() + within
         while processes_of(self.mark) and time.monotonic() < end:
             time.sleep(0.02)
@@ -133,10 +156,9 @@ class MpiexecTest(unittest.TestCase):
         return self.wait_for(ranks, f"{count} ranks")
 
     def assert_quick(self, seconds, limit=1.0):
-        """Within the limit, give or take what the machine makes of a trivial job just now."""
+        """Within the limit, at least in one of three runs of the whole test (see again_if_slow)."""
         if seconds >= limit:
-            trivial = max(self.run_job("-n", 4, "true").seconds for _ in range(3))
-            self.assertLess(seconds, limit + 20 * trivial, f"a trivial job takes {trivial:.2f} s")
+            self.slow.append(f"{seconds:.2f} s instead of {limit} s")
 
     def assert_one_line(self, result, *parts):
         lines = result.error.splitlines()

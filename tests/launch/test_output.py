@@ -123,10 +123,20 @@ class Labels(MpiexecTest):
         self.assertEqual(output, b"hello Ada\n")
 
     def test_interrupted_line(self):
-        script = ("if [ $MEANTIME_RANK = 0 ]; then printf 'a'; sleep 0.6; echo b; "
-                  "else sleep 0.3; echo c; fi")
-        result = self.run_job("-l", "-n", 2, "sh", "-c", script)
-        self.assertEqual(result.output, "[0] a\n[1] c\n[0] b\n")
+        # Each rank goes on when what the other wrote has come out.
+        paths = [self.path(f"fifo{rank}") for rank in range(2)]
+        for path in paths:
+            os.mkfifo(path)
+        script = (f"if [ $MEANTIME_RANK = 0 ]; then printf 'a'; read go <{paths[0]}; echo b; "
+                  f"else read go <{paths[1]}; echo c; fi")
+        job = self.start("-l", "-n", 2, "sh", "-c", script)
+        output = os.read(job.stdout.fileno(), 100)
+        for rank, expected in ((1, b"[0] a\n[1] c\n"), (0, b"[0] a\n[1] c\n[0] b\n")):
+            with open(paths[rank], "w"):
+                while len(output) < len(expected):
+                    output += os.read(job.stdout.fileno(), 100)
+            self.assertEqual(output, expected)
+        job.communicate(timeout=20)
 
     def test_last_words_of_a_killed_rank(self):
         result = self.run_job("-l", "-n", 2, "sh", "-c",
@@ -153,7 +163,9 @@ class Labels(MpiexecTest):
                 fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
                 job = self.start("-l", "-n", 2, *words, stdout=writer)
                 os.close(writer)
-                time.sleep(0.6)
+                # mpiexec, its supervisor, two ranks; then a moment, for the pipe to fill.
+                self.wait_for(lambda: len(processes_of(self.mark)) >= 4, "the ranks")
+                time.sleep(0.4)
                 begin = time.monotonic()
                 for number in signals:
                     job.send_signal(number)

@@ -54,6 +54,17 @@ class RealRanks(MpiexecTest):
                 self.assert_quick(result.seconds, 1.5)
                 self.assert_one_line(result, *parts)
 
+    def test_error_in_a_call(self):
+        """Who, in which call, what: each once."""
+        program = self.program()
+        said = r"MPI_Send on communicator MPI_COMM_WORLD: MPI_ERR_RANK: argument 4 \(dest\) is 99, .*\n"
+        result = self.run_job("-n", 2, program, "error")
+        self.assertEqual(result.status, 6, result)
+        self.assertRegex(result.error, r"^mpiexec: rank 1 \(pid \d+ on [^ )]+\): " + said)
+        alone = subprocess.run([program, "error"], stderr=subprocess.PIPE, env=self.environment, timeout=10, text=True)
+        self.assertEqual(alone.returncode, 6)
+        self.assertRegex(alone.stderr, "^Meantime: " + said)
+
     def test_abort_codes(self):
         program = self.program()
         for code, status in ((0, 0), (7, 7), (256, 1)):
@@ -134,20 +145,24 @@ class RealRanks(MpiexecTest):
         self.assertRegex(result.error, r"rank 1 .* waits in MPI_Waitall .* memory is full of messages")
 
     def test_timeout_shows_calls(self):
-        result = self.run_job("--timeout", 1, "-n", 3, self.program(), "late")
+        result = self.run_job("--timeout", 3, "-n", 3, self.program(), "late")
         self.assertEqual(result.status, 124, result)
         self.assertRegex(result.error, r"rank 0 \(pid \d+\) waits in MPI_Barrier.* for \d+\.\d s")
         self.assertRegex(result.error, r"rank 1 \(pid \d+\) .*running")
+        self.assertEqual(result.error.count("\n"), 4, result.error)  # no empty line among them
 
     def test_quit_shows_calls_and_goes_on(self):
         job = self.start("-n", 3, self.program(), "late")
         self.ranks_of(3, "rank")
-        time.sleep(0.5)
-        job.send_signal(signal.SIGQUIT)
-        line = b""
-        while b"rank 2" not in line:
-            line = job.stderr.readline()
-        self.assertIn(b"waits in MPI_Barrier", line)
+
+        def report():
+            job.send_signal(signal.SIGQUIT)
+            line = b""
+            while b"rank 2" not in line:
+                line = job.stderr.readline()
+            return b"waits in MPI_Barrier" in line
+
+        self.wait_for(report, "rank 2 to wait in MPI_Barrier")
         self.assertIsNone(job.poll())
         job.terminate()
         job.communicate(timeout=5)
@@ -165,16 +180,20 @@ class RealRanks(MpiexecTest):
 
     def test_mpiexec_killed_before_init_of_a_program_in_a_script(self):
         program = self.program()
-        words = ["sh", "-c", f"(sleep 1.5; {program} late; echo $? >{self.path('status')}) & wait"]
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        words = ["sh", "-c", f"(read go <{fifo}; {program} late; echo $? >{self.path('status')}) & wait"]
         job = self.start("-n", 2, *words, stderr=subprocess.DEVNULL)
-        self.wait_for(lambda: len(processes_of(self.mark)) >= 8, "the scripts")
+        self.wait_for(lambda: len(processes_of(self.mark)) >= 6, "the scripts")
         with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
             supervisor = int(file.read().split()[0])
         job.send_signal(signal.SIGSTOP)  # or it would clean up after its supervisor
         os.kill(supervisor, signal.SIGKILL)
         job.kill()
         job.communicate()
-        self.wait_for(lambda: os.path.exists(self.path("status")), "the program's end", 5)
+        with open(fifo, "w"):
+            pass
+        self.wait_for(lambda: os.path.exists(self.path("status")), "the program's end")
 
     @unittest.skipUnless(os.path.exists(os.path.join(ORACLE, "bin", "mpicc_abi")), "no oracle")
     def test_built_by_another_implementation(self):
