@@ -1,10 +1,11 @@
 // `meantime ps` and `meantime stack`: what the ranks of running jobs do.
 #include <fmt/format.h>
-#include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 
+#include "backtraces.h"
 #include "launch/program.h"
 #include "running_jobs.h"
 #include "subcommands.h"
@@ -27,32 +28,13 @@ std::optional<RunningJob> find_job(int number) {
   return std::nullopt;
 }
 
-/// The threads' backtraces, as gdb prints them, without what it says about itself. False if it
-/// could not look.
-bool print_backtrace(pid_t pid) {
-  const std::string command = fmt::format(
-      "gdb -p {} -batch -nx -ex 'set pagination off' -ex 'thread apply all backtrace' 2>&1", pid);
-  std::FILE* output = popen(command.c_str(), "re");
-  if (output == nullptr) {
-    return false;
+void print_frames(const std::vector<std::string>& lines, const std::string& problem) {
+  for (const std::string& line : lines) {
+    fmt::print("      {}\n", line);
   }
-  bool any = false;
-  std::string problem;
-  char line[4096];
-  while (std::fgets(line, sizeof line, output) != nullptr) {
-    const std::string_view text = line;
-    if (text.starts_with("#") || text.starts_with("Thread ")) {
-      fmt::print("      {}", line);
-      any = any || text.starts_with("#");
-    } else if (text.find("ptrace") != std::string_view::npos) {
-      problem = text.substr(0, text.find('\n'));
-    }
-  }
-  pclose(output);
-  if (!any) {
+  if (lines.empty()) {
     fmt::print("      no backtrace{}{}\n", problem.empty() ? "" : ": ", problem);
   }
-  return any;
 }
 
 }  // namespace
@@ -91,15 +73,32 @@ int stack(int number, int rank) {
     return 2;
   }
   print_job(*job, ranks.size());
+  std::fflush(stdout);
+  std::string problem;
+  Backtraces of_threads;
+  if (const pid_t host = ranks.empty() ? 0 : ranks[std::max(rank, 0)].host; host > 0) {
+    of_threads = backtraces_of_host(host, rank < 0 ? "all" : fmt::to_string(rank), problem);
+  }
   bool all = true;
-  for (std::size_t index = 0; index < ranks.size(); ++index) {
-    if (rank >= 0 && static_cast<std::size_t>(rank) != index) {
+  for (int number = 0; number < static_cast<int>(ranks.size()); ++number) {
+    const RankLine& line = ranks[static_cast<std::size_t>(number)];
+    if (rank >= 0 && rank != number) {
       continue;
     }
-    fmt::print("{}\n", ranks[index].text);
+    fmt::print("{}\n", line.text);
     std::fflush(stdout);
-    if (ranks[index].pid > 0) {
-      all = print_backtrace(ranks[index].pid) && all;
+    if (line.host > 0) {
+      // One that has not begun, or has ended, has no frames; but gdb must have named it.
+      const auto found = of_threads.find(number);
+      all = all && found != of_threads.end();
+      if (found == of_threads.end() || !found->second.empty()) {
+        print_frames(found == of_threads.end() ? std::vector<std::string>() : found->second,
+                     problem);
+      }
+    } else if (line.pid > 0) {
+      const std::vector<std::string> frames = backtrace_of_process(line.pid, problem);
+      print_frames(frames, problem);
+      all = all && !frames.empty();
     }
   }
   if (!all) {

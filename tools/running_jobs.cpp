@@ -98,11 +98,13 @@ std::vector<RankLine> ranks_of(const RunningJob& job) {
   }
   std::istringstream lines(wait::describe_ranks(segment, call_name));
   for (std::string line; std::getline(lines, line);) {
-    const pid_t pid = segment.area(static_cast<int>(ranks.size())).pid.load();
+    const node::RankArea& area = segment.area(static_cast<int>(ranks.size()));
+    const pid_t pid = area.pid.load();
     const char state = pid > 0 ? launch::process_stat(pid).state : 0;
-    ranks.push_back({pid, line + (state == 'T'   ? ", is stopped"
-                                  : state == 't' ? ", is stopped by a debugger"
-                                                 : "")});
+    ranks.push_back({pid, area.host.load(),
+                     line + (state == 'T'   ? ", is stopped"
+                             : state == 't' ? ", is stopped by a debugger"
+                                            : "")});
   }
   segment.unmap();
   close(descriptor);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "host/host_main.h"
@@ -55,7 +56,9 @@ std::uint64_t ElfTemplate::entry() const {
 
 std::string ElfTemplate::open(const std::string& path, bool is_executable,
                               bool (*is_private)(const std::string&)) {
-  path_ = path;
+  char* const absolute = realpath(path.c_str(), nullptr);
+  path_ = absolute != nullptr ? absolute : path;
+  std::free(absolute);
   original_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   if (original_ < 0 || fstat(original_, &status) != 0) {

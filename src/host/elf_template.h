@@ -51,7 +51,7 @@ class ElfTemplate {
   /// Writes one copy to an empty memfd. `names` are what its private libraries are called there;
   /// each is shorter than longest_name.
   bool write_copy(int descriptor, const std::vector<std::string>& names) const;
-  static constexpr std::size_t longest_name = 64;
+  static constexpr std::size_t longest_name = 96;
 
   /// A piece that is the same in all copies and comes from the original file.
   struct SharedPiece {

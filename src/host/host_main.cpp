@@ -198,6 +198,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments) {
     give_up(fmt::format("{}; start it without --as threads", why));
   }
   const long maps_before_first = count_maps();
+  meantime_host_loading();
   for (int index = 0; index < words.ranks; ++index) {
     auto rank = std::make_unique<RankState>();
     rank->world_rank = words.first_rank + index;
@@ -213,6 +214,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments) {
       check_map_limit(words.ranks, maps_before_first);
     }
   }
+  meantime_host_loaded();
   catch_crashes();
   host_cpus();
   meantime_host_plan plan{};

@@ -11,6 +11,11 @@ extern "C" {
 
 int meantime_host_main(int count, char** words);
 
+/* Of the executable, so that a debugger knows them from the start; they do nothing. The ranks'
+   images are about to be loaded; they are all there. */
+void meantime_host_loading(void);
+void meantime_host_loaded(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -16,9 +16,11 @@ namespace meantime::host {
 namespace {
 
 /// A path of descriptor's file that no other image of this host has had, though descriptors are
-/// used again: "/" and "./" between the last two words are the bits of the image's number.
+/// used again: "/" and "./" between the last two words are the bits of the image's number. It is
+/// nobody else's path either: a debugger that looks on while an image is loaded opens what it reads
+/// here, and "/proc/self/fd/4" may be a pipe of its own that it would read for ever.
 std::string path_of(int descriptor, int number) {
-  std::string path = "/proc/self/fd/";
+  std::string path = fmt::format("/proc/self/task/{}/fd/", getpid());
   for (int bit = 0; bit < 16; ++bit) {
     path += ((number >> bit) & 1) != 0 ? "./" : "/";
   }
@@ -72,6 +74,7 @@ std::string Image::load(const Closure& closure, int number) {
     return fmt::format("'{}' cannot be loaded once more: {}", closure.members[0]->file.path(),
                        dlerror());
   }
+  std::vector<link_map*> maps;
   for (std::size_t i = 0; i < closure.members.size(); ++i) {
     void* handle = dlopen(names[i].c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     link_map* map = nullptr;
@@ -80,8 +83,14 @@ std::string Image::load(const Closure& closure, int number) {
     }
     bases_.push_back(map->l_addr);
     map_shared_pieces(closure.members[i]->file, *map);
+    maps.push_back(map);
   }
   copy_data(closure);
+  // The linker has no more use for the made-up names. By these debuggers, profilers and dladdr find
+  // the symbols; each image is one more object of that file, at an address of its own.
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    maps[i]->l_name = const_cast<char*>(closure.members[i]->file.path().c_str());
+  }
   return {};
 }
 

@@ -1,11 +1,19 @@
 /* The program that carries thread ranks. All it is for is the block of thread-local memory: the
-   executable's own lies right below the thread pointer, which is where each rank's program, compiled
-   and linked as an executable, expects its thread-local variables. Every rank has a control block of
-   its own, so each finds its own there. What the host does is in libmeantime_host.so, because this
-   file may have no other thread-local data. */
+   executable's own lies right below the thread pointer, which is where each rank's program,
+   compiled and linked as an executable, expects its thread-local variables. Every rank has a
+   control block of its own, so each finds its own there. What the host does is in
+   libmeantime_host.so, because this file may have no other thread-local data. */
 #include "host/host_main.h"
 
 __attribute__((aligned(64), used)) _Thread_local char meantime_program_tls[MEANTIME_PROGRAM_TLS];
+
+/* Where a debugger waits for the ranks' images (tools/gdb/meantime.py). */
+__attribute__((noinline)) void meantime_host_loading(void) {
+  __asm__ volatile("");
+}
+__attribute__((noinline)) void meantime_host_loaded(void) {
+  __asm__ volatile("");
+}
 
 int main(int count, char** words) {
   return meantime_host_main(count, words);

@@ -4,18 +4,20 @@
 
 #include <cstdlib>
 
+#include "launch/installation.h"
+
 namespace meantime::launch {
 
 std::string debugger_refusal(const Job& job) {
   if (find_program("gdb").path.empty()) {
     return "--debugger gdb: gdb is not installed";
   }
-  if (job.ranks.size() == 1) {
+  if (job.ranks.size() == 1 || job.thread_ranks) {
     return {};
   }
   if (std::getenv("DISPLAY") == nullptr || find_program("xterm").path.empty()) {
     return "--debugger gdb: several ranks need a display and xterm for their windows; without, "
-           "start the job with -v and attach with gdb -p PID";
+           "start the job with -v and attach with gdb -p PID, or use --as threads";
   }
   return {};
 }
@@ -35,6 +37,17 @@ void put_under_debugger(const Job& job, PreparedProgram& program) {
   }
   words.insert(words.begin(), front.begin(), front.end());
   program.path = find_program(words[0]).path;
+}
+
+void put_host_under_debugger(std::string& path, std::vector<std::string>& words) {
+  words[0] = path;
+  std::vector<std::string> front = {"gdb"};
+  if (const std::string script = debugger_script(); !script.empty()) {
+    front.insert(front.end(), {"-x", script});
+  }
+  front.emplace_back("--args");
+  words.insert(words.begin(), front.begin(), front.end());
+  path = find_program("gdb").path;
 }
 
 }  // namespace meantime::launch

@@ -1,4 +1,4 @@
-// --debugger gdb: each rank under a debugger of its own.
+// --debugger gdb: each process of the job under a debugger of its own.
 #pragma once
 
 #include <string>
@@ -13,5 +13,8 @@ std::string debugger_refusal(const Job& job);
 
 /// Puts the debugger (and its terminal window, if there are several ranks) in front of a program.
 void put_under_debugger(const Job& job, PreparedProgram& program);
+
+/// The same for the process of all thread ranks: the file to run and its words.
+void put_host_under_debugger(std::string& path, std::vector<std::string>& words);
 
 }  // namespace meantime::launch

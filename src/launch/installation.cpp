@@ -29,6 +29,11 @@ std::string library_folder() {
   return {};
 }
 
+std::string debugger_script() {
+  std::string path = prefix() + "/share/meantime/gdb/meantime.py";
+  return access(path.c_str(), R_OK) == 0 ? path : std::string();
+}
+
 std::string host_program() {
   std::string path = prefix() + "/libexec/meantime/meantime-host";
   return access(path.c_str(), X_OK) == 0 ? path : std::string();

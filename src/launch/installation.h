@@ -17,4 +17,7 @@ std::string library_folder();
 /// The program that carries thread ranks; empty if this installation has none.
 std::string host_program();
 
+/// What makes gdb know thread ranks; empty if it is not there.
+std::string debugger_script();
+
 }  // namespace meantime::launch

@@ -121,7 +121,9 @@ int start(int count, char** words) {
       return 1;
     }
     for (PreparedProgram& program : job.programs) {
-      put_under_debugger(job, program);
+      if (!job.thread_ranks) {  // else it is put before their host
+        put_under_debugger(job, program);
+      }
     }
   }
   return run_job(job, words);

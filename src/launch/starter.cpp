@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "launch/control_channel.h"
+#include "launch/debugger.h"
 #include "launch/host_words.h"
 #include "launch/installation.h"
 #include "launch/messages.h"
@@ -225,6 +226,9 @@ std::string Starter::start_host() {
   child.texts = words.words();
   child.texts.insert(child.texts.end(), program.request.arguments.begin(),
                      program.request.arguments.end());
+  if (job_.command.debugger) {
+    put_host_under_debugger(child.path, child.texts);
+  }
   for (std::string& word : child.texts) {
     child.arguments.push_back(word.data());
   }

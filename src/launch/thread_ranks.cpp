@@ -21,9 +21,6 @@ std::string why_not(const Job& job) {
   if (program.inspection.kind != ProgramKind::machine_code) {
     return fmt::format("'{}' is a script; name the program itself", program.path);
   }
-  if (job.command.debugger) {
-    return "--debugger starts a debugger for each process";
-  }
   if (!user_value(job.command, program.request, "LD_PRELOAD").empty()) {
     return "LD_PRELOAD is set, and what it loads would be one for all ranks";
   }

@@ -22,6 +22,7 @@
 #include "node/segment.h"
 #include "rank/fiber.h"
 #include "rank/host.h"
+#include "rank/view.h"
 #include "wait/clock.h"
 #include "wait/doorbell.h"
 #include "wait/pause.h"
@@ -507,6 +508,7 @@ int run(const Plan& plan) {
         .worker.store(worker_link(worker), std::memory_order_release);
     worker.add(*fiber);
   }
+  show_ranks(fibers);
   cpu_set_t mask;
   const bool all_cpus =
       sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) == plan.workers;

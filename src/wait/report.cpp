@@ -9,6 +9,7 @@
 
 #include "node/segment.h"
 #include "wait/clock.h"
+#include "wait/scheduled.h"
 
 namespace meantime::wait {
 namespace {
@@ -112,6 +113,29 @@ std::string describe_wait(const node::Report& report, int pid, CallName call_nam
   return text + fmt::format(", for {:.1f} s", seconds_since(report.since_ns.load()));
 }
 
+/// A thread rank that is in no wait may still not be running.
+std::string describe_turn(const node::RankArea& area) {
+  const std::optional<Scheduled> turn = scheduled(area);
+  if (!turn || turn->state == ranks::State::running) {
+    return "is running (not in a wait)";
+  }
+  return turn->state == ranks::State::elsewhere
+             ? "has left its worker for a system call (not in a wait)"
+             : "could run (not in a wait), its worker runs another rank";
+}
+
+std::string describe_beginning(const node::RankArea& area) {
+  const std::optional<Scheduled> turn = scheduled(area);
+  if (!turn) {
+    return "has not called MPI_Init";
+  }
+  return turn->state == ranks::State::elsewhere
+             ? "has not called MPI_Init, has left its worker for a system call"
+         : turn->state == ranks::State::finalized ? "has ended without MPI_Init"
+         : turn->begun                            ? "has not called MPI_Init"
+                                                  : "has not begun";
+}
+
 }  // namespace
 
 std::string describe_ranks(const node::Segment& segment, CallName call_name) {
@@ -123,10 +147,10 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
     std::string state;
     switch (static_cast<RankState>(area.report.state.load(std::memory_order_acquire))) {
       case RankState::absent:
-        state = "has not called MPI_Init";
+        state = describe_beginning(area);
         break;
       case RankState::running:
-        state = "is running (not in a wait)";
+        state = describe_turn(area);
         break;
       case RankState::waiting:
         state = describe_wait(area.report, pid, call_name);

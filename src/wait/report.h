@@ -1,5 +1,6 @@
 // What every rank is doing, in lines for people: for the hang report, SIGQUIT and --timeout. Reads
-// the segment only, so mpiexec can print it while the ranks hang.
+// the segment, and of a host of thread ranks what its scheduler has written down, so mpiexec can
+// print it while the ranks hang.
 #pragma once
 
 #include <cstdint>

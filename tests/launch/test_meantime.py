@@ -48,7 +48,8 @@ class Command(MpiexecTest):
         def listed():
             text = self.meantime("ps").stdout
             start = text.find(f"job {job.pid}:")
-            return text[start:] if text.count("MPI_Barrier") >= 2 and start >= 0 else None
+            text = text[start:text.find("\njob ", start) + 1 or None]  # others may have jobs too
+            return text if text.count("MPI_Barrier") >= 2 and start >= 0 else None
 
         text = self.wait_for(listed, "the ranks to wait")
         self.assertIn(f"-n 3 {program} late (3 ranks, ", text)
