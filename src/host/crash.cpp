@@ -1,13 +1,18 @@
 // A rank that crashes takes its host with it; mpiexec is told which one it was, of what, and where.
+// The handler takes no memory and waits for no lock of libc's allocator: the rank may have crashed
+// in malloc.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstring>
-#include <string>
+#include <utility>
 
 #include "host/rank_state.h"
 #include "rank/host.h"
@@ -17,9 +22,28 @@ namespace {
 
 constexpr std::size_t signal_stack_bytes = 256 * 1024;
 constexpr int most_frames = 40;
+/// Telling takes milliseconds; a crash in the run-time linker could keep a lock that it needs.
+constexpr unsigned most_seconds = 10;
+
+/// A text of limited length.
+class Text {
+ public:
+  template <class... Values>
+  void add(fmt::format_string<Values...> format, Values&&... values) {
+    const auto room = static_cast<std::size_t>(bytes_ + sizeof bytes_ - 1 - end_);
+    const auto done = fmt::format_to_n(end_, room, format, std::forward<Values>(values)...);
+    end_ = done.out;
+    *end_ = '\0';
+  }
+  const char* text() const { return bytes_; }
+
+ private:
+  char bytes_[12 * 1024] = "";
+  char* end_ = bytes_;
+};
 
 struct Frames {
-  std::uintptr_t places[most_frames];
+  std::uintptr_t places[most_frames];  ///< within the instruction that is meant
   int count = 0;
 };
 
@@ -28,52 +52,98 @@ _Unwind_Reason_Code note_frame(_Unwind_Context* context, void* argument) {
   if (frames.count == most_frames) {
     return _URC_END_OF_STACK;
   }
-  frames.places[frames.count++] = _Unwind_GetIP(context);
+  int is_before = 0;
+  const std::uintptr_t place = _Unwind_GetIPInfo(context, &is_before);
+  frames.places[frames.count++] = is_before != 0 || place == 0 ? place : place - 1;
   return _URC_NO_REASON;
 }
 
-/// "stencil+0x1234 (main)": the address is what addr2line wants.
-std::string describe(const RankState& rank, std::uintptr_t place) {
+/// "stencil+0x1234 (main+0x56)": the first is what addr2line wants.
+void describe(Text& text, const RankState& rank, std::uintptr_t place) {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(place), &info) == 0 || info.dli_fname == nullptr) {
-    return fmt::format("{:#x}", place);
+    text.add("{:#x}", place);
+    return;
   }
+  const char* const slash = std::strrchr(info.dli_fname, '/');
+  const std::uintptr_t offset = place - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  text.add("{}+{:#x}", slash != nullptr ? slash + 1 : info.dli_fname, offset);
   const int member = rank.image.member_of_base(info.dli_fbase);
-  std::string file = member >= 0
-                         ? program().closure.members[static_cast<std::size_t>(member)]->file.path()
-                         : info.dli_fname;
-  file = file.substr(file.rfind('/') + 1);
-  const std::uintptr_t base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
-  std::string text = fmt::format("{}+{:#x}", file, place - base);
-  if (info.dli_sname != nullptr) {
-    text += fmt::format(" ({})", info.dli_sname);
+  ElfTemplate::Function function;
+  if (member >= 0) {
+    function =
+        program().closure.members[static_cast<std::size_t>(member)]->file.function_at(offset);
+  } else if (info.dli_sname != nullptr) {
+    function = {info.dli_sname, reinterpret_cast<std::uintptr_t>(info.dli_saddr) -
+                                    reinterpret_cast<std::uintptr_t>(info.dli_fbase)};
   }
-  return text;
+  if (function.name != nullptr) {
+    text.add(" ({}+{:#x})", function.name, offset - function.address);
+  }
 }
 
-// Not all of this is allowed in a signal handler; a process that crashes has nothing to lose, and
-// without it the user would not learn which of a thousand ranks it was.
-void on_crash(int signal, siginfo_t* info, void*) {
-  std::signal(signal, SIG_DFL);
-  if (const RankState* rank = mine(); rank != nullptr) {
-    std::string text;
+void describe_backtrace(Text& text, const RankState& rank, const ucontext_t& context) {
+  Frames frames;
+  _Unwind_Backtrace(note_frame, &frames);
+  const auto crashed_at = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
+  int first = 0;
+  while (first < frames.count && frames.places[first] != crashed_at) {
+    ++first;  // our own, and the kernel's way into it
+  }
+  int number = 0;
+  const auto print = [&](std::uintptr_t place) {
+    text.add("\n  #{} ", number++);
+    describe(text, rank, place);
+  };
+  print(crashed_at);
+  if (first + 1 < frames.count && frames.places[first + 1] != 0) {
+    for (int i = first + 1; i < frames.count && frames.places[i] != 0; ++i) {
+      print(frames.places[i]);
+    }
+    return;
+  }
+  // Nothing can be unwound from where there is no code; who called that is on the stack.
+  const auto top = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RSP]);
+  const auto low = reinterpret_cast<std::uintptr_t>(rank.stack_low);
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(crashed_at), &info) == 0 && top >= low &&
+      top % sizeof(std::uintptr_t) == 0) {
+    print(*reinterpret_cast<std::uintptr_t*>(top) - 1);
+  }
+}
+
+/// The first one tells; a rank that crashes meanwhile waits for the end. False: the teller itself.
+bool is_first() {
+  static std::atomic<int> teller{0};
+  const int me = static_cast<int>(syscall(SYS_gettid));
+  int other = 0;
+  if (teller.compare_exchange_strong(other, me, std::memory_order_relaxed)) {
+    return true;
+  }
+  while (other != me) {
+    syscall(SYS_pause);
+  }
+  return false;
+}
+
+void on_crash(int signal, siginfo_t* info, void* context) {
+  const RankState* const rank = mine();
+  if (rank != nullptr && is_first()) {
+    alarm(most_seconds);
+    Text text;
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     const auto low = reinterpret_cast<std::uintptr_t>(rank->stack_low);
     if (signal == SIGSEGV && info->si_code > 0) {
       if (address + MEANTIME_HOST_GUARD_BYTES >= low && address < low + 4096) {
-        text = ": its stack is full: it is as large as ulimit -s says (use a larger one)";
+        text.add(": its stack is full: it is as large as ulimit -s says (use a larger one)");
       } else {
-        text = fmt::format(" at address {:#x}", address);
+        text.add(" at address {:#x}", address);
       }
     }
-    Frames frames;
-    _Unwind_Backtrace(note_frame, &frames);
-    constexpr int own = 2;  // this function and the kernel's way into it
-    for (int i = own; i < frames.count && frames.places[i] != 0; ++i) {
-      text += fmt::format("\n  #{} {}", i - own, describe(*rank, frames.places[i] - 1));
-    }
-    meantime_host_tell_end(rank->world_rank, 0, signal, text.c_str());
+    describe_backtrace(text, *rank, *static_cast<const ucontext_t*>(context));
+    meantime_host_tell_end(rank->world_rank, 0, signal, text.text());
   }
+  std::signal(signal, SIG_DFL);
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, signal);

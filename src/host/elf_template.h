@@ -72,6 +72,11 @@ class ElfTemplate {
   const Functions& preinitialisers() const { return preinitialisers_; }
   const Functions& initialisers() const { return initialisers_; }
   const Functions& finalisers() const { return finalisers_; }
+  struct Function {
+    const char* name = nullptr;  ///< as in the file, mangled; nullptr: not known
+    std::uint64_t address = 0;   ///< where it begins
+  };
+  Function function_at(std::uint64_t address) const;
   const Elf64_Phdr* thread_data() const { return thread_data_; }
   const std::vector<DataReference>& data_references() const { return data_references_; }
   const std::vector<CopiedData>& copied_data() const { return copied_data_; }

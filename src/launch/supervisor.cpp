@@ -13,6 +13,7 @@
 
 #include "core/version.h"
 #include "launch/control_channel.h"
+#include "launch/demangle.h"
 #include "launch/ended_process.h"
 #include "launch/ending.h"
 #include "launch/messages.h"
@@ -387,7 +388,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       break;
     case ControlKind::killed:
       ending_.begin(128 + message.code, fmt::format("{} was killed by {}{}", name(rank),
-                                                    signal_text(message.code), text));
+                                                    signal_text(message.code), demangled(text)));
       break;
     case ControlKind::text:
       process.text += text.substr(0, longest_report - process.text.size());

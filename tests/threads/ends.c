@@ -19,6 +19,24 @@ static int recurse(int depth) {
   return recurse(depth + 1) + bytes[1];
 }
 
+__attribute__((noinline)) static void write_to(volatile int* volatile place) {
+  *place = 1;
+}
+__attribute__((noinline)) static int jump_to(int (*volatile place)(void)) {
+  return place() + 1;
+}
+/* The allocator finds its own data overwritten, and gives up while it holds its lock. */
+__attribute__((noinline)) static void spoil_the_heap(void) {
+  const size_t bytes = 100000;
+  char* volatile place = malloc(bytes);
+  memset(place + bytes, 0xff, 64);
+  for (int i = 0; i < 100; i++) {
+    char* volatile other = malloc(bytes + 1000);
+    other[0] = place[0];
+  }
+  abort();
+}
+
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -93,8 +111,11 @@ int main(int count, char** words) {
     MPI_Finalize();
     return 0;
   }
+  if (is(way, "all")) write_to((int*)8);
   if (rank == 1) {
-    if (is(way, "segv")) *(volatile int*)8 = 1;
+    if (is(way, "segv")) write_to((int*)8);
+    if (is(way, "jump")) return jump_to((int (*)(void))16);
+    if (is(way, "heap")) spoil_the_heap();
     if (is(way, "stack")) return recurse(0);
     if (is(way, "abort")) abort();
     if (is(way, "exit")) exit(3);

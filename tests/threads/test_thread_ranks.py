@@ -171,8 +171,36 @@ int main(int c, char** v) {
             self.assertRegex(result.stderr, pattern)
 
     def test_crash_names_the_rank_and_the_place(self):
-        self.ends("segv", 139, r"rank 1 .*signal 11.*address 0x8", r"#0 ends_c\+0x")
-        self.ends("abort", 134, r"rank 1 .*signal 6", r"ends_c\+0x")
+        self.ends("segv", 139, r"rank 1 .*signal 11.*address 0x8",
+                  r"#0 ends_c\+0x[0-9a-f]+ \(write_to[.\w]*\+0x", r"#1 ends_c\+0x[0-9a-f]+ \(main[.\w]*\+0x")
+        self.ends("abort", 134, r"rank 1 .*signal 6", r"libc.so.6\+0x.* \(abort\+",
+                  r"ends_c\+0x[0-9a-f]+ \(main[.\w]*\+0x")
+        self.ends("jump", 139, r"rank 1 .*address 0x10", r"#0 0x10\n", r"#1 ends_c\+0x.*\(jump_to[.\w]*\+")
+
+    def test_crash_address_is_what_addr2line_wants(self):
+        program = self.build("ends.c", "-g", name="ends_with_lines")
+        text = self.run_ranks(2, program, "segv").stderr
+        place = re.search(r"#0 ends_with_lines\+(0x[0-9a-f]+)", text).group(1)
+        line = command("addr2line", "-f", "-e", program, place).stdout
+        self.assertRegex(line, r"write_to[.\w]*\n.*ends\.c:\d+")
+
+    def test_crash_of_a_stripped_cxx_program(self):
+        program = self.build("""
+#include <mpi.h>
+struct Solver { __attribute__((noinline, visibility("default"))) void step(volatile int* at); };
+void Solver::step(volatile int* at) { *at = 1; }
+int main(int c, char** v) { MPI_Init(&c, &v); Solver().step((volatile int*)16); MPI_Finalize(); }
+""", "-x", "c++", "-rdynamic", "-s", wrapper="mpicxx", name="crash_cxx")
+        result = self.run_ranks(2, program)
+        self.assertEqual(result.returncode, 139, self.text)
+        self.assertRegex(result.stderr, r"#0 crash_cxx\+0x\w+ \(Solver::step\(int volatile\*\)\+0x")
+
+    def test_crash_in_the_allocator(self):
+        self.ends("heap", 134, r"rank 1 .*signal 6", r"\(spoil_the_heap[.\w]*\+0x")
+
+    def test_all_ranks_crash_at_once(self):
+        self.ends("all", 139, r"rank \d+ .*signal 11.*address 0x8", r"#0 ends_c\+0x.*\(write_to[.\w]*\+",
+                  ranks=16)
 
     def test_mpi_is_not_for_a_ranks_threads(self):
         program = self.build("#include <mpi.h>\n#include <pthread.h>\n"

@@ -1,0 +1,39 @@
+// Which function an address lies in, by the file's own tables. Reads mapped memory only, takes no
+// lock and no memory: it is asked in a signal handler (crash.cpp).
+#include "host/elf_template.h"
+
+namespace meantime::host {
+
+ElfTemplate::Function ElfTemplate::function_at(std::uint64_t address) const {
+  Function best;
+  const auto look = [&](const Elf64_Sym* symbols, std::size_t count, const char* strings,
+                        std::size_t bytes) {
+    for (std::size_t i = 1; symbols != nullptr && i < count; ++i) {
+      const Elf64_Sym& symbol = symbols[i];
+      if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF &&
+          symbol.st_value <= address && address - symbol.st_value < symbol.st_size &&
+          symbol.st_name < bytes) {
+        best = {strings + symbol.st_name, symbol.st_value};
+      }
+    }
+  };
+  // All functions, where the file is not stripped; else those that others may call.
+  const auto* header = at<const Elf64_Ehdr>(0);
+  const auto* sections = at<const Elf64_Shdr>(header->e_shoff, header->e_shnum);
+  for (int i = 0; sections != nullptr && i < header->e_shnum && best.name == nullptr; ++i) {
+    const Elf64_Shdr& table = sections[i];
+    if ((table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) ||
+        table.sh_link >= header->e_shnum) {
+      continue;
+    }
+    const Elf64_Shdr& strings = sections[table.sh_link];
+    const auto* text = at<const char>(strings.sh_offset, strings.sh_size);
+    const std::size_t count = table.sh_size / sizeof(Elf64_Sym);
+    if (text != nullptr && strings.sh_size > 0 && text[strings.sh_size - 1] == '\0') {
+      look(at<const Elf64_Sym>(table.sh_offset, count), count, text, strings.sh_size);
+    }
+  }
+  return best;
+}
+
+}  // namespace meantime::host
