@@ -24,6 +24,59 @@ extern "C" {
 extern int MPIX_Yield(void) __attribute__((weak));
 #define MPIX_Yield() (MPIX_Yield != 0 ? MPIX_Yield() : MPI_SUCCESS)
 
+/* --- Clocks for ranks that share a core (docs/clocks.md)
+ *
+ * MPI_Wtime goes on while a rank waits for its turn, so with several ranks a core it says little
+ * about any of them. All of these are legal at any time, also before MPI_Init and after
+ * MPI_Finalize. Each thread has clocks of its own. Only differences of what one thread read mean
+ * anything. */
+
+/* Seconds that the calling rank has run since a moment in its past; as MPI_Wtime, but it stands
+ * still while the rank waits in MPI, be it asleep or polling, and while others of its worker have
+ * their turn. thread rank    a processor's tick (0.4 ns at 2.5 GHz); a sleep outside of MPI counts,
+ * and so does time in which the kernel gives the core to another program process rank   the
+ * thread's CPU time less what it spent waiting in MPI; 1 ns, and a system call; a sleep does not
+ * count, nor does a preemption Without Meantime: MPI_Wtime(). */
+extern double MPIX_Rtime(void) __attribute__((weak));
+#define MPIX_Rtime() (MPIX_Rtime != 0 ? MPIX_Rtime() : MPI_Wtime())
+
+/* Mark the beginning and the end of the section that the core's clock counts, for the calling rank:
+ * it ticks while a rank of this core runs (as MPIX_Rtime means it) inside of the section. A rank
+ * that moves to another core goes on with that one's clock.
+ * Returns MPI_SUCCESS, or an error of class MPI_ERR_OTHER, through the error handler of
+ * MPI_COMM_SELF (outside of MPI_Init and MPI_Finalize without one): start in a section, stop in
+ * none. Then nothing has changed. Without Meantime these are not found, a second start begins
+ * anew. */
+extern int MPIX_Start_processor_timer(void) __attribute__((weak));
+extern int MPIX_Stop_processor_timer(void) __attribute__((weak));
+#define MPIX_Start_processor_timer() \
+  (MPIX_Start_processor_timer != 0 ? MPIX_Start_processor_timer() : meantime_section_begins())
+#define MPIX_Stop_processor_timer() \
+  (MPIX_Stop_processor_timer != 0 ? MPIX_Stop_processor_timer() : meantime_section_ends())
+
+/* Seconds on the clock of the core (worker) that the calling rank runs on, the same for all of its
+ * ranks. A process rank counts as a core of its own: what MPIX_Rtime gained inside of the section.
+ * Without Meantime: the wall-clock time inside of the section. */
+extern double MPIX_Ptime(void) __attribute__((weak));
+#define MPIX_Ptime() (MPIX_Ptime != 0 ? MPIX_Ptime() : meantime_section_seconds())
+
+/* Not for programs: what the macros do without Meantime. One for all files of a program. */
+__attribute__((weak)) double meantime_section_sum = 0;
+__attribute__((weak)) double meantime_section_since = 0; /* 0: in no section */
+static __inline__ __attribute__((unused)) double meantime_section_seconds(void) {
+  return meantime_section_sum +
+         (meantime_section_since != 0 ? MPI_Wtime() - meantime_section_since : 0);
+}
+static __inline__ __attribute__((unused)) int meantime_section_begins(void) {
+  meantime_section_since = MPI_Wtime();
+  return MPI_SUCCESS;
+}
+static __inline__ __attribute__((unused)) int meantime_section_ends(void) {
+  meantime_section_sum = meantime_section_seconds();
+  meantime_section_since = 0;
+  return MPI_SUCCESS;
+}
+
 #ifdef __cplusplus
 }
 #endif

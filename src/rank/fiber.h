@@ -101,6 +101,7 @@ class Worker {
   void leave(Fiber& fiber, State to, After after);
   void arrived(Fiber* here);
   FileContext& files() { return files_; }
+  std::uint64_t& core_clock() { return core_clock_; }
 
  private:
   void take_woken();
@@ -121,6 +122,8 @@ class Worker {
 
   StackMark base_ = nullptr;  ///< the worker's own stack, while a fiber runs
   std::uintptr_t base_block_ = 0;
+
+  std::uint64_t core_clock_ = 0;  ///< MPIX_Ptime's ticks (rank/clocks.h)
 };
 
 }  // namespace meantime::ranks

@@ -20,8 +20,10 @@
 #include <vector>
 
 #include "node/segment.h"
+#include "rank/clocks.h"
 #include "rank/fiber.h"
 #include "rank/host.h"
+#include "rank/ticks.h"
 #include "rank/view.h"
 #include "wait/clock.h"
 #include "wait/doorbell.h"
@@ -260,6 +262,7 @@ bool yield() {
   if (fiber == nullptr || !fiber->worker->has_runnable()) {
     return false;
   }
+  const Stopped stopped;
   fiber->worker->yield_from(*fiber);
   return true;
 }
@@ -280,6 +283,7 @@ bool leave_worker() {
   if (fiber == nullptr || fiber->state.load(std::memory_order_relaxed) != State::running) {
     return false;
   }
+  clocks_go_away();
   fiber->worker->leave(*fiber, State::elsewhere, Worker::After::elsewhere);
   return true;
 }
@@ -288,9 +292,13 @@ bool leave_worker() {
 void come_back() {
   Fiber& fiber = *self_fiber();
   const int error = errno;
-  fiber.ticket->worker = worker_of(fiber.rank);
-  meantime_switch_stack(&fiber.mark, fiber.parked);
-  fiber.worker->arrived(&fiber);
+  {
+    const Stopped until_its_turn;
+    fiber.ticket->worker = worker_of(fiber.rank);
+    meantime_switch_stack(&fiber.mark, fiber.parked);
+    fiber.worker->arrived(&fiber);
+    clocks_are_back();
+  }
   errno = error;
 }
 
@@ -463,6 +471,7 @@ node::WorkerPlace* make_place(const Plan& plan) {
 }  // namespace
 
 int run(const Plan& plan) {
+  Ticks::glance();
   by_instruction = has_fsgsbase();
   host_files.folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
   host_files.mask = static_cast<int>(syscall(SYS_umask, 0));

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "node/segment.h"
+#include "rank/clocks.h"
 #include "rank/rank.h"
 #include "rank/worker.h"
 #include "wait/deadlock.h"
@@ -267,6 +268,7 @@ void until(Awaited& what) {
   if (what.ready()) {
     return;
   }
+  const ranks::Stopped clocks_stopped;
   box.pollers.store(1, std::memory_order_relaxed);
   const bool crowded = policy().crowded;
   // A gate is opened by the last of many: the sooner this core does something else, the better.

@@ -94,6 +94,7 @@ PROGRAMS = [
     Program("environment", crawls=True),
     Program("affinity", ranks=(2, 4), waits=("yield", "adaptive")),
     Program("progress"),
+    Program("clocks", ranks=(1, 2, 4), sanitizers=("asan", "tsan")),
     Program("memory_unexpected"),
     Program("coll_bottom"),
     Program("finalize_sends", ranks=RANKS[1:]),

@@ -1,0 +1,81 @@
+// The clocks of MPI virtualization (PAPERS.md V3, V4; the paper's Listings 2 and 3).
+//   rank's clock   MPIX_Rtime: ticks while the rank runs its program, not while it waits in MPI or
+//                  for its turn
+//   core's clock   MPIX_Ptime: one a worker, shared by its ranks; ticks while one of them runs
+//                  inside the section that MPIX_Start/Stop_processor_timer mark
+//   stopped        the rank waits in MPI, or for its turn (Stopped, below). Where a rank can leave
+//                  its worker there is one of these, and the worker itself knows nothing of clocks
+//   away           it is elsewhere (rank/worker.h): its own clock ticks, its core's does not
+// Kept in thread-local data: a thread rank has its own (docs/thread-ranks.md), and it moves with
+// the rank from worker to worker. Thread ranks are timed by the processor's ticks; any other thread
+// by its CPU time, so for a process rank every preemption is left out, too. Then its "core" is
+// itself.
+#pragma once
+
+#include <cstdint>
+
+namespace meantime::ranks {
+
+struct Fiber;
+
+struct Clocks {
+  bool on = false;  ///< this thread has asked for a clock: until then nothing below is touched
+  bool by_ticks = false;
+  bool ticks_for_rank = false;  ///< MPIX_Rtime was called
+  bool in_section = false;
+  bool away = false;
+  std::uint32_t stopped = 0;  ///< depth: a user's function that a wait calls may call MPI again
+  // The paper's R and T, and the C of a thread that has no worker. In ticks, or in ns of CPU time.
+  std::uint64_t ran = 0;
+  std::uint64_t since = 0;
+  std::uint64_t core = 0;
+  Fiber* fiber = nullptr;
+
+  void stop();
+  void go();
+  void switch_on();
+  std::uint64_t now() const;
+  /// What has passed since the last event goes where it belongs.
+  void settle();
+  void settle_if_going();
+  std::uint64_t& core_clock();
+  double seconds(std::uint64_t ticks) const;
+};
+
+/// The calling thread's.
+extern constinit thread_local Clocks own_clocks;
+
+/// The calling rank's clocks stand still during this object's life, which may begin on one worker
+/// and end on another.
+class Stopped {
+ public:
+  Stopped() : stopped_(own_clocks.on) {
+    if (stopped_) [[unlikely]] {
+      own_clocks.stop();
+    }
+  }
+  ~Stopped() {
+    if (stopped_) [[unlikely]] {
+      own_clocks.go();
+    }
+  }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+
+ private:
+  const bool stopped_;
+};
+
+/// Around leaving the worker for the rank's own thread: before `leave`, and first thing back on a
+/// worker.
+void clocks_go_away();
+void clocks_are_back();
+
+double rank_seconds();
+/// False if the rank is in a section already.
+bool start_processor_timer();
+/// False if it is in none.
+bool stop_processor_timer();
+double processor_seconds();
+
+}  // namespace meantime::ranks

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""The clocks of meantime.h with thread ranks: tests/mpi/clocks on one worker and on several."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("MEANTIME_BUILD", os.path.join(SOURCE, "build"))
+BIN = os.path.join(BUILD, "bin")
+
+UNMATCHED = """
+#include <meantime.h>
+int main(int c, char** v) {
+  MPI_Init(&c, &v);
+  MPIX_%s_processor_timer();
+  MPIX_%s_processor_timer();
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+class Clocks(unittest.TestCase):
+    def setUp(self):
+        self.environment = {name: value for name, value in os.environ.items()
+                            if not name.startswith("MEANTIME_") and name != "LD_LIBRARY_PATH"}
+
+    def run_ranks(self, kind, ranks, *words, cpus=None):
+        bind = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
+        return subprocess.run([os.path.join(BIN, "mpiexec"), "--as", kind, "-n", str(ranks), *words],
+                              capture_output=True, text=True, timeout=60, env=self.environment,
+                              stdin=subprocess.DEVNULL, preexec_fn=bind)
+
+    def test_on_one_worker_and_on_all(self):
+        program = os.path.join(BUILD, "tests/mpi/clocks")
+        one = {min(os.sched_getaffinity(0))}
+        for ranks in (1, 2, 4, 16):
+            for arguments, cpus in ((["--cores=1"], one), ([], None)):
+                result = self.run_ranks("threads", ranks, program, *arguments, cpus=cpus)
+                text = f"{ranks} ranks, {arguments}: {result.stdout}{result.stderr}"
+                self.assertEqual(result.returncode, 0, text)
+                self.assertIn(" No Errors\n", result.stdout, text)
+
+    def test_unmatched_calls_end_the_job_by_default(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for word, text in (("Start", "this rank is in a timed section already"),
+                               ("Stop", "this rank is in no timed section")):
+                source = os.path.join(folder, word + ".c")
+                with open(source, "w") as file:
+                    file.write(UNMATCHED % (word, word))
+                program = os.path.join(folder, word)
+                subprocess.run([os.path.join(BIN, "mpicc"), source, "-o", program], check=True)
+                for kind in ("threads", "processes"):
+                    result = self.run_ranks(kind, 2, program)
+                    self.assertNotEqual(result.returncode, 0)
+                    self.assertIn(f"MPIX_{word}_processor_timer: MPI_ERR_OTHER: {text}", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
