@@ -82,66 +82,77 @@ void describe(Text& text, const RankState& rank, std::uintptr_t place) {
   }
 }
 
-void describe_backtrace(Text& text, const RankState& rank, const ucontext_t& context) {
-  Frames frames;
-  _Unwind_Backtrace(note_frame, &frames);
-  const auto crashed_at = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
-  int first = 0;
-  while (first < frames.count && frames.places[first] != crashed_at) {
-    ++first;  // our own, and the kernel's way into it
-  }
+/// The handler never returns to that context, so it may be changed.
+void describe_backtrace(Text& text, const RankState& rank, ucontext_t& context) {
   int number = 0;
   const auto print = [&](std::uintptr_t place) {
     text.add("\n  #{} ", number++);
     describe(text, rank, place);
   };
-  print(crashed_at);
-  if (first + 1 < frames.count && frames.places[first + 1] != 0) {
-    for (int i = first + 1; i < frames.count && frames.places[i] != 0; ++i) {
-      print(frames.places[i]);
-    }
-    return;
-  }
-  // Nothing can be unwound from where there is no code; who called that is on the stack.
-  const auto top = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RSP]);
-  const auto low = reinterpret_cast<std::uintptr_t>(rank.stack_low);
+  greg_t* const registers = context.uc_mcontext.gregs;
   Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(crashed_at), &info) == 0 && top >= low &&
-      top % sizeof(std::uintptr_t) == 0) {
-    print(*reinterpret_cast<std::uintptr_t*>(top) - 1);
+  if (dladdr(reinterpret_cast<void*>(registers[REG_RIP]), &info) == 0) {
+    // A call to where there is no code, from where nothing can be unwound: the stack has the
+    // caller.
+    print(static_cast<std::uintptr_t>(registers[REG_RIP]));
+    registers[REG_RIP] = *reinterpret_cast<greg_t*>(registers[REG_RSP]) - 1;
+    registers[REG_RSP] += static_cast<greg_t>(sizeof(greg_t));
+  }
+  Frames frames;
+  _Unwind_Backtrace(note_frame, &frames);
+  const auto place = static_cast<std::uintptr_t>(registers[REG_RIP]);
+  int first = 0;
+  while (first < frames.count && frames.places[first] != place) {
+    ++first;  // our own, and the kernel's way into it
+  }
+  for (int i = first; i < frames.count && frames.places[i] != 0; ++i) {
+    print(frames.places[i]);
   }
 }
 
-/// The first one tells; a rank that crashes meanwhile waits for the end. False: the teller itself.
-bool is_first() {
+enum class Turn { tells, tells_the_rest };
+
+/// The first one tells; a rank that crashes meanwhile waits for the end. Telling itself may crash,
+/// when the stack or the registers are spoilt: then what there is must do.
+Turn take_turn() {
   static std::atomic<int> teller{0};
   const int me = static_cast<int>(syscall(SYS_gettid));
   int other = 0;
   if (teller.compare_exchange_strong(other, me, std::memory_order_relaxed)) {
-    return true;
+    return Turn::tells;
   }
   while (other != me) {
     syscall(SYS_pause);
   }
-  return false;
+  return Turn::tells_the_rest;
 }
 
-void on_crash(int signal, siginfo_t* info, void* context) {
-  const RankState* const rank = mine();
-  if (rank != nullptr && is_first()) {
+void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& context) {
+  static Text text;
+  static int told_signal = 0;  // both the teller's only
+  if (take_turn() == Turn::tells) {
     alarm(most_seconds);
-    Text text;
-    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-    const auto low = reinterpret_cast<std::uintptr_t>(rank->stack_low);
-    if (signal == SIGSEGV && info->si_code > 0) {
+    told_signal = signal;
+    const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
+    const auto low = reinterpret_cast<std::uintptr_t>(rank.stack_low);
+    if (signal == SIGSEGV && info.si_code > 0) {
       if (address + MEANTIME_HOST_GUARD_BYTES >= low && address < low + 4096) {
         text.add(": its stack is full: it is as large as ulimit -s says (use a larger one)");
       } else {
         text.add(" at address {:#x}", address);
       }
     }
-    describe_backtrace(text, *rank, *static_cast<const ucontext_t*>(context));
-    meantime_host_tell_end(rank->world_rank, 0, signal, text.text());
+    describe_backtrace(text, rank, context);
+  } else {
+    std::signal(signal, SIG_DFL);
+    text.add("\n  (and no more can be read of its stack)");
+  }
+  meantime_host_tell_end(rank.world_rank, 0, told_signal, text.text());
+}
+
+void on_crash(int signal, siginfo_t* info, void* context) {
+  if (const RankState* const rank = mine(); rank != nullptr) {
+    tell(*rank, signal, *info, *static_cast<ucontext_t*>(context));
   }
   std::signal(signal, SIG_DFL);
   sigset_t only;

@@ -25,6 +25,12 @@ __attribute__((noinline)) static void write_to(volatile int* volatile place) {
 __attribute__((noinline)) static int jump_to(int (*volatile place)(void)) {
   return place() + 1;
 }
+/* A call to nowhere with nothing of a stack. */
+__attribute__((noinline)) static void lose_the_stack(void) {
+#if defined(__x86_64__)
+  __asm__ volatile("movq $64, %rsp\n\tmovq $64, %rbp\n\txorl %eax, %eax\n\tjmpq *%rax");
+#endif
+}
 /* The allocator finds its own data overwritten, and gives up while it holds its lock. */
 __attribute__((noinline)) static void spoil_the_heap(void) {
   const size_t bytes = 100000;
@@ -115,6 +121,7 @@ int main(int count, char** words) {
   if (rank == 1) {
     if (is(way, "segv")) write_to((int*)8);
     if (is(way, "jump")) return jump_to((int (*)(void))16);
+    if (is(way, "lost")) lose_the_stack();
     if (is(way, "heap")) spoil_the_heap();
     if (is(way, "stack")) return recurse(0);
     if (is(way, "abort")) abort();

@@ -177,6 +177,8 @@ int main(int c, char** v) {
                   r"ends_c\+0x[0-9a-f]+ \(main[.\w]*\+0x")
         self.ends("jump", 139, r"rank 1 .*address 0x10", r"#0 0x10\n", r"#1 ends_c\+0x.*\(jump_to[.\w]*\+")
 
+        self.ends("lost", 139, r"rank 1 .*signal 11.*\n *#0 0x0\n.*no more can be read")
+
     def test_crash_address_is_what_addr2line_wants(self):
         program = self.build("ends.c", "-g", name="ends_with_lines")
         text = self.run_ranks(2, program, "segv").stderr
