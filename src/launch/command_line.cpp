@@ -339,8 +339,14 @@ class Parser {
                                           : RankKind::processes;
         break;
       case Action::place:
+        if (first.starts_with("file:")) {
+          result_.placement = Placement::file;
+          result_.placement_file = first.substr(5);
+          break;
+        }
         if (first != "block" && first != "round-robin") {
-          throw Mistake{fmt::format("--place takes block or round-robin, not '{}'", first)};
+          throw Mistake{
+              fmt::format("--place takes block or round-robin or file:PATH, not '{}'", first)};
         }
         result_.placement = first == "block" ? Placement::block : Placement::round_robin;
         break;

@@ -27,8 +27,8 @@ enum class DeadlockAction { abort, report, ignore };
 /// What carries a rank: a process of its own, or one process all of them (automatic: whichever the
 /// program allows).
 enum class RankKind { processes, threads, automatic };
-/// Which worker a thread rank begins on: ranks in blocks, or dealt out in turn.
-enum class Placement { block, round_robin };
+/// Which worker a thread rank begins on: ranks in blocks, or dealt out in turn, or as a file says.
+enum class Placement { block, round_robin, file };
 
 /// How much of mpiexec's environment the ranks start from.
 enum class EnvironmentBase { all, none, listed };
@@ -46,6 +46,7 @@ struct CommandLine {
   DeadlockAction on_deadlock = DeadlockAction::abort;
   RankKind kind = RankKind::processes;
   Placement placement = Placement::block;
+  std::string placement_file;
   int stdin_rank = 0;              ///< -1: nobody
   std::vector<std::string> notes;  ///< what was ignored and why, shown under -v
 

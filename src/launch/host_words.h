@@ -1,4 +1,4 @@
-// The words by which mpiexec starts a host of thread ranks: numbers, then the program.
+// The words by which mpiexec starts a host of thread ranks: numbers, a list, then the program.
 #pragma once
 
 #include <charconv>
@@ -16,8 +16,9 @@ struct HostWords {
   int first_label = -1;  ///< descriptors of the first rank's labelled output and error, then of the
                          ///< next one; -1: not labelled
   int round_robin = 0;   ///< 1: ranks are dealt out to the workers, 0: in blocks
-  std::string path;      ///< of the program
-  int program_words = 0;  ///< where the program's own words begin, its name first
+  std::vector<int> first_workers;  ///< of each rank here; empty: by round_robin
+  std::string path;                ///< of the program
+  int program_words = 0;           ///< where the program's own words begin, its name first
 
   static constexpr int numbers = 6;
 
@@ -26,6 +27,11 @@ struct HostWords {
     for (int number : {first_rank, ranks, stdin_rank, no_input, first_label, round_robin}) {
       result.push_back(std::to_string(number));
     }
+    std::string list = "-";
+    for (int worker : first_workers) {
+      list += std::to_string(worker) + ",";
+    }
+    result.push_back(list);
     result.push_back(path);
     return result;
   }
@@ -33,7 +39,7 @@ struct HostWords {
   bool parse(int count, char** words) {
     int* const places[numbers] = {&first_rank, &ranks,       &stdin_rank,
                                   &no_input,   &first_label, &round_robin};
-    if (count < 1 + numbers + 2) {
+    if (count < 1 + numbers + 3) {
       return false;
     }
     for (int i = 0; i < numbers; ++i) {
@@ -43,9 +49,18 @@ struct HostWords {
         return false;
       }
     }
-    path = words[1 + numbers];
-    program_words = 1 + numbers + 1;
-    return ranks > 0;
+    const char* place = words[1 + numbers] + 1;
+    const char* const end = place + std::strlen(place);
+    for (int worker = 0; place != end; ++place) {
+      place = std::from_chars(place, end, worker).ptr;
+      if (place == end) {
+        return false;
+      }
+      first_workers.push_back(worker);
+    }
+    path = words[1 + numbers + 1];
+    program_words = 1 + numbers + 2;
+    return ranks > 0 && (first_workers.empty() || static_cast<int>(first_workers.size()) == ranks);
   }
 };
 

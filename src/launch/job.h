@@ -49,6 +49,7 @@ struct Job {
   ThreadHost host;
   std::vector<PreparedProgram> programs;
   std::vector<RankProcess> ranks;
+  std::vector<int> first_workers;  ///< of thread ranks, by --place file; else empty
   CpuBudget cpus;
   std::string library_folder;  ///< holds our libmpi_abi.so.1; empty if it is not there
 

@@ -15,6 +15,7 @@
 #include "launch/environment.h"
 #include "launch/front.h"
 #include "launch/installation.h"
+#include "launch/map_file.h"
 #include "launch/messages.h"
 #include "launch/thread_ranks.h"
 
@@ -112,6 +113,15 @@ int start(int count, char** words) {
   if (job.command.kind != RankKind::processes) {
     if (std::string refusal = choose_thread_ranks(job); !refusal.empty()) {
       say(refusal);
+      return 1;
+    }
+  }
+  if (job.thread_ranks && job.command.placement == Placement::file) {
+    const int ranks = job.command.ranks();
+    if (std::string problem = read_map_file(job.command.placement_file, ranks,
+                                            std::min(ranks, job.cpus.workers), job.first_workers);
+        !problem.empty()) {
+      say(problem);
       return 1;
     }
   }

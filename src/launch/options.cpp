@@ -275,8 +275,9 @@ How many ranks of what
                           every rank a process (default), or all of them user-level threads of one
                           process; auto: as threads if `meantime check program` finds that they can
 
-  --place block|round-robin
-                          thread ranks: neighbours on one worker (default), or dealt out in turn
+  --place block|round-robin|file:PATH
+                          thread ranks: neighbours on one worker (default), or dealt out in turn, or
+                          by a file with the number of a worker for each rank, one a line
 
 Environment
   -x NAME[=VALUE]         set NAME for all ranks (they have mpiexec's environment anyway)

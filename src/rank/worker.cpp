@@ -510,8 +510,11 @@ int run(const Plan& plan) {
   for (Fiber* fiber : fibers) {
     fiber->ready.wait();
     const auto index = static_cast<std::size_t>(fiber->index);
-    Worker& worker = *workers[plan.round_robin ? index % workers.size()
-                                               : index * workers.size() / fibers.size()];
+    Worker& worker =
+        *workers[plan.first_workers != nullptr
+                     ? static_cast<std::size_t>(plan.first_workers[index]) % workers.size()
+                 : plan.round_robin ? index % workers.size()
+                                    : index * workers.size() / fibers.size()];
     node::segment()
         .area(fiber->rank.world_rank)
         .worker.store(worker_link(worker), std::memory_order_release);

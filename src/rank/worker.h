@@ -42,6 +42,7 @@ struct Plan {
   int control = -1;                      ///< the host's socket to mpiexec
   std::size_t stack_bytes = 0;           ///< reserved for each rank, not committed
   bool round_robin = false;              ///< which worker a rank begins on: dealt out, or in blocks
+  const int* first_workers = nullptr;    ///< … or, by rank, as this says
   void (*prepare)(int index) = nullptr;  ///< on the rank's own thread, once, before it runs
   void (*run)(int index) = nullptr;      ///< the rank's whole life
   void (*worker_begins)() = nullptr;     ///< on each worker's kernel thread

@@ -155,7 +155,7 @@ class OwnOptions(MpiexecTest):
         self.assertEqual(self.run_job("--as=auto", "true").status, 0)
         self.assert_refused("--as", "threads", "sh", "-c", "true", status=1,
                             parts=("--as threads: ", "leave --as threads out"))
-        self.assert_refused("--place", "nowhere", "true", parts=("block or round-robin",))
+        self.assert_refused("--place", "nowhere", "true", parts=("block or round-robin or file:PATH",))
         self.assert_refused("--as", "fibers", "true", parts=("processes, threads or auto",))
 
     def test_timeout_values(self):

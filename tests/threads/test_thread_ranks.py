@@ -144,23 +144,55 @@ int main(int c, char** v) {
         result = command(os.path.join(BIN, "mpiexec"), "-n", 2, program, env=self.environment)
         self.assertIn(" No Errors", result.stdout, result.stderr)
 
-    def test_placement(self):
+    def cpus(self, ranks, *options):
+        """On which CPU each rank runs once all have met."""
         program = self.build("#define _GNU_SOURCE\n#include <mpi.h>\n#include <sched.h>\n"
                              "#include <stdio.h>\nint main(int c, char** v) { int r;\n"
                              "MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r);\n"
                              "MPI_Barrier(MPI_COMM_WORLD); printf(\"%d %d\\n\", r, sched_getcpu());"
                              "MPI_Finalize(); return 0; }", name="placement")
+        result = self.run_ranks(ranks, program, options=options)
+        self.assertEqual(result.returncode, 0, self.text)
+        return dict(map(int, line.split()) for line in result.stdout.splitlines())
+
+    def test_placement(self):
         workers = min(len(os.sched_getaffinity(0)), 8)
         for options, group in (((), lambda r: r * workers // 8),
                                (("--place", "round-robin"), lambda r: r % workers)):
-            result = self.run_ranks(8, program, options=options)
             cpus = {}
-            for line in result.stdout.splitlines():
-                rank, cpu = map(int, line.split())
+            for rank, cpu in self.cpus(8, *options).items():
                 cpus.setdefault(group(rank), set()).add(cpu)
             self.assertEqual(len(cpus), workers, self.text)
             if workers == len(os.sched_getaffinity(0)):  # else nothing is bound
                 self.assertTrue(all(len(each) == 1 for each in cpus.values()), self.text)
+
+    def test_placement_by_a_file(self):
+        path = os.path.join(self.folder.name, "map")
+        workers = min(len(os.sched_getaffinity(0)), 4)
+        numbers = [0, workers - 1, workers - 1, 0]
+
+        def run(text):
+            with open(path, "w") as file:
+                file.write(text)
+            return self.run_ranks(4, self.build("ends.c"), options=["--place", "file:" + path])
+
+        run("# which worker\n\n" + "".join(f" {each} # here\n" for each in numbers))
+        cpus = self.cpus(4, "--place", "file:" + path)
+        if len(os.sched_getaffinity(0)) <= 4:  # else nothing is bound
+            self.assertEqual((cpus[0], cpus[1]), (cpus[3], cpus[2]), self.text)
+            self.assertTrue(workers == 1 or cpus[0] != cpus[1], self.text)
+        for text, problem in (("0\n0\nx\n0\n", "line 3: 'x' is no worker's number"),
+                              ("0\n0\n99\n0\n", "line 3: there is no worker 99: they are 0 to "),
+                              ("0\n-1\n0\n0\n", "line 2: there is no worker -1"),
+                              ("0\n" * 5, "line 5: one too many, there are 4 ranks"),
+                              ("0\n# none\n", "ends at line 2 with 1 of 4 ranks")):
+            result = run(text)
+            self.assertEqual(result.returncode, 1, self.text)
+            self.assertIn(f"{path}", result.stderr)
+            self.assertIn(problem, result.stderr)
+        os.unlink(path)
+        result = self.run_ranks(4, self.build("ends.c"), options=["--place", "file:" + path])
+        self.assertIn("No such file", self.text)
 
     # --- ends
 

@@ -1,0 +1,58 @@
+#include "launch/map_file.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+namespace meantime::launch {
+
+std::string read_map_file(const std::string& path, int ranks, int worker_count,
+                          std::vector<int>& workers) {
+  std::ifstream file(path);
+  if (!file) {
+    return fmt::format("--place file:{}: {}", path, std::strerror(errno));
+  }
+  workers.clear();
+  int number = 0;
+  for (std::string text; std::getline(file, text);) {
+    ++number;
+    std::string_view line = text;
+    line = line.substr(0, line.find('#'));
+    constexpr std::string_view blanks = " \t\r";
+    if (line.find_first_not_of(blanks) == std::string_view::npos) {
+      continue;
+    }
+    line.remove_prefix(line.find_first_not_of(blanks));
+    line = line.substr(0, line.find_last_not_of(blanks) + 1);
+    const auto wrong = [&](const std::string& what) {
+      return fmt::format("--place: {}, line {}: {}", path, number, what);
+    };
+    int worker = -1;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), worker);
+    if (error != std::errc() || end != line.data() + line.size()) {
+      return wrong(fmt::format("'{}' is no worker's number", line));
+    }
+    if (worker < 0 || worker >= worker_count) {
+      return wrong(
+          fmt::format("there is no worker {}: they are 0 to {}", worker, worker_count - 1));
+    }
+    if (static_cast<int>(workers.size()) == ranks) {
+      return wrong(fmt::format("one too many, there are {} ranks", ranks));
+    }
+    workers.push_back(worker);
+  }
+  if (file.bad()) {
+    return fmt::format("--place file:{}: {}", path, std::strerror(EIO));
+  }
+  if (static_cast<int>(workers.size()) < ranks) {
+    return fmt::format("--place: {} ends at line {} with {} of {} ranks", path, number,
+                       workers.size(), ranks);
+  }
+  return {};
+}
+
+}  // namespace meantime::launch
