@@ -34,9 +34,9 @@ struct alignas(node::cache_line) Slot {
 static_assert(sizeof(Slot) == slot_bytes);
 inline constexpr node::Link no_deposit = ~node::Link{0};  ///< the member had no memory for one
 
-/// Where the thread ranks of one worker arrive: they run on one kernel thread in turn, so nobody
-/// else writes to it, and only the last of them arrives for all at the stage's counter. (64 ranks
-/// on two cores that count on one line take it from each other 64 times.)
+/// Where the thread ranks that began on one worker arrive: most of them run on one kernel thread in
+/// turn, so the line stays with its core, and only the last of them arrives for all at the stage's
+/// counter. (64 ranks on two cores that count on one line take it from each other 64 times.)
 struct alignas(node::cache_line) Gathering {
   std::atomic<std::uint64_t> arrived;  ///< as Stage::arrived
 };

@@ -103,15 +103,15 @@ bool Meeting::arrive() {
   const std::uint64_t hash = hash_of(what_);
   std::uint64_t arrival = hash << hash_shift | one_arrival;
   if (state_.gathered > 1) {
-    // The others of this worker are behind it in program order, so the addition below is theirs
-    // too.
+    // The last of this worker has read what the others added, so the addition below is theirs too.
+    // (Looks at `earlier`: of a look at the sum GCC 12.2 makes twice `earlier`.)
     std::atomic<std::uint64_t>& here = stage_.gatherings[state_.worker].arrived;
-    arrival += here.load(std::memory_order_relaxed);
-    if ((arrival & 0xffffffff) != static_cast<std::uint64_t>(state_.gathered)) {
-      here.store(arrival, std::memory_order_relaxed);
+    const std::uint64_t earlier = here.fetch_add(arrival, std::memory_order_acq_rel);
+    if ((earlier & 0xffffffff) + one_arrival != static_cast<std::uint64_t>(state_.gathered)) {
       return false;
     }
     here.store(0, std::memory_order_relaxed);
+    arrival += earlier;
   }
   const std::uint64_t before = stage_.arrived.fetch_add(arrival, std::memory_order_acq_rel);
   const auto members = static_cast<std::uint64_t>(state_.area.members());

@@ -16,16 +16,17 @@ namespace meantime::coll {
 
 namespace {
 
-/// How many members run on the same worker as `self`; 1 in a process rank.
-int members_on_worker(const Communicator& comm, const Rank& self) {
+/// How many members began on the same worker as `self`; 1 in a process rank. (They may be moved
+/// while others ask. Where they began is the same for all, and most of them are there still.)
+int members_of_home(const Communicator& comm, const Rank& self) {
   if (self.fiber == nullptr || ranks::worker_count() > core_groups) {
     return 1;
   }
-  const node::Link worker = ranks::worker_of(self);
+  const node::Link home = ranks::home_of(self);
   int members = 0;
   for (int member = 0; member < comm.size; ++member) {
     const node::RankArea& area = node::segment().area(comm.group->world_rank(member));
-    members += area.worker.load(std::memory_order_acquire) == worker ? 1 : 0;
+    members += area.home.load(std::memory_order_acquire) == home ? 1 : 0;
   }
   return members;
 }
@@ -37,8 +38,8 @@ State::State(Communicator& comm) : rank(comm.rank) {
     if (const node::Link link = core::collective_area(comm); link != 0) {
       area = Area(node::segment().at<char>(link), comm.size);
       const Rank& self = meantime::self();
-      gathered = members_on_worker(comm, self);
-      worker = std::max(0, ranks::worker_number(self));
+      gathered = members_of_home(comm, self);
+      worker = std::max(0, ranks::home_number(self));
     }
   }
 }

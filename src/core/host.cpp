@@ -23,6 +23,7 @@ MEANTIME_FOR_HOSTS int meantime_host_run(const meantime_host_plan* plan) {
   ours.stack_bytes = plan->stack_bytes;
   ours.round_robin = plan->round_robin != 0;
   ours.first_workers = plan->first_workers;
+  ours.steal = plan->steal != 0;
   ours.prepare = plan->prepare;
   ours.run = plan->run;
   ours.worker_begins = plan->worker_begins;

@@ -59,6 +59,12 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
   if (!value_of("MEANTIME_EAGER_LIMIT").empty()) {
     limits.medium = limits.eager;  // set by hand: exactly that
   }
+  const int always_move = one_of("MEANTIME_TEST_ALWAYS_MOVE", {"0", "1"});
+  if (always_move < 0) {
+    return fmt::format("MEANTIME_TEST_ALWAYS_MOVE must be 0 or 1, not '{}'",
+                       value_of("MEANTIME_TEST_ALWAYS_MOVE"));
+  }
+  settings.always_move = always_move == 1;
   const int without_attach = one_of("MEANTIME_CMA", {"1", "0"});
   if (without_attach < 0) {
     return fmt::format("MEANTIME_CMA must be 0 or 1, not '{}'", value_of("MEANTIME_CMA"));

@@ -13,6 +13,7 @@ namespace meantime::core {
 struct Settings {
   std::uint32_t on_deadlock = 0;  ///< 0 abort, 1 report, 2 ignore
   bool cross_memory = true;
+  bool always_move = false;  ///< a test setting: thread ranks change workers whenever they wait
 };
 
 /// Returns what is wrong with them in one line, or nothing. `limits` has the defaults before.

@@ -146,6 +146,20 @@ void tell_of_deadlock() {
   }
 }
 
+/// A thread rank sleeps in the kernel where we do not see it.
+void tell_of_held_up(int world_rank) {
+  const node::Report& report = node::segment().area(world_rank).report;
+  const auto call = static_cast<std::uint16_t>(report.call.load(std::memory_order_relaxed));
+  std::fputs(
+      fmt::format("Meantime: rank {} sleeps in the kernel and holds up the other thread ranks "
+                  "of its core ({}); they go on beside it (said once)\n",
+                  world_rank,
+                  call == 0 ? "it has not waited in MPI yet"
+                            : fmt::format("its last wait in MPI was in {}", call_name(call)))
+          .c_str(),
+      stderr);
+}
+
 /// What a process does for all of its ranks.
 void start_host(const Settings& settings, int ranks, int workers) {
   node::Header& header = node::segment().header();
@@ -233,6 +247,8 @@ int start_thread_ranks(ranks::Plan plan, int segment) {
   }
   // Every worker has a core of its own: its ranks wait as one that has a core would.
   start_host(settings, plan.workers, plan.workers);
+  plan.held_up = tell_of_held_up;
+  plan.always_move = settings.always_move;
   return ranks::run(plan);
 }
 

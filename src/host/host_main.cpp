@@ -228,6 +228,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments) {
   plan.stack_bytes = stack_bytes();
   plan.round_robin = words.round_robin;
   plan.first_workers = words.first_workers.empty() ? nullptr : words.first_workers.data();
+  plan.steal = words.steal;
   plan.prepare = prepare;
   plan.run = run;
   plan.worker_begins = prepare_thread_for_crashes;

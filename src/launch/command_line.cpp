@@ -350,6 +350,12 @@ class Parser {
         }
         result_.placement = first == "block" ? Placement::block : Placement::round_robin;
         break;
+      case Action::balance:
+        if (first != "none" && first != "steal") {
+          throw Mistake{fmt::format("--balance takes none or steal, not '{}'", first)};
+        }
+        result_.balance = first == "none" ? Balance::none : Balance::steal;
+        break;
       case Action::standard_input:
         if (first == "none") {
           result_.stdin_rank = -1;

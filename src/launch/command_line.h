@@ -29,6 +29,7 @@ enum class DeadlockAction { abort, report, ignore };
 enum class RankKind { processes, threads, automatic };
 /// Which worker a thread rank begins on: ranks in blocks, or dealt out in turn, or as a file says.
 enum class Placement { block, round_robin, file };
+enum class Balance { none, steal };
 
 /// How much of mpiexec's environment the ranks start from.
 enum class EnvironmentBase { all, none, listed };
@@ -47,6 +48,7 @@ struct CommandLine {
   RankKind kind = RankKind::processes;
   Placement placement = Placement::block;
   std::string placement_file;
+  Balance balance = Balance::steal;
   int stdin_rank = 0;              ///< -1: nobody
   std::vector<std::string> notes;  ///< what was ignored and why, shown under -v
 

@@ -16,15 +16,16 @@ struct HostWords {
   int first_label = -1;  ///< descriptors of the first rank's labelled output and error, then of the
                          ///< next one; -1: not labelled
   int round_robin = 0;   ///< 1: ranks are dealt out to the workers, 0: in blocks
+  int steal = 0;         ///< 1: an idle worker takes ranks from others
   std::vector<int> first_workers;  ///< of each rank here; empty: by round_robin
   std::string path;                ///< of the program
   int program_words = 0;           ///< where the program's own words begin, its name first
 
-  static constexpr int numbers = 6;
+  static constexpr int numbers = 7;
 
   std::vector<std::string> words() const {
     std::vector<std::string> result = {"meantime-host"};
-    for (int number : {first_rank, ranks, stdin_rank, no_input, first_label, round_robin}) {
+    for (int number : {first_rank, ranks, stdin_rank, no_input, first_label, round_robin, steal}) {
       result.push_back(std::to_string(number));
     }
     std::string list = "-";
@@ -37,8 +38,8 @@ struct HostWords {
   }
 
   bool parse(int count, char** words) {
-    int* const places[numbers] = {&first_rank, &ranks,       &stdin_rank,
-                                  &no_input,   &first_label, &round_robin};
+    int* const places[numbers] = {&first_rank,  &ranks,       &stdin_rank, &no_input,
+                                  &first_label, &round_robin, &steal};
     if (count < 1 + numbers + 3) {
       return false;
     }

@@ -31,6 +31,7 @@ constexpr Option options[] = {
     {"bind", 1, Action::bind, "", true},
     {"as", 1, Action::kind, "", true},
     {"place", 1, Action::place, "", true},
+    {"balance", 1, Action::balance, "", true},
     {"on-deadlock", 1, Action::on_deadlock, "", true},
     {"debugger", 1, Action::debugger, "", true},
     {"stdin", 1, Action::standard_input, "", true},
@@ -278,6 +279,8 @@ How many ranks of what
   --place block|round-robin|file:PATH
                           thread ranks: neighbours on one worker (default), or dealt out in turn, or
                           by a file with the number of a worker for each rank, one a line
+  --balance steal|none    thread ranks: an idle worker takes a rank from the one that has most
+                          (default), or each rank stays where it began
 
 Environment
   -x NAME[=VALUE]         set NAME for all ranks (they have mpiexec's environment anyway)

@@ -31,6 +31,7 @@ enum class Action {
   on_deadlock,
   kind,
   place,
+  balance,
   standard_input,
   only_local_hosts,
   only_local_host_file,

@@ -197,6 +197,7 @@ std::string Starter::start_host() {
   words.no_input = known_as_.lifeline + 1;
   words.round_robin = job_.command.placement == Placement::round_robin ? 1 : 0;
   words.first_workers = job_.first_workers;
+  words.steal = job_.command.balance == Balance::steal ? 1 : 0;
   words.path = program.path;
   child.descriptors = {{segment_, known_as_.segment},
                        {channel.theirs, known_as_.control},

@@ -16,7 +16,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 4;
+inline constexpr std::uint32_t segment_version = 5;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -106,7 +106,8 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint32_t> threads;  ///< that it had when somebody last doubted (wait/deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
   std::atomic<std::int32_t> cpu;          ///< CPU + 1 where it polled lately, see wait/spreading.h
-  std::atomic<Link> worker;         ///< of a thread rank: it is asleep if that worker is; else 0
+  std::atomic<Link> worker;  ///< of a thread rank: it is asleep if that worker is; else 0
+  std::atomic<Link> home;    ///< of a thread rank: the worker that it began on; else 0
   std::atomic<std::uint64_t> view;  ///< of a thread rank: address in its host of its RankView …
   std::atomic<std::int32_t> host;   ///< … and that host's pid, which is stored first; else 0
 };

@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include "rank/fiber.h"
+#include "rank/scheduler.h"
 #include "rank/ticks.h"
 
 namespace meantime::ranks {
@@ -37,7 +38,11 @@ void Clocks::settle() {
   if (ticks_for_rank) {
     ran += passed;
   }
-  if (in_section && !away) {
+  // A rank that holds its worker up (monitor.h) is elsewhere, too, though nobody has told its
+  // clocks.
+  const bool on_core =
+      fiber == nullptr || fiber->state.load(std::memory_order_relaxed) == State::running;
+  if (in_section && !away && on_core) {
     core_clock() += passed;
   }
 }

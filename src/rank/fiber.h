@@ -1,4 +1,4 @@
-// A thread rank as its worker sees it, and the worker. For src/rank only.
+// A thread rank as its worker sees it. For src/rank only.
 #pragma once
 
 #include <pthread.h>
@@ -15,6 +15,7 @@
 namespace meantime::ranks {
 
 class Worker;
+struct Carrier;
 
 /// A futex that one thread waits on until another one wakes it, once each time.
 class Signal {
@@ -40,90 +41,71 @@ struct alignas(node::cache_line) Fiber {
   int index = 0;
   StackMark mark = nullptr;          ///< valid while nobody runs it
   std::uintptr_t control_block = 0;  ///< FS base
-  Worker* worker = nullptr;
+  Worker* worker = nullptr;          ///< changed by thieves, while it is on a list (balance.cpp)
+  Worker* home = nullptr;            ///< on which it began
+  Carrier* carrier = nullptr;        ///< who runs it, or ran it last, unless it is elsewhere
   std::atomic<State> state{State::init};
+  std::atomic<bool> stays{false};  ///< it asked not to be moved
 
   const Plan* plan = nullptr;
   pthread_t own_thread{};
   StackMark parked = nullptr;  ///< the own thread's, while it runs the fiber
   FileContext files;
-  FileContext own_files;           ///< of its own thread
-  Signal ready;                    ///< own thread → host: the stack is there
-  Signal called;                   ///< worker → own thread: run the fiber
-  node::Waiter* ticket = nullptr;  ///< by which it comes back from elsewhere
+  FileContext own_files;                   ///< of its own thread
+  FileContext* thread_files = &own_files;  ///< of the kernel thread that runs it
+  Signal ready;                            ///< own thread → host: the stack is there
+  Signal called;                           ///< worker → own thread: run the fiber
+  node::Waiter* ticket = nullptr;          ///< by which it comes back from elsewhere
 
   /// Changes the state; a fiber that is not in `from` is an error in this file's neighbours.
   void change(State from, State to);
 };
 
-/// Runnable fibers in order of arrival.
+/// Runnable fibers in order of arrival. Changed only by who holds the worker; whether it is empty,
+/// and how long it is, others may ask, for a hint.
 class RunQueue {
  public:
   void make_room(std::size_t fibers) { places_.resize(fibers + 1); }
-  bool empty() const { return head_ == tail_; }
+  bool empty() const {
+    return head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_relaxed);
+  }
+  std::size_t size() const {
+    const std::size_t head = head_.load(std::memory_order_relaxed);
+    const std::size_t tail = tail_.load(std::memory_order_relaxed);
+    return tail >= head ? tail - head : tail + places_.size() - head;
+  }
   void push(Fiber& fiber) {
-    places_[tail_] = &fiber;
-    tail_ = tail_ + 1 == places_.size() ? 0 : tail_ + 1;
+    const std::size_t tail = tail_.load(std::memory_order_relaxed);
+    places_[tail] = &fiber;
+    tail_.store(after(tail), std::memory_order_relaxed);
   }
   Fiber& pop() {
-    Fiber& fiber = *places_[head_];
-    head_ = head_ + 1 == places_.size() ? 0 : head_ + 1;
-    return fiber;
+    const std::size_t head = head_.load(std::memory_order_relaxed);
+    head_.store(after(head), std::memory_order_relaxed);
+    return *places_[head];
+  }
+  /// Takes out the first that `wanted` says yes to, or nullptr.
+  template <typename Wanted>
+  Fiber* take(Wanted wanted) {
+    Fiber* found = nullptr;
+    // Once round: what is not taken goes to the end again, in its order.
+    for (std::size_t left = size(); left > 0; --left) {
+      Fiber& fiber = pop();
+      if (found == nullptr && wanted(fiber)) {
+        found = &fiber;
+      } else {
+        push(fiber);
+      }
+    }
+    return found;
   }
 
  private:
+  std::size_t after(std::size_t place) const { return place + 1 == places_.size() ? 0 : place + 1; }
+
   std::vector<Fiber*> places_;
-  std::size_t head_ = 0;
-  std::size_t tail_ = 0;
-};
-
-class Worker {
- public:
-  /// What becomes of a fiber that leaves, once its stack is left.
-  enum class After : std::uint8_t { nothing, runnable, elsewhere };
-
-  Worker(int number, node::WorkerPlace& place) : number_(number), place_(place) {}
-
-  void make_room(std::size_t fibers) { queue_.make_room(fibers); }
-  void add(Fiber& fiber);
-  /// The worker's thread: runs all of its fibers to their end.
-  void work();
-
-  int number() const { return number_; }
-  node::WorkerPlace& place() const { return place_; }
-  bool has_runnable() {
-    take_woken();
-    return !queue_.empty();
-  }
-
-  // By the fiber that runs.
-  void yield_from(Fiber& fiber);
-  void leave(Fiber& fiber, State to, After after);
-  void arrived(Fiber* here);
-  FileContext& files() { return files_; }
-  std::uint64_t& core_clock() { return core_clock_; }
-
- private:
-  void take_woken();
-  Fiber* next();
-  void resume(Fiber& fiber, StackMark* from);
-  void idle();
-
-  const int number_;
-  node::WorkerPlace& place_;
-  RunQueue queue_;
-  int living_ = 0;
-  int elsewhere_ = 0;  ///< that have left it and are not back on its list yet
-
-  // Of the switch that is under way: the one who left, for the one who arrives.
-  Fiber* left_ = nullptr;
-  FileContext files_;  ///< of the worker's thread
-  After after_ = After::nothing;
-
-  StackMark base_ = nullptr;  ///< the worker's own stack, while a fiber runs
-  std::uintptr_t base_block_ = 0;
-
-  std::uint64_t core_clock_ = 0;  ///< MPIX_Ptime's ticks (rank/clocks.h)
+  std::atomic<std::size_t> head_{0};
+  std::atomic<std::size_t> tail_{0};
 };
 
 }  // namespace meantime::ranks

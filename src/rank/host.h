@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-#define MEANTIME_HOST_INTERFACE 2
-#define MEANTIME_HOST_GUARD_BYTES 65536 /* that no access is allowed to, below each rank's stack \
-                                         */
+#define MEANTIME_HOST_INTERFACE 3
+/* That no access is allowed to, below each rank's stack. */
+#define MEANTIME_HOST_GUARD_BYTES 65536
 
 struct meantime_host_plan {
   int interface_version; /* MEANTIME_HOST_INTERFACE */
@@ -23,6 +23,7 @@ struct meantime_host_plan {
   size_t stack_bytes;
   int round_robin;          /* ranks are dealt out to the workers; else each has a block of them */
   const int* first_workers; /* which worker each rank begins on; or NULL: by round_robin */
+  int steal;                /* an idle worker takes ranks from others */
   void (*prepare)(int index);  /* on the rank's own thread, once, before it runs */
   void (*run)(int index);      /* the rank's life: its constructors, main, its exit handlers */
   void (*worker_begins)(void); /* on each worker's kernel thread */

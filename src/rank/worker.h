@@ -7,7 +7,8 @@
 //   elsewhere   the fiber runs on its own thread, because it is about to sleep in the kernel: its
 //               worker runs the others meanwhile
 //   worker      runs at most one fiber at a time, in the order in which they became runnable; with
-//               none it polls, then sleeps on its bell
+//               none it polls, takes one from another worker that has too many, or sleeps on its
+//               bell
 // Knows nothing of MPI or of program images: what a rank does is a function that the host gives.
 #pragma once
 
@@ -43,9 +44,12 @@ struct Plan {
   std::size_t stack_bytes = 0;           ///< reserved for each rank, not committed
   bool round_robin = false;              ///< which worker a rank begins on: dealt out, or in blocks
   const int* first_workers = nullptr;    ///< … or, by rank, as this says
+  bool steal = false;                    ///< an idle worker takes a rank from the one with most
+  bool always_move = false;              ///< a test setting: a rank moves whenever it waits
   void (*prepare)(int index) = nullptr;  ///< on the rank's own thread, once, before it runs
   void (*run)(int index) = nullptr;      ///< the rank's whole life
-  void (*worker_begins)() = nullptr;     ///< on each worker's kernel thread
+  void (*worker_begins)() = nullptr;     ///< on each kernel thread that runs ranks
+  void (*held_up)(int rank) = nullptr;   ///< once: this one sleeps where we do not see it
 };
 
 /// Makes the fibers, runs them all to their end. Returns an errno if they could not be made.
@@ -58,8 +62,14 @@ int run(const Plan& plan);
 bool yield();
 /// True if the worker has another rank that could run now.
 bool others_runnable();
-/// Leaves the worker until this rank's waiter is rung (wait/doorbell.cpp).
+/// Leaves the worker until this rank's waiter is rung (wait/doorbell.cpp). Between hold_worker,
+/// after which it may be another worker than before, and suspend or let_go_of_worker nobody moves
+/// the rank or takes it off its worker.
+void hold_worker();
+void let_go_of_worker();
 void suspend();
+/// The rank is not to be moved to another worker, or may be again.
+void stay(bool stays);
 /// Ends the calling rank's fiber. Its stack stays.
 [[noreturn]] void finish();
 
@@ -95,6 +105,9 @@ int set_file_mask(int mask);
 node::Link worker_of(const Rank& rank);
 /// Number of that worker in its host; -1 for a process rank.
 int worker_number(const Rank& rank);
+/// The one on which it began; a rank may have moved since.
+node::Link home_of(const Rank& rank);
+int home_number(const Rank& rank);
 /// Workers of this host; 0 in a process rank's.
 int worker_count();
 /// True if the caller is a thread rank that this worker runs at the moment.

@@ -62,6 +62,7 @@ unsigned sleeping_threads(int pid) {
 struct Seen {
   std::uint64_t sleeps;
   unsigned asleep;
+  node::Link worker;  ///< a rank that moved between two waves has run
 };
 
 const node::WorkerPlace* worker_of(const node::RankArea& area) {
@@ -94,6 +95,7 @@ Verdict look_for_deadlock(Look look) {
     Seen& seen = first[rank];
     seen.sleeps = sleeps_of(area);
     seen.asleep = asleep_of(area);
+    seen.worker = area.worker.load(std::memory_order_acquire);
     if (seen.asleep == 0) {
       if (area.report.state.load(std::memory_order_seq_cst) !=
           static_cast<std::uint32_t>(node::RankState::finalized)) {
@@ -125,7 +127,8 @@ Verdict look_for_deadlock(Look look) {
   }
   for (std::uint32_t rank = 0; rank < header.ranks; ++rank) {
     const node::RankArea& area = segment.area(static_cast<int>(rank));
-    if (first[rank].asleep != asleep_of(area) || first[rank].sleeps != sleeps_of(area)) {
+    if (first[rank].asleep != asleep_of(area) || first[rank].sleeps != sleeps_of(area) ||
+        first[rank].worker != area.worker.load(std::memory_order_acquire)) {
       return Verdict::running;
     }
   }

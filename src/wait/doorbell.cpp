@@ -78,10 +78,14 @@ void begin_sleep(node::Waiter& waiter) {
 
 void sleep_until_rung(node::Waiter& waiter) {
   if (is_thread_rank(waiter)) {
+    ranks::hold_worker();
+    waiter.worker = ranks::worker_of(self());
     std::uint32_t expected = word(Sleep::arming);
     if (waiter.state.compare_exchange_strong(expected, word(Sleep::on_futex),
                                              std::memory_order_seq_cst)) {
       ranks::suspend();
+    } else {
+      ranks::let_go_of_worker();
     }
     return;
   }
@@ -142,8 +146,8 @@ bool rouse(node::Waiter& waiter, Sleep to);
 // Why no wake-up is lost: the worker is the sleeper of doorbell.h with "its list is not empty" as
 // the condition; the push is sequentially consistent, and `rouse` begins with a fence. It is pushed
 // once a sleep, by whose compare-and-swap made it rung, so `next_woken` has one writer. If the rank
-// has not left its worker's core yet, that does not matter: only the worker takes from the list,
-// between two ranks.
+// has not left its worker's core yet, that does not matter: it holds the worker from before it could
+// be rung until it has left, and only who holds the worker takes from the list.
 void make_runnable(node::Waiter& waiter) {
   node::Segment& segment = node::segment();
   auto& worker = *segment.at<node::WorkerPlace>(waiter.worker);

@@ -151,7 +151,7 @@ int main(int c, char** v) {
                              "MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r);\n"
                              "MPI_Barrier(MPI_COMM_WORLD); printf(\"%d %d\\n\", r, sched_getcpu());"
                              "MPI_Finalize(); return 0; }", name="placement")
-        result = self.run_ranks(ranks, program, options=options)
+        result = self.run_ranks(ranks, program, options=("--balance", "none", *options))
         self.assertEqual(result.returncode, 0, self.text)
         return dict(map(int, line.split()) for line in result.stdout.splitlines())
 
@@ -193,6 +193,45 @@ int main(int c, char** v) {
         os.unlink(path)
         result = self.run_ranks(4, self.build("ends.c"), options=["--place", "file:" + path])
         self.assertIn("No such file", self.text)
+
+    def test_ranks_that_hold_their_worker_up(self):
+        program = self.build("held_up.c", "-pthread")
+        for way in ("flag", "file", "pipe", "sleep", "mutex"):
+            for ranks in (4, 16):
+                with self.subTest(way, ranks=ranks):
+                    result = self.run_ranks(ranks, program, way)
+                    self.assert_right(result)
+                    for line in result.stderr.splitlines():  # at most one
+                        self.assertRegex(line, r"rank \d+ sleeps in the kernel and holds up")
+                    self.assertLessEqual(len(result.stderr.splitlines()), 1)
+                    made = os.path.join(self.temporary, "made-by-the-last")
+                    if os.path.exists(made):
+                        os.unlink(made)
+
+    def test_what_is_a_ranks_moves_with_it(self):
+        program = self.build("moves.c", "-lm")
+        cxx = self.build("private_cxx.cpp", "-std=c++17", "-pthread", wrapper="mpicxx")
+        environment = dict(self.environment, MEANTIME_TEST_ALWAYS_MOVE="1")
+        for ranks in (3, 16, 64):
+            result = command(os.path.join(BIN, "mpiexec"), "--as", "threads", "-n", ranks, program,
+                             "always", env=environment)
+            self.text = result.stdout + result.stderr
+            self.assert_right(result)
+            if len(os.sched_getaffinity(0)) > 1:
+                self.assertGreater(int(result.stdout.split()[0]), 0, self.text)
+            self.assert_right(command(os.path.join(BIN, "mpiexec"), "--as", "threads", "-n", ranks,
+                                      cxx, env=environment))
+
+    @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "needs two CPUs")
+    def test_an_idle_worker_takes_ranks(self):
+        program = self.build("moves.c", "-lm")
+        result = self.run_ranks(8, program, "balance")
+        self.assert_right(result)
+        self.assertGreater(int(result.stdout.split()[0]), 0, self.text)
+        result = self.run_ranks(8, program, "balance", 5, options=("--balance", "none"))
+        self.assert_right(result)
+        if "MEANTIME_WORKERS" not in os.environ:
+            self.assertIn("0 moves", result.stdout)
 
     # --- ends
 

@@ -1,0 +1,202 @@
+#include "rank/monitor.h"
+
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include "rank/scheduler.h"
+#include "wait/clock.h"
+#include "wait/doorbell.h"
+#include "wait/wait.h"
+
+namespace meantime::ranks {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+/// How often it looks. The short one while a worker sleeps and could help another.
+constexpr std::uint64_t short_tick_ns = 1 * ms;
+constexpr std::uint64_t tick_ns = 5 * ms;
+/// How long a fiber may keep others from a core, asleep in the kernel. Computing may be what the
+/// program is for: then the kernel shares the core out, which is no better for anybody, but a fiber
+/// that spins until another one has done something would spin for ever.
+constexpr std::uint64_t held_up_asleep_ns = 10 * ms;
+constexpr std::uint64_t held_up_computing_ns = 100 * ms;
+
+/// 1 while the monitor waits for a worker to be up.
+std::atomic<std::uint32_t> parked{0};
+
+constexpr std::uint64_t worth_telling_ns = 200 * ms;
+
+/// A fiber that held its worker up, and the carrier that it kept.
+struct Suspect {
+  const Fiber* fiber;
+  const Carrier* carrier;
+  std::uint64_t since_ns;
+};
+std::vector<Suspect> suspects;
+
+struct Watched {
+  std::uint64_t switches = 0;
+  std::uint64_t since_ns = 0;  ///< the first look at this number of switches
+};
+
+bool any_worker_up() {
+  for (const std::unique_ptr<Worker>& worker : host().workers) {
+    if (!worker->asleep()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool all_finalized() {
+  return host().living.load(std::memory_order_seq_cst) == 0;
+}
+
+// Whoever gets up writes that it is up, then looks at `parked`; the monitor writes `parked`, then
+// looks who is up (all sequentially consistent): one of them sees the other. The last fiber's end
+// is told by the same word.
+void sleep_until_somebody_is_up() {
+  parked.store(1, std::memory_order_seq_cst);
+  while (!any_worker_up() && !all_finalized() && parked.load(std::memory_order_seq_cst) != 0) {
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&parked), FUTEX_WAIT_PRIVATE, 1, nullptr,
+            nullptr, 0);
+  }
+  parked.store(0, std::memory_order_relaxed);
+}
+
+/// For that long, or until the last fiber has ended.
+void sleep_for(std::uint64_t ns) {
+  const timespec time{0, static_cast<long>(ns)};
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&host().last_is_finalized),
+          FUTEX_WAIT_PRIVATE, 0, &time, nullptr, 0);
+}
+
+bool sleeps_in_kernel(int thread) {
+  std::FILE* file = std::fopen(fmt::format("/proc/self/task/{}/stat", thread).c_str(), "re");
+  if (file == nullptr) {
+    return false;
+  }
+  char state = 0;
+  // The name is in brackets, and ours has none in it.
+  const bool found = std::fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+  std::fclose(file);
+  return found && (state == 'S' || state == 'D');
+}
+
+void hand_over(Worker& worker, const Watched& watched) {
+  Carrier* const spare = take_spare_carrier();
+  if (spare == nullptr) {
+    return;
+  }
+  const Carrier& before = worker.carrier();
+  const bool taken = worker.try_take();
+  const bool handed = taken && worker.switches() == watched.switches && worker.has_runnable() &&
+                      worker.hand_over(*spare);
+  if (taken) {
+    worker.give_back();
+  }
+  if (!handed) {
+    give_back_carrier(*spare);
+    return;
+  }
+  spare->assigned = &worker;
+  spare->called.send();
+  suspects.push_back({before.held_by.load(std::memory_order_relaxed), &before, wait::now_ns()});
+}
+
+/// Who held a worker up and still sleeps in the kernel long after is told of, once a host: the user
+/// may want to know that a rank cost a kernel thread. (A page fault or a lock of malloc is nobody's
+/// business.)
+void look_at_suspects() {
+  if (suspects.empty()) {
+    return;
+  }
+  const Suspect first = suspects.front();
+  if (wait::now_ns() - first.since_ns < worth_telling_ns) {
+    return;
+  }
+  suspects.erase(suspects.begin());
+  static bool told = false;
+  if (first.carrier->held_by.load(std::memory_order_relaxed) == first.fiber &&
+      sleeps_in_kernel(first.carrier->thread_id.load(std::memory_order_relaxed)) &&
+      host().plan->held_up != nullptr && !std::exchange(told, true)) {
+    host().plan->held_up(first.fiber->rank.world_rank);
+  }
+}
+
+void look(std::vector<Watched>& all) {
+  const std::uint64_t now = wait::now_ns();
+  Worker* sleeper = nullptr;
+  for (const std::unique_ptr<Worker>& worker : host().workers) {
+    sleeper = worker->asleep() ? worker.get() : sleeper;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Worker& worker = *host().workers[i];
+    Watched& watched = all[i];
+    const std::uint64_t switches = worker.switches();
+    if (switches != watched.switches || worker.asleep()) {
+      watched = {switches, now};
+    }
+    if (!worker.has_runnable() || worker.asleep()) {
+      continue;
+    }
+    const std::uint64_t held = now - watched.since_ns;
+    if (sleeper != nullptr && host().plan->steal && (held > 0 || worker.runnable() > 1)) {
+      wait::ring(sleeper->place().bell);
+      sleeper = nullptr;
+    }
+    if (held >= held_up_asleep_ns) {
+      if (held >= held_up_computing_ns ||
+          sleeps_in_kernel(worker.carrier().thread_id.load(std::memory_order_relaxed))) {
+        hand_over(worker, watched);
+      }
+    }
+  }
+}
+
+std::uint64_t time_to_next_look() {
+  bool somebody_sleeps = false;
+  for (const std::unique_ptr<Worker>& worker : host().workers) {
+    somebody_sleeps = somebody_sleeps || worker->asleep();
+  }
+  return somebody_sleeps && host().plan->steal ? short_tick_ns : tick_ns;
+}
+
+}  // namespace
+
+void watch() {
+  std::vector<Watched> all(host().workers.size());
+  while (!all_finalized()) {
+    if (!any_worker_up()) {
+      sleep_until_somebody_is_up();
+      continue;
+    }
+    sleep_for(time_to_next_look());
+    look(all);
+    look_at_suspects();
+  }
+}
+
+void a_worker_is_up() {
+  if (parked.load(std::memory_order_seq_cst) != 0 &&
+      parked.exchange(0, std::memory_order_seq_cst) != 0) {
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&parked), FUTEX_WAKE_PRIVATE, 1, nullptr,
+            nullptr, 0);
+  }
+}
+
+void tell_monitor_of_the_end() {
+  host().last_is_finalized.store(1, std::memory_order_seq_cst);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&host().last_is_finalized),
+          FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  a_worker_is_up();
+}
+
+}  // namespace meantime::ranks

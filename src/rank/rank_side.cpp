@@ -1,0 +1,208 @@
+// What the code of a rank asks of its worker: worker.h's functions.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "node/segment.h"
+#include "rank/clocks.h"
+#include "rank/monitor.h"
+#include "rank/scheduler.h"
+#include "wait/doorbell.h"
+#include "wait/wait.h"
+
+namespace meantime::ranks {
+namespace {
+
+Fiber* self_fiber() {
+  return self().fiber;
+}
+
+/// The worker has been handed to another carrier while this fiber held it up. It queues there
+/// again: its carrier does that for it, once it has left its stack, and is spare then
+/// (Worker::work).
+void come_back_to_worker(Fiber& fiber) {
+  const int error = errno;
+  Carrier& carrier = *fiber.carrier;
+  carrier.returning = &fiber;
+  fiber.ticket->worker = fiber.worker->link();
+  set_control_block(carrier.control_block, host().fs_base_by_instruction);
+  meantime_switch_stack(&fiber.mark, carrier.base);
+  fiber.worker->arrived(&fiber);
+  errno = error;
+}
+
+/// The calling fiber's worker, held.
+Worker& hold(Fiber& fiber) {
+  while (!fiber.worker->enter(*fiber.carrier)) {
+    come_back_to_worker(fiber);
+  }
+  return *fiber.worker;
+}
+
+}  // namespace
+
+bool others_runnable() {
+  Fiber* fiber = self_fiber();
+  return fiber != nullptr && fiber->worker->has_runnable();
+}
+
+bool yield() {
+  Fiber* fiber = self_fiber();
+  if (fiber == nullptr || !fiber->worker->has_runnable()) {
+    return false;
+  }
+  const Stopped stopped;
+  Worker& worker = hold(*fiber);
+  Fiber* const other = worker.next();
+  if (other == nullptr) {
+    worker.leave_hold(*fiber->carrier);
+    return false;
+  }
+  worker.yield_from(*fiber, *other);
+  return true;
+}
+
+void hold_worker() {
+  hold(*self_fiber());
+}
+
+void let_go_of_worker() {
+  Fiber& fiber = *self_fiber();
+  fiber.worker->leave_hold(*fiber.carrier);
+}
+
+void suspend() {
+  Fiber& fiber = *self_fiber();
+  fiber.worker->leave(fiber, State::suspended, Worker::After::nothing);
+}
+
+void finish() {
+  Fiber& fiber = *self_fiber();
+  Worker& worker = hold(fiber);
+  if (host().living.fetch_sub(1, std::memory_order_seq_cst) == 1) {
+    for (const std::unique_ptr<Worker>& each : host().workers) {
+      wait::ring(each->place().bell);
+    }
+    tell_monitor_of_the_end();
+  }
+  worker.leave(fiber, State::finalized, Worker::After::nothing);
+  std::abort();
+}
+
+bool leave_worker() {
+  Fiber* fiber = self_fiber();
+  if (fiber == nullptr || fiber->state.load(std::memory_order_relaxed) != State::running) {
+    return false;
+  }
+  clocks_go_away();
+  if (!fiber->worker->enter(*fiber->carrier)) {
+    clocks_are_back();
+    return false;
+  }
+  fiber->worker->leave(*fiber, State::elsewhere, Worker::After::elsewhere);
+  return true;
+}
+
+/// The own thread, once this stack is left, gives the fiber to its worker (own_thread).
+void come_back() {
+  Fiber& fiber = *self_fiber();
+  const int error = errno;
+  {
+    const Stopped until_its_turn;
+    fiber.ticket->worker = worker_of(fiber.rank);
+    meantime_switch_stack(&fiber.mark, fiber.parked);
+    fiber.worker->arrived(&fiber);
+    clocks_are_back();
+  }
+  errno = error;
+}
+
+void stay(bool stays) {
+  if (Fiber* fiber = self_fiber()) {
+    fiber->stays.store(stays, std::memory_order_relaxed);
+  }
+}
+
+node::Link worker_of(const Rank& rank) {
+  return rank.fiber == nullptr ? 0 : rank.fiber->worker->link();
+}
+
+int worker_number(const Rank& rank) {
+  return rank.fiber == nullptr ? -1 : rank.fiber->worker->number();
+}
+
+node::Link home_of(const Rank& rank) {
+  return rank.fiber == nullptr ? 0 : rank.fiber->home->link();
+}
+
+int home_number(const Rank& rank) {
+  return rank.fiber == nullptr ? -1 : rank.fiber->home->number();
+}
+
+int worker_count() {
+  return static_cast<int>(host().workers.size());
+}
+
+// Whoever asks has pushed something on the worker's list before (sequentially consistent, like this
+// load and the store in hand_over): if it reads that it still runs there, the push comes before the
+// worker is handed over, and so before the new carrier's look at the list.
+bool runs_on(const node::WorkerPlace& place) {
+  const Fiber* fiber = self_fiber();
+  return fiber != nullptr && &fiber->worker->place() == &place &&
+         fiber->state.load(std::memory_order_seq_cst) == State::running;
+}
+
+namespace {
+
+int use_files(Fiber& fiber, const FileContext& wanted) {
+  host().any_file_contexts.store(true, std::memory_order_relaxed);
+  const int error = change_files(*fiber.thread_files, wanted);
+  if (error == 0) {
+    fiber.files = wanted;
+  }
+  return error;
+}
+
+}  // namespace
+
+/// (System calls, because libc's names lead back here: src/host/in_front_process.cpp.)
+int change_files(FileContext& now, const FileContext& wanted) {
+  if (now == wanted) [[likely]] {
+    return 0;
+  }
+  if (now.folder != wanted.folder) {
+    const int folder = wanted.folder >= 0 ? wanted.folder : host().files.folder;
+    if (syscall(SYS_fchdir, folder) != 0) {
+      return errno;
+    }
+    now.folder = wanted.folder;
+  }
+  if (now.mask != wanted.mask) {
+    syscall(SYS_umask, wanted.mask >= 0 ? wanted.mask : host().files.mask);
+    now.mask = wanted.mask;
+  }
+  return 0;
+}
+
+int set_folder(int descriptor) {
+  Fiber& fiber = *self_fiber();
+  return use_files(fiber, {descriptor, fiber.files.mask});
+}
+
+int set_file_mask(int mask) {
+  Fiber& fiber = *self_fiber();
+  return use_files(fiber, {fiber.files.folder, mask});
+}
+
+int control() {
+  return host().plan->control;
+}
+
+int index_of_self() {
+  const Fiber* fiber = self_fiber();
+  return fiber == nullptr ? -1 : fiber->index;
+}
+
+}  // namespace meantime::ranks

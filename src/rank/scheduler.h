@@ -1,0 +1,187 @@
+// Who runs which fiber. For src/rank only.
+//   worker   one CPU's share of the host: a queue of runnable fibers, and what the node knows of it
+//   carrier  a kernel thread that runs a worker's fibers. A worker has one carrier at a time; if
+//            that one is held up by its fiber (it sleeps in the kernel, or does not come to MPI),
+//            the worker is handed to a spare carrier, and the fiber is elsewhere until it comes
+//            back by itself (monitor.cpp)
+//   holding  a worker is changed by its carrier, which enters and leaves it without a lock, or by
+//            an outsider that took it: a thief (balance.cpp) or the monitor
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "node/layout.h"
+#include "rank/fiber.h"
+#include "rank/stack_switch.h"
+#include "rank/worker.h"
+
+namespace meantime::ranks {
+
+class Worker;
+
+struct alignas(node::cache_line) Carrier {
+  /// It is in its worker, see Worker::enter.
+  std::atomic<std::uint32_t> inside{0};
+  StackMark base = nullptr;  ///< its own stack, while a fiber runs
+  std::uintptr_t control_block = 0;
+  FileContext files;
+  /// Which the fiber that it runs took with it when its worker was handed over; nullptr: none.
+  std::atomic<Fiber*> held_by{nullptr};
+  Fiber* returning = nullptr;  ///< that came back from where it was held up, and has left its stack
+
+  std::thread thread;
+  std::atomic<int> thread_id{0};
+  Worker* assigned = nullptr;  ///< what it runs next; written before `called`
+  Signal called;
+};
+
+class Worker {
+ public:
+  /// What becomes of a fiber that leaves, once its stack is left.
+  enum class After : std::uint8_t { nothing, runnable, elsewhere };
+
+  Worker(int number, node::WorkerPlace& place) : number_(number), place_(place) {}
+
+  void make_room(std::size_t fibers) { queue_.make_room(fibers); }
+  /// Before anybody runs.
+  void add(Fiber& fiber);
+  /// The carrier's thread: runs the fibers until the host has none, or until this worker is another
+  /// carrier's.
+  void work(Carrier& carrier);
+
+  int number() const { return number_; }
+  node::WorkerPlace& place() const { return place_; }
+  node::Link link() const;
+
+  // Hints, for anybody.
+  bool has_runnable() const {
+    return !queue_.empty() || place_.woken.load(std::memory_order_relaxed) != 0;
+  }
+  std::size_t runnable() const {
+    return queue_.size() + (place_.woken.load(std::memory_order_relaxed) != 0 ? 1 : 0);
+  }
+  std::uint64_t switches() const { return switches_.load(std::memory_order_relaxed); }
+  bool asleep() const { return asleep_.load(std::memory_order_seq_cst); }
+
+  // --- Holding.
+  // The carrier says that it is inside, then looks whether somebody has taken the worker; the
+  // outsider says that it takes it, then looks whether the carrier is inside. Between the two lies
+  // an asymmetric fence, so one of them sees the other and goes back. Who is its carrier is changed
+  // only by an outsider that has it; a former carrier that comes with `taken_` free has read what
+  // give_back wrote, and with it the new carrier.
+
+  /// By a carrier. False: the worker is another carrier's, and has not been entered.
+  bool enter(Carrier& carrier);
+  void leave_hold(Carrier& carrier) { carrier.inside.store(0, std::memory_order_release); }
+  /// By an outsider. False: somebody holds it.
+  bool try_take();
+  void give_back() { taken_.store(0, std::memory_order_release); }
+
+  // --- By the fiber that runs, which holds its worker. The hold ends on the other side.
+  void yield_from(Fiber& fiber, Fiber& other);
+  void leave(Fiber& fiber, State to, After after);
+  /// First thing on the stack that was switched to. `here` is whose stack it is; nullptr: the
+  /// carrier's.
+  void arrived(Fiber* here);
+  /// The next that can run, or nullptr.
+  Fiber* next();
+
+  // --- By an outsider that has taken it.
+  /// A runnable fiber that may move and is none of this worker's any more, or nullptr.
+  Fiber* give_away();
+  /// The fiber that runs is elsewhere from now on, and the worker is `spare`'s. False: none runs.
+  bool hand_over(Carrier& spare);
+
+  // --- By who holds it.
+  /// A runnable fiber that was another's.
+  void adopt(Fiber& fiber);
+
+  /// MPIX_Ptime's ticks (clocks.h): for the rank that it runs.
+  std::uint64_t& core_clock() { return core_clock_; }
+
+  /// Whoever carries it now. For outsiders that have taken it, and for the carrier.
+  Carrier& carrier() const { return *carrier_.load(std::memory_order_relaxed); }
+  void set_carrier(Carrier& carrier) { carrier_.store(&carrier, std::memory_order_relaxed); }
+
+ private:
+  void take_woken();
+  void queue(Fiber& fiber);
+  void send_away(Fiber& fiber);
+  void resume(Fiber& fiber, StackMark* from);
+  void idle(Carrier& carrier);
+  bool begin_idle_sleep(Carrier& carrier);
+
+  const int number_;
+  node::WorkerPlace& place_;
+  RunQueue queue_;
+  int living_ = 0;
+  int elsewhere_ = 0;  ///< that have left it and are not back on its list yet
+  std::atomic<std::uint64_t> switches_{0};
+  std::atomic<bool> asleep_{false};  ///< from before its carrier counts it in until it is up again
+
+  std::atomic<std::uint32_t> taken_{0};
+  std::atomic<Carrier*> carrier_{nullptr};
+  Fiber* running_ = nullptr;
+
+  // Of the switch that is under way: the one who left, for the one who arrives.
+  Fiber* left_ = nullptr;
+  After after_ = After::nothing;
+
+  std::uint64_t core_clock_ = 0;
+};
+
+/// What is one a process; most of it set before the workers begin.
+struct Host {
+  const Plan* plan = nullptr;
+  int first_rank = 0;
+  bool fs_base_by_instruction = false;
+  std::atomic<bool> any_file_contexts{false};  ///< a rank has asked for one of its own
+  FileContext files;                           ///< as descriptors and numbers, not -1
+  std::vector<Fiber*> fibers;
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::atomic<int> living{0};                       ///< fibers that are not finalized
+  std::atomic<std::uint32_t> last_is_finalized{0};  ///< 1 from then on: the monitor's futex
+
+  std::mutex carriers_lock;  ///< guards the two lists
+  std::vector<std::unique_ptr<Carrier>> carriers;
+  std::vector<Carrier*> spare_carriers;
+  std::atomic<bool> ending{false};
+
+  Fiber& fiber_of(int world_rank) const {
+    return *fibers[static_cast<std::size_t>(world_rank - first_rank)];
+  }
+};
+Host& host();
+
+/// A kernel thread of its own has a directory and a mask of its own (CLONE_FS).
+void have_files_of_ones_own();
+/// The calling kernel thread has `now`; afterwards it has what `wanted` says. 0 or an errno.
+int change_files(FileContext& now, const FileContext& wanted);
+
+/// The life of a carrier's thread.
+void carry(Carrier& carrier);
+/// A spare one, or nullptr where the kernel gives no thread more.
+Carrier* take_spare_carrier();
+void give_back_carrier(Carrier& carrier);
+
+/// Looks whether another worker has more than it can run soon; if so takes a rank of it. To be
+/// asked at every turn of an idle worker's loop, with the time.
+class Thief {
+ public:
+  explicit Thief(Worker& worker) : worker_(worker) {}
+  /// True if the worker has something to run now.
+  bool try_steal(Carrier& carrier, std::uint64_t now_ns);
+
+ private:
+  Worker& worker_;
+  std::uint64_t looked_ns_ = 0;
+  std::vector<std::uint64_t> switches_;  ///< of each worker, when it looked
+};
+
+}  // namespace meantime::ranks
