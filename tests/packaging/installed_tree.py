@@ -15,6 +15,7 @@ lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/pkgconfig/meantime.pc lib/cmake/Meanti
 lib/cmake/Meantime/MeantimeConfigVersion.cmake lib/cmake/Meantime/MeantimeTargets.cmake
 lib/cmake/Meantime/MeantimeTargets-release.cmake
 share/meantime/LICENSE share/meantime/gdb/meantime.py
+share/meantime/gdb/meantime_ranks.py
 """.split()
 # Would be found before ours, or change what the compilers are.
 FOREIGN = re.compile(r"(OMPI|MPICH|MEANTIME|I_MPI)_.*|LD_LIBRARY_PATH|C(C|XX|PP|FLAGS|XXFLAGS|PATH)|CMAKE_.*|PKG_CONFIG_.*")

@@ -120,7 +120,9 @@ class View(unittest.TestCase):
     def test_gdb_commands(self):
         self.start()
         text = self.gdb("ranks", "rank 3", "print from", "up", "info locals", "rank apply 2-3 bt",
-                        "break receive_for_ever", "break view.c:34", "rank 77", "rank apply x bt")
+                        "break receive_for_ever", "break view.c:34", "rank 77", "rank apply x bt",
+                        "rank apply all print $mine(counter)", "rank 2", "print &$mine(counter)",
+                        "info symbol &$mine(counter)", "print $mine(5)")
         self.assertRegex(text, r"\n    +0 +running +\d+ +(compute_for_ever|main|access)")
         self.assertRegex(text, r"\n +1 +elsewhere +\d+ +(read|sleep_for_ever)")
         self.assertRegex(text, r"\n    +3 +suspended +\d+ +receive_for_ever \(\) at .*, in MPI_Recv")
@@ -130,6 +132,10 @@ class View(unittest.TestCase):
         self.assertRegex(text, rf"Breakpoint 1 at .*\({RANKS} locations\)")
         self.assertRegex(text, rf"Breakpoint 2 at .*\({RANKS} locations\)")
         self.assertIn("There is no rank 77", text)
+        for rank in range(RANKS):
+            self.assertRegex(text, rf"Rank {rank} \(\w+\):\n\$\d+ = {10 * rank + 1}\n")
+        self.assertRegex(text, r"\(int \*\) 0x\w+ <counter>\ncounter in section")
+        self.assertIn("$mine(variable) wants a variable", text)
         self.assertIn("'x' is no list of ranks", text)
         self.assert_goes_on()
 

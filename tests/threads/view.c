@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+int counter = 1;
+
 static void receive_for_ever(int from) {
   int value = 0;
   MPI_Recv(&value, 1, MPI_INT, from, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -30,6 +32,7 @@ int main(int count, char** words) {
   MPI_Init(&count, &words);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  counter += 10 * rank;
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) {
     MPI_Recv(&sum, 1, MPI_INT, 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -46,6 +49,6 @@ int main(int count, char** words) {
   }
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();
-  if (rank == 0 && sum == size * (size - 1) / 2) printf(" No Errors\n");
+  if (rank == 0 && sum == size * (size - 1) / 2 && counter == 1) printf(" No Errors\n");
   return 0;
 }
