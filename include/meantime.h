@@ -24,6 +24,12 @@ extern "C" {
 extern int MPIX_Yield(void) __attribute__((weak));
 #define MPIX_Yield() (MPIX_Yield != 0 ? MPIX_Yield() : MPI_SUCCESS)
 
+/* The calling rank stays on its core from now on (stay != 0), or may be taken to another one that has
+ * nothing to do (0, as at the beginning). Only thread ranks are ever moved by Meantime. Legal at any
+ * time; returns MPI_SUCCESS. Without Meantime it does nothing. */
+extern int MPIX_Stay(int stay) __attribute__((weak));
+#define MPIX_Stay(stay) (MPIX_Stay != 0 ? MPIX_Stay(stay) : MPI_SUCCESS)
+
 /* --- Clocks for ranks that share a core (docs/clocks.md)
  *
  * MPI_Wtime goes on while a rank waits for its turn, so with several ranks a core it says little

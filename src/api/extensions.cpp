@@ -7,10 +7,12 @@
 #include "core/error.h"
 #include "rank/clocks.h"
 #include "rank/rank.h"
+#include "rank/worker.h"
 #include "wait/wait.h"
 
 // The header's macros are for callers.
 #undef MPIX_Yield
+#undef MPIX_Stay
 #undef MPIX_Rtime
 #undef MPIX_Start_processor_timer
 #undef MPIX_Stop_processor_timer
@@ -39,6 +41,11 @@ MEANTIME_ENTRY_POINT int MPIX_Yield(void) {
   } else {
     sched_yield();
   }
+  return MPI_SUCCESS;
+}
+
+MEANTIME_ENTRY_POINT int MPIX_Stay(int stay) {
+  ranks::stay(stay != 0);
   return MPI_SUCCESS;
 }
 

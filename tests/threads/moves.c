@@ -1,10 +1,12 @@
 /* Ranks that change workers: what is theirs goes with them. The first word says by what they move.
- *   always    a setting moves them whenever they wait; the program shows that some moved
+ *   always    a setting moves them whenever they wait; the program shows that some moved, and
+ *             that those that asked to stay did not
  *   balance   the ranks of one worker have much to do, the others nothing: some must be moved */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fenv.h>
 #include <math.h>
+#include <meantime.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
@@ -54,6 +56,8 @@ int main(int count, char** words) {
   const int next = (rank + 1) % size, before = (rank + size - 1) % size;
   const int rounding = rank % 2 ? FE_UPWARD : FE_DOWNWARD;
   fesetround(rounding);
+  const int stays = !balance && rank % 3 == 1;
+  if (stays) MPIX_Stay(1);
   for (int turn = 0; turn < turns; turn++) {
     mine = rank * 1000000L + turn;
     errno = 1 + rank % 100;
@@ -73,6 +77,7 @@ int main(int count, char** words) {
       if (balance && all_moves > 0) break;
     }
   }
+  check(!stays || moves == 0, "the place of one that stays");
   MPI_Allreduce(&moves, &all_moves, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();
   if (rank == 0) {
