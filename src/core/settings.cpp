@@ -42,6 +42,27 @@ bool read_size(const Size& size) {
   return error == std::errc() && end == last && size.bytes >= size.least && size.bytes <= size.most;
 }
 
+/// "LATENCY_US" or "LATENCY_US:MB_PER_S"
+bool read_wire(std::string_view value, match::Wire& wire) {
+  const char* const last = value.data() + value.size();
+  double latency_us = 0;
+  auto [end, error] = std::from_chars(value.data(), last, latency_us);
+  if (error != std::errc() || !(latency_us >= 0 && latency_us <= 1e6)) {
+    return false;
+  }
+  if (end != last) {
+    double megabytes = 0;
+    const auto rest = std::from_chars(end + 1, last, megabytes);
+    if (*end != ':' || rest.ec != std::errc() || rest.ptr != last || !(megabytes >= 1)) {
+      return false;
+    }
+    wire.ns_per_byte = 1e3 / megabytes;
+  }
+  wire.latency_ns = static_cast<std::uint64_t>(latency_us * 1e3);
+  wire.on = true;
+  return true;
+}
+
 }  // namespace
 
 std::string read_settings(Settings& settings, match::Limits& limits) {
@@ -65,6 +86,15 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
                        value_of("MEANTIME_TEST_ALWAYS_MOVE"));
   }
   settings.always_move = always_move == 1;
+  if (const std::string_view wire = value_of("MEANTIME_TEST_WIRE"); !wire.empty()) {
+    if (!read_wire(wire, limits.wire)) {
+      return fmt::format("MEANTIME_TEST_WIRE must be LATENCY_US or LATENCY_US:MB_PER_S, not '{}'",
+                         wire);
+    }
+    if (value_of("MEANTIME_WAIT") != "yield" && value_of("MEANTIME_WAIT") != "poll") {
+      return "MEANTIME_TEST_WIRE needs MEANTIME_WAIT=yield or poll";
+    }
+  }
   const int without_attach = one_of("MEANTIME_CMA", {"1", "0"});
   if (without_attach < 0) {
     return fmt::format("MEANTIME_CMA must be 0 or 1, not '{}'", value_of("MEANTIME_CMA"));

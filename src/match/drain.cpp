@@ -228,6 +228,17 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
     leave(message);
     return;
   }
+  if (direct && limits.wire.on && transfer.destination_address != 0) [[unlikely]] {
+    transfer.holders.store(1, std::memory_order_relaxed);
+    transfer.piped.store(by_wire, std::memory_order_relaxed);
+    if (mine) {
+      receive.state.fetch_or(copying, std::memory_order_acq_rel);
+      put_on_wire(receive);
+    } else {
+      call_for_owner(receive);
+    }
+    return;
+  }
   if (direct && from_me && !mine && transfer.destination_address != 0) {
     // Its owner computes or sleeps: the sender moves everything, and wakes it when all is there.
     transfer.holders.store(1, std::memory_order_relaxed);

@@ -145,6 +145,9 @@ bool Engine::offer(LocalSend& send, Peer& to) {
     transfer.source_address = reinterpret_cast<std::uint64_t>(send.contiguous);
   }
   message->flags = send.blocking ? blocking : 0;
+  if (limits.wire.on) [[unlikely]] {
+    transfer.due_ns = wait::now_ns() + limits.wire.latency_ns;
+  }
   send.message = message;
   ++to.offers;
   to.offered.push_back(&send);

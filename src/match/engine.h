@@ -16,6 +16,7 @@
 #include "match/items.h"
 #include "match/queues.h"
 #include "match/route.h"
+#include "match/wire.h"
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "wait/clock.h"
@@ -85,6 +86,7 @@ struct Limits {
   std::size_t fragment = 128 * 1024;  ///< of a direct transfer
   std::size_t pipe_chunk = 64 * 1024;
   std::uint32_t pipe_chunks = 4;
+  Wire wire;
 };
 
 struct Engine {
@@ -192,6 +194,9 @@ struct Engine {
   bool move_pipes();
   bool fill_pipe(Message& message);
   bool empty_pipe(Receive& receive);
+  void ready_to_receive(Receive& receive);
+  void put_on_wire(Item& item);
+  bool take_from_wire();
   void wake(node::Waiter& waiter);
   void wake_rank(int world_rank);
 
@@ -203,7 +208,8 @@ struct Engine {
   std::size_t bytes_out_ = 0;
   Route route_;
   std::size_t deferred_ = 0;
-  bool no_pipe_ = false;  ///< a pipe could not be made at the last try
+  std::size_t steps_on_wire_ = 0;  ///< that of wire_ (which is looked at only if there are)
+  bool no_pipe_ = false;           ///< a pipe could not be made at the last try
 
   static constexpr int cell_classes = 24;
   Link free_cells_[cell_classes] = {};
@@ -231,6 +237,7 @@ struct Engine {
   std::uint64_t timed_pipe_began_ = 0;
   std::vector<Message*> pipes_out_;
   std::vector<Receive*> pipes_in_;
+  std::vector<Item*> wire_;  ///< receives of ours, sends of ours: whose next step comes to us
   std::vector<char> bounce_;
 };
 

@@ -36,7 +36,7 @@ enum ReceiveState : std::uint32_t { posted = 0, matched = 1, copying = 3, done =
 /// States of a Transfer: the sender's side of the same story.
 enum TransferState : std::uint32_t { offered = 0, moving = 1, delivered = 2 };
 /// Whether a Transfer is a pipe: since the match, or since a direct copy was not allowed any more.
-enum Piped : std::uint32_t { not_piped = 0, from_the_start = 1, went_over = 2 };
+enum Piped : std::uint32_t { not_piped = 0, from_the_start = 1, went_over = 2, by_wire = 3 };
 inline constexpr std::uint32_t awaited = 0x100;
 inline constexpr std::uint32_t state_mask = 0xff;
 inline constexpr std::uint32_t arming_step = 0x200;  ///< the armings are counted above the flag
@@ -53,6 +53,8 @@ struct Item {
 };
 inline constexpr std::uint16_t noticed = 1;   ///< a Message on its sender's attention list
 inline constexpr std::uint16_t blocking = 2;  ///< its owner stays in MPI until it is done
+
+inline constexpr std::uint16_t data_on_wire = 4;  ///< match/wire.h
 
 inline constexpr std::size_t tiny_bytes = 16;
 
@@ -79,6 +81,7 @@ static_assert(sizeof(Message) == 2 * cache_line);
 ///            they are there, claim fragments from one counter, so two cores share a large copy
 ///   piped    through a ring of chunks in the segment that the sender fills and the receiver
 ///            empties: for non-contiguous senders, and without cross-memory attach
+///   by wire  direct, but in the three steps of a network (match/wire.h): a test setting
 /// Lifetime: `holders` counts who may still touch it besides its owner, the sender: one for the
 /// bytes that are not there yet, one for a receiver that takes part. Only the last to leave says
 /// `delivered`, and only then may the sender reuse the cell.
@@ -100,6 +103,7 @@ struct alignas(cache_line) Transfer {
   std::atomic<std::uint64_t> filled;  ///< bytes that the sender has put in
   std::atomic<std::uint64_t> emptied;
   std::atomic<std::uint32_t> copy_ns;  ///< of a direct copy, both sides together (route.h)
+  std::uint64_t due_ns;                ///< by wire: when its next step arrives
 };
 
 struct alignas(cache_line) Receive : Item {

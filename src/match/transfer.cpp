@@ -214,6 +214,9 @@ void Engine::take_part(Receive& receive) {
     case went_over:  // all fragments are claimed; as a pipe it comes by the attention list
       leave(message);
       return;
+    case by_wire:
+      put_on_wire(receive);
+      return;
     default:
       break;
   }
@@ -253,6 +256,9 @@ bool Engine::attend() {
         pipes_out_.push_back(&message);
         break;
       case went_over:  // rescan_offers finds it, whether or not it was on this list
+        break;
+      case by_wire:
+        put_on_wire(message);
         break;
       default:
         copy_fragments(message, false);
@@ -377,8 +383,9 @@ bool Engine::progress() {
   if (!pipes_out_.empty() || !pipes_in_.empty()) [[unlikely]] {
     moved |= move_pipes();
   }
-  if (deferred_ != 0) [[unlikely]] {
-    moved |= send_deferred();
+  if ((deferred_ | steps_on_wire_) != 0) [[unlikely]] {
+    moved |= deferred_ != 0 && send_deferred();
+    moved |= take_from_wire();
   }
   if (moved) {
     idle_turns_ = 0;

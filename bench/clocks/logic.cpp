@@ -1,0 +1,82 @@
+// What the clocks of meantime.h cost at a switch (the paper's Figures 3 and 4): the time of each
+// single invocation of the suspend and of the resume logic, for a rank that asked for no clock, for
+// MPIX_Rtime's and for MPIX_Ptime's inside of a section. "nothing" is the measurement itself.
+// Prints lines "case side quantile ns"; bench/clocks/measure draws them.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "rank/clocks.h"
+#include "rank/fiber.h"
+#include "rank/ticks.h"
+
+namespace {
+
+using meantime::ranks::own_clocks;
+using meantime::ranks::Ticks;
+
+struct Case {
+  const char* name;
+  bool nothing, on, rank_clock, section;
+  std::vector<double> suspend = {}, resume = {};
+};
+
+void measure(Case& what, int invocations) {
+  for (int i = 0; i < invocations; i++) {
+    own_clocks.on = what.on;
+    own_clocks.ticks_for_rank = what.rank_clock;
+    own_clocks.in_section = what.section;
+    alignas(meantime::ranks::Stopped) char place[sizeof(meantime::ranks::Stopped)] = {};
+    auto* stopped = reinterpret_cast<meantime::ranks::Stopped*>(place);
+    asm volatile("" ::: "memory");
+    const std::uint64_t a = Ticks::now();
+    if (!what.nothing) new (stopped) meantime::ranks::Stopped;
+    asm volatile("" ::: "memory");
+    const std::uint64_t b = Ticks::now();
+    asm volatile("" ::: "memory");
+    const std::uint64_t c = Ticks::now();
+    if (!what.nothing) stopped->~Stopped();
+    asm volatile("" ::: "memory");
+    const std::uint64_t d = Ticks::now();
+    what.suspend.push_back(static_cast<double>(b - a) * Ticks::seconds() * 1e9);
+    what.resume.push_back(static_cast<double>(d - c) * Ticks::seconds() * 1e9);
+  }
+}
+
+void print(const char* name, const char* side, std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&values](double quantile) {
+    return values[std::min(values.size() - 1, static_cast<std::size_t>(
+                                                  quantile * static_cast<double>(values.size())))];
+  };
+  for (int i = 0; i < 200; i++)
+    std::printf("%s %s %.4f %.2f\n", name, side, i / 200.0, at(i / 200.0));
+  for (double quantile : {0.99, 0.999, 1.0})
+    std::printf("%s %s %.4f %.2f\n", name, side, quantile, at(quantile));
+}
+
+}  // namespace
+
+int main() {
+  Ticks::choose();
+  if (!Ticks::of_processor()) std::fprintf(stderr, "the processor's counter is not used here\n");
+  meantime::node::WorkerPlace place{};
+  meantime::ranks::Worker worker(0, place);
+  auto* fiber = new meantime::ranks::Fiber;
+  fiber->worker = &worker;
+  own_clocks.by_ticks = true;
+  own_clocks.fiber = fiber;
+  Case cases[] = {{"nothing", true, false, false, false},
+                  {"none", false, false, false, false},
+                  {"Rtime", false, true, true, false},
+                  {"Ptime", false, true, false, true}};
+  // In turns, so that whatever disturbs the machine disturbs all of them.
+  for (int round = 0; round < 700; round++)
+    for (Case& each : cases) measure(each, 100);
+  for (Case& each : cases) {
+    print(each.name, "suspend", each.suspend);
+    print(each.name, "resume", each.resume);
+  }
+}

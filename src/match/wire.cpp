@@ -1,0 +1,55 @@
+#include "match/wire.h"
+
+#include <vector>
+
+#include "match/engine.h"
+#include "wait/clock.h"
+
+namespace meantime::match {
+
+/// The next step of this receive or send of ours is under way to us.
+void Engine::put_on_wire(Item& item) {
+  wire_.push_back(&item);
+  ++steps_on_wire_;
+}
+
+/// By the owner: the answer to the sender, which finds the message on its attention list.
+void Engine::ready_to_receive(Receive& receive) {
+  Message& message = *segment_.at<Message>(receive.message);
+  Transfer& transfer = transfer_of(message);
+  transfer.due_ns = wait::now_ns() + limits.wire.latency_ns;
+  notice_sender(message);
+  transfer.state.fetch_or(moving, std::memory_order_acq_rel);
+  wake_rank(static_cast<int>(message.origin));
+}
+
+/// Steps that have arrived. The list has as many as a rank has requests, and order does not matter.
+bool Engine::take_from_wire() {
+  const std::uint64_t now = wait::now_ns();
+  std::vector<Item*> steps;
+  steps.swap(wire_);  // a step may wait for nothing, but others may come by what it does
+  for (Item* step : steps) {
+    const bool receives = step->kind == ItemKind::posted;
+    Message& message = receives ? *segment_.at<Message>(static_cast<Receive*>(step)->message)
+                                : *static_cast<Message*>(step);
+    Transfer& transfer = transfer_of(message);
+    if (now < transfer.due_ns) {
+      wire_.push_back(step);
+    } else if (receives) {
+      ready_to_receive(*static_cast<Receive*>(step));
+    } else if ((message.flags & data_on_wire) == 0) {
+      message.flags |= data_on_wire;
+      transfer.due_ns =
+          now + limits.wire.latency_ns +
+          static_cast<std::uint64_t>(limits.wire.ns_per_byte * static_cast<double>(transfer.bytes));
+      wire_.push_back(step);
+    } else {
+      copy_fragments(message, false);
+    }
+  }
+  const bool moved = wire_.size() < steps.size();
+  steps_on_wire_ = wire_.size();
+  return moved;
+}
+
+}  // namespace meantime::match

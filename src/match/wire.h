@@ -1,0 +1,22 @@
+// A test setting (MEANTIME_TEST_WIRE): large messages inside the node go as over a network whose
+// rendezvous the processors handle (Figure 6 of the paper on MPI virtualization), so that it can be
+// seen how many ranks a core hide that.
+//   sender    ready to send ───────►  receiver, once it is in MPI
+//   sender    ◄─────── ready to receive, once it is in MPI
+//   sender    data on the wire ······ once it is in MPI again, they are there; both are told
+// Each arrow takes the latency; the data take that and their bytes at the bandwidth. Until then
+// nobody computes for them. A rank that has a step under way looks at the clock at each turn of a
+// wait and nobody rings it, so it must not sleep: the setting goes with polling and yielding only.
+#pragma once
+
+#include <cstdint>
+
+namespace meantime::match {
+
+struct Wire {
+  std::uint64_t latency_ns = 0;
+  double ns_per_byte = 0;
+  bool on = false;
+};
+
+}  // namespace meantime::match
