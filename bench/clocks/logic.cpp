@@ -10,6 +10,7 @@
 
 #include "rank/clocks.h"
 #include "rank/fiber.h"
+#include "rank/scheduler.h"
 #include "rank/ticks.h"
 
 namespace {
@@ -66,7 +67,7 @@ int main() {
   meantime::ranks::Worker worker(0, place);
   auto* fiber = new meantime::ranks::Fiber;
   fiber->worker = &worker;
-  own_clocks.by_ticks = true;
+  fiber->state = meantime::ranks::State::running;
   own_clocks.fiber = fiber;
   Case cases[] = {{"nothing", true, false, false, false},
                   {"none", false, false, false, false},

@@ -10,46 +10,88 @@ namespace meantime::ranks {
 
 constinit thread_local Clocks own_clocks;
 
-std::uint64_t Clocks::now() const {
-  if (by_ticks) [[likely]] {
-    return Ticks::now();
-  }
+namespace {
+
+std::uint64_t cpu_ns(clockid_t clock) {
   timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  clock_gettime(clock, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-double Clocks::seconds(std::uint64_t ticks) const {
-  return static_cast<double>(ticks) * (by_ticks ? Ticks::seconds() : 1e-9);
+/// Never back: a kernel may move a thread between cores whose counters differ by a few ticks.
+std::uint64_t difference(std::uint64_t now, std::uint64_t before) {
+  return now > before ? now - before : 0;
 }
 
-/// Only the rank that its worker runs gets here, so a worker's clock has one writer at a time, and
-/// the next one runs on the same kernel thread.
-std::uint64_t& Clocks::core_clock() {
-  return fiber == nullptr ? core : fiber->worker->core_clock();
+void add(Span& sum, const Span& span) {
+  sum.ticks += span.ticks;
+  sum.ns += span.ns;
+}
+
+}  // namespace
+
+double Span::seconds() const {
+  return static_cast<double>(ticks) * Ticks::seconds() + static_cast<double>(ns) * 1e-9;
+}
+
+HandOver hand_over_now(int thread) {
+  Ticks::choose();
+  // The kernel's number for the CPU clock of one thread (as pthread_getcpuclockid makes it).
+  const auto clock = static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | 6);
+  return {true, Ticks::now(), cpu_ns(clock)};
+}
+
+void Clocks::begin() {
+  by_cpu = fiber == nullptr ||
+           (!away && (fiber->state.load(std::memory_order_relaxed) != State::running ||
+                      fiber->worker->shares_its_cpu()));
+  since = by_cpu ? cpu_ns(CLOCK_THREAD_CPUTIME_ID) : Ticks::now();
+}
+
+Span Clocks::passed() const {
+  if (by_cpu) {
+    return {0, difference(cpu_ns(CLOCK_THREAD_CPUTIME_ID), since)};
+  }
+  // acquire: the state is changed after hand_over was written.
+  if (!away && fiber->state.load(std::memory_order_acquire) == State::elsewhere) [[unlikely]] {
+    return {difference(fiber->hand_over.ticks, since),
+            difference(cpu_ns(CLOCK_THREAD_CPUTIME_ID), fiber->hand_over.cpu_ns)};
+  }
+  return {difference(Ticks::now(), since), 0};
+}
+
+void Clocks::add_to_core(const Span& span) {
+  if (fiber == nullptr) {
+    add(core, span);
+    return;
+  }
+  CoreClock& clock = fiber->worker->core_clock();
+  if (span.ns == 0) [[likely]] {
+    // By the one rank that runs, and the next one runs on the same carrier: one writer. (After a
+    // hand-over there are others, but then nobody comes here.)
+    clock.ticks.store(clock.ticks.load(std::memory_order_relaxed) + span.ticks,
+                      std::memory_order_relaxed);
+    return;
+  }
+  clock.ticks.fetch_add(span.ticks, std::memory_order_relaxed);
+  clock.ns.fetch_add(span.ns, std::memory_order_relaxed);
 }
 
 void Clocks::settle() {
-  const std::uint64_t time = now();
-  // A worker that the kernel moves between cores whose counters differ by a few ticks: never back.
-  const std::uint64_t passed = time > since ? time - since : 0;
-  since = time;
+  const Span span = passed();
   if (ticks_for_rank) {
-    ran += passed;
+    add(ran, span);
   }
-  // A rank that holds its worker up (monitor.h) is elsewhere, too, though nobody has told its
-  // clocks.
-  const bool on_core =
-      fiber == nullptr || fiber->state.load(std::memory_order_relaxed) == State::running;
-  if (in_section && !away && on_core) {
-    core_clock() += passed;
+  if (in_section && !away) {
+    add_to_core(span);
   }
 }
 
 void Clocks::settle_if_going() {
   if (stopped == 0) {
     settle();
+    begin();
   }
 }
 
@@ -61,7 +103,7 @@ void Clocks::stop() {
 
 void Clocks::go() {
   if (--stopped == 0) {
-    since = now();
+    begin();
   }
 }
 
@@ -72,9 +114,8 @@ void Clocks::switch_on() {
   fiber = self().fiber;
   if (fiber != nullptr) {
     Ticks::choose();
-    by_ticks = true;
   }
-  since = now();
+  begin();
   on = true;
 }
 
@@ -88,7 +129,11 @@ void clocks_go_away() {
 }
 
 void clocks_are_back() {
-  own_clocks.away = false;
+  Clocks& clocks = own_clocks;
+  clocks.away = false;
+  if (clocks.on && clocks.stopped == 0) {
+    clocks.begin();  // it did not go
+  }
 }
 
 double rank_seconds() {
@@ -96,7 +141,7 @@ double rank_seconds() {
   clocks.switch_on();
   clocks.settle_if_going();
   clocks.ticks_for_rank = true;
-  return clocks.seconds(clocks.ran);
+  return clocks.ran.seconds();
 }
 
 bool start_processor_timer() {
@@ -124,7 +169,12 @@ double processor_seconds() {
   Clocks& clocks = own_clocks;
   clocks.switch_on();
   clocks.settle_if_going();
-  return clocks.seconds(clocks.core_clock());
+  if (clocks.fiber == nullptr) {
+    return clocks.core.seconds();
+  }
+  const CoreClock& clock = clocks.fiber->worker->core_clock();
+  return Span{clock.ticks.load(std::memory_order_relaxed), clock.ns.load(std::memory_order_relaxed)}
+      .seconds();
 }
 
 }  // namespace meantime::ranks

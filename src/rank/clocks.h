@@ -9,37 +9,61 @@
 // Kept in thread-local data: a thread rank has its own (docs/thread-ranks.md), and it moves with
 // the rank from worker to worker. Thread ranks are timed by the processor's ticks; any other thread
 // by its CPU time, so for a process rank every preemption is left out, too. Then its "core" is
-// itself.
+// itself. A rank that held its worker up and was left alone on its kernel thread (monitor.h) shares
+// the CPU with that worker's others from then on: until it is back all of them go by CPU time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace meantime::ranks {
 
 struct Fiber;
 
+/// A time in parts that were measured by different clocks.
+struct Span {
+  std::uint64_t ticks = 0;
+  std::uint64_t ns = 0;  ///< of CPU time
+
+  double seconds() const;
+};
+
+/// A worker's. Its ranks add to it; more than one at a time only after a worker was handed over.
+struct CoreClock {
+  std::atomic<std::uint64_t> ticks{0};
+  std::atomic<std::uint64_t> ns{0};
+};
+
+/// When a fiber was left alone on its kernel thread. Written before its state says `elsewhere`.
+struct HandOver {
+  bool was = false;
+  std::uint64_t ticks = 0;
+  std::uint64_t cpu_ns = 0;  ///< of that thread
+};
+
 struct Clocks {
-  bool on = false;  ///< this thread has asked for a clock: until then nothing below is touched
-  bool by_ticks = false;
+  bool on = false;      ///< this thread has asked for a clock: until then nothing below is touched
+  bool by_cpu = false;  ///< what `since` is a reading of
   bool ticks_for_rank = false;  ///< MPIX_Rtime was called
   bool in_section = false;
   bool away = false;
   std::uint32_t stopped = 0;  ///< depth: a user's function that a wait calls may call MPI again
-  // The paper's R and T, and the C of a thread that has no worker. In ticks, or in ns of CPU time.
-  std::uint64_t ran = 0;
+  // The paper's R and T, and the C of a thread that has no worker.
+  Span ran;
   std::uint64_t since = 0;
-  std::uint64_t core = 0;
+  Span core;
   Fiber* fiber = nullptr;
 
   void stop();
   void go();
   void switch_on();
-  std::uint64_t now() const;
-  /// What has passed since the last event goes where it belongs.
+  /// A new interval, by the clock that is right for it.
+  void begin();
+  /// What has passed since `begin` goes where it belongs.
   void settle();
   void settle_if_going();
-  std::uint64_t& core_clock();
-  double seconds(std::uint64_t ticks) const;
+  Span passed() const;
+  void add_to_core(const Span& span);
 };
 
 /// The calling thread's.
@@ -70,6 +94,9 @@ class Stopped {
 /// worker.
 void clocks_go_away();
 void clocks_are_back();
+
+/// By who hands a worker over: what the fiber's clocks have to know, of the kernel thread `thread`.
+HandOver hand_over_now(int thread);
 
 double rank_seconds();
 /// False if the rank is in a section already.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "node/layout.h"
+#include "rank/clocks.h"
 #include "rank/rank.h"
 #include "rank/stack_switch.h"
 #include "rank/worker.h"
@@ -45,6 +46,7 @@ struct alignas(node::cache_line) Fiber {
   Worker* home = nullptr;            ///< on which it began
   Carrier* carrier = nullptr;        ///< who runs it, or ran it last, unless it is elsewhere
   std::atomic<State> state{State::init};
+  HandOver hand_over;              ///< if it is elsewhere because it held its worker up
   std::atomic<bool> stays{false};  ///< it asked not to be moved
 
   const Plan* plan = nullptr;

@@ -103,7 +103,9 @@ class Worker {
   void adopt(Fiber& fiber);
 
   /// MPIX_Ptime's ticks (clocks.h): for the rank that it runs.
-  std::uint64_t& core_clock() { return core_clock_; }
+  CoreClock& core_clock() { return core_clock_; }
+  /// A fiber that was handed over is not back: its kernel thread runs beside the carrier.
+  bool shares_its_cpu() const { return handed_over_.load(std::memory_order_relaxed) != 0; }
 
   /// Whoever carries it now. For outsiders that have taken it, and for the carrier.
   Carrier& carrier() const { return *carrier_.load(std::memory_order_relaxed); }
@@ -133,7 +135,8 @@ class Worker {
   Fiber* left_ = nullptr;
   After after_ = After::nothing;
 
-  std::uint64_t core_clock_ = 0;
+  CoreClock core_clock_;
+  std::atomic<int> handed_over_{0};
 };
 
 /// What is one a process; most of it set before the workers begin.

@@ -118,6 +118,10 @@ void Worker::take_woken() {
     if (fiber.state.load(std::memory_order_relaxed) == State::elsewhere) {
       fiber.change(State::elsewhere, State::suspended);
       --elsewhere_;
+      if (fiber.hand_over.was) {
+        fiber.hand_over.was = false;
+        handed_over_.fetch_sub(1, std::memory_order_relaxed);
+      }
     }
     if (fiber.worker != this) {
       adopt(fiber);
@@ -333,6 +337,8 @@ bool Worker::hand_over(Carrier& spare) {
   if (running_ == nullptr || running_->state.load(std::memory_order_relaxed) != State::running) {
     return false;
   }
+  running_->hand_over = hand_over_now(carrier().thread_id.load(std::memory_order_relaxed));
+  handed_over_.fetch_add(1, std::memory_order_relaxed);
   // Before anybody else's look at the list: see runs_on.
   running_->state.store(State::elsewhere, std::memory_order_seq_cst);
   carrier().held_by.store(running_, std::memory_order_relaxed);
