@@ -55,7 +55,7 @@ void end_rank(int status, bool handlers) {
     }
     run_exit_handlers(rank, nullptr, status);
     if (!std::exchange(rank.ending, true)) {
-      rank.image.run_finalisers(program().closure);
+      rank.image.run_finalisers(rank.program->closure);
     }
     fflush(nullptr);  // other ranks' output may go out earlier for it, which they cannot tell
   }
@@ -81,7 +81,7 @@ using namespace meantime::host;
 MEANTIME_IN_FRONT int __libc_start_main(Main main, int count, char** words, void (*init)(),
                                         void (*fini)(), void (*linker_fini)(), void* stack_end) {
   if (RankState* rank = mine(); rank != nullptr) {
-    rank->image.run_initialisers(program().closure, count, words, environ);
+    rank->image.run_initialisers(rank->program->closure, count, words, environ);
     end_rank(main(count, words, *rank->environment()), true);
   }
   static auto* const real =

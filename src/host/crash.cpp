@@ -72,7 +72,7 @@ void describe(Text& text, const RankState& rank, std::uintptr_t place) {
   ElfTemplate::Function function;
   if (member >= 0) {
     function =
-        program().closure.members[static_cast<std::size_t>(member)]->file.function_at(offset);
+        rank.program->closure.members[static_cast<std::size_t>(member)]->file.function_at(offset);
   } else if (info.dli_sname != nullptr) {
     function = {info.dli_sname, reinterpret_cast<std::uintptr_t>(info.dli_saddr) -
                                     reinterpret_cast<std::uintptr_t>(info.dli_fbase)};

@@ -26,11 +26,6 @@ namespace meantime::host {
 
 thread_local RankState* detail::current = nullptr;
 
-Program& program() {
-  static Program& only = *new Program;
-  return only;
-}
-
 const cpu_set_t& host_cpus() {
   static const cpu_set_t cpus = [] {
     cpu_set_t mask;
@@ -77,7 +72,7 @@ std::size_t stack_bytes() {
 /// On the rank's own thread: from here on its control block knows whose it is.
 void prepare(int index) {
   RankState& rank = *states()[static_cast<std::size_t>(index)];
-  rank.image.copy_thread_data(program().closure);
+  rank.image.copy_thread_data(rank.program->closure);
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
     void* low = nullptr;
@@ -93,7 +88,11 @@ void prepare(int index) {
 /// __libc_start_main (at_exit.cpp).
 void run(int index) {
   RankState& rank = *states()[static_cast<std::size_t>(index)];
-  const std::vector<char*>& words = program().words;
+  const std::vector<char*>& words = rank.program->words;
+  if (rank.program->number != 0) {
+    // The host's says that all are of the first one.
+    setenv(launch::program_variable, fmt::to_string(rank.program->number).c_str(), 1);
+  }
   std::size_t variables = 0;
   while (environ[variables] != nullptr) {
     ++variables;
@@ -118,9 +117,22 @@ void run(int index) {
       "xorl %%edx, %%edx\n\t"
       "jmpq *%1"
       :
-      : "r"(block), "r"(rank.image.entry(program().closure))
+      : "r"(block), "r"(rank.image.entry(rank.program->closure))
       : "rdx", "memory");
   __builtin_unreachable();
+}
+
+std::unique_ptr<Program> open_program(launch::HostProgram& what, int number) {
+  auto program = std::make_unique<Program>();
+  program->number = number;
+  for (std::string& word : what.words) {
+    program->words.push_back(word.data());
+  }
+  program->words.push_back(nullptr);
+  if (const std::string why = open_closure(what.path, program->closure); !why.empty()) {
+    give_up(fmt::format("{}; start it without --as threads", why));
+  }
+  return program;
 }
 
 /// Streams of its own on descriptors of its own: what one rank does to its standard output (close,
@@ -188,27 +200,28 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments) {
     give_up("meantime-host is started by mpiexec --as threads");
   }
   raise_descriptor_limit();
-  Program& what = program();
-  what.words.assign(arguments + words.program_words, arguments + count);
-  what.words.push_back(nullptr);
-  program_invocation_name = what.words[0];
-  const char* const slash = std::strrchr(what.words[0], '/');
-  program_invocation_short_name = slash != nullptr ? const_cast<char*>(slash) + 1 : what.words[0];
-  if (const std::string why = open_closure(words.path, what.closure); !why.empty()) {
-    give_up(fmt::format("{}; start it without --as threads", why));
+  auto& programs = *new std::vector<std::unique_ptr<Program>>;  // as long as the process lives
+  for (launch::HostProgram& each : words.programs) {
+    programs.push_back(open_program(each, static_cast<int>(programs.size())));
   }
+  char* const name = programs.front()->words[0];
+  program_invocation_name = name;
+  char* const slash = std::strrchr(name, '/');
+  program_invocation_short_name = slash != nullptr ? slash + 1 : name;
   const long maps_before_first = count_maps();
   meantime_host_loading();
   for (int index = 0; index < words.ranks; ++index) {
     auto rank = std::make_unique<RankState>();
     rank->world_rank = words.first_rank + index;
+    rank->program = programs[words.program_of(index)].get();
+    const Closure& closure = rank->program->closure;
     rank->fallback.environment = environ;
     std::snprintf(rank->number, sizeof rank->number, "%d", rank->world_rank);
     open_streams(*rank, words, index);
-    if (const std::string why = rank->image.load(what.closure, index); !why.empty()) {
+    if (const std::string why = rank->image.load(closure, index); !why.empty()) {
       give_up(why);
     }
-    rank->image.use_data(what.closure, rank->fallback);
+    rank->image.use_data(closure, rank->fallback);
     states().push_back(std::move(rank));
     if (index == 0) {
       check_map_limit(words.ranks, maps_before_first);

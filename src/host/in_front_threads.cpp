@@ -18,7 +18,7 @@ struct Start {
 void* begin(void* argument) {
   const Start start = *static_cast<Start*>(argument);
   delete static_cast<Start*>(argument);
-  start.rank->image.copy_thread_data(program().closure);
+  start.rank->image.copy_thread_data(start.rank->program->closure);
   detail::current = start.rank;
   return start.function(start.argument);
 }

@@ -23,8 +23,16 @@ struct AtExit {
   void* owner = nullptr;  ///< the object (DSO) that it belongs to
 };
 
+/// What the ranks that run a program have in common.
+struct Program {
+  int number = 0;  ///< in the job
+  Closure closure;
+  std::vector<char*> words;  ///< null at the end
+};
+
 struct RankState {
   int world_rank = -1;
+  const Program* program = nullptr;
   Image image;
   PrivateData fallback;
   int descriptors[3] = {0, 1, 2};  ///< what it knows as 0, 1 and 2
@@ -64,13 +72,6 @@ extern thread_local RankState* current;
 inline RankState* mine() {
   return detail::current;
 }
-
-/// The program's closure, arguments and environment: the same for all ranks.
-struct Program {
-  Closure closure;
-  std::vector<char*> words;  ///< null at the end
-};
-Program& program();
 
 /// The CPUs that this process may use.
 const cpu_set_t& host_cpus();

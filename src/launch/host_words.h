@@ -1,12 +1,20 @@
-// The words by which mpiexec starts a host of thread ranks: numbers, a list, then the program.
+// The words by which mpiexec starts a host of thread ranks: numbers, a list, then the programs.
 #pragma once
 
 #include <charconv>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace meantime::launch {
+
+/// One program and how many ranks, in order, run it.
+struct HostProgram {
+  int ranks = 0;
+  std::string path;
+  std::vector<std::string> words;  ///< the program's own, its name first
+};
 
 struct HostWords {
   int first_rank = 0;  ///< world rank of the first one here
@@ -18,8 +26,7 @@ struct HostWords {
   int round_robin = 0;   ///< 1: ranks are dealt out to the workers, 0: in blocks
   int steal = 0;         ///< 1: an idle worker takes ranks from others
   std::vector<int> first_workers;  ///< of each rank here; empty: by round_robin
-  std::string path;                ///< of the program
-  int program_words = 0;           ///< where the program's own words begin, its name first
+  std::vector<HostProgram> programs;
 
   static constexpr int numbers = 7;
 
@@ -33,20 +40,32 @@ struct HostWords {
       list += std::to_string(worker) + ",";
     }
     result.push_back(list);
-    result.push_back(path);
+    for (const HostProgram& program : programs) {
+      result.push_back(std::to_string(program.ranks));
+      result.push_back(std::to_string(program.words.size()));
+      result.push_back(program.path);
+      result.insert(result.end(), program.words.begin(), program.words.end());
+    }
     return result;
+  }
+
+  /// Index in `programs` of what the rank of this index here runs.
+  std::size_t program_of(int index) const {
+    std::size_t program = 0;
+    while (index >= programs[program].ranks) {
+      index -= programs[program++].ranks;
+    }
+    return program;
   }
 
   bool parse(int count, char** words) {
     int* const places[numbers] = {&first_rank,  &ranks,       &stdin_rank, &no_input,
                                   &first_label, &round_robin, &steal};
-    if (count < 1 + numbers + 3) {
+    if (count < 1 + numbers + 1) {
       return false;
     }
     for (int i = 0; i < numbers; ++i) {
-      const char* const word = words[1 + i];
-      const char* const end = word + std::strlen(word);
-      if (std::from_chars(word, end, *places[i]).ptr != end) {
+      if (!read(words[1 + i], *places[i])) {
         return false;
       }
     }
@@ -59,9 +78,28 @@ struct HostWords {
       }
       first_workers.push_back(worker);
     }
-    path = words[1 + numbers + 1];
-    program_words = 1 + numbers + 2;
-    return ranks > 0 && (first_workers.empty() || static_cast<int>(first_workers.size()) == ranks);
+    int left = ranks;
+    for (int i = 1 + numbers + 1; i < count;) {
+      HostProgram program;
+      int own_words = 0;
+      if (count - i < 4 || !read(words[i], program.ranks) || !read(words[i + 1], own_words) ||
+          own_words < 1 || own_words > count - i - 3) {
+        return false;
+      }
+      program.path = words[i + 2];
+      program.words.assign(words + i + 3, words + i + 3 + own_words);
+      i += 3 + own_words;
+      left -= program.ranks;
+      programs.push_back(std::move(program));
+    }
+    return ranks > 0 && left == 0 &&
+           (first_workers.empty() || static_cast<int>(first_workers.size()) == ranks);
+  }
+
+ private:
+  static bool read(const char* word, int& number) {
+    const char* const end = word + std::strlen(word);
+    return std::from_chars(word, end, number).ptr == end;
   }
 };
 

@@ -198,7 +198,9 @@ std::string Starter::start_host() {
   words.round_robin = job_.command.placement == Placement::round_robin ? 1 : 0;
   words.first_workers = job_.first_workers;
   words.steal = job_.command.balance == Balance::steal ? 1 : 0;
-  words.path = program.path;
+  for (const PreparedProgram& each : job_.programs) {
+    words.programs.push_back({each.request.ranks, each.path, each.request.arguments});
+  }
   child.descriptors = {{segment_, known_as_.segment},
                        {channel.theirs, known_as_.control},
                        {lifeline, known_as_.lifeline},
@@ -226,8 +228,6 @@ std::string Starter::start_host() {
     }
   }
   child.texts = words.words();
-  child.texts.insert(child.texts.end(), program.request.arguments.begin(),
-                     program.request.arguments.end());
   if (job_.command.debugger) {
     put_host_under_debugger(child.path, child.texts);
   }

@@ -157,8 +157,12 @@ bool Supervisor::start_host() {
   }
   watch(job_.host.control, Source::host_control);
   ++running_;
-  for (RankProcess& rank : job_.ranks) {
-    rank.mpi_pid = job_.host.pid;
+  auto rank = job_.ranks.begin();
+  for (std::size_t i = 0; i < job_.programs.size(); ++i) {
+    for (int k = 0; k < job_.programs[i].request.ranks; ++k, ++rank) {
+      rank->program = static_cast<int>(i);
+      rank->mpi_pid = job_.host.pid;
+    }
   }
   return true;
 }

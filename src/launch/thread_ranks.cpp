@@ -10,14 +10,7 @@
 namespace meantime::launch {
 namespace {
 
-std::string why_not(const Job& job) {
-  if (host_program().empty()) {
-    return "this installation has no meantime-host";
-  }
-  if (job.programs.size() != 1) {
-    return "several programs in a job (:) can only be processes so far";
-  }
-  const PreparedProgram& program = job.programs.front();
+std::string why_not(const Job& job, const PreparedProgram& program) {
   if (program.inspection.kind != ProgramKind::machine_code) {
     return fmt::format("'{}' is a script; name the program itself", program.path);
   }
@@ -38,6 +31,22 @@ std::string why_not(const Job& job) {
   for (const std::string& note : verdict.notes) {
     if (job.command.verbose) {
       say("'{}': {}", program.path, note);
+    }
+  }
+  return {};
+}
+
+std::string why_not(const Job& job) {
+  if (host_program().empty()) {
+    return "this installation has no meantime-host";
+  }
+  for (const PreparedProgram& program : job.programs) {
+    if (job.programs.size() > 1 &&
+        !(program.request.environment.empty() && program.request.directory.empty())) {
+      return "several programs (:) of which one has -env or -wdir can only be processes so far";
+    }
+    if (std::string why = why_not(job, program); !why.empty()) {
+      return why;
     }
   }
   return {};

@@ -381,11 +381,37 @@ int main(int c, char** v) { MPI_Init(&c, &v); Solver().step((volatile int*)16); 
         self.assertEqual(result.returncode, 1)
         self.assertIn("leave --as threads out", result.stderr)
 
-    def test_several_programs_and_scripts_are_refused(self):
+    def test_several_programs(self):
+        text = ("#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\nstatic int shared = NUMBER;\n"
+                "int main(int c, char** v) { int r, *number, found, sum; MPI_Init(&c, &v);\n"
+                "MPI_Comm_rank(MPI_COMM_WORLD, &r); shared += 10 * r;\n"
+                "MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &found);\n"
+                "MPI_Allreduce(&shared, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);\n"
+                "printf(\"%d: program %d %s %d %d\\n\", r, *number, c > 1 ? v[1] : \"-\", shared, sum);"
+                "MPI_Finalize(); return NUMBER == 3 && r == 4 ? 9 : 0; }\n")
+        first = self.build(text, "-DNUMBER=1", name="first")
+        second = self.build(text, "-DNUMBER=2", "-g", name="second")
+        result = self.run_ranks(2, first, "a", ":", "-n", "3", second, ":", "-n", "1", first, "b")
+        self.assertEqual(result.returncode, 0, self.text)
+        self.assertEqual(sorted(result.stdout.splitlines()),
+                         ["0: program 0 a 1 159", "1: program 0 a 11 159", "2: program 1 - 22 159",
+                          "3: program 1 - 32 159", "4: program 1 - 42 159", "5: program 2 b 51 159"])
+        third = self.build(text, "-DNUMBER=3", name="third")
+        self.assertEqual(self.run_ranks(2, first, ":", "-n", 3, third).returncode, 9, self.text)
+        crash = self.run_ranks(1, self.build("ends.c"), "segv", ":", "-n", 1,
+                               self.build("ends.c", name="others"), "segv")
+        self.assertRegex(crash.stderr, r"rank 1 .*signal 11.*\n *#0 others\+0x\w+ \(write_to")
+
+    def test_programs_with_settings_of_their_own_and_scripts_are_refused(self):
         program = self.build("ends.c")
-        result = self.run_ranks(1, program, ":", "-n", "1", program)
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("several programs", result.stderr)
+        for option in (("-env", "A", "1"), ("-wdir", "/")):
+            result = self.run_ranks(1, program, ":", "-n", "1", *option, program)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("several programs", result.stderr)
+        fork = self.build("#include <unistd.h>\nint main(int c, char** v) { return c > 9 ? fork() : 0; }\n",
+                          name="second_forks")
+        self.assertIn("second_forks' cannot be threads: fork",
+                      self.run_ranks(1, program, ":", "-n", "1", fork).stderr)
         script = os.path.join(self.folder.name, "script.sh")
         with open(script, "w") as file:
             file.write("#!/bin/sh\nexit 0\n")

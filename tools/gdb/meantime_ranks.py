@@ -198,8 +198,10 @@ has one of that name; the place within the image is the same in all of them."""
             raise gdb.GdbError("$mine(variable) wants a variable, and a rank: rank N selects one.")
         address = int(value.address)
         bases = loaded_at(gdb.solib_name(address))
+        if len(bases) == 1 and len(host.ranks) > 1:
+            return value  # of a library that all ranks share
         if len(bases) != len(host.ranks):
-            return value  # no part of an image
+            raise gdb.GdbError("$mine knows jobs of one program only.")
         place = address - max(base for base in bases if base <= address)
         mine = bases[host.ranks.index(rank)] + place
         return gdb.Value(mine).cast(value.type.pointer()).dereference()
