@@ -152,6 +152,9 @@ bool Engine::offer(LocalSend& send, Peer& to) {
   ++to.offers;
   to.offered.push_back(&send);
   push(*message);
+  if (limits.wire.on) [[unlikely]] {
+    help_neighbours();
+  }
   return true;
 }
 

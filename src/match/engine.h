@@ -91,6 +91,9 @@ struct Limits {
 
 struct Engine {
   Engine(Rank& rank, const Typed& typed);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   /// False when the node has no memory for it.
   bool prepare();
@@ -197,6 +200,7 @@ struct Engine {
   void ready_to_receive(Receive& receive);
   void put_on_wire(Item& item);
   bool take_from_wire();
+  void help_neighbours();
   void wake(node::Waiter& waiter);
   void wake_rank(int world_rank);
 
@@ -208,6 +212,7 @@ struct Engine {
   std::size_t bytes_out_ = 0;
   Route route_;
   std::size_t deferred_ = 0;
+  bool known_ = false;             ///< to help_neighbours
   std::size_t steps_on_wire_ = 0;  ///< that of wire_ (which is looked at only if there are)
   bool no_pipe_ = false;           ///< a pipe could not be made at the last try
 

@@ -1,11 +1,42 @@
 #include "match/wire.h"
 
+#include <mutex>
 #include <vector>
 
 #include "match/engine.h"
+#include "rank/worker.h"
 #include "wait/clock.h"
 
 namespace meantime::match {
+namespace {
+
+// Of the host's ranks, while there is a wire.
+std::mutex all_lock;
+std::vector<Engine*> all;
+
+}  // namespace
+
+Engine::~Engine() {
+  if (limits.wire.on) {
+    const std::lock_guard<std::mutex> lock(all_lock);
+    std::erase(all, this);
+  }
+}
+
+/// What has arrived for the ranks of this worker that do not run now. (Nothing in `progress` lets
+/// another rank run, so the lock is not held for long.)
+void Engine::help_neighbours() {
+  const std::lock_guard<std::mutex> lock(all_lock);
+  if (!known_) {
+    known_ = true;
+    all.push_back(this);
+  }
+  for (Engine* other : all) {
+    if (other != this && ranks::rests_here(other->rank)) {
+      other->progress();
+    }
+  }
+}
 
 /// The next step of this receive or send of ours is under way to us.
 void Engine::put_on_wire(Item& item) {

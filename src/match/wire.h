@@ -4,9 +4,11 @@
 //   sender    ready to send ───────►  receiver, once it is in MPI
 //   sender    ◄─────── ready to receive, once it is in MPI
 //   sender    data on the wire ······ once it is in MPI again, they are there; both are told
-// Each arrow takes the latency; the data take that and their bytes at the bandwidth. Until then
-// nobody computes for them. A rank that has a step under way looks at the clock at each turn of a
-// wait and nobody rings it, so it must not sleep: the setting goes with polling and yielding only.
+// "In MPI" is each rank of a worker when one of them comes to MPI to send (as in the paper's
+// system, whose scheduling points serve all ranks of a core), if ranks are not stolen. Each arrow
+// takes the latency; the data take that and their bytes at the bandwidth. Until then nobody
+// computes for them. A rank that has a step under way looks at the clock at each turn of a wait and
+// nobody rings it, so it must not sleep: the setting goes with polling and yielding only.
 #pragma once
 
 #include <cstdint>

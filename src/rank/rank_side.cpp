@@ -43,6 +43,14 @@ Worker& hold(Fiber& fiber) {
 
 }  // namespace
 
+bool rests_here(const Rank& rank) {
+  const Fiber* const self = self_fiber();
+  return self != nullptr && rank.fiber != nullptr && !host().plan->steal &&
+         rank.fiber->worker == self->worker && !self->worker->shares_its_cpu() &&
+         self->state.load(std::memory_order_relaxed) == State::running &&
+         rank.fiber->state.load(std::memory_order_relaxed) == State::suspended;
+}
+
 bool others_runnable() {
   Fiber* fiber = self_fiber();
   return fiber != nullptr && fiber->worker->has_runnable();

@@ -101,6 +101,10 @@ class Elsewhere {
 int set_folder(int descriptor);
 int set_file_mask(int mask);
 
+/// True if that rank does not run, on the caller's worker, and cannot begin to before the caller
+/// leaves it.
+bool rests_here(const Rank& rank);
+
 /// Link of the worker that runs this rank; 0 for a process rank.
 node::Link worker_of(const Rank& rank);
 /// Number of that worker in its host; -1 for a process rank.
