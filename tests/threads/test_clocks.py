@@ -43,6 +43,12 @@ class Clocks(unittest.TestCase):
                 self.assertEqual(result.returncode, 0, text)
                 self.assertIn(" No Errors\n", result.stdout, text)
 
+    def test_while_ranks_move_at_every_wait(self):
+        self.environment["MEANTIME_TEST_ALWAYS_MOVE"] = "1"
+        for ranks in (2, 5, 16):
+            result = self.run_ranks("threads", ranks, os.path.join(BUILD, "tests/mpi/clocks"))
+            self.assertIn(" No Errors\n", result.stdout, result.stdout + result.stderr)
+
     def test_unmatched_calls_end_the_job_by_default(self):
         with tempfile.TemporaryDirectory() as folder:
             for word, text in (("Start", "this rank is in a timed section already"),
