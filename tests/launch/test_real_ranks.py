@@ -190,9 +190,10 @@ class RealRanks(MpiexecTest):
         job.send_signal(signal.SIGSTOP)  # or it would clean up after its supervisor
         os.kill(supervisor, signal.SIGKILL)
         job.kill()
-        job.communicate()
+        job.wait()
         with open(fifo, "w"):
             pass
+        job.communicate()
         self.wait_for(lambda: os.path.exists(self.path("status")), "the program's end")
 
     @unittest.skipUnless(os.path.exists(os.path.join(ORACLE, "bin", "mpicc_abi")), "no oracle")
