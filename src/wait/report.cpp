@@ -120,7 +120,7 @@ std::string describe_turn(const node::RankArea& area) {
     return "is running (not in a wait)";
   }
   return turn->state == ranks::State::elsewhere
-             ? "has left its worker for a system call (not in a wait)"
+             ? "is beside its worker, in a system call or long out of MPI (not in a wait)"
              : "could run (not in a wait), its worker runs another rank";
 }
 
@@ -129,8 +129,7 @@ std::string describe_beginning(const node::RankArea& area) {
   if (!turn) {
     return "has not called MPI_Init";
   }
-  return turn->state == ranks::State::elsewhere
-             ? "has not called MPI_Init, has left its worker for a system call"
+  return turn->state == ranks::State::elsewhere   ? "has not called MPI_Init, is beside its worker"
          : turn->state == ranks::State::finalized ? "has ended without MPI_Init"
          : turn->begun                            ? "has not called MPI_Init"
                                                   : "has not begun";
