@@ -80,16 +80,16 @@ int stack(int number, int rank) {
     of_threads = backtraces_of_host(host, rank < 0 ? "all" : fmt::to_string(rank), problem);
   }
   bool all = true;
-  for (int number = 0; number < static_cast<int>(ranks.size()); ++number) {
-    const RankLine& line = ranks[static_cast<std::size_t>(number)];
-    if (rank >= 0 && rank != number) {
+  for (int each = 0; each < static_cast<int>(ranks.size()); ++each) {
+    const RankLine& line = ranks[static_cast<std::size_t>(each)];
+    if (rank >= 0 && rank != each) {
       continue;
     }
     fmt::print("{}\n", line.text);
     std::fflush(stdout);
     if (line.host > 0) {
       // One that has not begun, or has ended, has no frames; but gdb must have named it.
-      const auto found = of_threads.find(number);
+      const auto found = of_threads.find(each);
       all = all && found != of_threads.end();
       if (found == of_threads.end() || !found->second.empty()) {
         print_frames(found == of_threads.end() ? std::vector<std::string>() : found->second,
