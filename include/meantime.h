@@ -24,9 +24,9 @@ extern "C" {
 extern int MPIX_Yield(void) __attribute__((weak));
 #define MPIX_Yield() (MPIX_Yield != 0 ? MPIX_Yield() : MPI_SUCCESS)
 
-/* The calling rank stays on its core from now on (stay != 0), or may be taken to another one that has
- * nothing to do (0, as at the beginning). Only thread ranks are ever moved by Meantime. Legal at any
- * time; returns MPI_SUCCESS. Without Meantime it does nothing. */
+/* The calling rank stays on its core from now on (stay != 0), or may be taken to another one that
+ * has nothing to do (0, as at the beginning). Only thread ranks are ever moved by Meantime. Legal
+ * at any time; returns MPI_SUCCESS. Without Meantime it does nothing. */
 extern int MPIX_Stay(int stay) __attribute__((weak));
 #define MPIX_Stay(stay) (MPIX_Stay != 0 ? MPIX_Stay(stay) : MPI_SUCCESS)
 
@@ -39,10 +39,15 @@ extern int MPIX_Stay(int stay) __attribute__((weak));
 
 /* Seconds that the calling rank has run since a moment in its past; as MPI_Wtime, but it stands
  * still while the rank waits in MPI, be it asleep or polling, and while others of its worker have
- * their turn. thread rank    a processor's tick (0.4 ns at 2.5 GHz); a sleep outside of MPI counts,
- * and so does time in which the kernel gives the core to another program process rank   the
- * thread's CPU time less what it spent waiting in MPI; 1 ns, and a system call; a sleep does not
- * count, nor does a preemption Without Meantime: MPI_Wtime(). */
+ * their turn.
+ *
+ * A thread rank's goes by the processor's tick (0.4 ns at 2.5 GHz). A sleep outside of MPI counts,
+ * and so does time in which the kernel gives the core to another program.
+ *
+ * A process rank's is the thread's CPU time less what it spent waiting in MPI: 1 ns, and a system
+ * call. A sleep does not count, nor does a preemption.
+ *
+ * Without Meantime: MPI_Wtime(). */
 extern double MPIX_Rtime(void) __attribute__((weak));
 #define MPIX_Rtime() (MPIX_Rtime != 0 ? MPIX_Rtime() : MPI_Wtime())
 
