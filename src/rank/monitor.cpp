@@ -97,18 +97,20 @@ void hand_over(Worker& worker, const Watched& watched) {
   }
   const Carrier& before = worker.carrier();
   const bool taken = worker.try_take();
-  const bool handed = taken && worker.switches() == watched.switches && worker.has_runnable() &&
-                      worker.hand_over(*spare);
+  const Fiber* fiber = nullptr;
+  if (taken && worker.switches() == watched.switches && worker.has_runnable()) {
+    fiber = worker.hand_over(*spare);
+  }
   if (taken) {
     worker.give_back();
   }
-  if (!handed) {
+  if (fiber == nullptr) {
     give_back_carrier(*spare);
     return;
   }
   spare->assigned = &worker;
   spare->called.send();
-  suspects.push_back({before.held_by.load(std::memory_order_relaxed), &before, wait::now_ns()});
+  suspects.push_back({fiber, &before, wait::now_ns()});
 }
 
 /// Who held a worker up and still sleeps in the kernel long after is told of, once a host: the user

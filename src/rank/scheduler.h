@@ -95,8 +95,8 @@ class Worker {
   // --- By an outsider that has taken it.
   /// A runnable fiber that may move and is none of this worker's any more, or nullptr.
   Fiber* give_away();
-  /// The fiber that runs is elsewhere from now on, and the worker is `spare`'s. False: none runs.
-  bool hand_over(Carrier& spare);
+  /// The fiber that runs is elsewhere from now on, and the worker is `spare`'s. nullptr: none runs.
+  Fiber* hand_over(Carrier& spare);
 
   // --- By who holds it.
   /// A runnable fiber that was another's.

@@ -333,10 +333,11 @@ void Worker::adopt(Fiber& fiber) {
   queue_.push(fiber);
 }
 
-bool Worker::hand_over(Carrier& spare) {
+Fiber* Worker::hand_over(Carrier& spare) {
   if (running_ == nullptr || running_->state.load(std::memory_order_relaxed) != State::running) {
-    return false;
+    return nullptr;
   }
+  Fiber* const fiber = running_;
   running_->hand_over = hand_over_now(carrier().thread_id.load(std::memory_order_relaxed));
   handed_over_.fetch_add(1, std::memory_order_relaxed);
   // Before anybody else's look at the list: see runs_on.
@@ -345,7 +346,7 @@ bool Worker::hand_over(Carrier& spare) {
   running_ = nullptr;
   ++elsewhere_;
   set_carrier(spare);
-  return true;
+  return fiber;
 }
 
 }  // namespace meantime::ranks

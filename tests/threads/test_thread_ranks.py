@@ -217,7 +217,7 @@ int main(int c, char** v) {
                              "always", env=environment)
             self.text = result.stdout + result.stderr
             self.assert_right(result)
-            if len(os.sched_getaffinity(0)) > 1:
+            if len(os.sched_getaffinity(0)) > 1 and ranks > 3:  # three may find all that they wait for
                 self.assertGreater(int(result.stdout.split()[0]), 0, self.text)
             self.assert_right(command(os.path.join(BIN, "mpiexec"), "--as", "threads", "-n", ranks,
                                       cxx, env=environment))
