@@ -16,6 +16,11 @@ constexpr std::uint64_t worth_moving_ns = 40'000;
 
 }  // namespace
 
+bool has_too_many(std::size_t runnable, std::uint64_t elapsed_ns, std::uint64_t switches) {
+  // Half a switch more than were seen: the one under way.
+  return 2 * runnable * elapsed_ns / (2 * switches + 1) >= worth_moving_ns;
+}
+
 bool Thief::try_steal(Carrier& carrier, std::uint64_t now_ns) {
   const std::vector<std::unique_ptr<Worker>>& workers = host().workers;
   if (!host().plan->steal || workers.size() < 2 || now_ns - looked_ns_ < look_ns) {
@@ -32,12 +37,10 @@ bool Thief::try_steal(Carrier& carrier, std::uint64_t now_ns) {
       }
       const std::uint64_t done =
           other->switches() - switches_[static_cast<std::size_t>(other->number())];
-      // Half a switch more than were seen: the one under way.
-      const std::uint64_t wait_ns = 2 * runnable * elapsed / (2 * done + 1);
       const bool nearer = most != nullptr && runnable == most_runnable &&
                           std::abs(other->number() - worker_.number()) <
                               std::abs(most->number() - worker_.number());
-      if (wait_ns >= worth_moving_ns && (runnable > most_runnable || nearer)) {
+      if (has_too_many(runnable, elapsed, done) && (runnable > most_runnable || nearer)) {
         most = other.get();
         most_runnable = runnable;
       }

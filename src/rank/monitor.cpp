@@ -143,6 +143,7 @@ void look(std::vector<Watched>& all) {
     Worker& worker = *host().workers[i];
     Watched& watched = all[i];
     const std::uint64_t switches = worker.switches();
+    const std::uint64_t done = switches - watched.switches;
     if (switches != watched.switches || worker.asleep()) {
       watched = {switches, now};
     }
@@ -150,7 +151,8 @@ void look(std::vector<Watched>& all) {
       continue;
     }
     const std::uint64_t held = now - watched.since_ns;
-    if (sleeper != nullptr && host().plan->steal && (held > 0 || worker.runnable() > 1)) {
+    if (sleeper != nullptr && host().plan->steal &&
+        has_too_many(worker.runnable(), short_tick_ns, done)) {
       wait::ring(sleeper->place().bell);
       sleeper = nullptr;
     }

@@ -173,6 +173,10 @@ void carry(Carrier& carrier);
 Carrier* take_spare_carrier();
 void give_back_carrier(Carrier& carrier);
 
+/// Whether a worker that has so many to run, and switched so often in that time, will be long in
+/// getting to the last of them: then another one should help.
+bool has_too_many(std::size_t runnable, std::uint64_t elapsed_ns, std::uint64_t switches);
+
 /// Looks whether another worker has more than it can run soon; if so takes a rank of it. To be
 /// asked at every turn of an idle worker's loop, with the time.
 class Thief {
