@@ -40,6 +40,11 @@ int main(int count, char** words) {
   stack->add_option("--rank", rank, "Only this rank")->check(CLI::NonNegativeNumber);
   stack->callback([&] { status = meantime::tools::stack(job, rank); });
 
+  CLI::App* bench = app.add_subcommand(
+      "bench", "Measure this machine: without a name, list the benchmarks there are");
+  bench->prefix_command()->set_help_flag();
+  bench->callback([&] { status = meantime::tools::bench(bench->remaining()); });
+
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {

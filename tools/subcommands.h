@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace meantime::tools {
 
@@ -22,5 +23,8 @@ int ps();
 /// The same for one job, by the pid of its mpiexec, with backtraces from gdb; `rank` -1: of all its
 /// ranks. 1 if not all could be looked at, 2 if there is no such job, rank or gdb.
 int stack(int job, int rank);
+
+/// Becomes the benchmarks' script with these words; returns, with 2, only if it is not there.
+int bench(std::vector<std::string> words);
 
 }  // namespace meantime::tools

@@ -95,7 +95,7 @@ inline long turns_in(MPI_Comm comm, double seconds, long least, long most,
 class Buffers {
  public:
   Buffers(std::size_t count, std::size_t bytes, char fill)
-      : bytes_(bytes), stride_((bytes + 63) / 64 * 64 + (bytes ? 0 : 64)), count_(count) {
+      : stride_((bytes + 63) / 64 * 64 + (bytes ? 0 : 64)), count_(count) {
     memory_.reset(
         static_cast<char*>(std::aligned_alloc(4096, (count * stride_ + 4095) / 4096 * 4096)));
     if (!memory_) measured_wrong("out of memory for buffers");
@@ -108,7 +108,7 @@ class Buffers {
   struct Free {
     void operator()(char* memory) const { std::free(memory); }
   };
-  std::size_t bytes_, stride_, count_;
+  std::size_t stride_, count_;
   std::unique_ptr<char, Free> memory_;
 };
 

@@ -4,7 +4,8 @@
 //   {"program": …, "mpi": …, "ranks": …}           the header, once
 //   {"start": {name and keys}}                     a point begins (so that a run cut off by a time
 //                                                  limit tells which point it was in)
-//   {"row": {name and keys, "unit", "median", "mean", "min", "p99", "max", "samples"}}
+//   {"row": {name and keys, "unit", "median", "mean", "min", "p99", "max", "samples", and what the
+//            program tells besides}}
 //   {"skip": {name and keys, "why"}}               a point that was not run
 // Each line is flushed: what was measured before a kill is kept.
 #pragma once
@@ -76,18 +77,22 @@ class Report {
   }
 
   void row(const std::string& name, const Keys& keys, const std::string& unit,
-           const Distribution& values) {
+           const Distribution& values, const Keys& besides = {}) {
     if (!speaks_) return;
     if (json_) {
       std::printf(
           "{\"row\": {\"name\": %s%s, \"unit\": %s, \"median\": %.6g, \"mean\": %.6g, "
-          "\"min\": %.6g, \"p99\": %.6g, \"max\": %.6g, \"samples\": %zu}}\n",
+          "\"min\": %.6g, \"p99\": %.6g, \"max\": %.6g, \"samples\": %zu%s}}\n",
           quoted(name).c_str(), members(keys, true).c_str(), quoted(unit).c_str(), values.median,
-          values.mean, values.min, values.p99, values.max, values.samples);
+          values.mean, values.min, values.p99, values.max, values.samples,
+          members(besides, true).c_str());
     } else {
       std::printf("%-52s %8s %10.4g %10.4g %10.4g %10.4g %10.4g %9zu\n", label(name, keys).c_str(),
                   unit.c_str(), values.median, values.mean, values.min, values.p99, values.max,
                   values.samples);
+      for (const auto& [key, value] : besides)
+        std::printf("    %s %s", key.c_str(), value.plain.c_str());
+      if (!besides.empty()) std::printf("\n");
     }
     std::fflush(stdout);
   }

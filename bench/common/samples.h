@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -52,6 +53,23 @@ inline Distribution distribution_of(std::vector<double> values) {
   result.p99 = values[std::min(values.size() - 1, values.size() * 99 / 100)];
   result.max = values.back();
   return result;
+}
+
+// Not interpolated either.
+inline double quantile_of(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size()));
+  const auto place = values.begin() + static_cast<long>(std::min(values.size() - 1, at));
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+// Standard deviation.
+inline double deviation_of(const std::vector<double>& values) {
+  double mean = 0, squares = 0;
+  for (double value : values) mean += value / static_cast<double>(values.size());
+  for (double value : values) squares += (value - mean) * (value - mean);
+  return values.size() < 2 ? 0 : std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
 // Differences of successive clock readings: one sample a turn.

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,33 +18,11 @@
 #include <string>
 #include <vector>
 
+#include "../common/cpus.h"
 #include "../common/options.h"
 #include "../common/report.h"
 
 namespace bench {
-
-inline void require(bool good, const char* what) {
-  if (good) return;
-  std::perror(what);
-  std::exit(1);
-}
-
-// The CPUs of the affinity mask, in their order.
-inline std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  require(sched_getaffinity(0, sizeof set, &set) == 0, "sched_getaffinity");
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  return cpus;
-}
-
-inline void bind_to(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  require(sched_setaffinity(0, sizeof set, &set) == 0, "sched_setaffinity");
-}
 
 // Zeroed memory that forked children share. Never unmapped: the programs are short.
 inline void* shared_memory(std::size_t bytes) {

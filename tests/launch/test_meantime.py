@@ -73,7 +73,7 @@ class Command(MpiexecTest):
         self.assertIn("is no running job of yours", result.stderr)
 
     def test_wrong_words(self):
-        for words in ((), ("bench",), ("missing",), ("--nonsense",), ("stack",), ("stack", "me")):
+        for words in ((), ("bench", "nothing"), ("missing",), ("--nonsense",), ("stack",), ("stack", "me")):
             self.assertEqual(self.meantime(*words).returncode, 2, words)
 
     def test_help(self):

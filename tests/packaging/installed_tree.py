@@ -10,12 +10,15 @@ BUILD = os.environ["MEANTIME_BUILD"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = """
 bin/mpicc bin/mpicxx bin/mpic++ bin/mpicc_abi bin/mpicxx_abi bin/mpiexec bin/mpirun bin/meantime
+bin/meantime-libra bin/meantime-overlap
 include/mpi.h include/meantime.h
 lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/pkgconfig/meantime.pc lib/cmake/Meantime/MeantimeConfig.cmake
 lib/cmake/Meantime/MeantimeConfigVersion.cmake lib/cmake/Meantime/MeantimeTargets.cmake
 lib/cmake/Meantime/MeantimeTargets-release.cmake
 share/meantime/LICENSE share/meantime/gdb/meantime.py
 share/meantime/gdb/meantime_ranks.py
+share/meantime/bench/libra/libra.cpp share/meantime/bench/common/mpi_program.h share/meantime/bench/overlap/overlap.cpp
+share/meantime/bench/shipped/__main__.py share/meantime/bench/comparison/peers.py
 """.split()
 # Would be found before ours, or change what the compilers are.
 FOREIGN = re.compile(r"(OMPI|MPICH|MEANTIME|I_MPI)_.*|LD_LIBRARY_PATH|C(C|XX|PP|FLAGS|XXFLAGS|PATH)|CMAKE_.*|PKG_CONFIG_.*")

@@ -1,0 +1,67 @@
+"""meantime bench NAME: the benchmarks there are, and what they have in common."""
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+from . import results
+
+BENCHMARKS = {
+    "libra": "round trips of a late message, and what waiting for it costs (LIBRA; Figures 2, 7, 8)",
+}
+
+
+def overview():
+    lines = ["meantime bench NAME [options]: measures this machine, writes tables and figures", ""]
+    lines += [f"  {name:<12}{text}" for name, text in BENCHMARKS.items()]
+    return "\n".join([*lines, "", "meantime bench NAME --help lists its options."])
+
+
+def common_options(name):
+    parser = argparse.ArgumentParser(prog=f"meantime bench {name}", description=BENCHMARKS[name])
+    parser.add_argument("--output", type=Path, default=Path(f"meantime-{name}"), metavar="DIR",
+                        help="for the results, the tables and the figures (default: %(default)s)")
+    parser.add_argument("--show", action="store_true",
+                        help="measure nothing: tables and figures again, from the results in DIR")
+    parser.add_argument("--repetitions", type=int, metavar="N", help="of everything, in turn (default: 5)")
+    parser.add_argument("--quick", action="store_true", help="a short look, not for a claim")
+    return parser
+
+
+def main(prefix, words):
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0
+    name, *words = words
+    if name not in BENCHMARKS:
+        print(f"meantime bench: there is no benchmark '{name}'\n\n{overview()}", file=sys.stderr)
+        return 2
+    benchmark = importlib.import_module(f"shipped.{name}")
+    parser = common_options(name)
+    benchmark.add_options(parser)
+    options = parser.parse_args(words)
+    if options.repetitions is None:
+        options.repetitions = 3 if options.quick else 5
+    if options.repetitions < 1:
+        parser.error("--repetitions: at least 1")
+    try:
+        options.output.mkdir(parents=True, exist_ok=True)
+        path = options.output / "results.json"
+        if options.show:
+            found = results.Results.load(path, name)
+        else:
+            found = results.Results.new(name, ["meantime", "bench", name, *words])
+            benchmark.measure(prefix, options, found)
+            found.save(path)
+        text = benchmark.tables(found)
+        (options.output / "results.md").write_text(f"{found.heading()}\n\n{text}\n")
+        print(f"{found.heading()}\n\n{text}\n\nWritten to {options.output}: results.json, results.md"
+              + results.draw(benchmark.figures, found, options.output))
+    except results.Problem as problem:
+        print(f"meantime bench {name}: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0

@@ -1,0 +1,145 @@
+"""What a benchmark has found: kept as one JSON file, told as tables, drawn as figures.
+
+A *row* is a dictionary: what one run of a program says about one point, with the keys under which it was run.
+"""
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import shlex
+import statistics
+import sys
+
+from comparison import launch, machine
+
+FORMAT = 1
+
+
+class Problem(RuntimeError):
+    """Something that the user can do something about."""
+
+
+class Results:
+    def __init__(self, data):
+        self.data = data
+
+    @classmethod
+    def new(cls, name, words):
+        return cls({"format": FORMAT, "benchmark": name, "machine": machine.describe(),
+                    "date": datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
+                    "command": shlex.join(words), "load before": round(machine.load(), 2), "notes": [], "rows": []})
+
+    @classmethod
+    def load(cls, path, name):
+        try:
+            data = json.loads(path.read_text())
+        except (OSError, json.JSONDecodeError) as error:
+            raise Problem(f"no results to show: {error}") from error
+        if data.get("format") != FORMAT or data.get("benchmark") != name:
+            raise Problem(f"{path} has no results of {name}")
+        return cls(data)
+
+    def save(self, path):
+        path.write_text(json.dumps(self.data, indent=1) + "\n")
+
+    def heading(self):
+        lines = [f"# meantime bench {self.data['benchmark']}", "", f"{self.data['machine']}.", "",
+                 f"{self.data['date']}, `{self.data['command']}`; load before {self.data['load before']}."]
+        return "\n".join([*lines, *(f"- {note}" for note in self.data["notes"])])
+
+    def note(self, text):
+        self.data["notes"].append(text)
+
+    def add(self, row, **keys):
+        self.data["rows"].append({**keys, **row})
+
+    def rows(self, **keys):
+        return [row for row in self.data["rows"] if all(row.get(key) == value for key, value in keys.items())]
+
+    def values(self, name, **keys):
+        """Of every repetition."""
+        return [row[name] for row in self.rows(**keys) if row.get(name) is not None]
+
+    def median(self, name, **keys):
+        """Of the repetitions; None if there are none."""
+        values = self.values(name, **keys)
+        return statistics.median(values) if values else None
+
+    def kinds(self, name, **keys):
+        """The different values of a key, as they first appear."""
+        return list(dict.fromkeys(row[name] for row in self.rows(**keys) if name in row))
+
+
+def clean_environment(**changes):
+    """Without settings of the user's, which would be measured instead of what is meant."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MEANTIME_")}
+    return {**clean, **changes}
+
+
+def run_json(command, limit, environment=None):
+    """The rows that a program prints with --json, each with the header's keys."""
+    header, rows = {}, []
+
+    def line(text):
+        if not text.startswith("{"):
+            return
+        said = json.loads(text)
+        if "program" in said:
+            header.update(said)
+        elif "row" in said:
+            rows.append({**header, **said["row"]})
+
+    outcome = launch.run([str(word) for word in command], limit, environment or clean_environment(), line)
+    if outcome.timed_out:
+        raise Problem(f"stopped after {limit} s: {shlex.join(map(str, command))}")
+    if outcome.status:
+        raise Problem(f"{shlex.join(map(str, command))}\nfailed: {outcome.errors.strip() or outcome.status}")
+    return rows
+
+
+def progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def number(value):
+    if value is None:
+        return "–"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}".replace(",", " ")
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def spread(values, factor=1.0):
+    """The median with the smallest and the largest."""
+    if not values:
+        return "–"
+    values = [value * factor for value in values]
+    if len(values) == 1:
+        return number(values[0])
+    return f"{number(statistics.median(values))} ({number(min(values))}–{number(max(values))})"
+
+
+def table(heads, lines):
+    rows = [heads, ["---"] * len(heads), *lines]
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows)
+
+
+def draw(figures, found, folder):
+    """Writes what figures(found, pyplot) yields as (name, figure); returns a sentence for the user."""
+    try:
+        import matplotlib  # noqa: PLC0415
+    except ImportError:
+        return ("\nNo figures: Python's matplotlib is missing. After `apt-get install python3-matplotlib`, "
+                "or with a python3 in PATH that has it, --show draws them.")
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "meantime"  # the same results give the same file
+    from matplotlib import pyplot  # noqa: PLC0415
+    written = []
+    for name, figure in figures(found, pyplot):
+        figure.tight_layout()
+        figure.savefig(folder / name, metadata={"Date": None})
+        pyplot.close(figure)
+        written.append(name)
+    return "".join(f", {name}" for name in written)

@@ -1,0 +1,163 @@
+"""The installed benchmarks as a user has them: what they print, refuse and write. No test looks at a time."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = os.path.join(os.environ["MEANTIME_BUILD"], "bin")
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("MEANTIME_")}
+CPUS = len(os.sched_getaffinity(0))
+
+
+class Shipped(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="meantime-bench-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_here(self, *words, status=0):
+        result = subprocess.run([os.path.join(BIN, words[0]), *map(str, words[1:])], cwd=self.folder, text=True,
+                                capture_output=True, timeout=100, env=ENVIRONMENT, check=False)
+        self.assertEqual(result.returncode, status, f"{words}\n{result.stdout}{result.stderr}")
+        return result.stdout if status == 0 else result.stderr
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def read(self, *names):
+        with open(self.path(*names), encoding="utf-8") as file:
+            return file.read()
+
+    def json_lines(self, *words):
+        return [json.loads(line) for line in self.run_here(*words).splitlines() if line.startswith("{")]
+
+    def rows(self, *words):
+        return [line["row"] for line in self.json_lines(*words) if "row" in line]
+
+
+class Libra(Shipped):
+    def libra(self, *words, ranks=2):
+        return ("mpiexec", "-n", ranks, os.path.join(BIN, "meantime-libra"), *words)
+
+    def test_every_mode_and_size(self):
+        for mode in ("poll", "yield", "event", "adaptive"):
+            with self.subTest(mode):
+                lines = self.json_lines(*self.libra("--json", "--mode", mode, "--bytes", "1,8,1M", "--delays", "0,100",
+                                                    "--iterations", 20))
+                self.assertEqual(lines[0]["mode"], mode)
+                found = [line["row"] for line in lines if "row" in line]
+                self.assertEqual([(row["bytes"], row["delay_us"]) for row in found],
+                                 [(size, delay) for delay in (0, 100) for size in (1, 8, 1 << 20)])
+                for row in found:
+                    self.assertEqual(row["samples"], 20)
+                    self.assertLessEqual(row["min"], row["median"])
+                    self.assertGreaterEqual(row["waiting_cpu_share"], 0)
+
+    def test_latencies_file(self):
+        for kind, factors in (("constant", (1, 1)), ("jitter", (0.7, 1.3)), ("bimodal", (0.5, 1.5))):
+            self.run_here(*self.libra("--bytes", "8", "--delays", "0,100", "--delay", kind, "--iterations", 30,
+                                      "--latencies", self.path("latencies"), ranks=4))
+            head, *lines = [line.split("\t") for line in self.read("latencies").splitlines()]
+            self.assertEqual(head, ["bytes", "delay_us", "pair", "iteration", "late_us", "round_trip_us"])
+            self.assertEqual([line[:4] for line in lines],
+                             [["8", delay, str(pair), str(i)] for delay in ("0", "100") for pair in (0, 1)
+                              for i in range(30)])
+            late = [float(line[4]) for line in lines if line[1] == "100"]
+            for value in late:
+                self.assertTrue(100 * factors[0] <= value <= 100 * factors[1], value)
+            self.assertEqual(len(set(late)), {"constant": 1, "jitter": 30, "bimodal": 2}[kind])
+            self.assertTrue(all(float(line[5]) > 0 for line in lines))
+
+    def test_as_many_iterations_as_in_the_paper(self):
+        found = self.rows(*self.libra("--json", "--bytes", "8", "--delays", "0"))
+        self.assertEqual(found[0]["samples"], 100_000)
+        found = self.rows(*self.libra("--json", "--bytes", "8M", "--delays", "0"))
+        self.assertEqual(found[0]["samples"], 100)
+        found = self.rows(*self.libra("--json", "--bytes", "8", "--delays", "100", "--seconds", "0.02"))
+        self.assertEqual(found[0]["samples"], 200)
+
+    def test_both_on_one_cpu(self):
+        lines = self.json_lines(*self.libra("--json", "--mode", "event", "--sending-mode", "event", "--place", "one",
+                                            "--bytes", "8", "--delays", "50", "--iterations", 20))
+        self.assertEqual(lines[0]["place"], "one")
+
+    def test_energy_is_read_or_not_claimed(self):
+        command = self.libra("--json", "--bytes", "8", "--delays", "0", "--iterations", 10, "--powercap")
+        header, *rest = self.json_lines(*command, self.path("none"))
+        self.assertIn("none read", header["energy"])
+        self.assertNotIn("waiting_joules", rest[-1]["row"])
+        packages = {0}
+        for cpu in os.sched_getaffinity(0):
+            with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id", encoding="utf-8") as file:
+                packages.add(max(0, int(file.read())))
+        for package in packages:
+            zone = self.path("powercap", f"intel-rapl:{package}")
+            os.makedirs(zone)
+            for name, text in (("name", f"package-{package}"), ("energy_uj", "5"), ("max_energy_range_uj", "9")):
+                with open(os.path.join(zone, name), "w", encoding="utf-8") as file:
+                    file.write(text + "\n")
+        header, *rest = self.json_lines(*command, self.path("powercap"))
+        self.assertIn("package-", header["energy"])
+        self.assertEqual(rest[-1]["row"]["waiting_joules"], 0)
+
+    def test_refuses(self):
+        for words, said in ((("--mode", "wildly"), "MEANTIME_WAIT"), (("--delay", "late"), "constant, jitter or bimodal"),
+                            (("--place", "three"), "--place is"), (("--bytes", "x"), "not a size"),
+                            (("--nonsense",), "unknown option")):
+            result = subprocess.run([os.path.join(BIN, "mpiexec"), *map(str, self.libra(*words)[1:])], text=True,
+                                    capture_output=True, timeout=60, env=ENVIRONMENT, check=False)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(said, result.stderr)
+        self.assertIn("pairs of ranks", self.run_here(*self.libra(ranks=3), status=2))
+        self.assertIn("--mode", self.run_here("meantime-libra", "--mode", "poll", status=2))
+        self.assertIn("round trips", self.run_here("meantime-libra", "--help"))
+
+
+class MeantimeBench(Shipped):
+    def test_overview_and_mistakes(self):
+        overview = self.run_here("meantime", "bench")
+        for name in re.findall(r"^  (\w+) ", overview, re.M):
+            self.assertIn("--output", self.run_here("meantime", "bench", name, "--help"))
+        self.assertIn("no benchmark 'nothing'", self.run_here("meantime", "bench", "nothing", status=2))
+        self.assertIn("unrecognized", self.run_here("meantime", "bench", "libra", "--nothing", status=2))
+        self.assertIn("no results", self.run_here("meantime", "bench", "libra", "--show", status=1))
+
+    def assert_written(self, folder):
+        found = json.loads(self.read(folder, "results.json"))
+        self.assertTrue(found["rows"])
+        self.assertIn(found["machine"], self.read(folder, "results.md"))
+        return found
+
+    def test_libra(self):
+        self.run_here("meantime", "bench", "libra", "--quick", "--repetitions", 1, "--no-peers", "--modes", "poll,event",
+                      "--bytes", "8,4K", "--delays", "0,50", "--seconds", "0.005", "--output", "found")
+        found = self.assert_written("found")
+        parts = {row["part"] for row in found["rows"]}
+        self.assertEqual(parts, {"grid", "late", "one"} if CPUS > 1 else {"one"})
+        self.assertEqual({row["who"] for row in found["rows"]}, {"Meantime poll", "Meantime event"})
+        before = self.read("found", "results.md")
+        self.run_here("meantime", "bench", "libra", "--show", "--output", "found")
+        self.assertEqual(self.read("found", "results.md"), before)
+
+    def test_a_mode_that_there_is_not(self):
+        said = self.run_here("meantime", "bench", "libra", "--no-peers", "--modes", "poll,wildly", status=1)
+        self.assertIn("cannot wait in mode 'wildly'", said)
+
+
+@unittest.skipUnless(shutil.which("mpicxx.openmpi") or shutil.which("mpicxx.mpich"), "no other MPI here")
+class OtherMpis(Shipped):
+    def test_the_source_compiles_and_runs(self):
+        sources = os.path.join(BIN, "..", "share", "meantime", "bench")
+        for name in ("openmpi", "mpich"):
+            if not shutil.which(f"mpicxx.{name}"):
+                continue
+            for program in ("libra", "overlap"):
+                self.run_here(shutil.which(f"mpicxx.{name}"), "-std=c++17", "-O2", "-DOMPI_SKIP_MPICXX",
+                              "-DMPICH_SKIP_MPICXX", os.path.join(sources, program, f"{program}.cpp"), "-o", program)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
