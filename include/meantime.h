@@ -30,6 +30,27 @@ extern int MPIX_Yield(void) __attribute__((weak));
 extern int MPIX_Stay(int stay) __attribute__((weak));
 #define MPIX_Stay(stay) (MPIX_Stay != 0 ? MPIX_Stay(stay) : MPI_SUCCESS)
 
+/* --- Settings (docs/waiting.md; `meantime config` lists them)
+ *
+ * A setting of the calling rank, by the name that it has in the environment: "MEANTIME_WAIT",
+ * "MEANTIME_TRIES_POLL" ... Legal between MPI_Init and MPI_Finalize; any thread. Errors are of
+ * class MPI_ERR_ARG (MPI_ERR_OTHER outside of that time) and go to the error handler of
+ * MPI_COMM_SELF. */
+
+/* Changes it; "" goes back to what was set outside of the program. Holds from the rank's next wait
+ * on; a communicator's own info keys (meantime_wait ...) stand above it. Only settings about
+ * waiting may change. Without Meantime it does nothing. */
+extern int MPIX_Setting_set(const char* name, const char* value) __attribute__((weak));
+#define MPIX_Setting_set(name, value) \
+  (MPIX_Setting_set != 0 ? MPIX_Setting_set(name, value) : MPI_SUCCESS)
+
+/* What holds now, as a text of at most *length characters with its end; *length becomes how many it
+ * takes, as MPI_Info_get_string has it. Without Meantime the text is empty. */
+extern int MPIX_Setting_get(const char* name, int* length, char* value) __attribute__((weak));
+#define MPIX_Setting_get(name, length, value)                    \
+  (MPIX_Setting_get != 0 ? MPIX_Setting_get(name, length, value) \
+                         : meantime_no_setting(length, value))
+
 /* --- Clocks for ranks that share a core (docs/clocks.md)
  *
  * MPI_Wtime goes on while a rank waits for its turn, so with several ranks a core it says little
@@ -85,6 +106,14 @@ static __inline__ __attribute__((unused)) int meantime_section_begins(void) {
 static __inline__ __attribute__((unused)) int meantime_section_ends(void) {
   meantime_section_sum = meantime_section_seconds();
   meantime_section_since = 0;
+  return MPI_SUCCESS;
+}
+
+static __inline__ __attribute__((unused)) int meantime_no_setting(int* length, char* value) {
+  if (*length > 0) {
+    value[0] = '\0';
+  }
+  *length = 1;
   return MPI_SUCCESS;
 }
 

@@ -21,6 +21,8 @@ int main(int count, char** words) {
   app.add_subcommand("doctor", "Try what Meantime needs on this machine")->callback([&status] {
     status = meantime::tools::doctor();
   });
+  app.add_subcommand("config", "List all settings: what holds here, and who said so")
+      ->callback([&status] { status = meantime::tools::config(); });
   std::string program;
   CLI::App* missing =
       app.add_subcommand("missing", "Name the MPI calls of a program that are not there yet");

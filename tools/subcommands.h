@@ -9,6 +9,9 @@ namespace meantime::tools {
 /// Looks at this machine and this installation: 0 if all that MPI needs works, else 1.
 int doctor();
 
+/// Prints every setting with its value and who made it: 0, or 1 if one makes no sense.
+int config();
+
 /// Says whether the ranks of a program can be threads of one process, and if not why: 0 yes, 1 no,
 /// 2 cannot tell.
 int check(const std::string& program);

@@ -2,9 +2,14 @@
 #include <meantime.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <cstring>
+#include <string>
+
 #include "api/entry_point.h"
 #include "core/errhandler.h"
 #include "core/error.h"
+#include "core/settings.h"
 #include "rank/clocks.h"
 #include "rank/rank.h"
 #include "rank/worker.h"
@@ -17,6 +22,8 @@
 #undef MPIX_Start_processor_timer
 #undef MPIX_Stop_processor_timer
 #undef MPIX_Ptime
+#undef MPIX_Setting_set
+#undef MPIX_Setting_get
 
 namespace meantime {
 namespace {
@@ -28,6 +35,67 @@ bool is_active() {
 /// To the handler of MPI_COMM_SELF, as far as there is one.
 int report(const char* call, int code) {
   return is_active() ? core::invoke_error_handler(nullptr, code, call) : code;
+}
+
+/// A setting of that name, for a rank that is in MPI; else the error in *code.
+const settings::Setting* setting_of(const char* name, int* code) {
+  const settings::Setting* setting = name != nullptr ? settings::find(name) : nullptr;
+  if (!is_active()) {
+    *code = fail(MPI_ERR_OTHER, "settings can be asked for between MPI_Init and MPI_Finalize");
+    return nullptr;
+  }
+  if (setting == nullptr) {
+    *code = fail(MPI_ERR_ARG, "there is no setting '{}' (meantime config lists them)",
+                 name != nullptr ? name : "NULL");
+  }
+  return setting;
+}
+
+int change_setting(const char* name, const char* value) {
+  int code = MPI_SUCCESS;
+  const settings::Setting* setting = setting_of(name, &code);
+  if (setting == nullptr) {
+    return code;
+  }
+  if (value == nullptr) {
+    return fail(MPI_ERR_ARG, "the value of {} is NULL", name);
+  }
+  const std::string wrong = core::change_setting(self(), *setting, value);
+  return wrong.empty() ? MPI_SUCCESS : fail(MPI_ERR_ARG, "{}", wrong);
+}
+
+int tell_setting(const char* name, int* length, char* value) {
+  int code = MPI_SUCCESS;
+  const settings::Setting* setting = setting_of(name, &code);
+  if (setting == nullptr) {
+    return code;
+  }
+  if (length == nullptr || *length < 0 || (*length > 0 && value == nullptr)) {
+    return fail(MPI_ERR_ARG, "the place for the value of {} is NULL, or its length negative", name);
+  }
+  const std::string text = core::setting_in_effect(self(), *setting);
+  if (*length > 0) {
+    const std::size_t fits = std::min(text.size(), static_cast<std::size_t>(*length - 1));
+    std::memcpy(value, text.data(), fits);
+    value[fits] = '\0';
+  }
+  *length = static_cast<int>(text.size()) + 1;
+  return MPI_SUCCESS;
+}
+
+/// Calls the function with the rank's lock held, and gives an error to the error handler without.
+template <class Function>
+int guarded(const char* call, Function&& function) {
+  Rank& rank = self();
+  rank.lock.lock();
+  int code;
+  try {
+    code = function();
+  } catch (...) {
+    code = MPI_ERR_NO_MEM;
+  }
+  rank.lock.unlock();
+  return code == MPI_SUCCESS ? code : report(call, code);
 }
 
 }  // namespace
@@ -71,4 +139,12 @@ MEANTIME_ENTRY_POINT int MPIX_Stop_processor_timer(void) {
 
 MEANTIME_ENTRY_POINT double MPIX_Ptime(void) {
   return ranks::processor_seconds();
+}
+
+MEANTIME_ENTRY_POINT int MPIX_Setting_set(const char* name, const char* value) {
+  return guarded("MPIX_Setting_set", [&] { return change_setting(name, value); });
+}
+
+MEANTIME_ENTRY_POINT int MPIX_Setting_get(const char* name, int* length, char* value) {
+  return guarded("MPIX_Setting_get", [&] { return tell_setting(name, length, value); });
 }

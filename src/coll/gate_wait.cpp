@@ -74,6 +74,7 @@ void GateWait::take_ticket() {
 void GateWait::describe(wait::Situation& situation) const {
   situation.context = comm_.context;
   situation.name = &comm_.name;
+  situation.policy = comm_.waiting.get();
 }
 
 void ring_ticket(const Area& area, Stage& stage, std::uint64_t epoch, Gate gate, int group,

@@ -222,6 +222,7 @@ void ScheduleRequest::disarm(node::Waiter& waiter) {
 
 void ScheduleRequest::describe(wait::Situation& situation) const {
   situation.context = comm->context;
+  situation.policy = comm->waiting.get();
   situation.name = &comm->name;
   if (!under_way_.empty()) {
     under_way_.front()->describe(situation);

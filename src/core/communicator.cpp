@@ -6,6 +6,7 @@
 #include "core/errhandler.h"
 #include "core/info.h"
 #include "core/topology.h"
+#include "wait/policy.h"
 #include "wait/wait.h"
 
 namespace meantime {
@@ -26,6 +27,7 @@ Communicator::~Communicator() {
 void Communicator::describe(int peer, int tag, wait::Situation& situation) const {
   situation.context = context;
   situation.name = &name;
+  situation.policy = waiting.get();
   situation.peer = peer;
   situation.world_peer = peer < 0 ? peer : peer_world_rank(peer);
   situation.tag = tag;

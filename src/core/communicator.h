@@ -22,8 +22,9 @@ struct Info;
 struct Topology;
 struct AttributeTable;
 namespace wait {
+struct Policy;
 struct Situation;
-}
+}  // namespace wait
 namespace coll {
 struct State;
 }
@@ -45,6 +46,7 @@ struct Communicator : Object {
   std::unique_ptr<Topology> topology;
   Info* info = nullptr;
   std::string name;
+  std::unique_ptr<wait::Policy> waiting;  ///< how this rank waits here; none: as anywhere
   Communicator* local =
       nullptr;  ///< of an intercommunicator: its local group's own intracommunicator
   MPI_Comm constant = MPI_COMM_NULL;         ///< of MPI_COMM_WORLD and MPI_COMM_SELF

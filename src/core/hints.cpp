@@ -1,10 +1,13 @@
-// The hints of communicators (MPI 5.0 7.4.4): assertions that the user makes. They are kept and
-// shown; nothing relies on them yet.
+// The hints of communicators (MPI 5.0 7.4.4): assertions that the user makes, which are kept and
+// shown, though nothing relies on them yet; and how this rank waits in its calls on the
+// communicator. A value that makes no sense is as one that was not given, as hints are.
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 #include "core/communicator_make.h"
 #include "core/info.h"
+#include "rank/rank.h"
 
 namespace meantime::core {
 namespace {
@@ -17,6 +20,42 @@ constexpr const char* assertions[] = {
     "mpi_assert_strict_persistent_collective_ordering",
 };
 
+struct WaitHint {
+  const char* key;
+  const char* setting;
+};
+constexpr WaitHint wait_hints[] = {
+    {"meantime_wait", "MEANTIME_WAIT"},
+    {"meantime_tries_poll", "MEANTIME_TRIES_POLL"},
+    {"meantime_tries_yield", "MEANTIME_TRIES_YIELD"},
+    {"meantime_timeout", "MEANTIME_TIMEOUT"},
+};
+
+void keep(Communicator& comm, const char* key, const std::string& value) {
+  if (comm.info == nullptr) {
+    comm.info = new Info;
+  }
+  comm.info->set(key, value);
+}
+
+/// What the communicator says stands above what the rank says.
+void set_wait_hints(Communicator& comm, const Info& info) {
+  bool any = false;
+  wait::Wish wish = self().wish;
+  for (const WaitHint& hint : wait_hints) {
+    if (const std::string* value = info.find(hint.key); value != nullptr) {
+      if (wait::Wish changed = wish; changed.add(hint.setting, *value).empty()) {
+        wish = changed;
+        any = true;
+        keep(comm, hint.key, *value);
+      }
+    }
+  }
+  if (any) {
+    comm.waiting = std::make_unique<wait::Policy>(wait::make_policy(wish, wait::policy().crowded));
+  }
+}
+
 }  // namespace
 
 void set_hints(Communicator& comm, const Info* info) {
@@ -26,12 +65,10 @@ void set_hints(Communicator& comm, const Info* info) {
   for (const char* assertion : assertions) {
     const std::string* value = info->find(assertion);
     if (value != nullptr && (*value == "true" || *value == "false")) {
-      if (comm.info == nullptr) {
-        comm.info = new Info;
-      }
-      comm.info->set(assertion, *value);
+      keep(comm, assertion, *value);
     }
   }
+  set_wait_hints(comm, *info);
 }
 
 Info* visible_hints(const Communicator& comm) {
@@ -39,6 +76,11 @@ Info* visible_hints(const Communicator& comm) {
   for (const char* assertion : assertions) {
     const std::string* value = comm.info != nullptr ? comm.info->find(assertion) : nullptr;
     info->set(assertion, value != nullptr ? *value : "false");
+  }
+  for (const WaitHint& hint : wait_hints) {
+    if (const std::string* value = comm.info != nullptr ? comm.info->find(hint.key) : nullptr) {
+      info->set(hint.key, *value);
+    }
   }
   return info;
 }

@@ -1,46 +1,44 @@
 #include "core/settings.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <initializer_list>
-#include <string_view>
 
 #include "launch/control.h"
+#include "rank/rank.h"
+#include "settings/sources.h"
+#include "wait/policy.h"
 
 namespace meantime::core {
 namespace {
 
-std::string_view value_of(const char* name) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? text : "";
+/// One a process: set before any rank reads from it.
+settings::Files& files() {
+  static settings::Files files;
+  return files;
 }
 
-/// Which of the words it is: its index, 0 if it is not set, -1 if it is none of them.
-int one_of(const char* name, std::initializer_list<std::string_view> words) {
-  const std::string_view value = value_of(name);
-  const auto* found = std::find(words.begin(), words.end(), value);
-  return value.empty() ? 0 : found == words.end() ? -1 : static_cast<int>(found - words.begin());
+/// lib/libmpi_abi.so.1 or lib/meantime/libmpi_abi.so.1, links followed: the folder above lib.
+std::string prefix() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&files), &info) == 0 || info.dli_fname == nullptr) {
+    return {};
+  }
+  char* path = realpath(info.dli_fname, nullptr);
+  const std::string text = path != nullptr ? path : "";
+  std::free(path);
+  const std::size_t lib = text.rfind("/lib");
+  const std::size_t above = lib == std::string::npos ? lib : text.rfind("/lib", lib - 1);
+  // ".../lib/libmpi_abi.so.1": the last "/lib" is the file's.
+  return above == std::string::npos ? std::string() : text.substr(0, above);
 }
 
 struct Size {
   const char* name;
   std::size_t& bytes;
-  std::size_t least;
-  std::size_t most;
 };
-
-bool read_size(const Size& size) {
-  const std::string_view value = value_of(size.name);
-  if (value.empty()) {
-    return true;
-  }
-  const char* const last = value.data() + value.size();
-  const auto [end, error] = std::from_chars(value.data(), last, size.bytes);
-  return error == std::errc() && end == last && size.bytes >= size.least && size.bytes <= size.most;
-}
 
 /// "LATENCY_US" or "LATENCY_US:MB_PER_S"
 bool read_wire(std::string_view value, match::Wire& wire) {
@@ -65,47 +63,65 @@ bool read_wire(std::string_view value, match::Wire& wire) {
 
 }  // namespace
 
+void read_setting_files() {
+  files().read(prefix(), settings::own_environment());
+}
+
+std::string setting(std::string_view name) {
+  const settings::Setting* row = settings::find(name);
+  return row != nullptr ? files().value(*row, settings::own_environment()).text : std::string();
+}
+
+std::string setting_in_effect(const Rank& rank, const settings::Setting& row) {
+  if (std::string waiting = rank.policy.value(row.name); !waiting.empty()) {
+    return waiting;
+  }
+  const std::string value = setting(row.name);
+  return value.empty() ? std::string(row.preset) : value;
+}
+
+std::string change_setting(Rank& rank, const settings::Setting& row, std::string_view value) {
+  if (row.scope != settings::Scope::live) {
+    return fmt::format("{} is read in MPI_Init; it cannot be changed afterwards", row.name);
+  }
+  const std::string before = value.empty() ? setting(row.name) : std::string(value);
+  if (std::string wrong = rank.wish.add(row.name, before); !wrong.empty()) {
+    return wrong;
+  }
+  rank.policy = wait::make_policy(rank.wish, wait::policy().crowded);
+  return {};
+}
+
 std::string read_settings(Settings& settings, match::Limits& limits) {
-  constexpr std::size_t most = std::size_t{1} << 40;
-  const Size sizes[] = {{"MEANTIME_EAGER_LIMIT", limits.eager, 0, 256 * 1024},
-                        {"MEANTIME_EAGER_PAIR", limits.pair_credit, 0, most},
-                        {"MEANTIME_EAGER_RANK", limits.rank_credit, 0, most},
-                        {"MEANTIME_FRAGMENT", limits.fragment, match::least_fragment, most}};
+  if (std::string wrong = settings::first_problem(files(), settings::own_environment());
+      !wrong.empty()) {
+    return wrong;
+  }
+  const Size sizes[] = {{"MEANTIME_EAGER_LIMIT", limits.eager},
+                        {"MEANTIME_EAGER_PAIR", limits.pair_credit},
+                        {"MEANTIME_EAGER_RANK", limits.rank_credit},
+                        {"MEANTIME_FRAGMENT", limits.fragment}};
   for (const Size& size : sizes) {
-    if (!read_size(size)) {
-      return fmt::format("{} must be a number of bytes from {} to {}, not '{}'", size.name,
-                         size.least, size.most, value_of(size.name));
+    if (const std::string value = setting(size.name); !value.empty()) {
+      size.bytes = settings::number(*settings::find(size.name), value).value_or(size.bytes);
     }
   }
-  if (!value_of("MEANTIME_EAGER_LIMIT").empty()) {
+  if (!setting("MEANTIME_EAGER_LIMIT").empty()) {
     limits.medium = limits.eager;  // set by hand: exactly that
   }
-  const int always_move = one_of("MEANTIME_TEST_ALWAYS_MOVE", {"0", "1"});
-  if (always_move < 0) {
-    return fmt::format("MEANTIME_TEST_ALWAYS_MOVE must be 0 or 1, not '{}'",
-                       value_of("MEANTIME_TEST_ALWAYS_MOVE"));
-  }
-  settings.always_move = always_move == 1;
-  if (const std::string_view wire = value_of("MEANTIME_TEST_WIRE"); !wire.empty()) {
+  settings.always_move = setting("MEANTIME_TEST_ALWAYS_MOVE") == "1";
+  if (const std::string wire = setting("MEANTIME_TEST_WIRE"); !wire.empty()) {
     if (!read_wire(wire, limits.wire)) {
       return fmt::format("MEANTIME_TEST_WIRE must be LATENCY_US or LATENCY_US:MB_PER_S, not '{}'",
                          wire);
     }
-    if (value_of("MEANTIME_WAIT") != "yield" && value_of("MEANTIME_WAIT") != "poll") {
+    if (setting("MEANTIME_WAIT") != "yield" && setting("MEANTIME_WAIT") != "poll") {
       return "MEANTIME_TEST_WIRE needs MEANTIME_WAIT=yield or poll";
     }
   }
-  const int without_attach = one_of("MEANTIME_CMA", {"1", "0"});
-  if (without_attach < 0) {
-    return fmt::format("MEANTIME_CMA must be 0 or 1, not '{}'", value_of("MEANTIME_CMA"));
-  }
-  settings.cross_memory = without_attach == 0;
-  const int action = one_of(launch::deadlock_variable, {"abort", "report", "ignore"});
-  if (action < 0) {
-    return fmt::format("{} must be abort, report or ignore, not '{}'", launch::deadlock_variable,
-                       value_of(launch::deadlock_variable));
-  }
-  settings.on_deadlock = static_cast<std::uint32_t>(action);
+  settings.cross_memory = setting("MEANTIME_CMA") != "0";
+  const std::string action = setting(launch::deadlock_variable);
+  settings.on_deadlock = action == "report" ? 1 : action == "ignore" ? 2 : 0;
   return {};
 }
 

@@ -1,12 +1,18 @@
-// What a rank's environment may set (docs/architecture.md has the list; MEANTIME_WAIT is
-// wait/policy.h's). Read once, in MPI_Init, and strictly: a setting that is not understood would
+// What a rank reads of the settings (settings/settings.h has them all; those about waiting are
+// wait/policy.h's). Once, in MPI_Init, and strictly: a setting that is not understood would
 // otherwise be taken for one that has no effect.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "match/engine.h"
+#include "settings/settings.h"
+
+namespace meantime {
+struct Rank;
+}
 
 namespace meantime::core {
 
@@ -15,6 +21,21 @@ struct Settings {
   bool cross_memory = true;
   bool always_move = false;  ///< a test setting: thread ranks change workers whenever they wait
 };
+
+/// Makes the site's and the user's file count. Not in a job: there mpiexec has read them and put
+/// what they say into the environment.
+void read_setting_files();
+
+/// A setting's value when this host started, by name; empty: not set, so its preset holds.
+std::string setting(std::string_view name);
+
+/// What holds for a rank now, as a text: its own live settings, else those it was started with,
+/// else the preset's words.
+std::string setting_in_effect(const Rank& rank, const settings::Setting& setting);
+
+/// Changes a live setting of a rank; it holds from its next wait on. "" takes back what was said.
+/// Returns what is wrong in one line, and then nothing has changed. The rank's lock is held.
+std::string change_setting(Rank& rank, const settings::Setting& setting, std::string_view value);
 
 /// Returns what is wrong with them in one line, or nothing. `limits` has the defaults before.
 std::string read_settings(Settings& settings, match::Limits& limits);

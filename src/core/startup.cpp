@@ -168,11 +168,12 @@ void start_host(const Settings& settings, int ranks, int workers) {
     header.cross_memory_off.store(1);
   }
   wait::deadlock_hook = tell_of_deadlock;
-  const char* problem = nullptr;
-  wait::policy() = wait::policy_from_environment(ranks, workers, &problem);
-  if (problem != nullptr) {
+  std::string problem;
+  wait::wish() = wait::wish_from_settings(setting, &problem);
+  if (!problem.empty()) {
     give_up(problem);
   }
+  wait::policy() = wait::make_policy(wait::wish(), ranks > workers);
 }
 
 }  // namespace
@@ -181,6 +182,7 @@ int start_up(Rank& rank) {
   const bool in_job = rank.fiber != nullptr || join_job(rank);
   if (!in_job) {
     refuse_unknown_launchers();
+    read_setting_files();
     if (const int result = make_singleton(rank); result != MPI_SUCCESS) {
       return result;
     }
@@ -213,6 +215,8 @@ int start_up(Rank& rank) {
   if (rank.fiber == nullptr) {
     start_host(settings, rank.world_size, rank.workers);
   }
+  rank.policy = wait::policy();
+  rank.wish = wait::wish();
   rank.poll_patience_ns = wait::policy().first_patience();
   rank.main_thread = static_cast<std::uint64_t>(pthread_self());
   if (rank.thread_level == MPI_THREAD_MULTIPLE) {

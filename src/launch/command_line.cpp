@@ -17,6 +17,7 @@
 #include "launch/messages.h"
 #include "launch/options.h"
 #include "node/layout.h"
+#include "settings/settings.h"
 
 namespace meantime::launch {
 
@@ -125,11 +126,8 @@ Binding parse_binding(std::string_view option, std::string word) {
 }
 
 DeadlockAction parse_deadlock_action(std::string_view option, const std::string& word) {
-  for (DeadlockAction action :
-       {DeadlockAction::abort, DeadlockAction::report, DeadlockAction::ignore}) {
-    if (word == deadlock_action_name(action)) {
-      return action;
-    }
+  if (const std::optional<DeadlockAction> action = deadlock_action(word)) {
+    return *action;
   }
   throw Mistake{fmt::format("{} takes abort, report or ignore, not '{}'", option, word)};
 }
@@ -329,6 +327,14 @@ class Parser {
         break;
       case Action::on_deadlock:
         result_.on_deadlock = parse_deadlock_action(spelled_, first);
+        result_.on_deadlock_given = true;
+        break;
+      case Action::wait:
+        if (std::string wrong = settings::problem(*settings::find("MEANTIME_WAIT"), first);
+            !wrong.empty()) {
+          throw Mistake{fmt::format("{}: {}", spelled_, wrong)};
+        }
+        result_.wait = first;
         break;
       case Action::kind:
         if (first != "processes" && first != "threads" && first != "auto") {
@@ -440,6 +446,16 @@ const char* deadlock_action_name(DeadlockAction action) {
       return "ignore";
   }
   return "?";
+}
+
+std::optional<DeadlockAction> deadlock_action(std::string_view name) {
+  for (DeadlockAction action :
+       {DeadlockAction::abort, DeadlockAction::report, DeadlockAction::ignore}) {
+    if (name == deadlock_action_name(action)) {
+      return action;
+    }
+  }
+  return std::nullopt;
 }
 
 ParsedCommandLine parse_command_line(const std::vector<std::string>& words) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace meantime::launch {
@@ -45,6 +46,8 @@ struct CommandLine {
   double timeout_seconds = 0;  ///< 0: none
   Binding binding = Binding::none;
   DeadlockAction on_deadlock = DeadlockAction::abort;
+  bool on_deadlock_given = false;   ///< else a setting may say otherwise
+  std::optional<std::string> wait;  ///< --wait, as it was typed: settings know what makes sense
   RankKind kind = RankKind::processes;
   Placement placement = Placement::block;
   std::string placement_file;
@@ -68,5 +71,6 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& words);
 /// The names that --bind and --on-deadlock take, and their spelling in messages.
 const char* binding_name(Binding binding);
 const char* deadlock_action_name(DeadlockAction action);
+std::optional<DeadlockAction> deadlock_action(std::string_view name);
 
 }  // namespace meantime::launch

@@ -66,6 +66,13 @@ std::string user_value(const CommandLine& command, const ProgramRequest& program
   return {};
 }
 
+std::optional<std::string> option_value(const CommandLine& command, std::string_view setting) {
+  if (setting == deadlock_variable && command.on_deadlock_given) {
+    return deadlock_action_name(command.on_deadlock);
+  }
+  return setting == "MEANTIME_WAIT" ? command.wait : std::nullopt;
+}
+
 RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
                                  RankDescriptors descriptors)
     : variables_(user_environment(job.command, program.request)) {
@@ -90,6 +97,26 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
     set(variables_, "LD_LIBRARY_PATH", job.library_folder + (path.empty() ? "" : ":" + path));
   }
   drop(variables_, rank_variable);
+  apply_settings(job);
+}
+
+// Ranks look at no files: whatever holds for them stands in their environment.
+void RankEnvironment::apply_settings(const Job& job) {
+  const settings::Environment own = [this](std::string_view name) -> std::optional<std::string> {
+    for (const std::string& variable : variables_) {
+      if (name_of(variable) == name) {
+        return variable.substr(name.size() + 1);
+      }
+    }
+    return std::nullopt;
+  };
+  for (const settings::Setting& setting : settings::all()) {
+    const settings::Value value =
+        job.settings.value(setting, own, option_value(job.command, setting.name));
+    if (!value.text.empty() && value.source != settings::Source::environment) {
+      set(variables_, setting.name, value.text);
+    }
+  }
 }
 
 std::vector<char*> RankEnvironment::of_host() const {

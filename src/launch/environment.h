@@ -1,7 +1,9 @@
 // The environment of the ranks: mpiexec's own, the user's changes, and the launcher's variables.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/job.h"
@@ -28,8 +30,13 @@ class RankEnvironment {
   std::vector<char*> of_host() const;
 
  private:
+  void apply_settings(const Job& job);
+
   std::vector<std::string> variables_;
 };
+
+/// What mpiexec's command line says of a setting, or nothing.
+std::optional<std::string> option_value(const CommandLine& command, std::string_view setting);
 
 /// The value a program's ranks will have for `name` before the launcher adds its own.
 std::string user_value(const CommandLine& command, const ProgramRequest& program,

@@ -11,6 +11,7 @@
 #include "launch/command_line.h"
 #include "launch/cpus.h"
 #include "launch/program.h"
+#include "settings/sources.h"
 
 namespace meantime::launch {
 
@@ -51,6 +52,7 @@ struct Job {
   std::vector<RankProcess> ranks;
   std::vector<int> first_workers;  ///< of thread ranks, by --place file; else empty
   CpuBudget cpus;
+  settings::Files settings;    ///< what the site's and the user's file say
   std::string library_folder;  ///< holds our libmpi_abi.so.1; empty if it is not there
 
   // What mpiexec had when it was started and its ranks get back.

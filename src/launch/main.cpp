@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "launch/control.h"
 #include "launch/debugger.h"
 #include "launch/environment.h"
 #include "launch/front.h"
@@ -74,6 +75,37 @@ int prepare_programs(Job& job) {
   return 0;
 }
 
+/// Reads the files and looks at what each program's ranks would get: the first thing that makes no
+/// sense, in one line. Says what a lock of the site's file overrules.
+std::string check_settings(Job& job) {
+  job.settings.read(prefix(), settings::own_environment());
+  for (const ProgramRequest& program : job.command.programs) {
+    const settings::Environment environment =
+        [&](std::string_view name) -> std::optional<std::string> {
+      std::string value = user_value(job.command, program, std::string(name));
+      return value.empty() ? std::nullopt : std::optional(value);
+    };
+    if (std::string problem = settings::first_problem(job.settings, environment);
+        !problem.empty()) {
+      return problem;
+    }
+    for (const settings::Setting& setting : settings::all()) {
+      const settings::Value value =
+          job.settings.value(setting, environment, option_value(job.command, setting.name));
+      if (value.outvoted) {
+        say("{} stays {}: {}", setting.name, value.text, settings::source_name(value));
+      }
+    }
+    const settings::Setting& deadlock = *settings::find(deadlock_variable);
+    job.command.on_deadlock =
+        deadlock_action(
+            job.settings.value(deadlock, environment, option_value(job.command, deadlock.name))
+                .text)
+            .value_or(job.command.on_deadlock);
+  }
+  return {};
+}
+
 int start(int count, char** words) {
   const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
   open_standard_descriptors();
@@ -105,6 +137,10 @@ int start(int count, char** words) {
         job.cpus.workers, job.cpus.mask,
         job.cpus.quota > 0 ? fmt::format(", quota of {:.1f}", job.cpus.quota) : "",
         deadlock_action_name(job.command.on_deadlock));
+  }
+  if (std::string problem = check_settings(job); !problem.empty()) {
+    say(problem);
+    return 1;
   }
   if (int status = prepare_programs(job); status != 0) {
     return status;

@@ -32,6 +32,7 @@ constexpr Option options[] = {
     {"as", 1, Action::kind, "", true},
     {"place", 1, Action::place, "", true},
     {"balance", 1, Action::balance, "", true},
+    {"wait", 1, Action::wait, "", true},
     {"on-deadlock", 1, Action::on_deadlock, "", true},
     {"debugger", 1, Action::debugger, "", true},
     {"stdin", 1, Action::standard_input, "", true},
@@ -294,6 +295,10 @@ Input and output (by default ranks write straight to mpiexec's standard output a
   -l                      put [rank] before each line
   --stdin RANK|none       the rank that reads mpiexec's standard input (default 0)
   -v                      say what is started and which options were ignored
+
+How ranks wait (docs/waiting.md; `meantime config` shows all settings and who made them)
+  --wait adaptive|poll|yield|event|predicted|ade|overprovisioned
+                          the same as -x MEANTIME_WAIT=... (default adaptive)
 
 When it waits too long
   --timeout SECONDS       show what each rank does, then end the job (status 124)

@@ -29,6 +29,7 @@ enum class Action {
   version,
   debugger,
   on_deadlock,
+  wait,
   kind,
   place,
   balance,

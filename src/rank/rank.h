@@ -11,6 +11,7 @@
 
 #include "rank/lock.h"
 #include "rank/spare_memory.h"
+#include "wait/policy.h"
 #include "wait/sleepers.h"
 #include "wait/spreading.h"
 #include "wait/yielding.h"
@@ -62,6 +63,8 @@ struct Rank {
   std::atomic<const void*> call_site{
       nullptr};  ///< where in the user's program that call returns to
 
+  wait::Policy policy;  ///< how it waits, unless a communicator says otherwise …
+  wait::Wish wish;      ///< … and what was said to make it so
   wait::Sleepers sleepers;
   std::uint64_t poll_patience_ns = 0;  ///< how long a wait of this rank polls; see wait/policy.h
   wait::Yielding yielding[2];          ///< by wait::Kind

@@ -112,19 +112,27 @@ void sleep_until_rung(node::Waiter& waiter) {
   }
 }
 
-void sleep_until_rung_or(node::Waiter& waiter, long nanoseconds) {
+namespace {
+
+timespec timespec_of(std::uint64_t nanoseconds) {
+  return {static_cast<time_t>(nanoseconds / 1'000'000'000u),
+          static_cast<long>(nanoseconds % 1'000'000'000u)};
+}
+
+}  // namespace
+
+void sleep_until_rung_or(node::Waiter& waiter, std::uint64_t nanoseconds) {
+  const timespec time = timespec_of(nanoseconds);
   if (is_thread_rank(waiter)) {
     // Off its worker, which runs the others. It stays `arming`, so nobody makes it runnable.
     const ranks::Elsewhere elsewhere;
-    const timespec time{0, nanoseconds};
     nanosleep(&time, nullptr);
     return;
   }
   count_in(waiter);
   std::uint32_t state = word(Sleep::arming);
   if (waiter.state.compare_exchange_strong(state, word(Sleep::on_futex))) {
-    const timespec timeout{0, nanoseconds};
-    futex(waiter.state, FUTEX_WAIT, word(Sleep::on_futex), &timeout);
+    futex(waiter.state, FUTEX_WAIT, word(Sleep::on_futex), &time);
     state = word(Sleep::on_futex);
     if (!waiter.state.compare_exchange_strong(state, word(Sleep::arming))) {
       return;  // whoever rang has counted it out
@@ -146,8 +154,8 @@ bool rouse(node::Waiter& waiter, Sleep to);
 // Why no wake-up is lost: the worker is the sleeper of doorbell.h with "its list is not empty" as
 // the condition; the push is sequentially consistent, and `rouse` begins with a fence. It is pushed
 // once a sleep, by whose compare-and-swap made it rung, so `next_woken` has one writer. If the rank
-// has not left its worker's core yet, that does not matter: it holds the worker from before it could
-// be rung until it has left, and only who holds the worker takes from the list.
+// has not left its worker's core yet, that does not matter: it holds the worker from before it
+// could be rung until it has left, and only who holds the worker takes from the list.
 void make_runnable(node::Waiter& waiter) {
   node::Segment& segment = node::segment();
   auto& worker = *segment.at<node::WorkerPlace>(waiter.worker);

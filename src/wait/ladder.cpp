@@ -149,7 +149,8 @@ void end_of_starvation(Rank& rank) {
   }
 }
 
-void park(Rank& rank, Awaited& what) {
+/// `nanoseconds`: after so many the sleep ends by itself; 0: it does not.
+void park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
   node::Mailbox& box = rank.area->mailbox;
   node::Sleep was;
   {
@@ -167,7 +168,12 @@ void park(Rank& rank, Awaited& what) {
         nap(rank, place.waiter());
       } else {
         Unlocked unlocked(rank.lock);
-        sleep_until_rung(place.waiter());
+        // A thread rank is suspended, and its worker has no timer for it.
+        if (nanoseconds == 0 || rank.fiber != nullptr) {
+          sleep_until_rung(place.waiter());
+        } else {
+          sleep_until_rung_or(place.waiter(), nanoseconds);
+        }
       }
     }
     was = place.leave();
@@ -182,9 +188,14 @@ constexpr int thread_rank_turns = 32;
 /// Rounds of its worker's ranks that a thread rank takes part in before it sleeps.
 constexpr int most_rounds = 16;
 
+/// How long a sleep of this policy lasts at most; 0: until somebody rings.
+std::uint64_t longest_sleep_ns(const Policy& policy, std::uint64_t waited_ns) {
+  return policy.timed && waited_ns < longest_without_sleep_ns ? policy.knobs.timeout_us * 1000 : 0;
+}
+
 void climb(Rank& rank, Awaited& what) {
-  const Policy& policy = wait::policy();
   Record record(rank, what);
+  const Policy& policy = record.policy();
   std::uint32_t turns = 0;
   int rounds = 0;
   std::uint64_t waited = 0;
@@ -205,10 +216,9 @@ void climb(Rank& rank, Awaited& what) {
     if (rank.fiber != nullptr && ranks::yield()) {
       // Its turn came round again. Whoever it waits for has had the core as often as it itself; a
       // few rounds cost less than a sleep and a wake-up, many would keep the others from the core.
-      const bool sleepy = policy.mode != Mode::poll && policy.mode != Mode::yield;
       if (++rounds >= most_rounds &&
-          (sleepy || policy.next(turns, waited, rank.poll_patience_ns) == Rung::park)) {
-        park(rank, what);
+          (policy.sleeps() || policy.next(turns, waited, rank.poll_patience_ns) == Rung::park)) {
+        park(rank, what, 0);
         rounds = 0;
       }
       continue;
@@ -221,7 +231,10 @@ void climb(Rank& rank, Awaited& what) {
         give_way(rank);
         break;
       case Rung::park:
-        park(rank, what);
+        if (policy.timed) {
+          waited = record.waited_ns();
+        }
+        park(rank, what, longest_sleep_ns(policy, waited));
         turns = 0;
         break;
     }
@@ -290,7 +303,7 @@ void until(Awaited& what) {
     }
     pause();
   }
-  if (!crowded || policy().mode != Mode::adaptive || !ready_after_yielding(rank, what)) {
+  if (!rank.policy.gives_way || !ready_after_yielding(rank, what)) {
     climb(rank, what);
   }
   box.pollers.store(0, std::memory_order_relaxed);

@@ -1,8 +1,9 @@
 #include "wait/policy.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
+#include <initializer_list>
+
+#include "settings/settings.h"
 
 namespace meantime::wait {
 namespace {
@@ -11,13 +12,21 @@ namespace {
 // cores (bench/limits/wake.cpp). Whoever has a core of his own polls for a few of those before he
 // sleeps.
 constexpr std::uint64_t most_patience_ns = 200'000;
-// A message that is under way arrives within these turns (about half a microsecond); anything later
-// needs the core for whoever sends it.
-constexpr std::uint32_t poll_turns_crowded = 8;
-constexpr std::uint32_t poll_turns_event = 64;
 constexpr std::uint32_t yield_every = 16;
-// Only who sleeps can be found to wait for ever. After so long a wait one wake-up more is nothing.
-constexpr std::uint64_t longest_without_sleep_ns = 1'000'000'000;
+
+static_assert(settings::infinity == endless);
+
+constexpr std::string_view wait_settings[] = {"MEANTIME_WAIT", "MEANTIME_TRIES_POLL",
+                                              "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"};
+
+std::string nonsense(const Wish& wish) {
+  const Policy policy = make_policy(wish, false);
+  return policy.knobs.tries_poll == 0 && policy.knobs.tries_yield == 0 &&
+                 policy.knobs.timeout_us == 0
+             ? "MEANTIME_TRIES_POLL, MEANTIME_TRIES_YIELD and MEANTIME_TIMEOUT are all 0: then a "
+               "rank has no way to wait"
+             : "";
+}
 
 }  // namespace
 
@@ -25,25 +34,23 @@ Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t pa
   if (waited_ns > longest_without_sleep_ns) {
     return Rung::park;
   }
-  switch (mode) {
-    case Mode::poll:
-      return Rung::poll;
-    case Mode::yield:
-      return turns < poll_turns_crowded ? Rung::poll : Rung::yield;
-    case Mode::event:
-      return turns < (crowded ? poll_turns_crowded : poll_turns_event) ? Rung::poll : Rung::park;
-    case Mode::adaptive:
-      break;
+  std::uint64_t turn = turns;
+  if (round != 0) [[unlikely]] {
+    turn %= round;
   }
-  if (crowded) {
-    return turns < poll_turns_crowded ? Rung::poll : Rung::park;
+  if (turn < knobs.tries_poll) {
+    return Rung::poll;
   }
-  if (turns >= poll_turns_event && waited_ns >= patience_ns) {
-    return Rung::park;
+  if (prediction == Prediction::patience && !crowded && waited_ns < patience_ns) {
+    // The one we wait for may share our core without our knowing: then it runs only if we let it. A
+    // yield on a core of our own is over in 0.2 µs.
+    return turns % yield_every == 0 ? Rung::yield : Rung::poll;
   }
-  // The one we wait for may share our core without our knowing: then it runs only if we let it. A
-  // yield on a core of our own is over in 0.2 µs.
-  return turns >= poll_turns_event && turns % yield_every == 0 ? Rung::yield : Rung::poll;
+  return turn - knobs.tries_poll < knobs.tries_yield ? Rung::yield : Rung::park;
+}
+
+bool Policy::sleeps() const {
+  return knobs.tries_poll != endless && knobs.tries_yield != endless && round == 0;
 }
 
 std::uint64_t Policy::patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const {
@@ -57,25 +64,88 @@ std::uint64_t Policy::first_patience() const {
   return most_patience_ns;
 }
 
-Policy policy_from_environment(int ranks, int workers, const char** problem) {
-  Policy policy;
-  policy.crowded = ranks > workers;
-  *problem = nullptr;
-  if (const char* setting = std::getenv("MEANTIME_WAIT"); setting != nullptr && *setting != '\0') {
-    const std::string_view mode = setting;
-    if (mode == "poll") {
-      policy.mode = Mode::poll;
-    } else if (mode == "yield") {
-      policy.mode = Mode::yield;
-    } else if (mode == "event") {
-      policy.mode = Mode::event;
-    } else if (mode != "adaptive") {
-      *problem = "MEANTIME_WAIT must be adaptive, poll, yield or event";
+std::string Policy::value(std::string_view setting) const {
+  const auto text = [](std::uint64_t number) {
+    return number == endless ? std::string("infinity") : std::to_string(number);
+  };
+  return setting == wait_settings[0]   ? std::string(preset->name)
+         : setting == wait_settings[1] ? text(knobs.tries_poll)
+         : setting == wait_settings[2] ? text(knobs.tries_yield)
+         : setting == wait_settings[3] ? text(knobs.timeout_us)
+                                       : std::string();
+}
+
+std::string Wish::add(std::string_view setting, std::string_view value) {
+  const settings::Setting* row = settings::find(setting);
+  const auto place =
+      std::find(std::begin(wait_settings), std::end(wait_settings), setting) - wait_settings;
+  if (row == nullptr || place == std::ssize(wait_settings)) {
+    return {};
+  }
+  if (!value.empty()) {
+    if (std::string wrong = settings::problem(*row, value); !wrong.empty()) {
+      return wrong;
     }
   }
+  Wish wish = *this;
+  const std::optional<std::uint64_t> number =
+      value.empty() ? std::nullopt : settings::number(*row, value);
+  switch (place) {
+    case 0:
+      wish.preset = find_preset(value);
+      break;
+    case 1:
+      wish.tries_poll = number;
+      break;
+    case 2:
+      wish.tries_yield = number;
+      break;
+    default:
+      wish.timeout_us = number;
+      break;
+  }
+  if (std::string wrong = nonsense(wish); !wrong.empty()) {
+    return wrong;
+  }
+  *this = wish;
+  return {};
+}
+
+Policy make_policy(const Wish& wish, bool crowded) {
+  const Preset& preset = wish.preset != nullptr ? *wish.preset : presets[0];
+  Policy policy;
+  policy.preset = &preset;
+  policy.crowded = crowded || preset.shared;
+  policy.knobs = preset.knobs;
+  policy.knobs.tries_poll =
+      wish.tries_poll.value_or(policy.crowded ? preset.tries_poll_shared : preset.knobs.tries_poll);
+  policy.knobs.tries_yield = wish.tries_yield.value_or(preset.knobs.tries_yield);
+  policy.knobs.timeout_us = wish.timeout_us.value_or(preset.knobs.timeout_us);
+  // Who says how often to look need not be told by experience.
+  const bool by_hand = wish.tries_poll || wish.tries_yield;
+  policy.prediction =
+      by_hand && preset.prediction == Prediction::patience ? Prediction::none : preset.prediction;
+  policy.gives_way = policy.crowded && policy.prediction == Prediction::patience;
+  policy.timed = policy.knobs.timeout_us != endless;
+  const bool goes_round = policy.knobs.timeout_us == 0 && policy.knobs.tries_poll != endless &&
+                          policy.knobs.tries_yield != endless;
+  policy.round = goes_round ? policy.knobs.tries_poll + policy.knobs.tries_yield : 0;
   return policy;
 }
 
+Wish wish_from_settings(const std::function<std::string(std::string_view)>& value,
+                        std::string* problem) {
+  Wish wish;
+  // The timeout last: the others may be 0 before it is known.
+  for (const std::string_view setting : wait_settings) {
+    if (*problem = wish.add(setting, value(setting)); !problem->empty()) {
+      break;
+    }
+  }
+  return wish;
+}
+
 constinit Policy detail::host_policy;
+constinit Wish detail::host_wish;
 
 }  // namespace meantime::wait

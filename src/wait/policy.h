@@ -2,24 +2,37 @@
 //   poll         look again at once
 //   yield        give the core to whoever wants it, look again
 //   park         sleep in the kernel until rung
-// Settings: MEANTIME_WAIT = adaptive (default) | poll | yield | event.
+//   wish         what somebody said about waiting; what he did not say is the preset's (presets.h)
+// Settings: MEANTIME_WAIT and the knobs MEANTIME_TRIES_POLL, _TRIES_YIELD and _TIMEOUT.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "wait/presets.h"
 
 namespace meantime::wait {
 
 enum class Rung : std::uint8_t { poll, yield, park };
 
-enum class Mode : std::uint8_t { adaptive, poll, yield, event };
-
 struct Policy {
-  Mode mode = Mode::adaptive;
+  Knobs knobs;
+  Prediction prediction = Prediction::patience;
   bool crowded = false;  ///< more ranks than workers: a polling rank holds up the one it waits for
+  bool gives_way = false;   ///< a wait begins by giving the core away (yielding.h)
+  bool timed = false;       ///< some of its sleeps end by themselves
+  std::uint64_t round = 0;  ///< turns after which a climb that never sleeps begins anew, or 0
+  const Preset* preset = nullptr;
 
   /// `turns`: fruitless turns of this wait so far; `waited_ns` is 0 until the clock is looked at
   /// (every 64 turns); `patience_ns`: for how long this rank polls at present.
   Rung next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t patience_ns) const;
+
+  /// False if it only polls or yields, for a second at least.
+  bool sleeps() const;
 
   /// The patience for the next wait, from how long this one took. Polling pays for waits that are
   /// over within a few wake-ups; where waits are longer, or where a busy machine gives the core
@@ -27,18 +40,48 @@ struct Policy {
   /// nothing within a dozen waits, and it comes back as quickly when waits become short again.
   std::uint64_t patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const;
   std::uint64_t first_patience() const;
+
+  /// What it makes of a setting about waiting, as a text; empty for any other setting.
+  std::string value(std::string_view setting) const;
 };
 
-/// From the environment; a value that makes no sense is named in *problem and ignored.
-Policy policy_from_environment(int ranks, int workers, const char** problem);
+struct Wish {
+  const Preset* preset = nullptr;
+  std::optional<std::uint64_t> tries_poll;
+  std::optional<std::uint64_t> tries_yield;
+  std::optional<std::uint64_t> timeout_us;
+
+  /// Adds what a setting says ("MEANTIME_TRIES_POLL", "100"); "" takes back what was said. Returns
+  /// one line about what is wrong with it, and then nothing has changed. Settings that are not
+  /// about waiting are ignored.
+  std::string add(std::string_view setting, std::string_view value);
+};
+
+/// `crowded`: more ranks than workers.
+Policy make_policy(const Wish& wish, bool crowded);
+
+/// From the settings; `value` gives a setting's value by name, empty: not set. One line in *problem
+/// if they make no sense.
+Wish wish_from_settings(const std::function<std::string(std::string_view setting)>& value,
+                        std::string* problem);
+
+/// After so long a wait every policy sleeps, without a timer: only of who sleeps so can be found
+/// that it waits for ever. One wake-up more is nothing then.
+inline constexpr std::uint64_t longest_without_sleep_ns = 1'000'000'000;
 
 namespace detail {
 extern constinit Policy host_policy;
-}
+extern constinit Wish host_wish;
+}  // namespace detail
 
-/// This host's policy: set in MPI_Init, constant afterwards.
+/// This host's policy: set in MPI_Init, constant afterwards. A rank begins with it, and may get
+/// another one (Rank::policy).
 inline Policy& policy() {
   return detail::host_policy;
+}
+/// What made it so.
+inline Wish& wish() {
+  return detail::host_wish;
 }
 
 }  // namespace meantime::wait

@@ -13,6 +13,7 @@ Record::Record(Rank& rank, const Awaited& what)
   situation_.call = rank.call.load(std::memory_order_relaxed);
   situation_.call_site = rank.call_site.load(std::memory_order_relaxed);
   what.describe(situation_);
+  policy_ = situation_.policy != nullptr ? *situation_.policy : rank.policy;
   rank.waiting = this;
   report();
 }

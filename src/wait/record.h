@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "wait/policy.h"
 #include "wait/wait.h"
 
 namespace meantime {
@@ -22,12 +23,15 @@ class Record {
   Record& operator=(const Record&) = delete;
 
   std::uint64_t waited_ns() const;
+  /// What this wait goes by: the communicator's policy, or else the rank's.
+  const Policy& policy() const { return policy_; }
 
  private:
   void report() const;
 
   Rank& rank_;
   Situation situation_;
+  Policy policy_;  ///< a copy: another thread may change the rank's or the communicator's
   std::uint64_t began_;
   Record* earlier_;  ///< of another thread of this rank, or of a call around this one
 };

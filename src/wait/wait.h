@@ -29,6 +29,8 @@
 
 namespace meantime::wait {
 
+struct Policy;
+
 /// What a wait looks like from outside: policies and reports see this and nothing else.
 struct Situation {
   std::uint32_t call = 0;             ///< index of the generated call table
@@ -40,6 +42,7 @@ struct Situation {
   std::int32_t tag = 0;
   std::uint32_t requests = 1;  ///< how many it waits for; the rest is about the first of them
   std::uint64_t bytes = 0;
+  const Policy* policy = nullptr;  ///< the communicator's own, if it has one
 };
 
 /// What tends to end a wait of this kind, for whoever learns from earlier ones.

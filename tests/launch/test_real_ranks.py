@@ -91,7 +91,7 @@ class RealRanks(MpiexecTest):
 
     def test_settings_that_are_not_understood(self):
         program = self.program()
-        for setting in ("MEANTIME_EAGER_LIMIT=8k", "MEANTIME_EAGER_PAIR=abc", "MEANTIME_EAGER_RANK=-1",
+        for setting in ("MEANTIME_EAGER_LIMIT=8kB", "MEANTIME_EAGER_PAIR=abc", "MEANTIME_EAGER_RANK=-1",
                         "MEANTIME_FRAGMENT=16", "MEANTIME_CMA=off", "MEANTIME_WAIT=hard"):
             result = self.run_job("-x", setting, "-n", 2, program)
             self.assertEqual((result.status, result.output), (1, ""), result)

@@ -1,0 +1,132 @@
+#include "settings/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include "wait/presets.h"
+
+namespace meantime::settings {
+namespace {
+
+constexpr std::uint64_t terabyte = std::uint64_t{1} << 40;
+constexpr std::string_view by_wait = "as MEANTIME_WAIT says";
+constexpr std::array<std::string_view, 2> no_yes = {"0", "1"};
+constexpr std::array<std::string_view, 3> deadlock_words = {"abort", "report", "ignore"};
+
+// clang-format off
+constexpr Setting table[] = {
+    {"MEANTIME_WAIT", Kind::word, Scope::live, "adaptive", wait::preset_names, 0, 0,
+     "how a rank waits"},
+    {"MEANTIME_TRIES_POLL", Kind::count, Scope::live, by_wait, {}, 0, infinity,
+     "looks that find nothing before a rank yields or sleeps"},
+    {"MEANTIME_TRIES_YIELD", Kind::count, Scope::live, by_wait, {}, 0, infinity,
+     "looks with a sched_yield each before it sleeps"},
+    {"MEANTIME_TIMEOUT", Kind::microseconds, Scope::live, by_wait, {}, 0, infinity,
+     "how long it sleeps at most before it looks again; 0: it never sleeps"},
+    {"MEANTIME_EAGER_LIMIT", Kind::bytes, Scope::start, "8K, and up to 128K where that is quicker", {}, 0, 256 * 1024,
+     "a message that is copied into a cell"},
+    {"MEANTIME_EAGER_PAIR", Kind::bytes, Scope::start, "2M", {}, 0, terabyte,
+     "cells of one sender that lie unread at one receiver"},
+    {"MEANTIME_EAGER_RANK", Kind::bytes, Scope::start, "1G by the number of ranks, 4M to 64M", {}, 0, terabyte,
+     "cells of one sender everywhere"},
+    {"MEANTIME_FRAGMENT", Kind::bytes, Scope::start, "128K", {}, 32 * 1024, terabyte,
+     "the largest fragment of a direct copy"},
+    {"MEANTIME_CMA", Kind::word, Scope::start, "1", no_yes, 0, 0,
+     "cross-memory attach between processes, where it works"},
+    {"MEANTIME_ON_DEADLOCK", Kind::word, Scope::start, "abort", deadlock_words, 0, 0,
+     "what to do when every rank waits for ever"},
+    {"MEANTIME_TEST_WIRE", Kind::text, Scope::test, "not set", {}, 0, 0,
+     "LATENCY_US:MB_PER_S of a network that the node plays"},
+    {"MEANTIME_TEST_ALWAYS_MOVE", Kind::word, Scope::test, "0", no_yes, 0, 0,
+     "thread ranks change workers whenever they wait"},
+};
+// clang-format on
+
+std::uint64_t unit(char letter) {
+  switch (letter) {
+    case 'K':
+    case 'k':
+      return 1024;
+    case 'M':
+    case 'm':
+      return 1024 * 1024;
+    case 'G':
+    case 'g':
+      return 1024 * 1024 * 1024;
+    default:
+      return 1;
+  }
+}
+
+std::string alternatives(std::span<const std::string_view> words) {
+  std::string text;
+  for (std::size_t index = 0; index < words.size(); ++index) {
+    text += index == 0 ? "" : index + 1 == words.size() ? " or " : ", ";
+    text += words[index];
+  }
+  return text;
+}
+
+std::string range(const Setting& setting) {
+  return setting.most == infinity ? fmt::format("from {} on, or infinity", setting.least)
+                                  : fmt::format("from {} to {}", setting.least, setting.most);
+}
+
+}  // namespace
+
+std::span<const Setting> all() {
+  return table;
+}
+
+const Setting* find(std::string_view name) {
+  const auto* found = std::find_if(std::begin(table), std::end(table),
+                                   [&](const Setting& setting) { return setting.name == name; });
+  return found == std::end(table) ? nullptr : found;
+}
+
+std::optional<std::uint64_t> number(const Setting& setting, std::string_view value) {
+  if (setting.most == infinity && value == "infinity") {
+    return infinity;
+  }
+  std::uint64_t factor = 1;
+  if (setting.kind == Kind::bytes && !value.empty()) {
+    factor = unit(value.back());
+    value.remove_suffix(factor == 1 ? 0 : 1);
+  }
+  const char* const last = value.data() + value.size();
+  std::uint64_t result = 0;
+  const auto [end, error] = std::from_chars(value.data(), last, result);
+  if (error != std::errc() || end != last ||
+      result > std::numeric_limits<std::uint64_t>::max() / factor) {
+    return std::nullopt;
+  }
+  result *= factor;
+  return result >= setting.least && result <= setting.most ? std::optional(result) : std::nullopt;
+}
+
+std::string problem(const Setting& setting, std::string_view value) {
+  switch (setting.kind) {
+    case Kind::text:
+      return {};
+    case Kind::word:
+      return std::find(setting.words.begin(), setting.words.end(), value) != setting.words.end()
+                 ? std::string()
+                 : fmt::format("{} must be {}, not '{}'", setting.name, alternatives(setting.words),
+                               value);
+    default:
+      break;
+  }
+  if (number(setting, value)) {
+    return {};
+  }
+  const char* what = setting.kind == Kind::bytes          ? "a number of bytes"
+                     : setting.kind == Kind::microseconds ? "a number of microseconds"
+                                                          : "a number";
+  return fmt::format("{} must be {} {}, not '{}'", setting.name, what, range(setting), value);
+}
+
+}  // namespace meantime::settings

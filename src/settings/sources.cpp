@@ -1,0 +1,149 @@
+#include "settings/sources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+
+namespace meantime::settings {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r");
+  return begin == std::string_view::npos
+             ? std::string_view()
+             : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+/// As in the environment: "wait" and "MEANTIME_WAIT" are the same.
+std::string full_name(std::string_view name) {
+  std::string full(name);
+  std::transform(full.begin(), full.end(), full.begin(),
+                 [](unsigned char letter) { return std::toupper(letter); });
+  return full.starts_with("MEANTIME_") ? full : "MEANTIME_" + full;
+}
+
+std::string user_file(const Environment& environment) {
+  const std::string config = environment("XDG_CONFIG_HOME").value_or("");
+  if (!config.empty()) {
+    return config + "/meantime.conf";
+  }
+  const std::string home = environment("HOME").value_or("");
+  return home.empty() ? std::string() : home + "/.config/meantime.conf";
+}
+
+}  // namespace
+
+Environment own_environment() {
+  return [](std::string_view name) -> std::optional<std::string> {
+    const char* value = std::getenv(std::string(name).c_str());
+    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+  };
+}
+
+void Files::read(const std::string& prefix, const Environment& environment) {
+  values_.assign(all().size(), {});
+  if (!prefix.empty()) {
+    read_file(prefix + "/etc/meantime.conf", Source::site);
+  }
+  if (const std::string path = user_file(environment); !path.empty()) {
+    read_file(path, Source::user);
+  }
+}
+
+void Files::read_file(const std::string& path, Source source) {
+  std::ifstream file(path);
+  if (!file) {
+    return;
+  }
+  paths_.push_back(path);
+  int number = 0;
+  for (std::string line; std::getline(file, line) && problem_.empty();) {
+    ++number;
+    read_line(trimmed(std::string_view(line).substr(0, line.find('#'))), source,
+              fmt::format("{}:{}", path, number));
+  }
+}
+
+void Files::read_line(std::string_view line, Source source, const std::string& where) {
+  if (line.empty()) {
+    return;
+  }
+  const bool locked = line.starts_with("lock ") || line.starts_with("lock\t");
+  if (locked) {
+    line = trimmed(line.substr(5));
+  }
+  const std::size_t equals = line.find('=');
+  if (equals == std::string_view::npos || (locked && source != Source::site)) {
+    problem_ = locked && source != Source::site
+                   ? fmt::format("{}: only the site's file may lock a setting", where)
+                   : fmt::format("{}: a line is NAME = VALUE, not '{}'", where, line);
+    return;
+  }
+  const std::string_view name = trimmed(line.substr(0, equals));
+  const std::string_view text = trimmed(line.substr(equals + 1));
+  const Setting* setting = find(full_name(name));
+  if (setting == nullptr) {
+    problem_ =
+        fmt::format("{}: there is no setting '{}' (meantime config lists them)", where, name);
+    return;
+  }
+  if (std::string wrong = settings::problem(*setting, text); !wrong.empty()) {
+    problem_ = fmt::format("{}: {}", where, wrong);
+    return;
+  }
+  Value& value = values_[setting - all().data()];
+  if (!value.locked) {
+    value = {std::string(text), source, where, locked, false};
+  }
+}
+
+Value Files::value(const Setting& setting, const Environment& environment,
+                   const std::optional<std::string>& option) const {
+  Value value = values_.empty() ? Value{} : values_[&setting - all().data()];
+  const std::string variable = environment(setting.name).value_or("");
+  if (value.locked) {
+    value.outvoted =
+        (!variable.empty() && variable != value.text) || (option && *option != value.text);
+    return value;
+  }
+  if (option) {
+    return {*option, Source::launcher, {}, false, false};
+  }
+  if (!variable.empty()) {
+    return {variable, Source::environment, {}, false, false};
+  }
+  return value;
+}
+
+std::string source_name(const Value& value) {
+  switch (value.source) {
+    case Source::preset:
+      return "built in";
+    case Source::environment:
+      return "environment";
+    case Source::launcher:
+      return "mpiexec";
+    default:
+      return value.where + (value.locked ? ", locked" : "");
+  }
+}
+
+std::string first_problem(const Files& files, const Environment& environment) {
+  if (!files.problem().empty()) {
+    return files.problem();
+  }
+  for (const Setting& setting : all()) {
+    const Value value = files.value(setting, environment);
+    if (!value.text.empty()) {
+      if (std::string wrong = problem(setting, value.text); !wrong.empty()) {
+        return wrong;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace meantime::settings

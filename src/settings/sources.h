@@ -1,0 +1,67 @@
+// Where the value of a setting comes from. The later source wins, unless an earlier one locks it:
+//   preset        built in
+//   site file     PREFIX/etc/meantime.conf, the centre's; may lock a setting
+//   user file     ~/.config/meantime.conf (XDG_CONFIG_HOME is heeded)
+//   environment   of the command, or of a program that was started without mpiexec
+//   mpiexec       its options
+//   program       MPIX_Setting_set, a communicator's info: not seen here
+// A file has lines `NAME = VALUE`, NAME with or without MEANTIME_, in either case; `#` begins a
+// comment; `lock NAME = VALUE` locks it (site file only).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "settings/settings.h"
+
+namespace meantime::settings {
+
+enum class Source : std::uint8_t { preset, site, user, environment, launcher };
+
+struct Value {
+  std::string text;  ///< empty: not set
+  Source source = Source::preset;
+  std::string where;      ///< FILE:LINE of a file's
+  bool locked = false;    ///< by the site file: environment and mpiexec were not asked
+  bool outvoted = false;  ///< ... though they say otherwise
+};
+
+/// The value of an environment variable; nothing if it is not set.
+using Environment = std::function<std::optional<std::string>(std::string_view name)>;
+Environment own_environment();
+
+/// The two files, read once; a missing or unreadable one is as an empty one.
+class Files {
+ public:
+  /// `prefix`: where Meantime is installed; empty: no site file.
+  void read(const std::string& prefix, const Environment& environment);
+
+  /// What is wrong with them in one line; empty if nothing is.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  /// What holds for a setting before anything is said in the program. `option`: what mpiexec's
+  /// command line says, or nothing.
+  [[nodiscard]] Value value(const Setting& setting, const Environment& environment,
+                            const std::optional<std::string>& option = {}) const;
+  /// Both paths, as far as there are such files.
+  [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  void read_file(const std::string& path, Source source);
+  void read_line(std::string_view line, Source source, const std::string& where);
+
+  std::vector<Value> values_;  ///< by index in all()
+  std::vector<std::string> paths_;
+  std::string problem_;
+};
+
+/// "environment", "PREFIX/etc/meantime.conf:3, locked" ...: for people.
+std::string source_name(const Value& value);
+
+/// What is wrong with the environment's value of any setting, in one line; values that a lock
+/// makes void are not looked at. Empty if all make sense.
+std::string first_problem(const Files& files, const Environment& environment);
+
+}  // namespace meantime::settings

@@ -1,0 +1,151 @@
+"""Settings: files, environment, options, the program; what locks what; what is refused."""
+
+import os
+import shutil
+import subprocess
+
+from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+SETTINGS = os.path.join(SOURCE, "tests", "launch", "settings.c")
+
+
+class Settings(MpiexecTest):
+    """Each test has a home of its own, and an installation whose site file it may write."""
+
+    def setUp(self):
+        super().setUp()
+        self.prefix = os.path.join(self.folder.name, "prefix")
+        self.home = os.path.join(self.folder.name, "home")
+        for folder in ("bin", "lib", "etc"):
+            os.makedirs(os.path.join(self.prefix, folder))
+        os.makedirs(os.path.join(self.home, ".config"))
+        for file in ("bin/mpiexec", "bin/meantime", "lib/libmpi_abi.so.1"):
+            shutil.copy(os.path.join(BUILD, file), os.path.join(self.prefix, file))
+        self.environment["HOME"] = self.home
+        for name in list(self.environment):
+            if name.startswith(("MEANTIME_WAIT", "MEANTIME_TRIES", "MEANTIME_TIMEOUT", "XDG_")):
+                del self.environment[name]
+
+    def site_file(self, text):
+        with open(os.path.join(self.prefix, "etc", "meantime.conf"), "w") as file:
+            file.write(text)
+
+    def user_file(self, text):
+        with open(os.path.join(self.home, ".config", "meantime.conf"), "w") as file:
+            file.write(text)
+
+    def command(self, name, *words, **variables):
+        return subprocess.run([os.path.join(self.prefix, "bin", name), *words], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                              env=dict(self.environment, **variables))
+
+    def line_of(self, name, **variables):
+        result = self.command("meantime", "config", **variables)
+        return next(line for line in result.stdout.splitlines() if line.startswith(name + " "))
+
+    def wait_in_job(self, *options, **variables):
+        return self.command("mpiexec", *options, "sh", "-c", "echo $MEANTIME_WAIT", **variables)
+
+    def test_order_of_sources(self):
+        self.assertRegex(self.line_of("MEANTIME_WAIT"), r"^MEANTIME_WAIT +adaptive +# built in;")
+        self.assertEqual(self.wait_in_job().stdout, "\n")
+        self.site_file("# the centre's\nwait = event  # all of them\n")
+        self.assertRegex(self.line_of("MEANTIME_WAIT"), r"event +# .*/etc/meantime.conf:2;")
+        self.assertEqual(self.wait_in_job().stdout, "event\n")
+        self.user_file("MEANTIME_WAIT=yield\n")
+        self.assertRegex(self.line_of("MEANTIME_WAIT"), r"yield +# .*/.config/meantime.conf:1;")
+        self.assertEqual(self.wait_in_job().stdout, "yield\n")
+        self.assertRegex(self.line_of("MEANTIME_WAIT", MEANTIME_WAIT="poll"), r"poll +# environment;")
+        self.assertEqual(self.wait_in_job(MEANTIME_WAIT="poll").stdout, "poll\n")
+        self.assertEqual(self.wait_in_job("--wait", "ade", MEANTIME_WAIT="poll").stdout, "ade\n")
+        self.assertEqual(self.wait_in_job("-genvnone", "-x", "PATH", MEANTIME_WAIT="poll").stdout,
+                         "yield\n")
+
+    def test_user_file_elsewhere(self):
+        folder = os.path.join(self.folder.name, "xdg")
+        os.mkdir(folder)
+        self.user_file("wait = yield\n")
+        with open(os.path.join(folder, "meantime.conf"), "w") as file:
+            file.write("tries_poll = infinity\n")
+        self.assertRegex(self.line_of("MEANTIME_TRIES_POLL", XDG_CONFIG_HOME=folder), r"infinity +# ")
+        self.assertRegex(self.line_of("MEANTIME_WAIT", XDG_CONFIG_HOME=folder), r"adaptive +# built")
+
+    def test_lock(self):
+        self.site_file("lock wait = event\n")
+        self.user_file("wait = yield\n")
+        self.assertRegex(self.line_of("MEANTIME_WAIT", MEANTIME_WAIT="poll"),
+                         r"event +# .*/meantime.conf:1, locked;")
+        for options, variables in (((), {"MEANTIME_WAIT": "poll"}), (("--wait", "poll"), {}),
+                                   (("-env", "MEANTIME_WAIT", "poll"), {})):
+            result = self.wait_in_job(*options, **variables)
+            self.assertEqual((result.stdout, result.returncode), ("event\n", 0), result)
+            self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event: .*:1, locked\n$")
+        self.assertEqual(self.wait_in_job("--wait", "event").stderr, "")
+
+    def test_nonsense_is_refused_in_one_line(self):
+        for variables, part in (({"MEANTIME_WAIT": "evnt"}, "adaptive, poll, yield, event, predicted, "
+                                 "ade or overprovisioned, not 'evnt'"),
+                                ({"MEANTIME_TRIES_POLL": "-1"}, "from 0 on, or infinity, not '-1'"),
+                                ({"MEANTIME_TRIES_YIELD": "many"}, "MEANTIME_TRIES_YIELD must be"),
+                                ({"MEANTIME_TIMEOUT": "5ms"}, "a number of microseconds"),
+                                ({"MEANTIME_EAGER_LIMIT": "1G"}, "from 0 to 262144"),
+                                ({"MEANTIME_CMA": "yes"}, "0 or 1")):
+            result = self.command("mpiexec", "true", **variables)
+            self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
+            self.assertIn(part, result.stderr)
+            result = self.command("meantime", "config", **variables)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(part, result.stderr)
+        result = self.command("mpiexec", "--wait", "sleep", "true")
+        self.assertEqual((result.returncode, len(result.stderr.splitlines())), (2, 1), result)
+
+    def test_nonsense_in_files(self):
+        for text, part in (("wait\n", "meantime.conf:1: a line is NAME = VALUE"),
+                           ("\nwiat = poll", "meantime.conf:2: there is no setting 'wiat'"),
+                           ("timeout = soon", "meantime.conf:1: MEANTIME_TIMEOUT must be"),
+                           ("lock wait = poll", "only the site's file may lock")):
+            self.user_file(text)
+            for command in (("mpiexec", "true"), ("meantime", "config")):
+                result = self.command(*command)
+                self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
+                self.assertIn(part, result.stderr)
+
+    def program(self):
+        program = self.path("settings")
+        subprocess.run([MPICC, *CFLAGS, SETTINGS, "-o", program], check=True)
+        return program
+
+    def test_no_way_to_wait(self):
+        program = self.program()
+        result = self.command("mpiexec", "-n", "2", program, MEANTIME_TRIES_POLL="0",
+                              MEANTIME_TRIES_YIELD="0", MEANTIME_TIMEOUT="0")
+        self.assertEqual(result.returncode, 1, result)
+        self.assertIn("are all 0", result.stderr)
+
+    def test_in_the_program(self):
+        program = self.program()
+        for options in ((), ("--as", "threads")) if self.has_thread_ranks() else ((),):
+            result = subprocess.run([os.path.join(BUILD, "bin", "mpiexec"), *options, "--wait", "event",
+                                     "-n", "3", program], env=self.environment, timeout=60,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.assertEqual((result.returncode, result.stdout), (0, " No Errors\n"), result)
+
+    def has_thread_ranks(self):
+        return os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
+
+    def test_without_mpiexec(self):
+        program = self.program()
+        self.user_file("wait = event\n")
+        result = subprocess.run([program], env=self.environment, timeout=60, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual((result.returncode, result.stdout), (0, " No Errors\n"), result)
+        self.user_file("wait = evnt\n")
+        result = subprocess.run([program], env=self.environment, timeout=60, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertIn(".config/meantime.conf:1: MEANTIME_WAIT must be", result.stdout)
+
+
+if __name__ == "__main__":
+    main()
