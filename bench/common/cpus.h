@@ -25,11 +25,15 @@ inline std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-inline void bind_to(int cpu) {
+inline void allow(const std::vector<int>& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
+  for (int cpu : cpus) CPU_SET(cpu, &set);
   require(sched_setaffinity(0, sizeof set, &set) == 0, "sched_setaffinity");
+}
+
+inline void bind_to(int cpu) {
+  allow({cpu});
 }
 
 }  // namespace bench

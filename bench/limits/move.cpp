@@ -195,10 +195,7 @@ void measure(const Point& point, bench::Report& report) {
     shared.over.store(true);
     mover.release();
   });
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  for (int cpu : cpus) CPU_SET(cpu, &all);
-  sched_setaffinity(0, sizeof all, &all);
+  bench::allow(cpus);
   munmap(ring, cells * point.cell);
   munmap(&shared, sizeof shared);
   if (samples.empty()) {

@@ -10,6 +10,7 @@ from . import results
 
 BENCHMARKS = {
     "libra": "round trips of a late message, and what waiting for it costs (LIBRA; Figures 2, 7, 8)",
+    "wakeup": "what waking a process costs by each mechanism, on one CPU and on two",
 }
 
 

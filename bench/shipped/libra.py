@@ -3,6 +3,7 @@
 Parts of the grid:
   grid  two CPUs, constant delays, all sizes: the paper's Figures 7 and 8
   late  two CPUs, 8 bytes, delays that jitter or are bimodal
+  bare  two CPUs, 8 bytes, no MPI at all (meantime-wakeup): what polling and a futex take, the floor
   one   both ranks on one CPU, both in the same mode, 50 µs late: the paper's Figure 2
 """
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from comparison import peers, programs
 
-from . import libra_drawing, results
+from . import libra_drawing, results, wakeup
 from .libra_tables import tables  # noqa: F401
 
 MODES = "poll,yield,event,adaptive,predicted"
@@ -57,7 +58,7 @@ def add_options(parser):
                                                          "(default: 0,10,50,100,200,500,1000)")
     parser.add_argument("--seconds", metavar="S", help="of delays at each point (default: 0.3; quick: 0.05)")
     parser.add_argument("--paper", action="store_true", help="the paper's iteration counts: hours")
-    parser.add_argument("--parts", default="grid,late,one", metavar="LIST", help="of the grid (default: %(default)s)")
+    parser.add_argument("--parts", default="grid,late,bare,one", metavar="LIST", help="of the grid (default: %(default)s)")
     parser.add_argument("--no-peers", action="store_true", help="Meantime alone, not also Open MPI and MPICH")
     parser.add_argument("--realtime", action="store_true",
                         help="with two CPUs: SCHED_RR, for a machine that others use too (chrt -r 10; needs the right)")
@@ -130,8 +131,16 @@ def in_turn(found, repetition, part, everybody, run):
                       mode=one.mode or "as installed", repetition=repetition)
 
 
+def bare(prefix, options, found, repetition):
+    for late in (200, 1000):
+        turns = round(float(options.seconds or (0.05 if options.quick else 0.3)) * 1e6 / late)
+        words = ("--ways", "poll,futex,deadline", "--places", "two", "--late", late, "--turns", max(100, turns))
+        for row in results.run_json(wakeup.command(prefix, options.realtime, *words), LIMIT):
+            found.add(row, part="bare", repetition=repetition)
+
+
 def measure(prefix, options, found):
-    if unknown := set(options.parts.split(",")) - {"grid", "late", "one"}:
+    if unknown := set(options.parts.split(",")) - {"grid", "late", "bare", "one"}:
         raise results.Problem(f"--parts: there is no part {', '.join(sorted(unknown))}")
     everybody = contestants(prefix, options, found)
     two_cpus = list(two_cpu_runs(options))
@@ -144,6 +153,8 @@ def measure(prefix, options, found):
             results.progress(f"{turn}: {part} {' '.join(words)}")
             in_turn(found, repetition, part, everybody,
                     lambda one: one.run(*one.modes(), *words, realtime=options.realtime))  # noqa: B023
+        if "bare" in options.parts.split(",") and peers.cores() > 1:
+            bare(prefix, options, found, repetition)
         if "one" in options.parts.split(","):
             results.progress(f"{turn}: one CPU")
             with only_one_cpu():

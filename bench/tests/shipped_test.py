@@ -45,14 +45,14 @@ class Libra(Shipped):
     def test_every_mode_and_size(self):
         for mode in ("poll", "yield", "event", "adaptive"):
             with self.subTest(mode):
-                lines = self.json_lines(*self.libra("--json", "--mode", mode, "--bytes", "1,8,1M", "--delays", "0,100",
-                                                    "--iterations", 20))
+                lines = self.json_lines(*self.libra("--json", "--mode", mode, "--bytes", "1,8,64K", "--delays", "0,100",
+                                                    "--iterations", 5))
                 self.assertEqual(lines[0]["mode"], mode)
                 found = [line["row"] for line in lines if "row" in line]
                 self.assertEqual([(row["bytes"], row["delay_us"]) for row in found],
-                                 [(size, delay) for delay in (0, 100) for size in (1, 8, 1 << 20)])
+                                 [(size, delay) for delay in (0, 100) for size in (1, 8, 1 << 16)])
                 for row in found:
-                    self.assertEqual(row["samples"], 20)
+                    self.assertEqual(row["samples"], 5)
                     self.assertLessEqual(row["min"], row["median"])
                     self.assertGreaterEqual(row["waiting_cpu_share"], 0)
 
@@ -116,6 +116,24 @@ class Libra(Shipped):
         self.assertIn("round trips", self.run_here("meantime-libra", "--help"))
 
 
+class Wakeup(Shipped):
+    def test_every_mechanism(self):
+        lines = self.json_lines("meantime-wakeup", "--json", "--turns", 5, "--late", "10,100")
+        found = [line["row"] for line in lines if "row" in line]
+        skipped = [line["skip"] for line in lines if "skip" in line]
+        self.assertEqual({row["place"] for row in found}, {"same", "two"} if CPUS > 1 else {"same"})
+        self.assertEqual(len(found) + len(skipped), 2 * 2 * 11)
+        for row in found:
+            self.assertEqual(row["samples"], 5)
+            self.assertLessEqual(row["min"], row["median"])
+            self.assertLessEqual(row["median"], row["max"])
+
+    def test_refuses(self):
+        for words, said in ((("--ways", "shout"), "no way 'shout'"), (("--places", "three"), "--places are"),
+                            (("--turns", 0), "--turns"), (("--nonsense",), "unknown option")):
+            self.assertIn(said, self.run_here("meantime-wakeup", *words, status=2))
+
+
 class MeantimeBench(Shipped):
     def test_overview_and_mistakes(self):
         overview = self.run_here("meantime", "bench")
@@ -136,11 +154,16 @@ class MeantimeBench(Shipped):
                       "--bytes", "8,4K", "--delays", "0,50", "--seconds", "0.005", "--output", "found")
         found = self.assert_written("found")
         parts = {row["part"] for row in found["rows"]}
-        self.assertEqual(parts, {"grid", "late", "one"} if CPUS > 1 else {"one"})
-        self.assertEqual({row["who"] for row in found["rows"]}, {"Meantime poll", "Meantime event"})
+        self.assertEqual(parts, {"grid", "late", "bare", "one"} if CPUS > 1 else {"one"})
+        self.assertEqual({row["who"] for row in found["rows"] if row["part"] != "bare"}, {"Meantime poll", "Meantime event"})
         before = self.read("found", "results.md")
         self.run_here("meantime", "bench", "libra", "--show", "--output", "found")
         self.assertEqual(self.read("found", "results.md"), before)
+
+    def test_wakeup(self):
+        self.run_here("meantime", "bench", "wakeup", "--quick", "--repetitions", 2, "--late", "100000", "--ways", "futex,pipe")
+        found = self.assert_written("meantime-wakeup")
+        self.assertEqual(len(found["rows"]), 2 * 2 * (2 if CPUS > 1 else 1))
 
     def test_a_mode_that_there_is_not(self):
         said = self.run_here("meantime", "bench", "libra", "--no-peers", "--modes", "poll,wildly", status=1)

@@ -1,0 +1,74 @@
+"""meantime bench wakeup: what a wake-up costs by each mechanism, on one CPU and on two."""
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import results
+
+PLACES = {"same": "one CPU", "two": "two CPUs"}
+
+
+def add_options(parser):
+    parser.add_argument("--late", metavar="LIST", help="µs that the one waits before it is woken (default: 200,1000,10000)")
+    parser.add_argument("--ways", metavar="LIST", help="mechanisms (default: all; see meantime-wakeup --help)")
+    parser.add_argument("--realtime", action="store_true",
+                        help="SCHED_RR, for a machine that others use too (chrt -r 10; needs the right)")
+
+
+def command(prefix, realtime, *words):
+    return [*(("chrt", "-r", "10") if realtime else ()), Path(prefix, "bin", "meantime-wakeup"), "--json", *words]
+
+
+def measure(prefix, options, found):
+    ways = ("--ways", options.ways) if options.ways else ()
+    for repetition in range(options.repetitions):
+        for late in (options.late or ("200,1000" if options.quick else "200,1000,10000")).split(","):
+            results.progress(f"run {repetition + 1} of {options.repetitions}: {late} µs")
+            turns = max(20, min(1000, round((1e5 if options.quick else 1e6) / max(1.0, float(late)))))
+            for row in results.run_json(command(prefix, options.realtime, "--late", late, "--turns", turns, *ways), 600):
+                found.add(row, repetition=repetition)
+    results.progress("")
+
+
+def tables(found):
+    text = []
+    for place in found.kinds("place"):
+        lates = sorted(found.kinds("late_us", place=place))
+        text += [f"## {PLACES[place]}: µs until the one who waited is awake; the teller's part of it; round trip; "
+                 "processor time of the waiting, %", ""]
+        lines = []
+        for way in found.kinds("way", place=place):
+            cells = []
+            for late in lates:
+                key = {"place": place, "way": way, "late_us": late}
+                cells.append("; ".join(results.spread(found.values(name, **key), factor) for name, factor in (
+                    ("median", 1), ("telling", 1), ("round_trip", 1), ("waiting_cpu_share", 100))))
+            lines.append([way, *cells])
+        text += [results.table(["", *(f"after {late:g} µs" for late in lates)], lines), ""]
+    return "\n".join(text).rstrip()
+
+
+def figures(found, pyplot):
+    """Bars: until the one who waited is awake, and of that the teller's part; the line goes to the p99."""
+    places = found.kinds("place")
+    figure, all_axes = pyplot.subplots(1, len(places), figsize=(5 * len(places), 3.8), squeeze=False)
+    for axes, place in zip(all_axes[0], places):
+        ways = found.kinds("way", place=place)
+        lates = sorted(found.kinds("late_us", place=place))
+        for number, late in enumerate(lates):
+            for row, way in enumerate(ways):
+                def of(name, way=way, late=late):
+                    return found.median(name, place=place, way=way, late_us=late)  # noqa: B023
+                if of("median") is None:
+                    continue
+                y = row + (number - (len(lates) - 1) / 2) * 0.25
+                axes.barh(y, of("median"), 0.24, color=f"C{number}", alpha=0.7, label=f"after {late:g} µs" if row == 0 else None)
+                axes.barh(y, min(of("telling"), of("median")), 0.08, color="k", alpha=0.5,
+                          label="of that telling" if row == number == 0 else None)
+                axes.plot([of("median"), of("p99")], [y, y], color=f"C{number}", linewidth=0.8)
+        axes.set_yticks(range(len(ways)), ways, fontsize=7)
+        axes.set(xscale="log", xlabel="µs", title=PLACES[place])
+        axes.invert_yaxis()
+        axes.grid(True, axis="x", alpha=0.3)
+    all_axes[0][-1].legend(fontsize=6)
+    yield "wakeup.svg", figure
