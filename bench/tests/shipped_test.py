@@ -134,6 +134,42 @@ class Wakeup(Shipped):
             self.assertIn(said, self.run_here("meantime-wakeup", *words, status=2))
 
 
+class Yieldshare(Shipped):
+    def test_counts_both(self):
+        lines = self.json_lines("meantime-yieldshare", "--json", "--seconds", 0.05)
+        self.assertEqual(lines[0]["program"], "yieldshare")
+        found = [line["row"] for line in lines if "row" in line]
+        self.assertEqual([(row["pair"], row["which"], row["call"]) for row in found], [
+            ("getppid+getppid", 1, "getppid"), ("getppid+getppid", 2, "getppid"), ("getppid+yield", 1, "getppid"),
+            ("getppid+yield", 2, "yield"), ("yield+yield", 1, "yield"), ("yield+yield", 2, "yield")])
+        for first, second in zip(found[::2], found[1::2]):
+            self.assertAlmostEqual(first["median"] + second["median"], 1, places=4)
+
+    def scheduler(self, **files):
+        root = tempfile.mkdtemp(dir=self.folder)
+        for name, text in files.items():
+            path = os.path.join(root, *name.split("__"))
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        header = self.json_lines("meantime-yieldshare", "--json", "--seconds", 0, "--root", root)[0]
+        return header["scheduler"], header["found_by"]
+
+    def test_names_the_scheduler(self):
+        self.assertEqual(self.scheduler(proc__self__sched="se.vruntime : 1\nse.slice : 2\n"),
+                         ("EEVDF", "se.slice in /proc/self/sched"))
+        self.assertEqual(self.scheduler(sys__kernel__debug__sched__features="GENTLE PLACE_LAG\n")[0], "EEVDF")
+        self.assertEqual(self.scheduler(sys__kernel__sched_ext__state="enabled\n", sys__kernel__sched_ext__root__ops="rusty\n",
+                                        proc__self__sched="se.slice : 2\n")[0], "sched_ext rusty")
+        name, found_by = self.scheduler(sys__kernel__sched_ext__state="disabled\n")
+        major, minor = (int(part) for part in os.uname().release.split(".")[:2])
+        self.assertEqual(name, "EEVDF" if (major, minor) >= (6, 6) else "CFS")
+        self.assertIn("version", found_by)
+
+    def test_refuses(self):
+        self.assertIn("no pair", self.run_here("meantime-yieldshare", "--pairs", "yield+nap", status=2))
+
+
 class MeantimeBench(Shipped):
     def test_overview_and_mistakes(self):
         overview = self.run_here("meantime", "bench")
@@ -164,6 +200,11 @@ class MeantimeBench(Shipped):
         self.run_here("meantime", "bench", "wakeup", "--quick", "--repetitions", 2, "--late", "100000", "--ways", "futex,pipe")
         found = self.assert_written("meantime-wakeup")
         self.assertEqual(len(found["rows"]), 2 * 2 * (2 if CPUS > 1 else 1))
+
+    def test_yieldshare(self):
+        self.run_here("meantime", "bench", "yieldshare", "--repetitions", 2, "--seconds", "0.05")
+        self.assertEqual(len(self.assert_written("meantime-yieldshare")["rows"]), 12)
+        self.assertIn("Scheduler: ", self.read("meantime-yieldshare", "results.md"))
 
     def test_a_mode_that_there_is_not(self):
         said = self.run_here("meantime", "bench", "libra", "--no-peers", "--modes", "poll,wildly", status=1)

@@ -10,7 +10,7 @@ BUILD = os.environ["MEANTIME_BUILD"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = """
 bin/mpicc bin/mpicxx bin/mpic++ bin/mpicc_abi bin/mpicxx_abi bin/mpiexec bin/mpirun bin/meantime
-bin/meantime-libra bin/meantime-overlap bin/meantime-wakeup
+bin/meantime-libra bin/meantime-overlap bin/meantime-wakeup bin/meantime-yieldshare
 include/mpi.h include/meantime.h
 lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/pkgconfig/meantime.pc lib/cmake/Meantime/MeantimeConfig.cmake
 lib/cmake/Meantime/MeantimeConfigVersion.cmake lib/cmake/Meantime/MeantimeTargets.cmake
