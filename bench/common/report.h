@@ -6,6 +6,7 @@
 //                                                  limit tells which point it was in)
 //   {"row": {name and keys, "unit", "median", "mean", "min", "p99", "max", "samples", and what the
 //            program tells besides}}
+//   {"list": {name and keys, "unit", "values": […]}}  many values that belong together
 //   {"skip": {name and keys, "why"}}               a point that was not run
 // Each line is flushed: what was measured before a kill is kept.
 #pragma once
@@ -94,6 +95,20 @@ class Report {
         std::printf("    %s %s", key.c_str(), value.plain.c_str());
       if (!besides.empty()) std::printf("\n");
     }
+    std::fflush(stdout);
+  }
+
+  void list(const std::string& name, const Keys& keys, const std::string& unit,
+            const std::vector<double>& values) {
+    if (!speaks_) return;
+    std::string text;
+    for (double value : values) text += (text.empty() ? "" : ", ") + Value(value).plain;
+    if (json_)
+      std::printf("{\"list\": {\"name\": %s%s, \"unit\": %s, \"values\": [%s]}}\n",
+                  quoted(name).c_str(), members(keys, true).c_str(), quoted(unit).c_str(),
+                  text.c_str());
+    else
+      std::printf("%s, %s: %s\n", label(name, keys).c_str(), unit.c_str(), text.c_str());
     std::fflush(stdout);
   }
 

@@ -17,83 +17,35 @@
 // first rank begins until the last one ends, the median of the batches. So the ranks' MPI_Wtime
 // must be one clock: one node, or MPI_WTIME_IS_GLOBAL. Any MPI: compile with its C++ wrapper,
 // -std=c++17.
-#include <mpi.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <vector>
+
+#include "../common/mpi_program.h"
 
 namespace {
 
 const char usage[] =
     "meantime-overlap: a 2-D stencil's computation and communication, alone and together\n"
+    "mpiexec --as threads -n 4 meantime-overlap --per-core 2\n"
     "  --per-core V        ranks that share a core (default 1): each does 1/V of a core's work\n"
     "  --compute-us C      computation of a core in one turn (default 1000)\n"
-    "  --bytes B[,B...]    of a core to each of its four neighbours (default 64K,256K,1M,4M)\n"
+    "  --bytes LIST        of a core to each of its four neighbours (default 64K,256K,1M,4M)\n"
     "  --turns N           of one batch (default 20)\n"
     "  --batches N         (default 5)\n"
     "  --torus             one torus of all ranks\n"
     "  --phases LIST       of comp, comm, full (default: all)\n"
-    "  --waitall           also print quantiles of the time in each MPI_Waitall of `full`\n";
+    "  --waitall           also print quantiles of the time in each MPI_Waitall of `full`\n"
+    "  --json              one JSON object a line\n";
 
 struct Setting {
-  int per_core = 1, turns = 20, batches = 5;
-  double compute_us = 1000;
-  std::vector<long> bytes{64L << 10, 256L << 10, 1L << 20, 4L << 20};
-  std::string phases = "comp,comm,full";
-  bool waitall = false, torus = false;
+  long per_core, turns, batches;
+  double compute_us;
+  std::vector<long> bytes;
+  bool waitall, torus;
 };
 
 enum Phase { comp, comm, full, phases };
 const char* const names[phases] = {"comp", "comm", "full"};
-
-long size_of(const std::string& text) {
-  char* rest = nullptr;
-  const double number = std::strtod(text.c_str(), &rest);
-  return static_cast<long>(number * (*rest == 'K' ? 1024 : *rest == 'M' ? 1 << 20 : 1));
-}
-
-bool read(int argc, char** argv, Setting& setting) {
-  for (int i = 1; i < argc; i++) {
-    const std::string word = argv[i];
-    if (word == "--waitall" || word == "--torus") {
-      (word == "--torus" ? setting.torus : setting.waitall) = true;
-      continue;
-    }
-    if (i + 1 == argc) return false;
-    const std::string value = argv[++i];
-    if (word == "--per-core") {
-      setting.per_core = std::atoi(value.c_str());
-    } else if (word == "--compute-us") {
-      setting.compute_us = std::atof(value.c_str());
-    } else if (word == "--turns") {
-      setting.turns = std::atoi(value.c_str());
-    } else if (word == "--batches") {
-      setting.batches = std::atoi(value.c_str());
-    } else if (word == "--phases") {
-      setting.phases = value;
-    } else if (word == "--bytes") {
-      setting.bytes.clear();
-      for (std::size_t begin = 0; begin <= value.size();) {
-        const std::size_t end = std::min(value.find(',', begin), value.size());
-        setting.bytes.push_back(size_of(value.substr(begin, end - begin)));
-        begin = end + 1;
-      }
-    } else {
-      return false;
-    }
-  }
-  return setting.per_core > 0 && setting.turns > 0 && setting.batches > 0;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // Arithmetic that touches no memory, so that it takes as long beside copies as alone.
 void compute(long rounds) {
@@ -123,7 +75,8 @@ class Stencil {
     int rank = 0, ranks = 0, sides[2] = {0, 0}, around[2] = {1, 1};
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm plane = MPI_COMM_NULL;
-    MPI_Comm_split(MPI_COMM_WORLD, setting.torus ? 0 : rank % setting.per_core, rank, &plane);
+    MPI_Comm_split(MPI_COMM_WORLD, setting.torus ? 0 : rank % static_cast<int>(setting.per_core),
+                   rank, &plane);
     MPI_Comm_size(plane, &ranks);
     MPI_Dims_create(ranks, 2, sides);
     MPI_Cart_create(plane, 2, sides, around, 0, &torus_);
@@ -142,13 +95,13 @@ class Stencil {
   double batch(Phase phase) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
-    for (int turn = 0; turn < setting_.turns; turn++) {
+    for (long turn = 0; turn < setting_.turns; turn++) {
       if (phase != comm) compute(rounds_);
       if (phase != comp) exchange(phase == full);
     }
     double mine[2] = {-start, MPI_Wtime()}, all[2] = {0, 0};
     MPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return (all[0] + all[1]) / setting_.turns;
+    return (all[0] + all[1]) / static_cast<double>(setting_.turns);
   }
 
   bool right() const {
@@ -184,65 +137,74 @@ class Stencil {
 };
 
 // Of all ranks, in 100 steps.
-void print_waits(const std::vector<double>& mine, long bytes, int rank, int ranks) {
-  std::vector<double> all(rank == 0 ? mine.size() * static_cast<std::size_t>(ranks) : 0);
+void print_waits(bench::Program& program, const std::vector<double>& mine, long bytes) {
+  std::vector<double> all(program.rank == 0 ? mine.size() * static_cast<std::size_t>(program.ranks)
+                                            : 0);
   const int count = static_cast<int>(mine.size());
   MPI_Gather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  if (rank != 0) return;
+  if (program.rank != 0) return;
   std::sort(all.begin(), all.end());
+  std::vector<double> steps;
   for (std::size_t i = 0; i <= 100; i++)
-    std::printf("waitall %ld %.2f %.2f\n", bytes, static_cast<double>(i) / 100,
-                all[std::min(all.size() - 1, i * all.size() / 100)] * 1e6);
+    steps.push_back(all[std::min(all.size() - 1, i * all.size() / 100)] * 1e6);
+  program.report.list("waitall", {{"bytes", bytes}}, "us", steps);
 }
 
-void measure(const Setting& setting, double rate, long bytes, int rank, int ranks) {
-  Stencil stencil(setting, std::lround(setting.compute_us / setting.per_core * rate),
+void measure(bench::Program& program, const Setting& setting, const bool (&wanted)[phases],
+             double rate, long bytes) {
+  Stencil stencil(setting,
+                  std::lround(setting.compute_us / static_cast<double>(setting.per_core) * rate),
                   bytes / setting.per_core);
-  bool wanted[phases];
-  for (int phase = 0; phase < phases; phase++)
-    wanted[phase] = setting.phases.find(names[phase]) != std::string::npos;
   std::vector<double> times[phases];
   if (wanted[comm] || wanted[full]) stencil.batch(comm);  // warm
-  for (int batch = 0; batch < setting.batches; batch++)
+  for (long batch = 0; batch < setting.batches; batch++)
     for (int phase = 0; phase < phases; phase++)
-      if (wanted[phase]) times[phase].push_back(stencil.batch(static_cast<Phase>(phase)));
-  if ((wanted[comm] || wanted[full]) && !stencil.right()) {
-    std::fprintf(stderr, "meantime-overlap: wrong data arrived\n");
-    MPI_Abort(MPI_COMM_WORLD, 3);
+      if (wanted[phase]) times[phase].push_back(stencil.batch(static_cast<Phase>(phase)) * 1e6);
+  if ((wanted[comm] || wanted[full]) && !stencil.right())
+    bench::measured_wrong("meantime-overlap: wrong data arrived");
+  bench::Distribution of[phases];
+  for (int phase = 0; phase < phases; phase++) of[phase] = bench::distribution_of(times[phase]);
+  bench::Keys besides;
+  if (wanted[comp] && wanted[comm] && wanted[full]) {
+    const double one = of[comp].median, other = of[comm].median, both = of[full].median;
+    besides = {{"full_by_max", both / std::max(one, other)},
+               {"hidden_share", (one + other - both) / std::min(one, other)}};
   }
-  if (rank == 0) {
-    std::printf("bytes %ld", bytes);
-    for (int phase = 0; phase < phases; phase++)
-      if (wanted[phase]) std::printf("  T_%s %.1f us", names[phase], median(times[phase]) * 1e6);
-    if (wanted[comp] && wanted[comm] && wanted[full]) {
-      const double one = median(times[comp]), other = median(times[comm]);
-      std::printf("  T_full/max %.3f  hidden %.0f %%", median(times[full]) / std::max(one, other),
-                  100 * (one + other - median(times[full])) / std::min(one, other));
-    }
-    std::printf("\n");
+  for (int phase = 0; phase < phases; phase++)
+    if (wanted[phase])
+      program.report.row(std::string("T_") + names[phase], {{"bytes", bytes}}, "us", of[phase],
+                         phase == full ? besides : bench::Keys{});
+  if (setting.waitall && wanted[full]) print_waits(program, stencil.waits(), bytes);
+}
+
+void body(bench::Program& program) {
+  bench::Options& options = program.options;
+  Setting setting{options.number("per-core", 1),
+                  options.number("turns", 20),
+                  options.number("batches", 5),
+                  static_cast<double>(options.number("compute-us", 1000)),
+                  options.sizes("bytes", "64K,256K,1M,4M"),
+                  options.flag("waitall"),
+                  options.flag("torus")};
+  bool wanted[phases] = {};
+  for (const std::string& word : options.texts("phases", "comp,comm,full")) {
+    const auto found = std::find(std::begin(names), std::end(names), word);
+    if (found == std::end(names))
+      throw bench::UsageError("--phases: there is no phase '" + word + "'");
+    wanted[found - std::begin(names)] = true;
   }
-  if (setting.waitall && wanted[full]) print_waits(stencil.waits(), bytes, rank, ranks);
-  if (rank == 0) std::fflush(stdout);
+  options.finish();
+  if (setting.per_core < 1 || setting.turns < 1 || setting.batches < 1)
+    throw bench::UsageError("--per-core, --turns and --batches are at least 1");
+  for (long bytes : setting.bytes)
+    if (bytes > 1L << 30) throw bench::UsageError("--bytes: at most 1G");
+  const double rate = rounds_per_us();
+  program.begin("overlap", {{"per_core", setting.per_core}, {"compute_us", setting.compute_us}});
+  for (long bytes : setting.bytes) measure(program, setting, wanted, rate, bytes);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0, ranks = 0, status = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  Setting setting;
-  if (read(argc, argv, setting)) {
-    const double rate = rounds_per_us();
-    if (rank == 0)
-      std::printf("# %d ranks, %d a core; a core computes %.0f us a turn\n", ranks,
-                  setting.per_core, setting.compute_us);
-    for (long bytes : setting.bytes) measure(setting, rate, bytes, rank, ranks);
-  } else {
-    if (rank == 0) std::fprintf(stderr, "%s", usage);
-    status = 2;
-  }
-  MPI_Finalize();
-  return status;
+  return bench::run_program(argc, argv, usage, body);
 }

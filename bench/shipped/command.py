@@ -10,6 +10,7 @@ from . import results
 
 BENCHMARKS = {
     "libra": "round trips of a late message, and what waiting for it costs (LIBRA; Figures 2, 7, 8)",
+    "overlap": "how much communication ranks that share a core hide for each other (Figures 5, 7)",
     "yieldshare": "what sched_yield gives away on this kernel (Figures 3 and 4)",
     "wakeup": "what waking a process costs by each mechanism, on one CPU and on two",
 }

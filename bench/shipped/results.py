@@ -57,18 +57,18 @@ class Results:
     def rows(self, **keys):
         return [row for row in self.data["rows"] if all(row.get(key) == value for key, value in keys.items())]
 
-    def values(self, name, **keys):
+    def values(self, column, /, **keys):
         """Of every repetition."""
-        return [row[name] for row in self.rows(**keys) if row.get(name) is not None]
+        return [row[column] for row in self.rows(**keys) if row.get(column) is not None]
 
-    def median(self, name, **keys):
+    def median(self, column, /, **keys):
         """Of the repetitions; None if there are none."""
-        values = self.values(name, **keys)
+        values = self.values(column, **keys)
         return statistics.median(values) if values else None
 
-    def kinds(self, name, **keys):
+    def kinds(self, column, /, **keys):
         """The different values of a key, as they first appear."""
-        return list(dict.fromkeys(row[name] for row in self.rows(**keys) if name in row))
+        return list(dict.fromkeys(row[column] for row in self.rows(**keys) if column in row))
 
 
 def clean_environment(**changes):

@@ -116,6 +116,29 @@ class Libra(Shipped):
         self.assertIn("round trips", self.run_here("meantime-libra", "--help"))
 
 
+class Overlap(Shipped):
+    def overlap(self, *words, ranks=2):
+        return ("mpiexec", "-n", ranks, os.path.join(BIN, "meantime-overlap"), *words)
+
+    def test_phases(self):
+        lines = self.json_lines(*self.overlap("--json", "--bytes", "1K,64K", "--compute-us", 20, "--turns", 2, "--batches", 3,
+                                              "--waitall"))
+        names = [(line["row"]["name"], line["row"]["bytes"]) for line in lines if "row" in line]
+        self.assertEqual(names, [(name, size) for size in (1024, 65536) for name in ("T_comp", "T_comm", "T_full")])
+        waits = [line["list"]["values"] for line in lines if "list" in line]
+        self.assertEqual([len(values) for values in waits], [101, 101])
+        for values in waits:
+            self.assertEqual(values, sorted(values))
+        found = self.rows(*self.overlap("--json", "--bytes", "1K", "--phases", "comm", "--turns", 2))
+        self.assertEqual([row["name"] for row in found], ["T_comm"])
+
+    def test_refuses(self):
+        for words, said in ((("--phases", "sleep"), "no phase 'sleep'"), (("--turns", 0), "at least 1"),
+                            (("--nonsense",), "unknown option")):
+            self.assertIn(said, self.run_here(*self.overlap(*words, ranks=1), status=2))
+        self.assertIn("stencil", self.run_here("meantime-overlap", "--help"))
+
+
 class Wakeup(Shipped):
     def test_every_mechanism(self):
         lines = self.json_lines("meantime-wakeup", "--json", "--turns", 5, "--late", "10,100")
@@ -205,6 +228,17 @@ class MeantimeBench(Shipped):
         self.run_here("meantime", "bench", "yieldshare", "--repetitions", 2, "--seconds", "0.05")
         self.assertEqual(len(self.assert_written("meantime-yieldshare")["rows"]), 12)
         self.assertIn("Scheduler: ", self.read("meantime-yieldshare", "results.md"))
+
+    def test_overlap(self):
+        kinds = ["processes"]
+        if os.path.exists(os.path.join(BIN, "..", "libexec", "meantime", "meantime-host")):
+            kinds.append("threads")
+        self.run_here("meantime", "bench", "overlap", "--quick", "--repetitions", 1, "--per-core", "1,2", "--kinds",
+                      ",".join(kinds), "--bytes", "1K,64K", "--compute-us", 50, "--turns", 2)
+        found = self.assert_written("meantime-overlap")
+        self.assertEqual({row["kind"] for row in found["rows"]}, set(kinds))
+        self.assertIn("no results of libra", self.run_here("meantime", "bench", "libra", "--show", "--output",
+                                                           "meantime-overlap", status=1))
 
     def test_a_mode_that_there_is_not(self):
         said = self.run_here("meantime", "bench", "libra", "--no-peers", "--modes", "poll,wildly", status=1)

@@ -1,0 +1,143 @@
+"""meantime bench overlap: how much communication ranks that share a core hide for each other; the figures of the
+paper on MPI virtualization, 5 (T_comp, T_comm and T_full over growing communication) and 7 (time in each MPI_Waitall).
+
+Parts: as it is (thread and process ranks), and with the test setting of a network inside the node (thread ranks).
+"""
+from __future__ import annotations
+
+import json
+import os
+import statistics
+from pathlib import Path
+
+from comparison import launch
+
+from . import results
+
+AS_IT_IS, WIRE = "as it is", "by the test wire"
+
+
+def add_options(parser):
+    parser.add_argument("--per-core", default="1,2,3,4,8", metavar="LIST", help="ranks a core (default: %(default)s)")
+    parser.add_argument("--kinds", default="threads,processes", metavar="LIST", help="of ranks (default: %(default)s)")
+    parser.add_argument("--bytes", default="64K,256K,512K,1M,2M", metavar="LIST",
+                        help="of a core to each side (default: %(default)s)")
+    parser.add_argument("--compute-us", default="1000", metavar="C", help="of a core in a turn (default: %(default)s)")
+    parser.add_argument("--turns", metavar="N", help="of one batch (default: 10, quick: 5)")
+    parser.add_argument("--wire", default="50:2000", metavar="LATENCY_US:MB_PER_S",
+                        help="the test setting of a network (default: %(default)s; none: leave it out)")
+    parser.add_argument("--realtime", action="store_true",
+                        help="SCHED_RR, for a machine that others use too (chrt -r 1; needs the right)")
+
+
+def run(prefix, options, kind, per_core, wire):
+    """The rows of one run, and its lists of times in MPI_Waitall."""
+    cores = len(os.sched_getaffinity(0))
+    environment = results.clean_environment(MEANTIME_WAIT="adaptive")
+    if wire:
+        environment = results.clean_environment(MEANTIME_WAIT="yield", MEANTIME_TEST_WIRE=wire)
+    command = [*(("chrt", "-r", "1") if options.realtime else ()), Path(prefix, "bin", "mpiexec"), "--as", kind,
+               *(("--balance", "none") if wire else ()), "-n", cores * per_core,
+               Path(prefix, "bin", "meantime-overlap"), "--json", "--per-core", per_core, "--waitall", "--bytes",
+               options.bytes, "--compute-us", options.compute_us, "--turns",
+               options.turns or (5 if options.quick else 10), "--batches", 1 if options.quick else 3]
+    command = [str(word) for word in command]
+    outcome = launch.run(command, 300, environment)
+    if outcome.timed_out or outcome.status:
+        raise results.Problem(f"{' '.join(command)}\nfailed: {outcome.errors.strip() or outcome.status}")
+    for line in outcome.output.splitlines():
+        if line.startswith("{"):
+            said = json.loads(line)
+            if found := said.get("row") or said.get("list"):
+                yield found
+
+
+def measure(prefix, options, found):
+    sides = [(AS_IT_IS, kind, None) for kind in options.kinds.split(",")]
+    if options.wire != "none" and "threads" in options.kinds:
+        sides.append((WIRE, "threads", options.wire))
+    for repetition in range(options.repetitions):
+        for side, kind, wire in sides:
+            for per_core in map(int, options.per_core.split(",")):
+                results.progress(f"run {repetition + 1} of {options.repetitions}: {kind}, V = {per_core}, {side}")
+                for row in run(prefix, options, kind, per_core, wire):
+                    found.add(row, side=side, kind=kind, per_core=per_core, repetition=repetition)
+    if options.wire != "none":
+        found.note(f"The test wire: MEANTIME_TEST_WIRE={options.wire}, MEANTIME_WAIT=yield, --balance none")
+    results.progress("")
+
+
+def phases(found, **keys):
+    return [found.median("median", name=name, **keys) for name in ("T_comp", "T_comm", "T_full")]
+
+
+def tables(found):
+    text = []
+    for side in found.kinds("side"):
+        sizes = sorted(found.kinds("bytes", side=side, name="T_full"))
+        lines = []
+        for kind in found.kinds("kind", side=side):
+            for per_core in found.kinds("per_core", side=side, kind=kind):
+                cells = []
+                for size in sizes:
+                    comp, comm, full = phases(found, side=side, kind=kind, per_core=per_core, bytes=size)
+                    cells.append(f"{comp:.0f} + {comm:.0f} → {full:.0f}: {full / max(comp, comm):.2f}")
+                lines.append([kind, per_core, *cells])
+        text += [f"## {side}: T_comp + T_comm → T_full in µs: T_full / max(T_comp, T_comm)", "",
+                 results.table(["ranks", "V", *(f"{size // 1024} KiB" for size in sizes)], lines), ""]
+    return "\n".join(text).rstrip()
+
+
+def over_communication(found, pyplot, side):
+    """Figure 5."""
+    kinds, ratios = found.kinds("kind", side=side), found.kinds("per_core", side=side)
+    figure, grid = pyplot.subplots(len(kinds), len(ratios), figsize=(2.6 * len(ratios), 2.6 * len(kinds)), sharex=True,
+                                   sharey=True, squeeze=False)
+    for row, kind in zip(grid, kinds):
+        for axes, per_core in zip(row, ratios):
+            keys = {"side": side, "kind": kind, "per_core": per_core}
+            sizes = sorted(found.kinds("bytes", name="T_full", **keys))
+            lines = list(zip(*(phases(found, bytes=size, **keys) for size in sizes)))
+            for values, name, style in zip(lines, ("T_comp", "T_comm", "T_full"), ("C0-", "C1-", "C2-o")):
+                axes.plot([size / 1024 for size in sizes], [value / 1000 for value in values], style, markersize=3,
+                          label=name)
+            axes.plot([size / 1024 for size in sizes], [max(two) / 1000 for two in zip(*lines[:2])], "0.5",
+                      linestyle=":", label="max")
+            axes.set_xscale("log", base=2)
+            axes.set_title(f"{kind}, V = {per_core}", fontsize=9)
+            axes.grid(True, alpha=0.3)
+        row[0].set_ylabel("ms a turn")
+    for axes in grid[-1]:
+        axes.set_xlabel("KiB of a core to each side", fontsize=8)
+    grid[0][0].legend(fontsize=7)
+    return figure
+
+
+def in_waitall(found, pyplot):
+    """Figure 7, for the size in the middle."""
+    sides = [side for side in found.kinds("side") if found.rows(side=side, kind="threads", name="waitall")]
+    if not sides:
+        return None
+    figure, all_axes = pyplot.subplots(1, len(sides), figsize=(5 * len(sides), 3.4), squeeze=False)
+    for axes, side in zip(all_axes[0], sides):
+        sizes = sorted(found.kinds("bytes", side=side, name="waitall"))
+        size = sizes[len(sizes) // 2]
+        for colour, per_core in enumerate(found.kinds("per_core", side=side, kind="threads")):
+            runs = found.values("values", side=side, kind="threads", per_core=per_core, name="waitall", bytes=size)
+            middle = [statistics.median(values) for values in zip(*runs)]
+            axes.step(middle, [step / (len(middle) - 1) for step in range(len(middle))], color=f"C{colour}",
+                      label=f"V = {per_core}")
+        axes.set(xscale="symlog", xlabel="µs in one MPI_Waitall", title=f"thread ranks, {size // 1024} KiB, {side}")
+        axes.grid(True, alpha=0.3)
+        axes.legend(fontsize=7)
+    all_axes[0][0].set_ylabel("share of the calls")
+    return figure
+
+
+def figures(found, pyplot):
+    for side, name in ((AS_IT_IS, "overlap.svg"), (WIRE, "overlap-wire.svg")):
+        if found.rows(side=side):
+            yield name, over_communication(found, pyplot, side)
+    waits = in_waitall(found, pyplot)
+    if waits:
+        yield "overlap-waitall.svg", waits
