@@ -1,6 +1,6 @@
 // A communicator: a group with a context of its own.
-//   context      separates the messages of communicators: `context` for point-to-point,
-//                `context | collective_context` for what collectives send
+//   context      separates the messages of communicators. A multiple of `context_step`: below lie
+//                the planes, one for each sort of messages (core/point_to_point.h)
 //   peer         a rank number as the user's calls name it: of the remote group if there is one
 // Made only collectively (src/core/communicator_make.cpp); freed by reference count, so an
 // operation in flight keeps it.
@@ -29,7 +29,7 @@ namespace coll {
 struct State;
 }
 
-inline constexpr std::uint32_t collective_context = 1;  // contexts are even; the odd twin
+inline constexpr std::uint32_t context_step = 4;
 
 struct Communicator : Object {
   static constexpr Kind object_kind = Kind::communicator;

@@ -80,10 +80,10 @@ Block* make_blocks() {
     return nullptr;
   }
   constexpr std::uint32_t count = batch_bytes / sizeof(Block);
-  const std::uint32_t first = node::segment().header().contexts.fetch_add(2 * count);
+  const std::uint32_t first = node::segment().header().contexts.fetch_add(context_step * count);
   Block* blocks = node::segment().at<Block>(page);
   for (std::uint32_t index = count; index-- > 0;) {
-    blocks[index].number = first + 2 * index;
+    blocks[index].number = first + context_step * index;
     if (index > 0) {
       push(&blocks[index]);
     }

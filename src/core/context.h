@@ -5,16 +5,15 @@
 // again when no rank has a communicator, or an operation in flight, with it: a job may make and
 // free communicators for ever. An area stays with its block; there are lists for blocks with areas
 // of different sizes, so the memory is never more than what was in use at once.
-// Even numbers; the odd twin is the collective plane.
+// Numbers go up in steps of `context_step`; those between are the planes (core/point_to_point.h).
 #pragma once
 
 #include <cstdint>
 
+#include "core/communicator.h"
 #include "node/layout.h"
 
 namespace meantime {
-
-struct Communicator;
 
 namespace core {
 
@@ -24,8 +23,8 @@ struct Context {
   node::Link block = 0;
 };
 
-inline constexpr std::uint32_t world_context = 2;
-inline constexpr std::uint32_t self_context = 4;
+inline constexpr std::uint32_t world_context = context_step;
+inline constexpr std::uint32_t self_context = 2 * context_step;
 
 /// A context for a new communicator of `members` ranks, each of which must leave it once.
 /// `with_collectives`: these may want an area. MPI_ERR_NO_MEM when the segment has no more.

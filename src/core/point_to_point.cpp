@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/partitioned.h"
 #include "core/progress.h"
 #include "core/requests.h"
 #include "core/status.h"
@@ -183,6 +184,7 @@ bool progress() {
   bool moved = self().engine->progress();
   moved |= advance_abandoned();
   moved |= advance_collectives();
+  moved |= advance_unmatched();
   return moved;
 }
 
@@ -191,12 +193,20 @@ bool arm_background(node::Waiter& waiter) {
   if (rank.engine != nullptr) {
     rank.starving = rank.engine->starving();
   }
-  return collective_hooks != nullptr && collective_hooks->arm(waiter);
+  bool armed = collective_hooks != nullptr && collective_hooks->arm(waiter);
+  for (PartitionedReceive* receive : rank.unmatched) {
+    receive->arm(waiter);
+    armed = true;
+  }
+  return armed;
 }
 
 void disarm_background(node::Waiter& waiter) {
   if (collective_hooks != nullptr) {
     collective_hooks->disarm(waiter);
+  }
+  for (PartitionedReceive* receive : self().unmatched) {
+    receive->disarm(waiter);
   }
 }
 

@@ -12,8 +12,13 @@
 namespace meantime::core {
 
 enum class Mode : std::uint8_t { standard, synchronous, buffered, ready };
-/// Which of a communicator's two contexts.
-enum class Plane : std::uint32_t { point_to_point = 0, collective = collective_context };
+/// What a message of a communicator is of: a number below `context_step`, added to its context.
+enum class Plane : std::uint32_t {
+  point_to_point,
+  collective,
+  partitioned_offer,  ///< where a partitioned send and its receive meet, with the user's tags
+  partitioned_data,   ///< the partitions; the tags are the sender's, see core/partitioned.h
+};
 
 /// The usual case: a small message goes into a cell, and nothing is left to do. False if it has to
 /// be started as a request.

@@ -49,19 +49,17 @@ class RequestsAwaited final : public wait::Awaited {
       if (request != nullptr && !request->complete) {
         const int armed = request->arm(waiter);
         leaves += armed;
-        const bool composed = request->type == Request::Type::collective ||
-                              request->type == Request::Type::generalized;
         only = ++open == 1 ? request : nullptr;
-        any = any || composed;
+        any = any || request->composed;
         // A collective with no leaf left to wait for can go on by itself; nobody would ring for it.
-        can_go_on = can_go_on || (composed && armed == 0);
+        can_go_on = can_go_on || (request->composed && armed == 0);
       }
     }
     any = core::arm_background(waiter) || any;
     // A collective that is waited for alone can do nothing before its whole round is there: one
     // wake-up instead of one for each of its messages.
     if (all_ && only != nullptr && only->type == Request::Type::collective &&
-        self().background == (only->in_background ? 1 : 0)) {
+        self().background == (only->in_background ? 1 : 0) && self().unmatched.empty()) {
       any = false;
     }
     if (can_go_on) {

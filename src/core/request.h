@@ -27,9 +27,19 @@ struct Waiter;
 
 struct Request : Object {
   static constexpr Kind object_kind = Kind::request;
-  enum class Type : std::uint8_t { send, receive, collective, generalized };
+  enum class Type : std::uint8_t {
+    send,
+    receive,
+    collective,
+    generalized,
+    partitioned_send,
+    partitioned_receive
+  };
 
-  explicit Request(Type type) : Object(Kind::request), type(type) {}
+  explicit Request(Type type)
+      : Object(Kind::request),
+        type(type),
+        composed(type == Type::collective || type == Type::generalized) {}
   virtual ~Request();
 
   /// From the rank's spare memory. Rank's lock held.
@@ -49,6 +59,7 @@ struct Request : Object {
   virtual int cancel() { return MPI_ERR_REQUEST; }
 
   const Type type;
+  bool composed;  ///< its rank, or the user, has to do something in between: any completion wakes
   bool complete = false;
   bool persistent = false;
   bool active = true;

@@ -321,7 +321,8 @@ void wait_for_quiet() {
   // A receive may never be matched, a generalised request never completed: not waited for.
   std::vector<Request*>& abandoned = self().abandoned;
   const auto first = std::partition(abandoned.begin(), abandoned.end(), [](const Request* request) {
-    return request->type == Request::Type::receive || request->type == Request::Type::generalized;
+    return request->type == Request::Type::receive || request->type == Request::Type::generalized ||
+           request->type == Request::Type::partitioned_receive;
   });
   std::vector<Request*> open(first, abandoned.end());
   abandoned.erase(first, abandoned.end());

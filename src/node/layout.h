@@ -127,7 +127,7 @@ struct Header {
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
   alignas(
       cache_line) std::atomic<std::uint64_t> free_contexts[context_kinds];  ///< core/context.cpp
-  std::atomic<std::uint32_t> contexts;  ///< context numbers made so far (even numbers)
+  std::atomic<std::uint32_t> contexts;  ///< context numbers made so far, see core/context.h
   alignas(cache_line) std::atomic<std::uint32_t> asleep;  ///< ranks that have a sleeping waiter
   std::atomic<std::uint32_t> finalized;                   ///< ranks past MPI_Finalize
   std::atomic<std::uint32_t> ending;                      ///< 1 once somebody ends the job

@@ -101,7 +101,7 @@ int create_segment(int ranks, int workers) {
   header->limit = limit;
   header->workers = static_cast<std::uint32_t>(workers);
   header->heap_end = heap;
-  header->contexts = 6;  // 0 is none, 2 is the world's, 4 that of every rank alone
+  header->contexts = 12;  // 0 is none, 4 is the world's, 8 that of every rank alone
   header->magic = segment_magic;
   munmap(place, page);
   return descriptor;

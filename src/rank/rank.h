@@ -29,6 +29,7 @@ struct Engine;
 }
 namespace core {
 struct Buffered;
+class PartitionedReceive;
 struct Tables;
 }  // namespace core
 namespace coll {
@@ -77,12 +78,17 @@ struct Rank {
   std::uint64_t starved_looks = 0;  ///< naps in a row in which nobody else was awake
   std::uint64_t starved_sum = 0;    ///< of the others' counts of sleeps at the last of them
   std::uint32_t background = 0;     ///< non-blocking collectives under way
+  std::vector<core::PartitionedReceive*> unmatched;  ///< started, but not yet met by their send
+  std::uint32_t partitioned_channels = 0;  ///< tags of partitions given out, see core/partitioned.h
 
   std::vector<Request*> abandoned;  ///< freed by the user before they were complete
   SpareMemory spare_requests;
 
   Communicator* world = nullptr;  ///< behind MPI_COMM_WORLD
   Communicator* alone = nullptr;  ///< behind MPI_COMM_SELF
+
+  /// Whether something of it moves on whenever it is in MPI, whatever it waits for.
+  bool has_background() const { return background != 0 || !unmatched.empty(); }
 
   node::RankArea* area = nullptr;  ///< owned by the segment
   // Parts of the rank that this header need not know (shared_ptr only because it does not ask for

@@ -108,7 +108,7 @@ class SleepingPlace {
 void look_after_other_threads(Rank& rank, Awaited& what, node::Sleep was) {
   what.progress();
   node::Mailbox& box = rank.area->mailbox;
-  const bool shared = box.wants_any.load(std::memory_order_relaxed) != 0 || rank.background != 0;
+  const bool shared = box.wants_any.load(std::memory_order_relaxed) != 0 || rank.has_background();
   if (!shared || (was == node::Sleep::told && !what.ready())) {
     return;
   }

@@ -9,6 +9,103 @@
 namespace meantime::api {
 namespace {
 
+int checked_Parrived(Entry& entry, MPI_Request request, int partition, int* flag) try {
+  Request* request_object = nullptr;
+  if (!(entry.request({1, "request"}, request, request_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "partition"}, partition) &&
+        entry.given({3, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Parrived(*request_object, partition, flag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Pready(Entry& entry, int partition, MPI_Request request) try {
+  Request* request_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_ARG, {1, "partition"}, partition) &&
+        entry.request({2, "request"}, request, request_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Pready(partition, *request_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Pready_list(Entry& entry, int length, const int array_of_partitions[],
+                        MPI_Request request) try {
+  Request* request_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_ARG, {1, "length"}, length) &&
+        entry.array({2, "array_of_partitions"}, array_of_partitions, length) &&
+        entry.request({3, "request"}, request, request_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Pready_list(length, array_of_partitions, *request_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Pready_range(Entry& entry, int partition_low, int partition_high,
+                         MPI_Request request) try {
+  Request* request_object = nullptr;
+  if (!(entry.not_negative(MPI_ERR_ARG, {1, "partition_low"}, partition_low) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "partition_high"}, partition_high) &&
+        entry.request({3, "request"}, request, request_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Pready_range(partition_low, partition_high, *request_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Precv_init(Entry& entry, void* buf, int partitions, MPI_Count count,
+                       MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info,
+                       MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "partitions"}, partitions) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.destination({5, "source"}, source, *comm_object) &&
+        entry.send_tag({6, "tag"}, tag) &&
+        entry.info_or_null({8, "info"}, info, info_object) &&
+        entry.given({9, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({3, "count"}, count, *datatype_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Precv_init(buf, partitions, count, *datatype_object, source, tag,
+                      *comm_object, info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Psend_init(Entry& entry, const void* buf, int partitions, MPI_Count count,
+                       MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
+                       MPI_Request* request) try {
+  Datatype* datatype_object = nullptr;
+  Communicator* comm_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "partitions"}, partitions) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
+        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.destination({5, "dest"}, dest, *comm_object) &&
+        entry.send_tag({6, "tag"}, tag) &&
+        entry.info_or_null({8, "info"}, info, info_object) &&
+        entry.given({9, "request"}, request) &&
+        entry.buffer({1, "buf"}, buf, count, datatype) &&
+        entry.countable({3, "count"}, count, *datatype_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Psend_init(buf, partitions, count, *datatype_object, dest, tag, *comm_object,
+                      info_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -17,27 +114,27 @@ using namespace meantime::api;  // NOLINT
 
 MEANTIME_ENTRY_POINT int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
   Entry entry(Call::Parrived, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Parrived(entry, request, partition, flag);
 }
 MEANTIME_WEAK_TWIN(MPI_Parrived, PMPI_Parrived);
 
 MEANTIME_ENTRY_POINT int PMPI_Pready(int partition, MPI_Request request) {
   Entry entry(Call::Pready, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Pready(entry, partition, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Pready, PMPI_Pready);
 
 MEANTIME_ENTRY_POINT int PMPI_Pready_list(int length, const int array_of_partitions[],
                                           MPI_Request request) {
   Entry entry(Call::Pready_list, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Pready_list(entry, length, array_of_partitions, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Pready_list, PMPI_Pready_list);
 
 MEANTIME_ENTRY_POINT int PMPI_Pready_range(int partition_low, int partition_high,
                                            MPI_Request request) {
   Entry entry(Call::Pready_range, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Pready_range(entry, partition_low, partition_high, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Pready_range, PMPI_Pready_range);
 
@@ -45,8 +142,8 @@ MEANTIME_ENTRY_POINT int PMPI_Precv_init(void* buf, int partitions, MPI_Count co
                                          MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                                          MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Precv_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Precv_init(entry, buf, partitions, count, datatype, source, tag, comm, info,
+                            request);
 }
 MEANTIME_WEAK_TWIN(MPI_Precv_init, PMPI_Precv_init);
 
@@ -54,7 +151,7 @@ MEANTIME_ENTRY_POINT int PMPI_Psend_init(const void* buf, int partitions, MPI_Co
                                          MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                                          MPI_Info info, MPI_Request* request) {
   Entry entry(Call::Psend_init, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Psend_init(entry, buf, partitions, count, datatype, dest, tag, comm, info,
+                            request);
 }
 MEANTIME_WEAK_TWIN(MPI_Psend_init, PMPI_Psend_init);
