@@ -46,6 +46,9 @@ AT_ANY_TIME = {
 }
 AT_ANY_TIME_CHAPTERS = {"info"}
 
+# Calls of the tool interface that do not need MPI_T_init_thread before.
+TOOL_CALLS_AT_ANY_TIME = {"MPI_T_init_thread"}
+
 # These do not take the rank's lock: another thread may hold it for ever, and they end the rank.
 WITHOUT_THE_LOCK = {"MPI_Abort"}
 

@@ -407,7 +407,10 @@ def bare_entry_point(implementation: Implementation, form: Form) -> List[str]:
 def tool_entry_point(implementation: Implementation, form: Form, is_there: bool) -> List[str]:
     """MPI_T_ calls return their codes and never call an error handler (MPI 5.0, 15.3)."""
     names = ", ".join(p.name for p in form.parameters)
-    body = [f"  return guarded_tool_call([&] {{ return {implementation.name}({names}); }});"] \
+    calling = "any_time" if implementation.call.name in rules.TOOL_CALLS_AT_ANY_TIME \
+        else "while_initialized"
+    body = [f"  return guarded_tool_call(ToolCalling::{calling}, [&] {{",
+            wrapped_prototype(f"    return {implementation.name}({names}", ");"), "  });"] \
         if is_there else ["  return MPI_T_ERR_NOT_SUPPORTED;"]
     return [wrapped_prototype(c_prototype(form), " {")] + body + ["}", twin(form)]
 

@@ -3,8 +3,10 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <new>
 
+#include "core/tables.h"
 #include "rank/rank.h"
 
 #define MEANTIME_ENTRY_POINT extern "C" __attribute__((visibility("default")))
@@ -19,14 +21,20 @@
 
 namespace meantime::api {
 
-/// A call of the tool interface: legal at any time, returns its code, calls no error handler.
+/// When a call of the tool interface is legal.
+enum class ToolCalling : std::uint8_t { while_initialized, any_time };
+
+/// A call of the tool interface: legal whatever state MPI is in, returns its code, calls no error
+/// handler.
 template <class Function>
-int guarded_tool_call(Function&& function) {
+int guarded_tool_call(ToolCalling calling, Function&& function) {
   Rank& rank = self();
   rank.lock.lock();
   int code;
   try {
-    code = function();
+    code = calling == ToolCalling::while_initialized && core::tables().tool_users <= 0
+               ? MPI_T_ERR_NOT_INITIALIZED
+               : function();
   } catch (const std::bad_alloc&) {
     code = MPI_T_ERR_MEMORY;
   } catch (...) {

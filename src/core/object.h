@@ -23,6 +23,9 @@ enum class Kind : std::uint32_t {
   message,
   window,
   file,
+  tool_control,
+  tool_performance,
+  tool_session,
 };
 
 struct Object {

@@ -61,6 +61,7 @@ struct Tables {
   ErrorCodes error_codes;
   IntegerHandles integer_handles;
   FortranBooleans fortran_booleans;
+  int tool_users = 0;  ///< MPI_T_init_thread calls without their MPI_T_finalize
   std::map<const Datatype*, std::string> predefined_type_names;  ///< those that the user renamed
 
   // What the predefined attributes of communicators point to.

@@ -58,6 +58,7 @@ PROGRAMS = [
     Program("pt2pt_completion", crawls=True, arguments=smaller("--rounds=1")),
     Program("pt2pt_persistent"),
     Program("partitioned"),
+    Program("tools_interface", ranks=(1, 2)),
     Program("pt2pt_cancel"),
     Program("pt2pt_truncate"),
     Program("pt2pt_sendrecv", crawls=True, arguments=smaller("--limit=300")),

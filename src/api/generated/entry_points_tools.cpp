@@ -21,53 +21,74 @@ MEANTIME_ENTRY_POINT int PMPI_Pcontrol(const int level, ...) {
 MEANTIME_WEAK_TWIN(MPI_Pcontrol, PMPI_Pcontrol);
 
 MEANTIME_ENTRY_POINT int PMPI_T_category_changed(int* update_number) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_category_changed(update_number);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_category_changed, PMPI_T_category_changed);
 
 MEANTIME_ENTRY_POINT int PMPI_T_category_get_categories(int cat_index, int len, int indices[]) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_category_get_categories(cat_index, len, indices);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_category_get_categories, PMPI_T_category_get_categories);
 
 MEANTIME_ENTRY_POINT int PMPI_T_category_get_cvars(int cat_index, int len, int indices[]) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_category_get_cvars(cat_index, len, indices);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_category_get_cvars, PMPI_T_category_get_cvars);
 
 MEANTIME_ENTRY_POINT int PMPI_T_category_get_events(int cat_index, int len, int indices[]) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_category_get_events(cat_index, len, indices);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_category_get_events, PMPI_T_category_get_events);
 
 MEANTIME_ENTRY_POINT int PMPI_T_category_get_index(const char* name, int* cat_index) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_category_get_index(name, cat_index);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_category_get_index, PMPI_T_category_get_index);
 
 MEANTIME_ENTRY_POINT int PMPI_T_category_get_info(int cat_index, char* name, int* name_len, char* desc, int* desc_len, int* num_cvars,
         int* num_pvars, int* num_categories) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_category_get_info(cat_index, name, name_len, desc, desc_len, num_cvars, num_pvars,
+                               num_categories);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_category_get_info, PMPI_T_category_get_info);
 
 MEANTIME_ENTRY_POINT int PMPI_T_category_get_num(int* num_cat) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_category_get_num(num_cat);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_category_get_num, PMPI_T_category_get_num);
 
 MEANTIME_ENTRY_POINT int PMPI_T_category_get_num_events(int cat_index, int* num_events) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_category_get_num_events(cat_index, num_events);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_category_get_num_events, PMPI_T_category_get_num_events);
 
 MEANTIME_ENTRY_POINT int PMPI_T_category_get_pvars(int cat_index, int len, int indices[]) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_category_get_pvars(cat_index, len, indices);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_category_get_pvars, PMPI_T_category_get_pvars);
 
 MEANTIME_ENTRY_POINT int PMPI_T_cvar_get_index(const char* name, int* cvar_index) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_cvar_get_index(name, cvar_index);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_cvar_get_index, PMPI_T_cvar_get_index);
 
@@ -75,65 +96,90 @@ MEANTIME_ENTRY_POINT int PMPI_T_cvar_get_info(int cvar_index, char* name, int* n
                                               int* verbosity, MPI_Datatype* datatype,
                                               MPI_T_enum* enumtype, char* desc, int* desc_len,
                                               int* bind, int* scope) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_cvar_get_info(cvar_index, name, name_len, verbosity, datatype, enumtype, desc,
+                           desc_len, bind, scope);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_cvar_get_info, PMPI_T_cvar_get_info);
 
 MEANTIME_ENTRY_POINT int PMPI_T_cvar_get_num(int* num_cvar) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_cvar_get_num(num_cvar);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_cvar_get_num, PMPI_T_cvar_get_num);
 
 MEANTIME_ENTRY_POINT int PMPI_T_cvar_handle_alloc(int cvar_index, void* obj_handle, MPI_T_cvar_handle* handle, int* count) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_cvar_handle_alloc(cvar_index, obj_handle, handle, count);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_cvar_handle_alloc, PMPI_T_cvar_handle_alloc);
 
 MEANTIME_ENTRY_POINT int PMPI_T_cvar_handle_free(MPI_T_cvar_handle* handle) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_cvar_handle_free(handle);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_cvar_handle_free, PMPI_T_cvar_handle_free);
 
 MEANTIME_ENTRY_POINT int PMPI_T_cvar_read(MPI_T_cvar_handle handle, void* buf) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_cvar_read(handle, buf);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_cvar_read, PMPI_T_cvar_read);
 
 MEANTIME_ENTRY_POINT int PMPI_T_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_cvar_write(handle, buf);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_cvar_write, PMPI_T_cvar_write);
 
 MEANTIME_ENTRY_POINT int PMPI_T_enum_get_info(MPI_T_enum enumtype, int* num, char* name,
                                               int* name_len) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_enum_get_info(enumtype, num, name, name_len);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_enum_get_info, PMPI_T_enum_get_info);
 
 MEANTIME_ENTRY_POINT int PMPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int* value, char* name,
                                               int* name_len) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_enum_get_item(enumtype, indx, value, name, name_len);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_enum_get_item, PMPI_T_enum_get_item);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
         MPI_Info* info_used) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_callback_get_info(event_registration, cb_safety, info_used);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_callback_get_info, PMPI_T_event_callback_get_info);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_callback_set_info(event_registration, cb_safety, info);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_callback_set_info, PMPI_T_event_callback_set_info);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_copy(MPI_T_event_instance event_instance, void* buffer) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_copy(event_instance, buffer);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_copy, PMPI_T_event_copy);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_get_index(const char* name, int* event_index) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_get_index(name, event_index);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_get_index, PMPI_T_event_get_index);
 
@@ -142,77 +188,108 @@ MEANTIME_ENTRY_POINT int PMPI_T_event_get_info(int event_index, char* name, int*
                                                MPI_Aint array_of_displacements[], int* num_elements,
                                                MPI_T_enum* enumtype, MPI_Info* info, char* desc,
                                                int* desc_len, int* bind) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_get_info(event_index, name, name_len, verbosity, array_of_datatypes,
+                            array_of_displacements, num_elements, enumtype, info, desc, desc_len,
+                            bind);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_get_info, PMPI_T_event_get_info);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_get_num(int* num_events) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_get_num(num_events);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_get_num, PMPI_T_event_get_num);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_get_source(MPI_T_event_instance event_instance, int* source_index) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_get_source(event_instance, source_index);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_get_source, PMPI_T_event_get_source);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count* event_timestamp) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_get_timestamp(event_instance, event_timestamp);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_get_timestamp, PMPI_T_event_get_timestamp);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_handle_alloc(int event_index, void* obj_handle, MPI_Info info,
         MPI_T_event_registration* event_registration) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_handle_alloc(event_index, obj_handle, info, event_registration);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_handle_alloc, PMPI_T_event_handle_alloc);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_handle_free(MPI_T_event_registration event_registration, void* user_data,
         MPI_T_event_free_cb_function free_cb_function) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_handle_free(event_registration, user_data, free_cb_function);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_handle_free, PMPI_T_event_handle_free);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info* info_used) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_handle_get_info(event_registration, info_used);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_handle_get_info, PMPI_T_event_handle_get_info);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info info) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_handle_set_info(event_registration, info);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_handle_set_info, PMPI_T_event_handle_set_info);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_read(MPI_T_event_instance event_instance, int element_index,
                                            void* buffer) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_read(event_instance, element_index, buffer);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_read, PMPI_T_event_read);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info,
         void* user_data, MPI_T_event_cb_function event_cb_function) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_register_callback(event_registration, cb_safety, info, user_data,
+                                     event_cb_function);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_register_callback, PMPI_T_event_register_callback);
 
 MEANTIME_ENTRY_POINT int PMPI_T_event_set_dropped_handler(MPI_T_event_registration event_registration,
         MPI_T_event_dropped_cb_function dropped_cb_function) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_event_set_dropped_handler(event_registration, dropped_cb_function);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_event_set_dropped_handler, PMPI_T_event_set_dropped_handler);
 
 MEANTIME_ENTRY_POINT int PMPI_T_finalize(void) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_finalize();
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_finalize, PMPI_T_finalize);
 
 MEANTIME_ENTRY_POINT int PMPI_T_init_thread(int required, int* provided) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::any_time, [&] {
+    return T_init_thread(required, provided);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_init_thread, PMPI_T_init_thread);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_get_index(const char* name, int var_class, int* pvar_index) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_get_index(name, var_class, pvar_index);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_get_index, PMPI_T_pvar_get_index);
 
@@ -221,68 +298,93 @@ MEANTIME_ENTRY_POINT int PMPI_T_pvar_get_info(int pvar_index, char* name, int* n
                                               MPI_Datatype* datatype, MPI_T_enum* enumtype,
                                               char* desc, int* desc_len, int* bind, int* readonly,
                                               int* continuous, int* atomic) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_get_info(pvar_index, name, name_len, verbosity, var_class, datatype, enumtype,
+                           desc, desc_len, bind, readonly, continuous, atomic);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_get_info, PMPI_T_pvar_get_info);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_get_num(int* num_pvar) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_get_num(num_pvar);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_get_num, PMPI_T_pvar_get_num);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_index, void* obj_handle, MPI_T_pvar_handle* handle,
         int* count) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_handle_alloc(pe_session, pvar_index, obj_handle, handle, count);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_handle_alloc, PMPI_T_pvar_handle_alloc);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_handle* handle) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_handle_free(pe_session, handle);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_handle_free, PMPI_T_pvar_handle_free);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_read(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
                                           void* buf) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_read(pe_session, handle, buf);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_read, PMPI_T_pvar_read);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_readreset(MPI_T_pvar_session pe_session,
                                                MPI_T_pvar_handle handle, void* buf) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_readreset(pe_session, handle, buf);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_readreset, PMPI_T_pvar_readreset);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_reset(MPI_T_pvar_session pe_session,
                                            MPI_T_pvar_handle handle) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_reset(pe_session, handle);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_reset, PMPI_T_pvar_reset);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_session_create(MPI_T_pvar_session* pe_session) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_session_create(pe_session);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_session_create, PMPI_T_pvar_session_create);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_session_free(MPI_T_pvar_session* pe_session) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_session_free(pe_session);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_session_free, PMPI_T_pvar_session_free);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_start(MPI_T_pvar_session pe_session,
                                            MPI_T_pvar_handle handle) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_start(pe_session, handle);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_start, PMPI_T_pvar_start);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_stop(pe_session, handle);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_stop, PMPI_T_pvar_stop);
 
 MEANTIME_ENTRY_POINT int PMPI_T_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
                                            const void* buf) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_pvar_write(pe_session, handle, buf);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_pvar_write, PMPI_T_pvar_write);
 
@@ -291,16 +393,23 @@ MEANTIME_ENTRY_POINT int PMPI_T_source_get_info(int source_index, char* name, in
                                                 MPI_T_source_order* ordering,
                                                 MPI_Count* ticks_per_second, MPI_Count* max_ticks,
                                                 MPI_Info* info) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_source_get_info(source_index, name, name_len, desc, desc_len, ordering,
+                             ticks_per_second, max_ticks, info);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_source_get_info, PMPI_T_source_get_info);
 
 MEANTIME_ENTRY_POINT int PMPI_T_source_get_num(int* num_sources) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_source_get_num(num_sources);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_source_get_num, PMPI_T_source_get_num);
 
 MEANTIME_ENTRY_POINT int PMPI_T_source_get_timestamp(int source_index, MPI_Count* timestamp) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  return guarded_tool_call(ToolCalling::while_initialized, [&] {
+    return T_source_get_timestamp(source_index, timestamp);
+  });
 }
 MEANTIME_WEAK_TWIN(MPI_T_source_get_timestamp, PMPI_T_source_get_timestamp);

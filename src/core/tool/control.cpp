@@ -1,0 +1,123 @@
+#include "core/tool/control.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/settings.h"
+#include "rank/rank.h"
+
+namespace meantime::tool {
+namespace {
+
+using settings::Kind;
+using settings::Scope;
+using settings::Setting;
+
+constexpr int text_room = 256;
+
+/// One for each setting that is a word; a deque, because variables point into it.
+const Enumeration* enumeration_of(const Setting& setting) {
+  static std::deque<Enumeration> enumerations;
+  return &enumerations.emplace_back(
+      Enumeration{std::string(setting.name) + " values", setting.words});
+}
+
+ControlVariable variable_of(const Setting& setting) {
+  ControlVariable variable{&setting, MPI_UNSIGNED_LONG_LONG,      1,
+                           nullptr,  MPI_T_VERBOSITY_TUNER_BASIC, MPI_T_SCOPE_READONLY};
+  if (setting.kind == Kind::word) {
+    variable.type = MPI_INT;
+    variable.enumeration = enumeration_of(setting);
+  } else if (setting.kind == Kind::text) {
+    variable.type = MPI_CHAR;
+    variable.count = text_room;
+  }
+  if (setting.scope == Scope::live) {
+    variable.verbosity = MPI_T_VERBOSITY_USER_BASIC;
+    variable.scope = MPI_T_SCOPE_LOCAL;
+  } else if (setting.scope == Scope::test) {
+    variable.verbosity = MPI_T_VERBOSITY_MPIDEV_BASIC;
+  }
+  return variable;
+}
+
+/// The numbers behind presets that a table tells in words.
+std::uint64_t number_in_effect(const Rank& rank, const Setting& setting) {
+  const match::Limits limits = rank.engine != nullptr ? rank.engine->limits : match::Limits{};
+  const struct {
+    std::string_view name;
+    std::size_t bytes;
+  } sizes[] = {{"MEANTIME_EAGER_LIMIT", limits.eager},
+               {"MEANTIME_EAGER_PAIR", limits.pair_credit},
+               {"MEANTIME_EAGER_RANK", limits.rank_credit},
+               {"MEANTIME_FRAGMENT", limits.fragment}};
+  for (const auto& size : sizes) {
+    if (size.name == setting.name) {
+      return size.bytes;
+    }
+  }
+  return settings::number(setting, core::setting_in_effect(rank, setting)).value_or(0);
+}
+
+}  // namespace
+
+std::span<const ControlVariable> control_variables() {
+  static const std::vector<ControlVariable> variables = [] {
+    std::vector<ControlVariable> all;
+    for (const Setting& setting : settings::all()) {
+      all.push_back(variable_of(setting));
+    }
+    return all;
+  }();
+  return variables;
+}
+
+void read(const ControlVariable& variable, void* value) {
+  const Setting& setting = *variable.setting;
+  if (setting.kind == Kind::word) {
+    const std::string text = core::setting_in_effect(self(), setting);
+    const auto found = std::find(setting.words.begin(), setting.words.end(), text);
+    const int index = static_cast<int>(found - setting.words.begin());
+    std::memcpy(value, &index, sizeof index);
+  } else if (setting.kind == Kind::text) {
+    const std::string text = core::setting_in_effect(self(), setting);
+    auto* out = static_cast<char*>(value);
+    out[text.copy(out, text_room - 1)] = '\0';
+  } else {
+    const unsigned long long number = number_in_effect(self(), setting);
+    std::memcpy(value, &number, sizeof number);
+  }
+}
+
+int write(const ControlVariable& variable, const void* value) {
+  const Setting& setting = *variable.setting;
+  Rank& rank = self();
+  if (setting.scope != Scope::live) {
+    return MPI_T_ERR_CVAR_SET_NEVER;
+  }
+  if (rank.phase.load(std::memory_order_relaxed) != Phase::active) {
+    return MPI_T_ERR_CVAR_SET_NOT_NOW;
+  }
+  std::string text;
+  if (setting.kind == Kind::word) {
+    int index;
+    std::memcpy(&index, value, sizeof index);
+    if (index < 0 || static_cast<std::size_t>(index) >= setting.words.size()) {
+      return MPI_T_ERR_INVALID;
+    }
+    text = setting.words[static_cast<std::size_t>(index)];
+  } else if (setting.kind == Kind::text) {
+    text.assign(static_cast<const char*>(value),
+                strnlen(static_cast<const char*>(value), text_room));
+  } else {
+    unsigned long long number;
+    std::memcpy(&number, value, sizeof number);
+    text = number == settings::infinity ? "infinity" : std::to_string(number);
+  }
+  return core::change_setting(rank, setting, text).empty() ? MPI_SUCCESS : MPI_T_ERR_INVALID;
+}
+
+}  // namespace meantime::tool

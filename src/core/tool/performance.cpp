@@ -1,0 +1,119 @@
+#include "core/tool/performance.h"
+
+#include <cstring>
+
+#include "node/layout.h"
+#include "rank/rank.h"
+
+namespace meantime::tool {
+namespace {
+
+/// One number of the rank's account; 0 before MPI is initialised.
+template <std::atomic<std::uint64_t> node::Account::*member>
+double number(const Rank& rank) {
+  return rank.area == nullptr
+             ? 0
+             : static_cast<double>((rank.area->account.*member).load(std::memory_order_relaxed));
+}
+
+template <std::atomic<std::uint64_t> node::Account::*member>
+double seconds(const Rank& rank) {
+  return number<member>(rank) * 1e-9;
+}
+
+double sleeps(const Rank& rank) {
+  return rank.area == nullptr
+             ? 0
+             : static_cast<double>(rank.area->sleeps.load(std::memory_order_relaxed));
+}
+
+double collectives(const Rank& rank) {
+  return rank.background;
+}
+
+using node::Account;
+
+constexpr PerformanceVariable table[] = {
+    {"meantime_waits", "waits in MPI that could not go on at once", MPI_T_PVAR_CLASS_COUNTER,
+     number<&Account::waits>},
+    {"meantime_wait_time", "wall-clock time in these waits, in seconds", MPI_T_PVAR_CLASS_TIMER,
+     seconds<&Account::wait_ns>},
+    {"meantime_parks", "how often a wait slept in the kernel", MPI_T_PVAR_CLASS_COUNTER,
+     number<&Account::parks>},
+    {"meantime_park_time", "time asleep in the kernel, in seconds", MPI_T_PVAR_CLASS_TIMER,
+     seconds<&Account::park_ns>},
+    {"meantime_rings", "system calls made to wake other ranks", MPI_T_PVAR_CLASS_COUNTER,
+     number<&Account::rings>},
+    {"meantime_sleeps", "how often this rank fell asleep, also off its worker as a thread rank",
+     MPI_T_PVAR_CLASS_COUNTER, sleeps},
+    {"meantime_collectives_under_way", "non-blocking collectives that are not complete",
+     MPI_T_PVAR_CLASS_LEVEL, collectives},
+};
+
+}  // namespace
+
+std::span<const PerformanceVariable> performance_variables() {
+  return table;
+}
+
+PerformanceHandle::PerformanceHandle(const PerformanceVariable& of)
+    : Object(object_kind), variable(of), started_(of.is_level()) {}
+
+double PerformanceHandle::value() const {
+  return started_ ? added_ + variable.read(self()) - began_ : added_;
+}
+
+int PerformanceHandle::start() {
+  if (variable.is_level()) {
+    return MPI_T_ERR_PVAR_NO_STARTSTOP;
+  }
+  if (!started_) {
+    began_ = variable.read(self());
+    started_ = true;
+  }
+  return MPI_SUCCESS;
+}
+
+int PerformanceHandle::stop() {
+  if (variable.is_level()) {
+    return MPI_T_ERR_PVAR_NO_STARTSTOP;
+  }
+  added_ = value();
+  started_ = false;
+  return MPI_SUCCESS;
+}
+
+int PerformanceHandle::reset() {
+  if (variable.is_level()) {
+    return MPI_T_ERR_PVAR_NO_WRITE;
+  }
+  added_ = 0;
+  began_ = variable.read(self());
+  return MPI_SUCCESS;
+}
+
+int PerformanceHandle::write(const void* from) {
+  if (const int error = reset(); error != MPI_SUCCESS) {
+    return error;
+  }
+  if (variable.type() == MPI_DOUBLE) {
+    std::memcpy(&added_, from, sizeof added_);
+  } else {
+    unsigned long long number;
+    std::memcpy(&number, from, sizeof number);
+    added_ = static_cast<double>(number);
+  }
+  return MPI_SUCCESS;
+}
+
+void PerformanceHandle::read(void* to) const {
+  const double now = value();
+  if (variable.type() == MPI_DOUBLE) {
+    std::memcpy(to, &now, sizeof now);
+  } else {
+    const auto number = static_cast<unsigned long long>(now);
+    std::memcpy(to, &number, sizeof number);
+  }
+}
+
+}  // namespace meantime::tool
