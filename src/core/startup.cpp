@@ -23,6 +23,7 @@
 #include "core/tables.h"
 #include "core/version.h"
 #include "launch/control.h"
+#include "ledger/accounts.h"
 #include "match/engine.h"
 #include "node/control_client.h"
 #include "node/cross_memory.h"
@@ -30,6 +31,7 @@
 #include "rank/rank.h"
 #include "rank/worker.h"
 #include "wait/deadlock.h"
+#include "wait/experience.h"
 #include "wait/policy.h"
 #include "wait/report.h"
 #include "wait/wait.h"
@@ -217,7 +219,8 @@ int start_up(Rank& rank) {
   }
   rank.policy = wait::policy();
   rank.wish = wait::wish();
-  rank.poll_patience_ns = wait::policy().first_patience();
+  rank.experience = std::make_shared<wait::Experience>();
+  ledger::begin_account(*rank.area, rank.fiber == nullptr);
   rank.main_thread = static_cast<std::uint64_t>(pthread_self());
   if (rank.thread_level == MPI_THREAD_MULTIPLE) {
     rank.lock.enable();
@@ -329,6 +332,7 @@ int shut_down(Rank& rank) {
       wait::report_deadlock();
       break;
   }
+  ledger::end_account(*rank.area, rank.fiber == nullptr);
   free_world(rank);
   rank.spare_requests.free_all();
   if (rank.fiber == nullptr) {

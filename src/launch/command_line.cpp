@@ -227,7 +227,7 @@ class Parser {
           near.empty() ? " (mpiexec --help lists them)" : fmt::format("; did you mean {}?", near))};
     }
     std::vector<std::string> arguments;
-    if (attached && option->arguments > 0) {
+    if (attached && (option->arguments > 0 || option->action == Action::ledger_report)) {
       arguments.push_back(*attached);
     } else if (attached && option->action != Action::ignore && option->action != Action::refuse) {
       throw Mistake{fmt::format("{} takes no value, not '{}'", spelled_, *attached)};
@@ -335,6 +335,10 @@ class Parser {
           throw Mistake{fmt::format("{}: {}", spelled_, wrong)};
         }
         result_.wait = first;
+        break;
+      case Action::ledger_report:
+        result_.report = true;
+        result_.report_file = first;
         break;
       case Action::kind:
         if (first != "processes" && first != "threads" && first != "auto") {

@@ -47,6 +47,8 @@ struct CommandLine {
   Binding binding = Binding::none;
   DeadlockAction on_deadlock = DeadlockAction::abort;
   bool on_deadlock_given = false;   ///< else a setting may say otherwise
+  bool report = false;              ///< where the time went, on standard error …
+  std::string report_file;          ///< … or, if this is not empty, as JSON in this file
   std::optional<std::string> wait;  ///< --wait, as it was typed: settings know what makes sense
   RankKind kind = RankKind::processes;
   Placement placement = Placement::block;

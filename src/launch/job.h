@@ -52,6 +52,7 @@ struct Job {
   std::vector<RankProcess> ranks;
   std::vector<int> first_workers;  ///< of thread ranks, by --place file; else empty
   CpuBudget cpus;
+  int report_file = -1;        ///< descriptor of --report=FILE
   settings::Files settings;    ///< what the site's and the user's file say
   std::string library_folder;  ///< holds our libmpi_abi.so.1; empty if it is not there
 

@@ -145,6 +145,13 @@ int start(int count, char** words) {
   if (int status = prepare_programs(job); status != 0) {
     return status;
   }
+  if (const std::string& file = job.command.report_file; !file.empty()) {
+    job.report_file = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (job.report_file < 0) {
+      say("--report: cannot write '{}': {}", file, std::strerror(errno));
+      return 1;
+    }
+  }
   job.ranks.resize(static_cast<std::size_t>(job.command.ranks()));
   if (job.command.kind != RankKind::processes) {
     if (std::string refusal = choose_thread_ranks(job); !refusal.empty()) {

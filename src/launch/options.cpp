@@ -33,6 +33,7 @@ constexpr Option options[] = {
     {"place", 1, Action::place, "", true},
     {"balance", 1, Action::balance, "", true},
     {"wait", 1, Action::wait, "", true},
+    {"report", 0, Action::ledger_report, "", true},
     {"on-deadlock", 1, Action::on_deadlock, "", true},
     {"debugger", 1, Action::debugger, "", true},
     {"stdin", 1, Action::standard_input, "", true},
@@ -299,6 +300,10 @@ Input and output (by default ranks write straight to mpiexec's standard output a
 How ranks wait (docs/waiting.md; `meantime config` shows all settings and who made them)
   --wait adaptive|poll|yield|event|predicted|ade|overprovisioned
                           the same as -x MEANTIME_WAIT=... (default adaptive)
+
+Where the time went
+  --report                at the end: how long each rank ran and waited, where and how
+  --report=FILE           the same as JSON, into a file
 
 When it waits too long
   --timeout SECONDS       show what each rank does, then end the job (status 124)

@@ -30,6 +30,7 @@ enum class Action {
   debugger,
   on_deadlock,
   wait,
+  ledger_report,  ///< its value, which only `=` attaches, may be missing
   kind,
   place,
   balance,

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@
 #include "launch/demangle.h"
 #include "launch/ended_process.h"
 #include "launch/ending.h"
+#include "launch/energy_meter.h"
+#include "launch/ledger_report.h"
 #include "launch/messages.h"
 #include "launch/process_info.h"
 #include "launch/relay.h"
@@ -59,6 +62,7 @@ class Supervisor {
       wait_for_event();
     }
     finish_output();
+    report_ledger();
     return ending_.status();
   }
 
@@ -89,6 +93,7 @@ class Supervisor {
 
   bool all_gone();
   void finish_output();
+  void report_ledger();
   [[nodiscard]] std::string name(int rank) const;
 
   Job& job_;
@@ -106,6 +111,9 @@ class Supervisor {
   bool clearing_up_ = false;          ///< the ranks are through, what they left is being ended
   bool waiting_for_readers_ = false;  ///< all processes are gone, labelled output is not
   bool output_done_ = false;
+
+  double began_ = 0;                   ///< when the first rank was started
+  std::optional<EnergyMeter> energy_;  ///< if a report is wanted
 
   int events_ = -1;
   int signals_ = -1;
@@ -133,6 +141,10 @@ bool Supervisor::prepare() {
 }
 
 bool Supervisor::start_ranks() {
+  began_ = seconds_now();
+  if (job_.command.report) {
+    energy_.emplace();
+  }
   if (!(job_.thread_ranks ? start_host() : start_processes())) {
     return false;
   }
@@ -567,6 +579,26 @@ void Supervisor::finish_output() {
   }
   if (const int error = starter_.finish_output(); error != 0) {
     mention("output of the ranks was lost: {}", std::strerror(error));
+    ending_.note(1);
+  }
+}
+
+void Supervisor::report_ledger() {
+  if (!job_.command.report) {
+    return;
+  }
+  JobTimes times;
+  times.wall_seconds = seconds_now() - began_;
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  times.cpu_seconds = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                      static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+  times.joules = energy_->readable() ? energy_->joules() : -1;
+  times.energy_source = energy_->source();
+  if (job_.report_file < 0) {
+    write_while_read(STDERR_FILENO, ledger_table(job_, starter_.segment(), times));
+  } else if (!write_all(job_.report_file, ledger_json(job_, starter_.segment(), times))) {
+    mention("--report: cannot write '{}': {}", job_.command.report_file, std::strerror(errno));
     ending_.note(1);
   }
 }

@@ -16,7 +16,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 5;
+inline constexpr std::uint32_t segment_version = 6;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -50,6 +50,7 @@ struct alignas(cache_line) WorkerPlace {
   std::atomic<std::uint32_t> elsewhere;     ///< ranks that do not: on their own threads
   std::atomic<std::uint32_t> asleep;        ///< 1 from its falling asleep until it is rung
   std::atomic<std::uint64_t> sleeps;        ///< how often it fell asleep
+  std::atomic<std::uint64_t> polled_ns;     ///< awake with nothing to run, to 64 looks
   std::atomic<std::uint32_t> host_threads;  ///< that its host has when it has nothing to do
 };
 
@@ -85,11 +86,16 @@ struct alignas(cache_line) Report {
 inline constexpr std::int32_t no_peer = -100;
 
 struct alignas(cache_line) Account {
-  std::atomic<std::uint64_t> waits;    ///< waits that could not go on at once
-  std::atomic<std::uint64_t> wait_ns;  ///< wall-clock time in them
-  std::atomic<std::uint64_t> parks;    ///< times slept in the kernel
-  std::atomic<std::uint64_t> park_ns;
-  std::atomic<std::uint64_t> rings;  ///< system calls made to wake others
+  std::atomic<std::uint64_t> waits;         ///< waits that could not go on at once
+  std::atomic<std::uint64_t> wait_ns;       ///< wall-clock time in them
+  std::atomic<std::uint64_t> parks;         ///< times slept in the kernel
+  std::atomic<std::uint64_t> rings;         ///< system calls made to wake others
+  std::atomic<std::uint64_t> spent_ns[4];   ///< of wait_ns, by ledger::Activity
+  std::atomic<std::uint64_t> held_up_ns;    ///< of the time awake in waits: others had the core
+  std::atomic<std::uint64_t> began_ns;      ///< CLOCK_MONOTONIC of MPI_Init …
+  std::atomic<std::uint64_t> ended_ns;      ///< … and of MPI_Finalize; 0 before
+  std::atomic<std::uint64_t> cpu_ns;        ///< of the process between them, by the kernel
+  std::atomic<std::uint64_t> preempted_ns;  ///< its main thread was ready to run and did not
 };
 
 struct alignas(cache_line) RankArea {
@@ -97,6 +103,7 @@ struct alignas(cache_line) RankArea {
   alignas(cache_line) std::atomic<Link> returned;  ///< cells of this rank that others have emptied
   Report report;
   Account account;
+  std::atomic<Link> ledger;  ///< its call sites' accounts: pages of ledger/layout.h
   alignas(cache_line) std::atomic<std::int32_t> pid;
   std::atomic<std::uint64_t> trial_address;  ///< a word that others read to try cross-memory attach
   std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not rung
@@ -106,8 +113,8 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint32_t> threads;  ///< that it had when somebody last doubted (wait/deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
   std::atomic<std::int32_t> cpu;          ///< CPU + 1 where it polled lately, see wait/spreading.h
-  std::atomic<Link> worker;  ///< of a thread rank: it is asleep if that worker is; else 0
-  std::atomic<Link> home;    ///< of a thread rank: the worker that it began on; else 0
+  std::atomic<Link> worker;         ///< of a thread rank: it is asleep if that worker is; else 0
+  std::atomic<Link> home;           ///< of a thread rank: the worker that it began on; else 0
   std::atomic<std::uint64_t> view;  ///< of a thread rank: address in its host of its RankView …
   std::atomic<std::int32_t> host;   ///< … and that host's pid, which is stored first; else 0
 };

@@ -36,6 +36,7 @@ namespace coll {
 struct Progress;
 }
 namespace wait {
+class Experience;
 class Record;
 }
 namespace ranks {
@@ -67,7 +68,6 @@ struct Rank {
   wait::Policy policy;  ///< how it waits, unless a communicator says otherwise …
   wait::Wish wish;      ///< … and what was said to make it so
   wait::Sleepers sleepers;
-  std::uint64_t poll_patience_ns = 0;  ///< how long a wait of this rank polls; see wait/policy.h
   wait::Yielding yielding[2];          ///< by wait::Kind
   wait::Spreading spreading;
   std::uint32_t fruitless_looks = 0;  ///< Test, Iprobe … in a row that found nothing
@@ -97,6 +97,7 @@ struct Rank {
   std::shared_ptr<core::Tables> tables;  ///< predefined groups, error handlers, infos, user codes …
   std::shared_ptr<node::ControlClient> control;  ///< the line to mpiexec; none for a singleton
   std::shared_ptr<core::Buffered> buffered;
+  std::shared_ptr<wait::Experience> experience;  ///< what it has learned from its waits
   std::shared_ptr<coll::Progress> collectives;
 };
 

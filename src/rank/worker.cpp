@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "ledger/layout.h"
 #include "node/segment.h"
 #include "rank/asymmetric_fence.h"
 #include "rank/fiber.h"
@@ -280,6 +281,7 @@ void Worker::idle(Carrier& carrier) {
     }
     if ((turn & 63) == 0) {
       const std::uint64_t now = wait::now_ns();
+      ledger::add(place_.polled_ns, now - began - waited);
       waited = now - began;
       if (thief.try_steal(carrier, now)) {
         return;

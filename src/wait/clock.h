@@ -14,6 +14,14 @@ inline std::uint64_t now_ns() {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+/// CPU time of the calling thread; a system call.
+inline std::uint64_t thread_cpu_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
 /// Times a piece of work, if it is wanted; else it costs nothing and says 0.
 class Stopwatch {
  public:

@@ -149,8 +149,8 @@ void end_of_starvation(Rank& rank) {
   }
 }
 
-/// `nanoseconds`: after so many the sleep ends by itself; 0: it does not.
-void park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
+/// `nanoseconds`: after so many the sleep ends by itself; 0: it does not. True if somebody rang.
+bool park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
   node::Mailbox& box = rank.area->mailbox;
   node::Sleep was;
   {
@@ -182,6 +182,7 @@ void park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
   if (box.sleepers.load(std::memory_order_relaxed) != 0) {
     look_after_other_threads(rank, what, was);
   }
+  return was == node::Sleep::rung || was == node::Sleep::told;
 }
 
 constexpr int thread_rank_turns = 32;
@@ -193,20 +194,53 @@ std::uint64_t longest_sleep_ns(const Policy& policy, std::uint64_t waited_ns) {
   return policy.timed && waited_ns < longest_without_sleep_ns ? policy.knobs.timeout_us * 1000 : 0;
 }
 
+/// Less is left to sleep than a sleep takes.
+constexpr std::uint64_t shortest_timer_ns = 5'000;
+
+/// Sleeps as the policy says, or until shortly before the message is expected. `timer`: that sleep
+/// is still to come.
+void sleep_for_a_while(Rank& rank, Awaited& what, Record& record, bool& timer) {
+  const Policy& policy = record.policy();
+  const Plan& plan = record.plan();
+  if (timer) {
+    timer = false;
+    const std::uint64_t waited = record.waited_ns();
+    if (waited + shortest_timer_ns < plan.sleep_until_ns) {
+      record.enter(ledger::Activity::sleep);
+      record.outcome.rung = park(rank, what, plan.sleep_until_ns - waited);
+      record.enter(ledger::Activity::poll);
+      record.outcome.woke_ns = record.waited_ns();
+      if (!record.outcome.rung && record.outcome.woke_ns > plan.sleep_until_ns) {
+        rank.experience->lateness.learn(record.outcome.woke_ns - plan.sleep_until_ns);
+      }
+    }
+    return;
+  }
+  record.outcome.in_vain = plan.poll_until_ns != 0;
+  record.enter(ledger::Activity::sleep);
+  record.outcome.rung =
+      park(rank, what, policy.timed ? longest_sleep_ns(policy, record.waited_ns()) : 0);
+  record.enter(ledger::Activity::poll);
+}
+
 void climb(Rank& rank, Awaited& what) {
   Record record(rank, what);
   const Policy& policy = record.policy();
+  const Plan& plan = record.plan();
+  bool timer = plan.sleep_until_ns != 0;
   std::uint32_t turns = 0;
   int rounds = 0;
   std::uint64_t waited = 0;
   do {
     if (what.progress()) {
       end_of_starvation(rank);
+      record.moved();
       turns = 0;
       continue;
     }
     if ((++turns & 63) == 0) {
-      waited = record.waited_ns();
+      waited = record.look();
+      record.outcome.rung = false;  // whatever rang did not bring what we wait for
       if (rank.lock.enabled()) {
         // Another thread of this rank may be the one that is waited for.
         Unlocked unlocked(rank.lock);
@@ -214,33 +248,35 @@ void climb(Rank& rank, Awaited& what) {
       }
     }
     if (rank.fiber != nullptr && ranks::yield()) {
+      record.enter(ledger::Activity::help);
       // Its turn came round again. Whoever it waits for has had the core as often as it itself; a
       // few rounds cost less than a sleep and a wake-up, many would keep the others from the core.
       if (++rounds >= most_rounds &&
-          (policy.sleeps() || policy.next(turns, waited, rank.poll_patience_ns) == Rung::park)) {
+          (policy.sleeps() || policy.next(turns, waited, plan.poll_until_ns) == Rung::park)) {
+        record.enter(ledger::Activity::sleep);
         park(rank, what, 0);
         rounds = 0;
       }
       continue;
     }
-    switch (policy.next(turns, waited, rank.poll_patience_ns)) {
+    const bool timed_sleep = timer && turns >= policy.knobs.tries_poll;
+    switch (timed_sleep ? Rung::park : policy.next(turns, waited, plan.poll_until_ns)) {
       case Rung::poll:
+        record.enter(ledger::Activity::poll);
         pause();
         break;
       case Rung::yield:
+        record.enter(ledger::Activity::yield);
         give_way(rank);
         break;
       case Rung::park:
-        if (policy.timed) {
-          waited = record.waited_ns();
-        }
-        park(rank, what, longest_sleep_ns(policy, waited));
+        sleep_for_a_while(rank, what, record, timer);
+        waited = record.waited_ns();
         turns = 0;
         break;
     }
   } while (!what.ready());
   end_of_starvation(rank);
-  rank.poll_patience_ns = policy.patience_after(record.waited_ns(), rank.poll_patience_ns);
 }
 
 /// A thread rank's quick turns: rounds of its worker's ranks, as long as there are others to run.
@@ -262,11 +298,29 @@ bool ready_after_rounds(Awaited& what) {
 
 static_assert(std::extent_v<decltype(Rank::yielding)> == kinds);
 
+/// Where ranks share cores, by their number or as it turned out.
+bool begins_with_yields(const Rank& rank) {
+  return rank.policy.gives_way ||
+         (rank.policy.prediction == Prediction::patience && rank.experience->surroundings.shared());
+}
+
 bool ready_after_yielding(Rank& rank, Awaited& what) {
-  return rank.yielding[static_cast<int>(what.kind())].until(rank.lock, [&what] {
-    what.progress();
-    return what.ready();
-  });
+  ledger::Wait wait;
+  const bool ready = rank.yielding[static_cast<int>(what.kind())].until(
+      rank.lock,
+      [&what] {
+        what.progress();
+        return what.ready();
+      },
+      &wait.ns);
+  if (ready) {
+    wait.spent_ns[static_cast<int>(ledger::Activity::yield)] = wait.ns;
+    // A yield that takes longer found somebody to run.
+    constexpr std::uint64_t lone_yield_ns = 1'000;
+    wait.held_up_ns = wait.ns > lone_yield_ns ? wait.ns - lone_yield_ns : 0;
+    ledger::charge(*rank.area, rank.experience->here(rank).account, wait);
+  }
+  return ready;
 }
 
 }  // namespace
@@ -303,7 +357,7 @@ void until(Awaited& what) {
     }
     pause();
   }
-  if (!rank.policy.gives_way || !ready_after_yielding(rank, what)) {
+  if (!begins_with_yields(rank) || !ready_after_yielding(rank, what)) {
     climb(rank, what);
   }
   box.pollers.store(0, std::memory_order_relaxed);

@@ -13,11 +13,15 @@ namespace {
 // sleeps.
 constexpr std::uint64_t most_patience_ns = 200'000;
 constexpr std::uint32_t yield_every = 16;
+// The paper wants ε well below η, and η below half of a typical wait that is worth a sleep.
+constexpr std::uint64_t default_ade_step_us = 50;
+constexpr std::uint64_t default_ade_threshold_us = 5;
 
 static_assert(settings::infinity == endless);
 
-constexpr std::string_view wait_settings[] = {"MEANTIME_WAIT", "MEANTIME_TRIES_POLL",
-                                              "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"};
+constexpr std::string_view wait_settings[] = {"MEANTIME_WAIT",        "MEANTIME_TRIES_POLL",
+                                              "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT",
+                                              "MEANTIME_ADE_STEP",    "MEANTIME_ADE_THRESHOLD"};
 
 std::string nonsense(const Wish& wish) {
   const Policy policy = make_policy(wish, false);
@@ -30,7 +34,7 @@ std::string nonsense(const Wish& wish) {
 
 }  // namespace
 
-Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t patience_ns) const {
+Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t poll_until_ns) const {
   if (waited_ns > longest_without_sleep_ns) {
     return Rung::park;
   }
@@ -41,7 +45,7 @@ Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t pa
   if (turn < knobs.tries_poll) {
     return Rung::poll;
   }
-  if (prediction == Prediction::patience && !crowded && waited_ns < patience_ns) {
+  if (waited_ns < poll_until_ns) {
     // The one we wait for may share our core without our knowing: then it runs only if we let it. A
     // yield on a core of our own is over in 0.2 µs.
     return turns % yield_every == 0 ? Rung::yield : Rung::poll;
@@ -72,6 +76,8 @@ std::string Policy::value(std::string_view setting) const {
          : setting == wait_settings[1] ? text(knobs.tries_poll)
          : setting == wait_settings[2] ? text(knobs.tries_yield)
          : setting == wait_settings[3] ? text(knobs.timeout_us)
+         : setting == wait_settings[4] ? text(ade_step_ns / 1000)
+         : setting == wait_settings[5] ? text(ade_threshold_ns / 1000)
                                        : std::string();
 }
 
@@ -100,8 +106,14 @@ std::string Wish::add(std::string_view setting, std::string_view value) {
     case 2:
       wish.tries_yield = number;
       break;
-    default:
+    case 3:
       wish.timeout_us = number;
+      break;
+    case 4:
+      wish.ade_step_us = number;
+      break;
+    default:
+      wish.ade_threshold_us = number;
       break;
   }
   if (std::string wrong = nonsense(wish); !wrong.empty()) {
@@ -126,6 +138,8 @@ Policy make_policy(const Wish& wish, bool crowded) {
   policy.prediction =
       by_hand && preset.prediction == Prediction::patience ? Prediction::none : preset.prediction;
   policy.gives_way = policy.crowded && policy.prediction == Prediction::patience;
+  policy.ade_step_ns = 1000 * wish.ade_step_us.value_or(default_ade_step_us);
+  policy.ade_threshold_ns = 1000 * wish.ade_threshold_us.value_or(default_ade_threshold_us);
   policy.timed = policy.knobs.timeout_us != endless;
   const bool goes_round = policy.knobs.timeout_us == 0 && policy.knobs.tries_poll != endless &&
                           policy.knobs.tries_yield != endless;

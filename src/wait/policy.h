@@ -22,14 +22,16 @@ struct Policy {
   Knobs knobs;
   Prediction prediction = Prediction::patience;
   bool crowded = false;  ///< more ranks than workers: a polling rank holds up the one it waits for
-  bool gives_way = false;   ///< a wait begins by giving the core away (yielding.h)
-  bool timed = false;       ///< some of its sleeps end by themselves
+  bool gives_way = false;              ///< a wait begins by giving the core away (yielding.h)
+  bool timed = false;                  ///< some of its sleeps end by themselves
+  std::uint64_t ade_step_ns = 0;       ///< of Prediction::ade: the paper's η …
+  std::uint64_t ade_threshold_ns = 0;  ///< … and ε
   std::uint64_t round = 0;  ///< turns after which a climb that never sleeps begins anew, or 0
   const Preset* preset = nullptr;
 
   /// `turns`: fruitless turns of this wait so far; `waited_ns` is 0 until the clock is looked at
-  /// (every 64 turns); `patience_ns`: for how long this rank polls at present.
-  Rung next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t patience_ns) const;
+  /// (every 64 turns); `poll_until_ns`: how long experience says to poll (Plan).
+  Rung next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t poll_until_ns) const;
 
   /// False if it only polls or yields, for a second at least.
   bool sleeps() const;
@@ -50,6 +52,8 @@ struct Wish {
   std::optional<std::uint64_t> tries_poll;
   std::optional<std::uint64_t> tries_yield;
   std::optional<std::uint64_t> timeout_us;
+  std::optional<std::uint64_t> ade_step_us;
+  std::optional<std::uint64_t> ade_threshold_us;
 
   /// Adds what a setting says ("MEANTIME_TRIES_POLL", "100"); "" takes back what was said. Returns
   /// one line about what is wrong with it, and then nothing has changed. Settings that are not

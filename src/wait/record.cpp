@@ -7,13 +7,35 @@
 #include "wait/clock.h"
 
 namespace meantime::wait {
+namespace {
+
+// From here on the two system calls that it takes to know the CPU time do not matter.
+constexpr std::uint64_t long_wait_ns = 20'000;
+
+}  // namespace
 
 Record::Record(Rank& rank, const Awaited& what)
-    : rank_(rank), began_(now_ns()), earlier_(rank.waiting) {
+    : rank_(rank),
+      experience_(*rank.experience),
+      site_(experience_.here(rank)),
+      began_(now_ns()),
+      since_(began_),
+      looked_(began_),
+      earlier_(rank.waiting) {
   situation_.call = rank.call.load(std::memory_order_relaxed);
   situation_.call_site = rank.call_site.load(std::memory_order_relaxed);
   what.describe(situation_);
-  policy_ = situation_.policy != nullptr ? *situation_.policy : rank.policy;
+  experience_.surroundings.wait_begins();
+  if (situation_.policy != nullptr) {
+    policy_ = *situation_.policy;
+  } else if (rank.policy.prediction != Prediction::none && experience_.surroundings.shared()) {
+    policy_ = make_policy(rank.wish, true);
+  } else {
+    policy_ = rank.policy;
+  }
+  if (rank.fiber == nullptr || policy_.prediction == Prediction::patience) {
+    plan_ = plan_of(policy_, site_, experience_);  // (a worker has no timer for its ranks)
+  }
   rank.waiting = this;
   report();
 }
@@ -30,14 +52,58 @@ Record::~Record() {
     rank_.area->report.state.store(static_cast<std::uint32_t>(node::RankState::running),
                                    std::memory_order_relaxed);
   }
-  node::Account& account = rank_.area->account;
-  account.waits.store(account.waits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  account.wait_ns.store(account.wait_ns.load(std::memory_order_relaxed) + waited_ns(),
-                        std::memory_order_relaxed);
+  const std::uint64_t now = now_ns();
+  if (cpu_mark_ns_ != 0) {
+    const std::uint64_t awake = awake_ns(now) - awake_mark_ns_;
+    const std::uint64_t cpu = thread_cpu_ns() - cpu_mark_ns_;
+    wait_.held_up_ns = awake > cpu ? awake - cpu : 0;
+  }
+  wait_.ns = now - began_;
+  wait_.spent_ns[static_cast<int>(activity_)] += now - since_;
+  ledger::charge(*rank_.area, site_.account, wait_);
+  outcome.waited_ns = wait_.ns;
+  learn(policy_, site_, experience_, plan_, outcome);
+}
+
+void Record::change_to(ledger::Activity activity) {
+  const std::uint64_t now = now_ns();
+  wait_.spent_ns[static_cast<int>(activity_)] += now - since_;
+  if (activity_ == ledger::Activity::yield && !policy_.crowded &&
+      now - since_ >= Surroundings::hold_up_ns) {
+    experience_.surroundings.held_up();  // we let somebody have the core, and he took it
+  }
+  activity_ = activity;
+  since_ = now;
+  looked_ = now;
+  idle_ = true;
 }
 
 std::uint64_t Record::waited_ns() const {
   return now_ns() - began_;
+}
+
+std::uint64_t Record::awake_ns(std::uint64_t now) const {
+  using ledger::Activity;
+  const bool awake = activity_ == Activity::poll || activity_ == Activity::yield;
+  return wait_.spent_ns[static_cast<int>(Activity::poll)] +
+         wait_.spent_ns[static_cast<int>(Activity::yield)] + (awake ? now - since_ : 0);
+}
+
+std::uint64_t Record::look() {
+  const std::uint64_t now = now_ns();
+  // Where a timer is, every bit of latency counts, and the core is ours.
+  if (cpu_mark_ns_ == 0 && now - began_ >= long_wait_ns && plan_.sleep_until_ns == 0 &&
+      rank_.fiber == nullptr && activity_ != ledger::Activity::sleep) {
+    cpu_mark_ns_ = thread_cpu_ns();
+    awake_mark_ns_ = awake_ns(now);
+  }
+  if (now - looked_ >= Surroundings::hold_up_ns && idle_ && activity_ == ledger::Activity::poll)
+      [[unlikely]] {
+    experience_.surroundings.held_up();
+  }
+  looked_ = now;
+  idle_ = true;
+  return now - began_;
 }
 
 namespace {

@@ -1,10 +1,12 @@
-// What a rank's report says of a wait, and its account. A wait is recorded from the moment when it
-// turns out not to be over at once, so short ones cost no clock. Several threads of a rank may wait
+// One wait that turned out not to be over at once (shorter ones cost no clock): what the rank's
+// report says of it, what it goes by, and where its time goes. Several threads of a rank may wait
 // at a time: the report is about the one that began last.
 #pragma once
 
 #include <cstdint>
 
+#include "ledger/accounts.h"
+#include "wait/experience.h"
 #include "wait/policy.h"
 #include "wait/wait.h"
 
@@ -18,22 +20,51 @@ namespace meantime::wait {
 class Record {
  public:
   Record(Rank& rank, const Awaited& what);
+  /// Charges the wait to its call site, and learns from it.
   ~Record();
   Record(const Record&) = delete;
   Record& operator=(const Record&) = delete;
 
-  std::uint64_t waited_ns() const;
   /// What this wait goes by: the communicator's policy, or else the rank's.
   const Policy& policy() const { return policy_; }
+  const Plan& plan() const { return plan_; }
+
+  /// What the waiter does from now on. Looks at the clock only if that is something else.
+  void enter(ledger::Activity activity) {
+    if (activity != activity_) {
+      change_to(activity);
+    }
+  }
+  std::uint64_t waited_ns() const;
+  /// Now and then while the waiter is awake: the same, and notices if the core was gone meanwhile.
+  std::uint64_t look();
+  /// Something moved, which may have taken its time.
+  void moved() { idle_ = false; }
+
+  Outcome outcome;  ///< but its waited_ns: the climb knows how the wait goes
 
  private:
+  void change_to(ledger::Activity activity);
+  std::uint64_t awake_ns(std::uint64_t now) const;
   void report() const;
 
   Rank& rank_;
   Situation situation_;
   Policy policy_;  ///< a copy: another thread may change the rank's or the communicator's
+  Experience& experience_;
+  Site& site_;
+  Plan plan_;
+  ledger::Wait wait_;
   std::uint64_t began_;
-  Record* earlier_;  ///< of another thread of this rank, or of a call around this one
+  std::uint64_t since_;   ///< when the activity began
+  std::uint64_t looked_;  ///< when the clock was looked at last
+  /// Of a wait that stays awake: CPU time and awake time when it turned out to be a long one. What
+  /// of the awake time since is not CPU time, somebody else had the core.
+  std::uint64_t cpu_mark_ns_ = 0;
+  std::uint64_t awake_mark_ns_ = 0;
+  ledger::Activity activity_ = ledger::Activity::poll;
+  bool idle_ = true;  ///< nothing moved since
+  Record* earlier_;   ///< of another thread of this rank, or of a call around this one
 };
 
 }  // namespace meantime::wait

@@ -20,9 +20,9 @@ namespace meantime::wait {
 class Yielding {
  public:
   /// Yields a few times, unless that was in vain lately. True once `ready()`, which is asked after
-  /// each. `lock` is let go of meanwhile.
+  /// each. `lock` is let go of meanwhile. *spent_ns: how long that took, if it is true.
   template <class Ready>
-  bool until(RankLock& lock, Ready&& ready) {
+  bool until(RankLock& lock, Ready&& ready, std::uint64_t* spent_ns) {
     if (skip_ > 0) {
       --skip_;
       return false;
@@ -35,7 +35,8 @@ class Yielding {
       lock.reacquire(levels);
       over = ready();
     }
-    if (over && now_ns() - began < slice_ns) {
+    *spent_ns = over ? now_ns() - began : 0;
+    if (over && *spent_ns < slice_ns) {
       vain_ = 0;
     } else {
       vain_ = std::clamp<std::uint32_t>(2 * vain_, 2, most_skipped);

@@ -21,6 +21,8 @@ import run_mpi_test  # noqa: E402  (beside this folder)
 
 RANKS = (1, 2, 3, 4, 7, 16)
 WAITS = ("poll", "yield", "event", "adaptive")
+# Those that are the same code with other numbers, or with a timer: for programs about waiting.
+ALL_WAITS = WAITS + ("predicted", "ade", "overprovisioned")
 CROSS_MEMORY = ("0", "1")
 
 
@@ -187,6 +189,14 @@ PROGRAMS += [
 ]
 
 
+PROGRAMS += [
+    Program("wait_random", label=wait, waits=(wait,), seconds=120, crawls=True,
+            ranks=(2, 4, 7) if wait in WAITS else (2, 3, 16),
+            arguments=smaller("--rounds=60", "--delay=100"))
+    for wait in ALL_WAITS
+]
+
+
 def makes_sense(program, ranks, wait):
     """A rank that only polls gives its core away once a tick: more of them than cores crawl, so only
     the programs that have smaller work for it run so."""
@@ -222,7 +232,7 @@ def thread_rank_runs():
             continue
         for step, ranks in enumerate((4, (1, 2, 7, 16)[shift % 4])):
             if ranks in program.ranks:
-                wait = WAITS[(shift + step) % 4]
+                wait = WAITS[(shift + step) % 4] if program.waits == WAITS else program.waits[0]
                 yield f"thread_ranks.{program.title()}.n{ranks}.{wait}", program, ranks, wait
 
 

@@ -1,0 +1,258 @@
+#include "launch/ledger_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/call_names.h"
+#include "launch/places.h"
+#include "ledger/histogram.h"
+#include "ledger/reader.h"
+#include "node/segment.h"
+
+namespace meantime::launch {
+namespace {
+
+using ledger::Activity;
+using ledger::RankFigures;
+using ledger::SiteFigures;
+
+constexpr std::size_t most_rank_lines = 32;
+constexpr std::size_t most_site_lines = 20;
+
+double seconds(std::uint64_t ns) {
+  return static_cast<double>(ns) * 1e-9;
+}
+
+/// 850 ns, 12.3 us, 4.56 ms, 7.89 s
+std::string duration(std::uint64_t ns) {
+  const double value = static_cast<double>(ns);
+  return ns < 1'000           ? fmt::format("{} ns", ns)
+         : ns < 1'000'000     ? fmt::format("{:.1f} us", value * 1e-3)
+         : ns < 1'000'000'000 ? fmt::format("{:.2f} ms", value * 1e-6)
+                              : fmt::format("{:.2f} s", value * 1e-9);
+}
+
+std::uint64_t spent(const RankFigures& rank, Activity activity) {
+  return rank.spent_ns[static_cast<int>(activity)];
+}
+
+/// Core-seconds: what was there, and what became of it. The parts add up to the whole.
+struct CoreSeconds {
+  double allocated = 0;  ///< workers × wall time
+  double computing = 0;  ///< CPU time but for what follows
+  double awake = 0;      ///< CPU time of polling and yielding
+  double asleep = 0;     ///< the rest: cores that nobody of the job used
+};
+
+CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const JobTimes& times) {
+  CoreSeconds sums;
+  sums.allocated =
+      std::min(job.cpus.workers, static_cast<int>(job.ranks.size())) * times.wall_seconds;
+  std::uint64_t awake = figures.workers_polled_ns;
+  for (const RankFigures& rank : figures.ranks) {
+    const std::uint64_t looked = spent(rank, Activity::poll) + spent(rank, Activity::yield);
+    awake += looked > rank.held_up_ns ? looked - rank.held_up_ns : 0;
+  }
+  sums.awake = std::min(seconds(awake), times.cpu_seconds);
+  sums.computing = times.cpu_seconds - sums.awake;
+  sums.asleep = std::max(0.0, sums.allocated - times.cpu_seconds);
+  return sums;
+}
+
+/// The histogram is coarse; the longest wait is known exactly.
+std::uint64_t quantile(const SiteFigures& site, double q) {
+  return std::min(ledger::quantile(site.histogram, q), site.longest_ns);
+}
+
+Place place_of(const SiteFigures& site) {
+  return {site.file, site.offset};
+}
+
+std::map<Place, PlaceName> names_of(const ledger::Figures& figures) {
+  std::vector<Place> places;
+  for (const RankFigures& rank : figures.ranks) {
+    for (const SiteFigures& site : rank.sites) {
+      places.push_back(place_of(site));
+    }
+  }
+  return name_places(places);
+}
+
+/// Call sites over all ranks, the one that took most time first.
+std::vector<SiteFigures> sites_of_all(const ledger::Figures& figures) {
+  std::map<std::tuple<std::string, std::uint64_t, std::uint16_t>, SiteFigures> sums;
+  for (const RankFigures& rank : figures.ranks) {
+    for (const SiteFigures& site : rank.sites) {
+      const auto [place, is_new] = sums.try_emplace({site.file, site.offset, site.call}, site);
+      if (!is_new) {
+        place->second.add(site);
+      }
+    }
+  }
+  std::vector<SiteFigures> sites;
+  for (auto& [key, site] : sums) {
+    sites.push_back(site);
+  }
+  std::stable_sort(sites.begin(), sites.end(),
+                   [](const SiteFigures& one, const SiteFigures& other) {
+                     return one.total_ns > other.total_ns;
+                   });
+  return sites;
+}
+
+ledger::Figures figures_in(int descriptor) {
+  ledger::Figures figures;
+  node::Segment segment;
+  if (descriptor >= 0 && segment.map(descriptor) == 0) {
+    figures = ledger::read(segment);
+    segment.unmap();
+  }
+  return figures;
+}
+
+std::string rank_line(std::size_t number, const RankFigures& rank) {
+  if (!rank.in_mpi) {
+    return fmt::format("{:>6}  never called MPI_Init\n", number);
+  }
+  const auto share = [&rank](Activity activity) {
+    return rank.wait_ns == 0 ? 0.0
+                             : 100.0 * static_cast<double>(spent(rank, activity)) /
+                                   static_cast<double>(rank.wait_ns);
+  };
+  const std::uint64_t running = rank.wall_ns > rank.wait_ns ? rank.wall_ns - rank.wait_ns : 0;
+  return fmt::format(
+      "{:>6} {:>10.3f} {:>10.3f} {:>9} {:>5.0f} {:>5.0f} {:>5.0f} {:>5.0f} {:>10} {:>10}\n", number,
+      seconds(running), seconds(rank.wait_ns), rank.waits, share(Activity::help),
+      share(Activity::poll), share(Activity::yield), share(Activity::sleep),
+      rank.cpu_ns != 0 ? fmt::format("{:.3f}", seconds(rank.cpu_ns)) : "-",
+      rank.cpu_ns != 0 ? fmt::format("{:.3f}", seconds(rank.preempted_ns)) : "-");
+}
+
+std::string site_line(const SiteFigures& site, const std::map<Place, PlaceName>& names) {
+  std::string prediction;
+  if (site.predictions != 0) {
+    prediction = fmt::format("; {} predicted, off by {} on average, {} too late, {} in vain",
+                             site.predictions, duration(site.error_ns / site.predictions),
+                             site.late, site.vain);
+  }
+  return fmt::format("{:>9} {:>10} {:>10} {:>10} {:>10}  {} in {}{}\n", site.waits,
+                     duration(site.total_ns), duration(quantile(site, 0.5)),
+                     duration(quantile(site, 0.99)), duration(site.longest_ns),
+                     call_name(site.call), names.at(place_of(site)).text, prediction);
+}
+
+std::string energy_line(const JobTimes& times) {
+  return times.joules >= 0
+             ? fmt::format("energy: {:.1f} J ({})\n", times.joules, times.energy_source)
+             : fmt::format("energy: not read ({}); CPU time {:.3f} s\n", times.energy_source,
+                           times.cpu_seconds);
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') {
+      result += '\\';
+      result += letter;
+    } else if (static_cast<unsigned char>(letter) < 0x20) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned>(letter));
+    } else {
+      result += letter;
+    }
+  }
+  return result + '"';
+}
+
+std::string json_activities(const std::array<std::uint64_t, ledger::activities>& spent_ns) {
+  return fmt::format(R"({{"help": {:.9f}, "poll": {:.9f}, "yield": {:.9f}, "sleep": {:.9f}}})",
+                     seconds(spent_ns[0]), seconds(spent_ns[1]), seconds(spent_ns[2]),
+                     seconds(spent_ns[3]));
+}
+
+std::string json_site(const SiteFigures& site, const std::map<Place, PlaceName>& names) {
+  const PlaceName& name = names.at(place_of(site));
+  return fmt::format(
+      R"({{"call": {}, "file": {}, "offset": {}, "function": {}, "source": {}, "waits": {}, )"
+      R"("seconds": {:.9f}, "median": {:.9f}, "p99": {:.9f}, "longest": {:.9f}, "spent": {}, )"
+      R"("predictions": {}, "late": {}, "in_vain": {}, "error": {:.9f}}})",
+      quoted(call_name(site.call)), quoted(site.file), site.offset,
+      name.function.empty() ? "null" : quoted(name.function),
+      name.source.empty() ? "null" : quoted(name.source), site.waits, seconds(site.total_ns),
+      seconds(quantile(site, 0.5)), seconds(quantile(site, 0.99)), seconds(site.longest_ns),
+      json_activities(site.spent_ns), site.predictions, site.late, site.vain,
+      site.predictions != 0 ? seconds(site.error_ns / site.predictions) : 0.0);
+}
+
+std::string json_rank(std::size_t number, const RankFigures& rank,
+                      const std::map<Place, PlaceName>& names) {
+  std::string text = fmt::format(
+      R"(    {{"rank": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, "spent": {}, )"
+      R"("held_up": {:.9f}, "cpu": {}, "preempted": {}, "sites": [)",
+      number, seconds(rank.wall_ns), seconds(rank.wait_ns), rank.waits, rank.parks,
+      json_activities(rank.spent_ns), seconds(rank.held_up_ns),
+      rank.cpu_ns != 0 ? fmt::format("{:.9f}", seconds(rank.cpu_ns)) : "null",
+      rank.cpu_ns != 0 ? fmt::format("{:.9f}", seconds(rank.preempted_ns)) : "null");
+  for (std::size_t index = 0; index < rank.sites.size(); ++index) {
+    text += (index == 0 ? "\n      " : ",\n      ") + json_site(rank.sites[index], names);
+  }
+  return text + "]}";
+}
+
+}  // namespace
+
+std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
+  const ledger::Figures figures = figures_in(segment);
+  const std::map<Place, PlaceName> names = names_of(figures);
+  std::string text =
+      fmt::format("mpiexec: where the time of {} ranks on {} workers went, {:.3f} s\n",
+                  figures.ranks.size(), job.cpus.workers, times.wall_seconds);
+  text +=
+      "  rank    running    waiting     waits  of it in % by         CPU time  preempted\n"
+      "                 s          s            help  poll yield sleep          s          s\n";
+  for (std::size_t rank = 0; rank < std::min(figures.ranks.size(), most_rank_lines); ++rank) {
+    text += rank_line(rank, figures.ranks[rank]);
+  }
+  if (figures.ranks.size() > most_rank_lines) {
+    text += fmt::format("   ... and {} more: --report=FILE has them all\n",
+                        figures.ranks.size() - most_rank_lines);
+  }
+  const std::vector<SiteFigures> sites = sites_of_all(figures);
+  if (!sites.empty()) {
+    text += "   waits      total     median        p99    longest  of all ranks, by call site\n";
+    for (std::size_t site = 0; site < std::min(sites.size(), most_site_lines); ++site) {
+      text += site_line(sites[site], names);
+    }
+  }
+  const CoreSeconds sums = core_seconds(job, figures, times);
+  text += fmt::format(
+      "core-seconds: allocated {:.3f} = computing {:.3f} + waiting awake {:.3f} + waiting asleep "
+      "{:.3f}\n",
+      sums.allocated, sums.computing, sums.awake, sums.asleep);
+  return text + energy_line(times);
+}
+
+std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
+  const ledger::Figures figures = figures_in(segment);
+  const std::map<Place, PlaceName> names = names_of(figures);
+  const CoreSeconds sums = core_seconds(job, figures, times);
+  std::string text = fmt::format(
+      "{{\n  \"format\": 1,\n  \"ranks_count\": {},\n  \"workers\": {},\n  \"wall\": {:.9f},\n"
+      "  \"cpu\": {:.9f},\n"
+      "  \"core_seconds\": {{\"allocated\": {:.9f}, \"computing\": {:.9f}, \"waiting_awake\": "
+      "{:.9f}, \"waiting_asleep\": {:.9f}}},\n"
+      "  \"energy\": {{\"joules\": {}, \"source\": {}}},\n  \"ranks\": [\n",
+      figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
+      sums.computing, sums.awake, sums.asleep,
+      times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null",
+      quoted(times.energy_source));
+  for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
+    text += json_rank(rank, figures.ranks[rank], names);
+    text += rank + 1 < figures.ranks.size() ? ",\n" : "\n";
+  }
+  return text + "  ]\n}\n";
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,26 @@
+// `mpiexec --report`: where the job's time went, from the ledger in its segment and the kernel's
+// account of its processes. The columns are measured apart from each other and then compared:
+// running + waiting is the wall time by construction, CPU time is the kernel's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "launch/job.h"
+
+namespace meantime::launch {
+
+/// What mpiexec itself has measured.
+struct JobTimes {
+  double wall_seconds = 0;
+  double cpu_seconds = 0;  ///< of all of the job's processes, by the kernel
+  double joules = -1;      ///< -1: could not be read
+  std::string energy_source;
+};
+
+/// For people; many lines, each ended.
+std::string ledger_table(const Job& job, int segment, const JobTimes& times);
+/// The same and more, for programs: docs/waiting.md describes it.
+std::string ledger_json(const Job& job, int segment, const JobTimes& times);
+
+}  // namespace meantime::launch

@@ -1,0 +1,165 @@
+#include "ledger/accounts.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "ledger/histogram.h"
+#include "node/segment.h"
+
+namespace meantime::ledger {
+namespace {
+
+/// More pages than any sane program has call sites; a program that makes up code as it runs does
+/// not fill the segment.
+constexpr int most_pages = 200;
+
+std::uint64_t clock_ns(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+/// How long the calling thread was ready to run and somebody else had the CPU, by the kernel's
+/// account: the second number of schedstat. 0 where the kernel keeps none.
+std::uint64_t runnable_ns() {
+  std::FILE* file = std::fopen("/proc/thread-self/schedstat", "re");
+  if (file == nullptr) {
+    return 0;
+  }
+  unsigned long long ran = 0;
+  unsigned long long waited = 0;
+  const int numbers = std::fscanf(file, "%llu %llu", &ran, &waited);
+  std::fclose(file);
+  return numbers == 2 ? waited : 0;
+}
+
+node::Link copy_path(const char* path) {
+  node::Segment& segment = node::segment();
+  const std::size_t bytes = std::strlen(path) + 1;
+  const node::Link place = segment.grow(bytes);
+  if (place != 0) {
+    std::memcpy(segment.at<char>(place), path, bytes);
+  }
+  return place;
+}
+
+/// The path of an earlier site of the same file, or a copy of this one.
+node::Link path_in_segment(const node::RankArea& area, const char* path) {
+  node::Segment& segment = node::segment();
+  for (node::Link link = area.ledger.load(std::memory_order_relaxed); link != 0;) {
+    const auto& page = *segment.at<SitePage>(link);
+    const auto used = static_cast<int>(page.used.load(std::memory_order_relaxed));
+    for (int index = 0; index < used; ++index) {
+      const node::Link file = page.site[index].file.load(std::memory_order_relaxed);
+      if (file != 0 && std::strcmp(segment.at<char>(file), path) == 0) {
+        return file;
+      }
+    }
+    link = page.next.load(std::memory_order_relaxed);
+  }
+  return copy_path(path);
+}
+
+/// The program's own file has no name there.
+const char* path_of(const link_map& map) {
+  static char program[4096];
+  if (map.l_name != nullptr && *map.l_name != '\0') {
+    return map.l_name;
+  }
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  program[length > 0 ? length : 0] = '\0';
+  return program;
+}
+
+void find_place(const node::RankArea& area, const void* address, SiteAccount& site) {
+  Dl_info info{};
+  link_map* map = nullptr;
+  // One byte back: the call, not what follows it.
+  const char* call = static_cast<const char*>(address) - 1;
+  if (dladdr1(call, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 ||
+      map == nullptr) {
+    return;
+  }
+  const char* path = path_of(*map);
+  if (*path == '\0') {
+    return;
+  }
+  site.offset.store(reinterpret_cast<std::uint64_t>(call) - map->l_addr, std::memory_order_relaxed);
+  site.file.store(path_in_segment(area, path), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16_t call) {
+  node::Segment& segment = node::segment();
+  node::Link newest = area.ledger.load(std::memory_order_relaxed);
+  SitePage* page = newest == 0 ? nullptr : segment.at<SitePage>(newest);
+  if (page == nullptr || page->used.load(std::memory_order_relaxed) == SitePage::sites) {
+    int pages = 0;
+    for (node::Link link = newest; link != 0; ++pages) {
+      link = segment.at<SitePage>(link)->next.load(std::memory_order_relaxed);
+    }
+    const node::Link grown = pages < most_pages ? segment.grow(SitePage::bytes) : 0;
+    if (grown == 0) {
+      return page == nullptr ? nullptr : &page->site[SitePage::sites - 1];
+    }
+    page = segment.at<SitePage>(grown);
+    page->next.store(newest, std::memory_order_relaxed);
+    area.ledger.store(grown, std::memory_order_release);
+  }
+  const std::uint32_t used = page->used.load(std::memory_order_relaxed);
+  SiteAccount& site = page->site[used];
+  site.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_relaxed);
+  site.call.store(call, std::memory_order_relaxed);
+  find_place(area, address, site);
+  page->used.store(used + 1, std::memory_order_release);
+  return &site;
+}
+
+void charge(node::RankArea& area, SiteAccount* site, const Wait& wait) {
+  node::Account& account = area.account;
+  add(account.waits, std::uint64_t{1});
+  add(account.wait_ns, wait.ns);
+  add(account.held_up_ns, wait.held_up_ns);
+  for (int activity = 0; activity < activities; ++activity) {
+    add(account.spent_ns[activity], wait.spent_ns[activity]);
+  }
+  if (site == nullptr) {
+    return;
+  }
+  add(site->waits, std::uint64_t{1});
+  add(site->total_ns, wait.ns);
+  if (wait.ns > site->longest_ns.load(std::memory_order_relaxed)) {
+    site->longest_ns.store(wait.ns, std::memory_order_relaxed);
+  }
+  for (int activity = 0; activity < activities; ++activity) {
+    add(site->spent_ns[activity], wait.spent_ns[activity]);
+  }
+  add(site->histogram[bucket_of(wait.ns)], std::uint32_t{1});
+}
+
+void begin_account(node::RankArea& area, bool of_process) {
+  area.account.began_ns.store(clock_ns(CLOCK_MONOTONIC), std::memory_order_relaxed);
+  if (of_process) {
+    area.account.cpu_ns.store(clock_ns(CLOCK_PROCESS_CPUTIME_ID), std::memory_order_relaxed);
+  }
+}
+
+void end_account(node::RankArea& area, bool of_process) {
+  node::Account& account = area.account;
+  if (of_process) {
+    account.cpu_ns.store(
+        clock_ns(CLOCK_PROCESS_CPUTIME_ID) - account.cpu_ns.load(std::memory_order_relaxed),
+        std::memory_order_relaxed);
+    account.preempted_ns.store(runnable_ns(), std::memory_order_relaxed);
+  }
+  account.ended_ns.store(clock_ns(CLOCK_MONOTONIC), std::memory_order_release);
+}
+
+}  // namespace meantime::ledger

@@ -1,0 +1,28 @@
+// Opening accounts in the segment for a rank's call sites, and closing the rank's own at the end.
+#pragma once
+
+#include <cstdint>
+
+#include "ledger/layout.h"
+
+namespace meantime::ledger {
+
+/// A new account of the rank in `area`; the same one for all sites beyond the limit, nullptr when
+/// the node has no memory. The rank's lock is held.
+SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16_t call);
+
+/// What one wait was.
+struct Wait {
+  std::uint64_t ns = 0;
+  std::uint64_t spent_ns[activities] = {};
+  std::uint64_t held_up_ns = 0;  ///< of the time awake: somebody else had the core
+};
+/// Charges it to its site and to the rank. The rank's lock is held. `site` may be nullptr.
+void charge(node::RankArea& area, SiteAccount* site, const Wait& wait);
+
+/// The rank's life in MPI begins and ends: reads the clocks of the kernel. `of_process`: the rank
+/// is a process, whose CPU time is its own.
+void begin_account(node::RankArea& area, bool of_process);
+void end_account(node::RankArea& area, bool of_process);
+
+}  // namespace meantime::ledger

@@ -1,0 +1,108 @@
+#include "ledger/reader.h"
+
+#include <algorithm>
+#include <set>
+
+#include "node/segment.h"
+#include "wait/clock.h"
+
+namespace meantime::ledger {
+namespace {
+
+template <class T>
+T value(const std::atomic<T>& place) {
+  return place.load(std::memory_order_relaxed);
+}
+
+SiteFigures figures_of(const node::Segment& segment, const SiteAccount& account) {
+  SiteFigures site;
+  if (const node::Link file = value(account.file); file != 0) {
+    site.file = segment.at<char>(file);
+    site.offset = value(account.offset);
+  } else {
+    site.offset = value(account.address);
+  }
+  site.call = static_cast<std::uint16_t>(value(account.call));
+  site.waits = value(account.waits);
+  site.total_ns = value(account.total_ns);
+  site.longest_ns = value(account.longest_ns);
+  site.predictions = value(account.predictions);
+  site.late = value(account.late);
+  site.vain = value(account.vain);
+  site.error_ns = value(account.error_ns);
+  for (int activity = 0; activity < activities; ++activity) {
+    site.spent_ns[activity] = value(account.spent_ns[activity]);
+  }
+  for (int bucket = 0; bucket < histogram_buckets; ++bucket) {
+    site.histogram[bucket] = value(account.histogram[bucket]);
+  }
+  return site;
+}
+
+RankFigures figures_of(const node::Segment& segment, const node::RankArea& area) {
+  RankFigures rank;
+  const node::Account& account = area.account;
+  const std::uint64_t began = value(account.began_ns);
+  const std::uint64_t ended = account.ended_ns.load(std::memory_order_acquire);
+  rank.in_mpi = began != 0;
+  if (!rank.in_mpi) {
+    return rank;
+  }
+  rank.wall_ns = (ended != 0 ? ended : wait::now_ns()) - began;
+  rank.wait_ns = value(account.wait_ns);
+  rank.waits = value(account.waits);
+  rank.parks = value(account.parks);
+  rank.held_up_ns = value(account.held_up_ns);
+  if (ended != 0) {
+    rank.cpu_ns = value(account.cpu_ns);
+    rank.preempted_ns = value(account.preempted_ns);
+  }
+  for (int activity = 0; activity < activities; ++activity) {
+    rank.spent_ns[activity] = value(account.spent_ns[activity]);
+  }
+  for (node::Link link = area.ledger.load(std::memory_order_acquire); link != 0;) {
+    const auto& page = *segment.at<SitePage>(link);
+    const std::uint32_t used = page.used.load(std::memory_order_acquire);
+    for (std::uint32_t index = 0; index < used; ++index) {
+      rank.sites.push_back(figures_of(segment, page.site[index]));
+    }
+    link = value(page.next);
+  }
+  return rank;
+}
+
+}  // namespace
+
+void SiteFigures::add(const SiteFigures& other) {
+  waits += other.waits;
+  total_ns += other.total_ns;
+  longest_ns = std::max(longest_ns, other.longest_ns);
+  predictions += other.predictions;
+  late += other.late;
+  vain += other.vain;
+  error_ns += other.error_ns;
+  for (int activity = 0; activity < activities; ++activity) {
+    spent_ns[activity] += other.spent_ns[activity];
+  }
+  for (int bucket = 0; bucket < histogram_buckets; ++bucket) {
+    histogram[bucket] += other.histogram[bucket];
+  }
+}
+
+Figures read(const node::Segment& segment) {
+  Figures figures;
+  std::set<node::Link> workers;
+  const auto ranks = static_cast<int>(segment.header().ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const node::RankArea& area = segment.area(rank);
+    figures.ranks.push_back(figures_of(segment, area));
+    for (const node::Link worker : {value(area.worker), value(area.home)}) {
+      if (worker != 0 && workers.insert(worker).second) {
+        figures.workers_polled_ns += value(segment.at<node::WorkerPlace>(worker)->polled_ns);
+      }
+    }
+  }
+  return figures;
+}
+
+}  // namespace meantime::ledger

@@ -1,0 +1,84 @@
+"""mpiexec --report: where the time went."""
+
+import json
+import os
+import subprocess
+
+from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+PROGRAM = os.path.join(SOURCE, "tests", "launch", "report.c")
+MARKED = next(number for number, line in enumerate(open(PROGRAM), 1) if "waited for here" in line)
+THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
+WAITS = 200
+
+
+class Report(MpiexecTest):
+    def program(self, *flags):
+        program = self.path("report")
+        subprocess.run([MPICC, "-g", "-O1", *flags, *CFLAGS, PROGRAM, "-o", program], check=True)
+        return program
+
+    def json_of(self, *words):
+        path = self.path("report.json")
+        result = self.run_job(f"--report={path}", *words)
+        self.assertEqual((result.status, result.error), (0, ""), result)
+        with open(path) as file:
+            return json.load(file)
+
+    def test_table(self):
+        result = self.run_job("--report", "-n", 2, self.program())
+        self.assertEqual((result.status, result.output), (0, "done\n"), result)
+        self.assertRegex(result.error, r"where the time of 2 ranks on \d+ workers went")
+        self.assertRegex(result.error, r"\n +1 +\d+\.\d{3} +\d+\.\d{3} +\d+ ")
+        self.assertRegex(result.error, r"core-seconds: allocated \d+\.\d+ = computing ")
+        self.assertRegex(result.error, r"\nenergy: (\d|not read \(.*\); CPU time )")
+
+    def test_call_site(self):
+        for kind in ("processes", "threads") if THREADS else ("processes",):
+            for flag in ("-pie", "-no-pie") if kind == "processes" else ("-pie",):
+                report = self.json_of("--as", kind, "-n", 2, "--wait", "event", self.program(flag))
+                sites = {(site["call"], site["function"], site["source"]): site
+                         for site in report["ranks"][1]["sites"]}
+                site = sites[("MPI_Recv", "wait_for_zero", f"report.c:{MARKED}")]
+                self.assertLessEqual(site["waits"], WAITS)
+                self.assertGreater(site["waits"], 0)
+                self.assertGreater(site["seconds"], 0)
+                self.assertLessEqual(site["median"], site["p99"])
+                self.assertLessEqual(site["p99"], site["longest"])
+                self.assertLessEqual(site["longest"], site["seconds"])
+
+    def test_sums(self):
+        for kind in ("processes", "threads") if THREADS else ("processes",):
+            for wait in ("adaptive", "event", "yield", "predicted", "ade"):
+                report = self.json_of("--as", kind, "-n", 4, "--wait", wait, self.program())
+                self.assertEqual(len(report["ranks"]), 4)
+                for rank in report["ranks"]:
+                    # What was measured activity by activity is the whole wait, rank by rank.
+                    self.assertAlmostEqual(sum(rank["spent"].values()), rank["waiting"], places=6)
+                    self.assertAlmostEqual(sum(site["seconds"] for site in rank["sites"]),
+                                           rank["waiting"], places=6)
+                    self.assertEqual(sum(site["waits"] for site in rank["sites"]), rank["waits"])
+                    self.assertLessEqual(rank["waiting"], rank["wall"])
+                    self.assertEqual(rank["cpu"] is None, kind == "threads")
+                parts = report["core_seconds"]
+                self.assertGreaterEqual(parts["computing"], 0)
+                self.assertAlmostEqual(parts["computing"] + parts["waiting_awake"], report["cpu"],
+                                       places=6)
+
+    def test_rank_without_mpi_and_rank_that_dies(self):
+        result = self.run_job("--report", "-n", 2, "true")
+        self.assertEqual(result.status, 0)
+        self.assertIn("never called MPI_Init", result.error)
+        result = self.run_job("--report", "-n", 2, self.program(), "die")
+        self.assertEqual(result.status, 3, result)
+        self.assertIn("core-seconds", result.error)
+
+    def test_file_that_cannot_be_written(self):
+        result = self.run_job("--report=/no/such/folder/report.json", "true")
+        self.assertEqual(result.status, 1)
+        self.assert_one_line(result, "--report: cannot write '/no/such/folder/report.json'")
+
+
+if __name__ == "__main__":
+    main()
