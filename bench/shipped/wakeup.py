@@ -33,18 +33,15 @@ def measure(prefix, options, found):
 def tables(found):
     text = []
     for place in found.kinds("place"):
-        lates = sorted(found.kinds("late_us", place=place))
-        text += [f"## {PLACES[place]}: µs until the one who waited is awake; the teller's part of it; round trip; "
-                 "processor time of the waiting, %", ""]
-        lines = []
-        for way in found.kinds("way", place=place):
-            cells = []
-            for late in lates:
-                key = {"place": place, "way": way, "late_us": late}
-                cells.append("; ".join(results.spread(found.values(name, **key), factor) for name, factor in (
-                    ("median", 1), ("telling", 1), ("round_trip", 1), ("waiting_cpu_share", 100))))
-            lines.append([way, *cells])
-        text += [results.table(["", *(f"after {late:g} µs" for late in lates)], lines), ""]
+        for late in sorted(found.kinds("late_us", place=place)):
+            lines = []
+            for way in found.kinds("way", place=place, late_us=late):
+                def of(name, factor=1, keys={"place": place, "way": way, "late_us": late}):  # noqa: B006
+                    return results.spread(found.values(name, **keys), factor)
+                lines.append([way, of("median"), of("p99"), of("telling"), of("round_trip"), of("waiting_cpu_share", 100)])
+            text += [f"## {PLACES[place]}, woken after {late:g} µs: medians in µs", "",
+                     results.table(["", "until awake", "the same, p99", "of that telling", "round trip",
+                                    "processor time of who waits, %"], lines), ""]
     return "\n".join(text).rstrip()
 
 
