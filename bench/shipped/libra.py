@@ -3,7 +3,7 @@
 Parts of the grid:
   grid  two CPUs, constant delays, all sizes: the paper's Figures 7 and 8
   late  two CPUs, 8 bytes, delays that jitter or are bimodal
-  bare  two CPUs, 8 bytes, no MPI at all (meantime-wakeup): what polling and a futex take, the floor
+  bare  no MPI at all (meantime-wakeup): what polling and a futex take, the floor; goes with grid and with one
   one   both ranks on one CPU, both in the same mode, 50 µs late: the paper's Figure 2
 """
 from __future__ import annotations
@@ -43,8 +43,7 @@ class Contestant:
         command = self.implementation.command(2, [self.program, "--json", *words], setting)
         environment = {name: value for name, value in self.implementation.environment().items()
                        if not name.startswith("MEANTIME_")}
-        # On one CPU a real-time poller would keep it for 100 ms at a time: what yields must be ordinary processes.
-        ahead = ("nice", "-n", "-15") if one_cpu else ("chrt", "-r", "10")
+        ahead = results.FAVOURED if one_cpu else results.REALTIME
         return results.run_json([*(ahead if realtime else ()), *command], LIMIT, environment)
 
     def modes(self, both=False):
@@ -134,21 +133,23 @@ def in_turn(found, repetition, part, everybody, run):
                       mode=one.mode or "as installed", repetition=repetition)
 
 
-def bare(prefix, options, found, repetition):
-    for late in (200, 1000):
+def bare(prefix, options, found, repetition, place, lates, ahead, *words):
+    for late in lates:
         turns = round(float(options.seconds or (0.05 if options.quick else 0.3)) * 1e6 / late)
-        words = ("--ways", "poll,futex,deadline", "--places", "two", "--late", late, "--turns", max(100, turns))
-        for row in results.run_json(wakeup.command(prefix, options.realtime, *words), LIMIT):
+        command = wakeup.command(prefix, ahead if options.realtime else (), "--places", place, "--late", late, "--turns",
+                                 max(100, turns), *words)
+        for row in results.run_json(command, LIMIT):
             found.add(row, part="bare", repetition=repetition)
 
 
 def measure(prefix, options, found):
-    if unknown := set(options.parts.split(",")) - {"grid", "late", "bare", "one"}:
+    parts = set(options.parts.split(","))
+    if unknown := parts - {"grid", "late", "bare", "one"}:
         raise results.Problem(f"--parts: there is no part {', '.join(sorted(unknown))}")
     everybody = contestants(prefix, options, found)
     two_cpus = list(two_cpu_runs(options))
-    if peers.cores() < 2 and two_cpus:
-        found.note("Only one CPU may be used here: the parts grid and late are left out.")
+    if peers.cores() < 2 and parts != {"one"}:
+        found.note("Only one CPU may be used here: what needs two is left out.")
         two_cpus = []
     for repetition in range(options.repetitions):
         turn = f"run {repetition + 1} of {options.repetitions}"
@@ -156,15 +157,18 @@ def measure(prefix, options, found):
             results.progress(f"{turn}: {part} {' '.join(words)}")
             in_turn(found, repetition, part, everybody,
                     lambda one: one.run(*one.modes(), *words, realtime=options.realtime))  # noqa: B023
-        if "bare" in options.parts.split(",") and peers.cores() > 1:
-            bare(prefix, options, found, repetition)
-        if "one" in options.parts.split(","):
+        if "bare" in parts and peers.cores() > 1:
+            bare(prefix, options, found, repetition, "two", (200, 1000), results.REALTIME, "--ways", "poll,futex,deadline")
+        if "one" in parts:
             results.progress(f"{turn}: one CPU")
             with only_one_cpu():
                 in_turn(found, repetition, "one", everybody, lambda one: one.run(
                     *one.modes(both=True), "--place", "one", "--bytes", ONE_CPU["bytes"], "--delays",
                     ONE_CPU["delays"], "--iterations", ONE_CPU_TURNS[one.mode in ("poll", "")],
                     realtime=options.realtime, one_cpu=True))
+                if "bare" in parts:
+                    bare(prefix, options, found, repetition, "same", (50,), results.FAVOURED, "--ways", "yield,futex",
+                         "--teller", "compute")
     results.progress("")
     if not found.data["rows"]:
         raise results.Problem("\n".join(["nothing could be measured", *found.data["notes"]]))

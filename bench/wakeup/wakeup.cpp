@@ -9,7 +9,10 @@
 //   round trip   until the teller has the answer. On two CPUs the teller computes while it is late
 //   and
 //                polls for the answer, so this is LIBRA without an MPI (bench/libra). On one CPU it
-//                sleeps for both, so that the other one can run
+//                sleeps meanwhile, so that the other one is asleep when it is told, and waits for
+//                the answer in a futex. With --teller compute it computes there too: then the other
+//                one often had no chance to sleep, and gets the CPU only when the teller waits.
+//                That is LIBRA with both ranks on one CPU
 //   processor    what the waiting process used, of the time of the run
 // How late it is matters: the longer a CPU idles, the deeper it sleeps.
 #include <sys/prctl.h>
@@ -28,6 +31,8 @@ const char usage[] =
     "polling\n"
     "  --places LIST   same, two: both on one CPU, or on one each (default: both)\n"
     "  --late LIST     microseconds by which the teller is late (default 200)\n"
+    "  --teller DOES   compute or sleep while it is late (default: compute on two CPUs, sleep on "
+    "one)\n"
     "  --turns N       at each point (default 1000)\n"
     "  --json          one JSON object a line\n";
 
@@ -71,6 +76,7 @@ struct Point {
   std::string way, place;
   double late_us;
   long turns;
+  bool computes;
 };
 
 std::unique_ptr<bench::Signal> make_way(const Point& point) {
@@ -92,7 +98,7 @@ void wait_and_answer(const Point& point, bench::Signal& forth, bench::Signal& ba
 }
 
 void be_late(const Point& point) {
-  if (point.place == "same") {
+  if (!point.computes) {
     const auto ns = static_cast<long>(point.late_us * 1000);
     const timespec time{ns / 1'000'000'000, ns % 1'000'000'000};
     nanosleep(&time, nullptr);
@@ -154,16 +160,21 @@ void body(bench::Options& options, bench::Report& report) {
   const auto places = options.texts("places", "same,two");
   const auto late = options.sizes("late", "200");
   const long turns = options.number("turns", 1000);
+  const std::string teller = options.text("teller", "");
   options.finish();
-  for (const std::string& way : ways) make_way({way, "", 0, 0});
+  for (const std::string& way : ways) make_way({way, "", 0, 0, false});
   for (const std::string& place : places)
     if (place != "same" && place != "two") throw bench::UsageError("--places are same and two");
+  if (!teller.empty() && teller != "compute" && teller != "sleep")
+    throw bench::UsageError("--teller is compute or sleep");
   if (turns < 1) throw bench::UsageError("--turns: at least 1");
   report.header("wakeup", {{"cpus", static_cast<long>(bench::allowed_cpus().size())}});
   for (const long late_us : late)
     for (const std::string& place : places)
       for (const std::string& way : ways)
-        measure({way, place, static_cast<double>(late_us), turns}, report);
+        measure({way, place, static_cast<double>(late_us), turns,
+                 teller.empty() ? place == "two" : teller == "compute"},
+                report);
 }
 
 }  // namespace
