@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ledger/layout.h"
 #include "node/layout.h"
 #include "rank/rank.h"
 
@@ -19,6 +20,15 @@ double number(const Rank& rank) {
 template <std::atomic<std::uint64_t> node::Account::*member>
 double seconds(const Rank& rank) {
   return number<member>(rank) * 1e-9;
+}
+
+template <ledger::Activity activity>
+double spent(const Rank& rank) {
+  return rank.area == nullptr
+             ? 0
+             : static_cast<double>(rank.area->account.spent_ns[static_cast<int>(activity)].load(
+                   std::memory_order_relaxed)) *
+                   1e-9;
 }
 
 double sleeps(const Rank& rank) {
@@ -41,7 +51,11 @@ constexpr PerformanceVariable table[] = {
     {"meantime_parks", "how often a wait slept in the kernel", MPI_T_PVAR_CLASS_COUNTER,
      number<&Account::parks>},
     {"meantime_park_time", "time asleep in the kernel, in seconds", MPI_T_PVAR_CLASS_TIMER,
-     seconds<&Account::park_ns>},
+     spent<ledger::Activity::sleep>},
+    {"meantime_poll_time", "time in these waits that was spent looking, in seconds",
+     MPI_T_PVAR_CLASS_TIMER, spent<ledger::Activity::poll>},
+    {"meantime_yield_time", "time in these waits that was spent giving the core away, in seconds",
+     MPI_T_PVAR_CLASS_TIMER, spent<ledger::Activity::yield>},
     {"meantime_rings", "system calls made to wake other ranks", MPI_T_PVAR_CLASS_COUNTER,
      number<&Account::rings>},
     {"meantime_sleeps", "how often this rank fell asleep, also off its worker as a thread rank",
