@@ -33,6 +33,13 @@ int main(int count, char** words) {
   check->add_option("program", program, "The program, by path or as found in PATH")->required();
   check->callback([&] { status = meantime::tools::check(program); });
 
+  // Its options are the script's, --help too.
+  CLI::App* fortran = app.add_subcommand(
+      "fortran", "Build the Fortran modules for a compiler: --fc=COMPILER (--help says more)");
+  fortran->set_help_flag();
+  fortran->prefix_command();
+  fortran->callback([&] { status = meantime::tools::fortran(fortran->remaining()); });
+
   app.add_subcommand("ps", "List running jobs: what every rank does, or waits for and since when")
       ->callback([&status] { status = meantime::tools::ps(); });
   int job = 0;

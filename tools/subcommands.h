@@ -20,6 +20,11 @@ int check(const std::string& program);
 /// tell.
 int missing(const std::string& program);
 
+/// Builds the Fortran modules and library for a compiler: becomes
+/// share/meantime/fortran/build-bindings with these words (its --help tells them). Returns 2 only
+/// if that is not there.
+int fortran(const std::vector<std::string>& words);
+
 /// Lists this user's running jobs with what every rank does or waits for.
 int ps();
 

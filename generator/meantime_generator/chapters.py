@@ -28,7 +28,7 @@ CHAPTERS = [
      r"Status_(get|set)_(source|tag|error|cancelled)"),
     ("datatypes", "Datatypes",
      r"Type_.*|(Un)?[Pp]ack.*|Get_address|Get_count|Get_elements.*|Status_set_elements.*|Aint_.*|"
-     r"Register_datarep"),
+     r"Register_datarep|Sizeof"),
     ("topologies", "Virtual topologies", r"Cart.*|Graph.*|Dist_graph.*|Dims_create|Topo_test"),
     ("point_to_point", "Point-to-point communication",
      r"I?[bsr]?send(_init)?|I?m?recv(_init)?|I?sendrecv(_replace)?|I?m?probe|"
@@ -45,7 +45,7 @@ CHAPTERS = [
     ("files", "Files", r"File_.*"),
     ("environment", "Start, end and environment",
      r"Init.*|Finalize.*|Abort|Query_thread|Is_thread_main|Get_(library_)?version|"
-     r"Get_processor_name|Get_hw_resource_info|Wti(me|ck)|(Alloc|Free)_mem"),
+     r"Get_processor_name|Get_hw_resource_info|Wti(me|ck)|(Alloc|Free)_mem|F_sync_reg"),
 ]
 
 HEADINGS = {chapter: heading for chapter, heading, _ in CHAPTERS}

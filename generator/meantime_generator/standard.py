@@ -1,7 +1,7 @@
 """The calls and callbacks of MPI 5.0 as plain objects, read from PyPI's pympistandard.
 
 A *form* is one C prototype of a call: the ordinary one, or the large-count one with the suffix _c.
-Only this module touches pympistandard; it also corrects what its C rendering gets wrong.
+Only this module and fortran_standard.py touch pympistandard; it also corrects what its C rendering gets wrong.
 """
 
 import re

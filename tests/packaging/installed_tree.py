@@ -9,10 +9,12 @@ import unittest
 BUILD = os.environ["MEANTIME_BUILD"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = """
-bin/mpicc bin/mpicxx bin/mpic++ bin/mpicc_abi bin/mpicxx_abi bin/mpiexec bin/mpirun bin/meantime
-bin/meantime-libra bin/meantime-overlap bin/meantime-wakeup bin/meantime-yieldshare
-include/mpi.h include/meantime.h
-lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/pkgconfig/meantime.pc lib/cmake/Meantime/MeantimeConfig.cmake
+bin/mpicc bin/mpicxx bin/mpic++ bin/mpicc_abi bin/mpicxx_abi bin/mpifort bin/mpif90 bin/mpif77 bin/mpiexec bin/mpirun
+bin/meantime bin/meantime-libra bin/meantime-overlap bin/meantime-wakeup bin/meantime-yieldshare
+include/mpi.h include/meantime.h include/mpif.h
+share/meantime/fortran/build-bindings share/meantime/fortran/fortran.h share/meantime/fortran/generated/mpi_f08.f90
+lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/pkgconfig/meantime.pc
+lib/cmake/Meantime/MeantimeConfig.cmake
 lib/cmake/Meantime/MeantimeConfigVersion.cmake lib/cmake/Meantime/MeantimeTargets.cmake
 lib/cmake/Meantime/MeantimeTargets-release.cmake
 share/meantime/LICENSE share/meantime/gdb/meantime.py
@@ -20,6 +22,11 @@ share/meantime/gdb/meantime_ranks.py
 share/meantime/bench/libra/libra.cpp share/meantime/bench/common/mpi_program.h share/meantime/bench/overlap/overlap.cpp
 share/meantime/bench/shipped/__main__.py share/meantime/bench/comparison/peers.py
 """.split()
+FORTRAN_TREE = """
+lib/libmeantime_gfortran.so lib/fortran/gfortran/mpi.mod lib/fortran/gfortran/mpi_f08.mod
+lib/pkgconfig/meantime-fortran.pc
+""".split()
+HAS_FORTRAN = os.path.exists(os.path.join(BUILD, "lib", "libmeantime_gfortran.so"))
 # Would be found before ours, or change what the compilers are.
 FOREIGN = re.compile(r"(OMPI|MPICH|MEANTIME|I_MPI)_.*|LD_LIBRARY_PATH|C(C|XX|PP|FLAGS|XXFLAGS|PATH)|CMAKE_.*|PKG_CONFIG_.*")
 
@@ -59,7 +66,7 @@ class InstalledTree(unittest.TestCase):
     def test_has_what_the_documents_name(self):
         found = {os.path.relpath(os.path.join(folder, name), self.prefix)
                  for folder, _, names in os.walk(self.prefix) for name in names}
-        self.assertEqual([name for name in TREE if name not in found], [])
+        self.assertEqual([name for name in TREE + FORTRAN_TREE * HAS_FORTRAN if name not in found], [])
         self.assertEqual({name.split("/")[0] for name in found}, {"bin", "include", "lib", "libexec", "share"})
 
     def test_knows_no_absolute_path(self):
@@ -67,8 +74,8 @@ class InstalledTree(unittest.TestCase):
             for name in names:
                 path = os.path.join(folder, name)
                 self.assertTrue(not os.path.islink(path) or not os.readlink(path).startswith("/"), path)
-                binary = path.endswith((".so", ".so.1")) or "/bin/m" in path or "/libexec/" in path
-                if not binary or "mpic" in name:
+                binary = path.endswith((".so", ".so.1", ".mod")) or "/bin/m" in path or "/libexec/" in path
+                if not binary or re.match("mpi[cf]", name):
                     with open(path, encoding="utf-8") as file:
                         text = file.read()
                     for place in (BUILD, os.path.join(self.folder, "first")):
@@ -81,6 +88,38 @@ class InstalledTree(unittest.TestCase):
         self.run_in_work("mpicc", "-std=c99", "-pedantic", "-Werror", "-c", os.path.join(HERE, "hello.c"))
         self.run_in_work("mpicc", "hello.o", "-o", "in two steps")
         self.assert_says_hello("./in two steps")
+
+    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
+    def test_fortran_wrappers(self):
+        for wrapper in ("mpifort", "mpif90", "mpif77"):
+            self.run_in_work(wrapper, "-Wall", "-Werror", os.path.join(HERE, "hello_fortran.f90"), "-o", "hello")
+            self.assert_says_hello("./hello")
+
+    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
+    def test_fortran_modules_of_ones_own(self):
+        """For another compiler, without the right to write into the installed tree."""
+        os.symlink(shutil.which("gfortran"), os.path.join(self.work, "other"))
+        found = {"PATH": self.prefix + "/bin:" + self.work + ":" + os.environ["PATH"]}
+        with self.assertRaisesRegex(AssertionError, "meantime fortran --fc=other"):
+            self.run_in_work("mpifort", "-fc=other", os.path.join(HERE, "hello_fortran.f90"), environment=found)
+        into = os.path.join(self.work, "own modules")
+        self.run_in_work("meantime", "fortran", "--fc=other", "--into=" + into, environment=found)
+        own = {**found, "MEANTIME_FC": "other", "MEANTIME_FORTRAN": into}
+        self.run_in_work("mpifort", os.path.join(HERE, "hello_fortran.f90"), "-o", "hello", environment=own)
+        self.assertIn(into + "/lib/libmeantime_other.so", self.run_in_work("ldd", "hello"))
+        self.assert_says_hello("./hello")
+
+    def test_fortran_without_a_compiler(self):
+        with self.assertRaisesRegex(AssertionError, "there is no Fortran compiler '/no/such'"):
+            self.run_in_work("mpifort", "-fc=/no/such", "x.f90")
+
+    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
+    def test_fortran_pkg_config(self):
+        path = os.path.join(self.prefix, "lib", "pkgconfig")
+        self.run_in_work("sh", "-c", 'eval gfortran "$1" -o hello '
+                         '$(PKG_CONFIG_PATH="$2" pkg-config --cflags --libs meantime-fortran)',
+                         "sh", os.path.join(HERE, "hello_fortran.f90"), path)
+        self.assert_says_hello("./hello")
 
     def test_pkg_config(self):
         path = os.path.join(self.prefix, "lib", "pkgconfig")
@@ -104,6 +143,13 @@ class InstalledTree(unittest.TestCase):
         log = self.cmake_project("find_mpi")
         self.assertIn(f"launcher {self.prefix}/bin/mpiexec", log)
         self.assertRegex(log, r"standard [45]\.\d")
+
+    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
+    def test_find_mpi_with_fortran(self):
+        for options in (["-DCMAKE_Fortran_COMPILER=gfortran"], ["-DCMAKE_Fortran_COMPILER=mpifort", "--fresh"]):
+            log = self.cmake_project("find_mpi", "-DFORTRAN=ON", *options)
+            self.assertIn("mpif.h TRUE, mpi TRUE, mpi_f08 TRUE", log)
+            self.assert_says_hello("./hello_fortran")
 
     def test_wrapper_as_cmake_compiler(self):
         self.cmake_project("find_mpi", "-DCMAKE_C_COMPILER=mpicc", "-DCMAKE_CXX_COMPILER=mpicxx")

@@ -17,7 +17,7 @@ class Wrapper(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.prefix = os.path.join(self.folder, "a prefix")
         os.makedirs(os.path.join(self.prefix, "bin"))
-        for name in ("mpicc", "mpicxx"):
+        for name in ("mpicc", "mpicxx", "mpifort"):
             shutil.copy(os.path.join(BUILD, "bin", name), os.path.join(self.prefix, "bin"))
         self.record = os.path.join(self.folder, "record")
         self.compiler = os.path.join(tempfile.mkdtemp(prefix="meantime-"), "recorder")
@@ -27,7 +27,7 @@ class Wrapper(unittest.TestCase):
         os.chmod(self.compiler, 0o755)
 
     def call(self, *arguments, wrapper="mpicc", environment=None, cwd=None):
-        clean = {name: value for name, value in os.environ.items() if not name.endswith(("_CC", "_CXX"))}
+        clean = {name: value for name, value in os.environ.items() if not name.endswith(("_CC", "_CXX", "_FC"))}
         return subprocess.run([os.path.join(self.prefix, "bin", wrapper), *arguments], text=True, cwd=cwd,
                               capture_output=True, env={**clean, "RECORD": self.record, **(environment or {})})
 
@@ -37,6 +37,39 @@ class Wrapper(unittest.TestCase):
         self.assertEqual(self.call(*arguments, environment=environment, **more).returncode, 7)
         with open(self.record, encoding="utf-8") as file:
             return file.read().split("\0")[:-1]
+
+    def fortran_of(self, compiler):
+        """As if `meantime fortran` had built modules for it."""
+        modules = os.path.join(self.prefix, "lib", "fortran", os.path.basename(compiler))
+        os.makedirs(modules)
+        with open(os.path.join(modules, "mpi_f08.mod"), "w", encoding="utf-8"):
+            pass
+        return modules
+
+    def test_fortran(self):
+        modules = self.fortran_of(self.compiler)
+        own = {"MEANTIME_FC": self.compiler}
+        linked = ["-I" + self.prefix + "/include", "-I" + modules, *self.link_flags, "x.f90",
+                  "-lmeantime_recorder", "-lmpi_abi"]
+        self.assertEqual(self.compiled_with("x.f90", wrapper="mpifort", environment=own), linked)
+        self.assertEqual(self.compiled_with("-fc=" + self.compiler, "-c", "x.f90", wrapper="mpifort"),
+                         [*linked[:2], "-c", "x.f90"])
+        with open(os.path.join(modules, "flags"), "w", encoding="utf-8") as file:
+            file.write("-a-flag\n")
+        self.assertEqual(self.compiled_with("-c", "x.f90", wrapper="mpifort", environment=own),
+                         [*linked[:2], "-a-flag", "-c", "x.f90"])
+        self.assertEqual(self.call("-showme:libs", wrapper="mpifort", environment=own).stdout,
+                         "meantime_recorder mpi_abi\n")
+
+    def test_fortran_compiler_without_modules(self):
+        result = self.call("x.f90", wrapper="mpifort", environment={"MEANTIME_FC": self.compiler})
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
+        self.assertIn("/bin/meantime fortran --fc=recorder' builds them", result.stderr)
+        result = self.call("x.f90", wrapper="mpifort", environment={"MEANTIME_FC": "/no/such"})
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
+        self.assertIn("there is no Fortran compiler '/no/such'", result.stderr)
+        self.assertEqual(self.call("--version", wrapper="mpifort",
+                                   environment={"MEANTIME_FC": self.compiler}).returncode, 7)
 
     @property
     def link_flags(self):
