@@ -78,6 +78,9 @@ program module_mpi
   call MPI_Free_mem(memory, ierr)
   call MPI_Alloc_mem(400_MPI_ADDRESS_KIND, MPI_INFO_NULL, where_it_is, ierr)
   call check(where_it_is /= 0, 'MPI_Alloc_mem, an integer')
+  call c_f_pointer(transfer(where_it_is, pointer_to_memory), memory, [100])
+  call MPI_Free_mem(memory, ierr)
+  deallocate (field)
 
   ! Info: blanks around keys and values do not count
   call MPI_Info_create(info, ierr)
@@ -91,7 +94,7 @@ program module_mpi
   call check(info == MPI_INFO_NULL, 'MPI_Info_free')
 
   ! Sizes of variables, kinds by precision
-  call MPI_Sizeof(field, bytes, ierr)
+  call MPI_Sizeof(1d0, bytes, ierr)
   call check(bytes == 8, 'MPI_Sizeof')
   call MPI_Type_match_size(MPI_TYPECLASS_REAL, bytes, i, ierr)
   call check(i == MPI_REAL8 .or. i == MPI_DOUBLE_PRECISION, 'MPI_Type_match_size')
