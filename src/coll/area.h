@@ -3,6 +3,8 @@
 //             members count alike, because they call the collectives of a communicator in one order
 //   stage     the memory for one epoch; a ring of `stage_count` of them
 //   slot      what one member says and gives in one epoch, a small deposit included
+//   words     what thread ranks say and give in place of slots, if it fits: eight members in a
+//             line. Process ranks on two cores would take such lines from each other
 //   deposit   a member's data where all can read it: in the slot, or in a place of its own (bulk)
 //   gate      what ranks wait at, two in a stage: `root` opens when the root has given its part,
 //             `all` when the last member has arrived
@@ -81,8 +83,17 @@ class Area {
     auto* entries = reinterpret_cast<std::atomic<std::uint16_t>*>(&stage + 1);
     return entries[(static_cast<int>(gate) * core_groups + group) * members_ + ticket];
   }
+  /// By rank: which collective each member came for.
+  std::uint64_t* words_said(Stage& stage) const {
+    return reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(&stage + 1) +
+                                            sleeper_bytes(members_));
+  }
+  /// By rank: what each gives, if it is no longer than that.
+  std::uint64_t* words_given(Stage& stage) const {
+    return words_said(stage) + words_bytes(members_) / sizeof(std::uint64_t);
+  }
   Slot& slot(Stage& stage, int rank) const {
-    char* slots = reinterpret_cast<char*>(&stage + 1) + sleeper_bytes(members_);
+    char* slots = reinterpret_cast<char*>(words_given(stage)) + words_bytes(members_);
     return reinterpret_cast<Slot*>(slots)[rank];
   }
 

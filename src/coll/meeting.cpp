@@ -5,13 +5,18 @@
 #include "coll/gate_wait.h"
 #include "core/communicator.h"
 #include "core/error.h"
+#include "core/point_to_point.h"
 #include "node/segment.h"
+#include "wait/pause.h"
+#include "wait/rounds.h"
 
 namespace meantime::coll {
 namespace {
 
 constexpr std::uint64_t one_arrival = 1;
 constexpr int hash_shift = 32;
+/// By the last rank of a worker; some microseconds.
+constexpr int polls_for_other_workers = 200;
 
 std::uint64_t hash_of(std::uint64_t what) {
   return ((what * 0x9e3779b97f4a7c15u) >> 40) | 1;
@@ -52,7 +57,7 @@ const char* name_of(std::uint64_t what) {
 
 }  // namespace
 
-Meeting::Meeting(Communicator& comm, State& state, std::uint64_t what)
+Meeting::Meeting(Communicator& comm, State& state, std::uint64_t what, bool deposits)
     : comm_(comm),
       state_(state),
       what_(what),
@@ -65,9 +70,10 @@ Meeting::Meeting(Communicator& comm, State& state, std::uint64_t what)
       state.known_left = epoch_ - window;
     }
   }
-  Slot& slot = mine();
-  slot.what = what;
-  slot.bulk = 0;
+  said(state.rank) = what;
+  if (deposits) {
+    mine().bulk = 0;
+  }
 }
 
 char* Meeting::bulk(node::Link link) {
@@ -112,6 +118,7 @@ bool Meeting::arrive() {
     }
     here.store(0, std::memory_order_relaxed);
     arrival += earlier;
+    last_here_ = state_.whole_worker;
   }
   const std::uint64_t before = stage_.arrived.fetch_add(arrival, std::memory_order_acq_rel);
   const auto members = static_cast<std::uint64_t>(state_.area.members());
@@ -129,7 +136,7 @@ bool Meeting::arrive() {
 
 int Meeting::mismatch() {
   for (int rank = 0; rank < state_.area.members(); ++rank) {
-    const std::uint64_t other = slot(rank).what;
+    const std::uint64_t other = said(rank);
     if (static_cast<std::uint32_t>(other) != static_cast<std::uint32_t>(what_)) {
       return MPI_ERR_OTHER;
     }
@@ -159,7 +166,17 @@ void Meeting::open(Gate gate) {
 }
 
 int Meeting::pass(Gate gate) {
-  GateWait(comm_, state_, epoch_, gate).wait();
+  const std::atomic<std::uint64_t>& opened = stage_.opened[static_cast<int>(gate)];
+  const auto open = [&] { return opened.load(std::memory_order_seq_cst) >= epoch_; };
+  // A round of ranks of which each finds the gate shut costs more than a short look at it.
+  for (int turn = 0; last_here_ && turn < polls_for_other_workers && !open(); ++turn) {
+    wait::pause();
+  }
+  // Thread ranks: most gates open within a round, of which nobody need know.
+  if (!open() && !(state_.in_words && wait::ready_after_rounds(open, core::progress)))
+      [[unlikely]] {
+    GateWait(comm_, state_, epoch_, gate).wait();
+  }
   return verdict();
 }
 
@@ -181,7 +198,7 @@ int Meeting::verdict() const {
   }
   if (error == MPI_ERR_OTHER) {
     for (int rank = 0; rank < state_.area.members(); ++rank) {
-      const std::uint64_t other = state_.area.slot(stage_, rank).what;
+      const std::uint64_t other = said(rank);
       if (static_cast<std::uint32_t>(other) != static_cast<std::uint32_t>(what_)) {
         return fail(error, "this rank called {} (root {}), rank {} called {} (root {})",
                     name_of(what_), (what_ >> 8) & 0xffffff, rank, name_of(other),

@@ -61,14 +61,21 @@ constexpr std::uint64_t what(Code code, int root = 0, std::uint64_t agreed = 0) 
 
 class Meeting {
  public:
-  /// Enters the next epoch; waits while this member is too far ahead of the slowest one.
-  Meeting(Communicator& comm, State& state, std::uint64_t what);
+  /// Enters the next epoch; waits while this member is too far ahead of the slowest one. Who says
+  /// that it will not `deposit` does not, and nobody asks for its data.
+  Meeting(Communicator& comm, State& state, std::uint64_t what, bool deposits = true);
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
   /// Room for `bytes` of this member's data, which others may read until they arrive at a later
   /// epoch. nullptr when the node has no memory: the others then see `failed`.
   char* deposit(std::size_t bytes);
+  /// By rank: a place for what each member gives, in place of a deposit of so few bytes; nullptr:
+  /// there is none.
+  std::uint64_t* words(std::size_t bytes) {
+    return state_.in_words && bytes <= sizeof(std::uint64_t) ? state_.area.words_given(stage_)
+                                                             : nullptr;
+  }
   Slot& mine() { return state_.area.slot(stage_, state_.rank); }
   Slot& slot(int rank) { return state_.area.slot(stage_, rank); }
   /// The data that a member deposited; valid behind the gate.
@@ -98,6 +105,10 @@ class Meeting {
 
  private:
   static char* bulk(node::Link link);
+  std::uint64_t& said(int rank) const {
+    return state_.in_words ? state_.area.words_said(stage_)[rank]
+                           : state_.area.slot(stage_, rank).what;
+  }
   int pass(Gate gate);
   int verdict() const;
   void open(Gate gate);
@@ -109,6 +120,7 @@ class Meeting {
   const std::uint64_t epoch_;
   Stage& stage_;
   int mismatch_ = 0;
+  bool last_here_ = false;  ///< of its worker, whose ranks have nothing to do but this
 };
 
 /// Arrives, then waits for all; the error class that `pass_all` returns.

@@ -196,7 +196,7 @@ int uneven_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Co
 }  // namespace
 
 int barrier(Communicator& comm) {
-  Meeting meeting(comm, state_of(comm), what(Code::barrier));
+  Meeting meeting(comm, state_of(comm), what(Code::barrier), false);
   return meet(meeting);
 }
 

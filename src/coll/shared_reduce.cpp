@@ -58,6 +58,57 @@ void put(Meeting& meeting, const Reduction& reduction, const Elements& elements,
   }
 }
 
+/// The members' parts of a reduction that one of them does: deposits, or words if they fit.
+class Parts {
+ public:
+  Parts(const Reduction& reduction, const Elements& elements, Communicator& comm, Code code,
+        int root = 0)
+      : reduction_(reduction),
+        elements_(elements),
+        comm_(comm),
+        state_(state_of(comm)),
+        in_words_(state_.in_words && reduction.count == 1 &&
+                  elements.bytes(1) <= sizeof(std::uint64_t)),
+        meeting_(comm, state_, what(code, root, reduction.agreed()), !in_words_) {}
+
+  Meeting& meeting() { return meeting_; }
+  /// False when the node has no memory for it; the others see so too.
+  bool put() {
+    if (in_words_) {
+      elements_.put(reduction_.input(), 0, 1, word(comm_.rank));
+      return true;
+    }
+    shared::put(meeting_, reduction_, elements_, 0, reduction_.count);
+    return !meeting_.failed(comm_.rank);
+  }
+  /// By whoever does it, when all are there: in the last member's part.
+  int join() {
+    const int last = comm_.size - 1;
+    if (in_words_) {
+      return reduce_chain(reduction_.op, elements_.at(word(0), 0), sizeof(std::uint64_t), last,
+                          elements_.at(word(last), 0), reduction_.type);
+    }
+    if (meeting_.check_deposits() != MPI_SUCCESS) {
+      return MPI_ERR_NO_MEM;
+    }
+    shared::join(meeting_, reduction_, elements_, 0, reduction_.count, comm_.size);
+    return MPI_SUCCESS;
+  }
+  const char* result() { return in_words_ ? word(comm_.size - 1) : meeting_.data(comm_.size - 1); }
+
+ private:
+  char* word(int rank) {
+    return reinterpret_cast<char*>(meeting_.words(sizeof(std::uint64_t)) + rank);
+  }
+
+  const Reduction& reduction_;
+  const Elements& elements_;
+  Communicator& comm_;
+  State& state_;
+  const bool in_words_;
+  Meeting meeting_;
+};
+
 /// How a member goes through one round of a long reduction. `take` copies the results out; members
 /// that need none do not wait for the second meeting.
 template <class Join, class Take>
@@ -101,19 +152,17 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
     return MPI_SUCCESS;
   }
   if (one_does_it(elements, reduction.count, comm.size)) {
-    Meeting meeting(comm, state_of(comm), what(Code::reduce, root, reduction.agreed()));
-    put(meeting, reduction, elements, 0, reduction.count);
+    Parts parts(reduction, elements, comm, Code::reduce, root);
+    const bool given = parts.put();
     if (!is_root) {
-      const bool failed = meeting.failed(comm.rank);
-      go_on(meeting);
-      return failed ? fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a reduce")
-                    : MPI_SUCCESS;
+      go_on(parts.meeting());
+      return given ? MPI_SUCCESS
+                   : fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a reduce");
     }
-    int error = meet(meeting);
-    error = error == MPI_SUCCESS ? meeting.check_deposits() : error;
+    int error = meet(parts.meeting());
+    error = error == MPI_SUCCESS ? parts.join() : error;
     if (error == MPI_SUCCESS) {
-      join(meeting, reduction, elements, 0, reduction.count, comm.size);
-      elements.get(meeting.data(last), reduction.receive, 0, reduction.count);
+      elements.get(parts.result(), reduction.receive, 0, reduction.count);
     }
     return error;
   }
@@ -142,24 +191,22 @@ int allreduce(const Reduction& reduction, Communicator& comm) {
     return MPI_SUCCESS;
   }
   if (one_does_it(elements, reduction.count, comm.size)) {
-    Meeting meeting(comm, state_of(comm), what(Code::allreduce, 0, reduction.agreed()));
-    put(meeting, reduction, elements, 0, reduction.count);
+    Parts parts(reduction, elements, comm, Code::allreduce);
+    Meeting& meeting = parts.meeting();
     const std::size_t bytes = elements.bytes(reduction.count);
+    parts.put();
     if (meeting.arrive()) {
       int error = meeting.mismatched();
-      error = error == 0 && meeting.check_deposits() != MPI_SUCCESS ? MPI_ERR_NO_MEM : error;
-      if (error == 0) {
-        join(meeting, reduction, elements, 0, reduction.count, comm.size);
-        if (bytes <= result_bytes) {
-          std::memcpy(meeting.result(), meeting.data(last), bytes);
-        }
+      error = error == 0 ? parts.join() : error;
+      if (error == 0 && bytes <= result_bytes) {
+        std::memcpy(meeting.result(), parts.result(), bytes);
       }
       meeting.open_all(error);
     }
     const int error = meeting.pass_all();
     if (error == MPI_SUCCESS) {
-      elements.get(bytes <= result_bytes ? meeting.result() : meeting.data(last), reduction.receive,
-                   0, reduction.count);
+      elements.get(bytes <= result_bytes ? meeting.result() : parts.result(), reduction.receive, 0,
+                   reduction.count);
     }
     return error;
   }

@@ -38,7 +38,9 @@ State::State(Communicator& comm) : rank(comm.rank) {
     if (const node::Link link = core::collective_area(comm); link != 0) {
       area = Area(node::segment().at<char>(link), comm.size);
       const Rank& self = meantime::self();
+      in_words = self.fiber != nullptr;
       gathered = members_of_home(comm, self);
+      whole_worker = gathered > 1 && comm.size == self.world_size;
       worker = std::max(0, ranks::home_number(self));
     }
   }

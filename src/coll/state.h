@@ -42,9 +42,11 @@ struct State {
   void (*until)(wait::Awaited&) = wait::until;
   Area area;  ///< false: none, the collectives of this communicator go by messages
   int rank;
+  bool in_words = false;  ///< the members are thread ranks, see Area
   /// Members on this member's worker, itself included, that arrive together; 1: it arrives alone.
   int gathered = 1;
-  int worker = 0;  ///< index of its worker's Gathering
+  int worker = 0;             ///< index of its worker's Gathering
+  bool whole_worker = false;  ///< … and these are all ranks that began there
   std::uint64_t epoch = 0;
   std::uint64_t known_left = 0;  ///< all members have left all epochs below
 

@@ -117,6 +117,7 @@ void Clocks::switch_on() {
   }
   begin();
   on = true;
+  self().uses_clocks.store(true, std::memory_order_relaxed);
 }
 
 void clocks_go_away() {

@@ -16,6 +16,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "rank/rank.h"
+
 namespace meantime::ranks {
 
 struct Fiber;
@@ -73,7 +75,8 @@ extern constinit thread_local Clocks own_clocks;
 /// and end on another.
 class Stopped {
  public:
-  Stopped() : stopped_(own_clocks.on) {
+  // (The rank's flag lies where every call looks anyway.)
+  Stopped() : stopped_(self().uses_clocks.load(std::memory_order_relaxed) && own_clocks.on) {
     if (stopped_) [[unlikely]] {
       own_clocks.stop();
     }

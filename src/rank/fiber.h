@@ -39,28 +39,37 @@ struct FileContext {
 
 struct alignas(node::cache_line) Fiber {
   Rank rank;
+  // All that a switch needs is in one line.
+  alignas(node::cache_line) StackMark mark = nullptr;  ///< valid while nobody runs it
+  std::uintptr_t control_block = 0;                    ///< FS base
+  Worker* worker = nullptr;    ///< changed by thieves, while it is on a list (balance.cpp)
+  Carrier* carrier = nullptr;  ///< who runs it, or ran it last, unless it is elsewhere
+  FileContext* thread_files = &own_files;  ///< of the kernel thread that runs it
   int index = 0;
-  StackMark mark = nullptr;          ///< valid while nobody runs it
-  std::uintptr_t control_block = 0;  ///< FS base
-  Worker* worker = nullptr;          ///< changed by thieves, while it is on a list (balance.cpp)
-  Worker* home = nullptr;            ///< on which it began
-  Carrier* carrier = nullptr;        ///< who runs it, or ran it last, unless it is elsewhere
   std::atomic<State> state{State::init};
-  HandOver hand_over;              ///< if it is elsewhere because it held its worker up
   std::atomic<bool> stays{false};  ///< it asked not to be moved
 
+  Worker* home = nullptr;  ///< on which it began
+  HandOver hand_over;      ///< if it is elsewhere because it held its worker up
   const Plan* plan = nullptr;
   pthread_t own_thread{};
   StackMark parked = nullptr;  ///< the own thread's, while it runs the fiber
   FileContext files;
-  FileContext own_files;                   ///< of its own thread
-  FileContext* thread_files = &own_files;  ///< of the kernel thread that runs it
-  Signal ready;                            ///< own thread → host: the stack is there
-  Signal called;                           ///< worker → own thread: run the fiber
-  node::Waiter* ticket = nullptr;          ///< by which it comes back from elsewhere
+  FileContext own_files;           ///< of its own thread
+  Signal ready;                    ///< own thread → host: the stack is there
+  Signal called;                   ///< worker → own thread: run the fiber
+  node::Waiter* ticket = nullptr;  ///< by which it comes back from elsewhere
 
   /// Changes the state; a fiber that is not in `from` is an error in this file's neighbours.
-  void change(State from, State to);
+  void change(State from, State to) {
+    if (state.load(std::memory_order_relaxed) != from) [[unlikely]] {
+      not_in(from);
+    }
+    state.store(to, std::memory_order_relaxed);
+  }
+
+ private:
+  [[noreturn]] void not_in(State from) const;
 };
 
 /// Runnable fibers in order of arrival. Changed only by who holds the worker; whether it is empty,
@@ -86,6 +95,26 @@ class RunQueue {
     head_.store(after(head), std::memory_order_relaxed);
     return *places_[head];
   }
+  /// Of many fibers none finds much of its own in the core's first-level cache. So what the next
+  /// one will touch is fetched while another runs: its stack, whose mark was read from a line that
+  /// the same call fetched one switch before.
+  void warm_up_the_next() const {
+    const std::size_t head = head_.load(std::memory_order_relaxed);
+    const std::size_t tail = tail_.load(std::memory_order_relaxed);
+    if (head == tail) {
+      return;
+    }
+    const Fiber& next = *places_[head];
+    const auto* const stack = static_cast<const char*>(next.mark);
+    for (std::size_t line = 0; line < warm_lines; ++line) {
+      __builtin_prefetch(stack + line * node::cache_line, 1);
+    }
+    __builtin_prefetch(&next.rank, 1);
+    if (const std::size_t one_more = after(head); one_more != tail) {
+      __builtin_prefetch(&places_[one_more]->mark, 1);
+    }
+  }
+
   /// Takes out the first that `wanted` says yes to, or nullptr.
   template <typename Wanted>
   Fiber* take(Wanted wanted) {
@@ -103,6 +132,9 @@ class RunQueue {
   }
 
  private:
+  /// From a rank's innermost frame up to the program's, in a barrier (docs/thread-ranks.md).
+  static constexpr std::size_t warm_lines = 7;
+
   std::size_t after(std::size_t place) const { return place + 1 == places_.size() ? 0 : place + 1; }
 
   std::vector<Fiber*> places_;

@@ -45,25 +45,29 @@ struct Fiber;
 
 enum class Phase : std::uint8_t { before_init, active, finalizing, finalized };
 
-struct Rank {
+/// Many thread ranks take turns on one core, and between two turns the others' data go through its
+/// first-level cache: what every call looks at lies in the first line.
+struct alignas(64) Rank {
   int world_rank = 0;
   int world_size = 1;
-  ranks::Fiber* fiber = nullptr;  ///< of a thread rank; a process rank has none
-  int workers = 1;  ///< CPUs that the job may use on this node (mask capped by the cgroup quota)
-
+  ranks::Fiber* fiber = nullptr;   ///< of a thread rank; a process rank has none
+  node::RankArea* area = nullptr;  ///< owned by the segment
+  Communicator* world = nullptr;   ///< behind MPI_COMM_WORLD
+  /// Where in the user's program the call that this rank's (last entering) thread is in returns to
+  /// …
+  std::atomic<const void*> call_site{nullptr};
+  std::atomic<std::uint16_t> call{0};  ///< … and which one it is: an index of the generated table
   std::atomic<Phase> phase{Phase::before_init};
+  std::atomic<bool> uses_clocks{false};  ///< a thread of it has asked for one (rank/clocks.h)
+  RankLock lock;                         ///< taken by entry points under MPI_THREAD_MULTIPLE only
+
+  int workers = 1;  ///< CPUs that the job may use on this node (mask capped by the cgroup quota)
   int thread_level = 0;  ///< the highest that was provided
   bool world_initialized =
       false;  ///< MPI_Init was called; sessions bring the library up without it
   bool world_finalized = false;
   int users = 0;  ///< of the library: MPI_Init until MPI_Finalize, and each open session
   std::uint64_t main_thread = 0;  ///< who called MPI_Init (pthread_self)
-  RankLock lock;                  ///< taken by entry points under MPI_THREAD_MULTIPLE only
-
-  /// The call this rank's (last entering) thread is in: an index of the generated call table.
-  std::atomic<std::uint16_t> call{0};
-  std::atomic<const void*> call_site{
-      nullptr};  ///< where in the user's program that call returns to
 
   wait::Policy policy;  ///< how it waits, unless a communicator says otherwise …
   wait::Wish wish;      ///< … and what was said to make it so
@@ -84,13 +88,11 @@ struct Rank {
   std::vector<Request*> abandoned;  ///< freed by the user before they were complete
   SpareMemory spare_requests;
 
-  Communicator* world = nullptr;  ///< behind MPI_COMM_WORLD
   Communicator* alone = nullptr;  ///< behind MPI_COMM_SELF
 
   /// Whether something of it moves on whenever it is in MPI, whatever it waits for.
   bool has_background() const { return background != 0 || !unmatched.empty(); }
 
-  node::RankArea* area = nullptr;  ///< owned by the segment
   // Parts of the rank that this header need not know (shared_ptr only because it does not ask for
   // complete types); made in MPI_Init, gone in MPI_Finalize.
   std::shared_ptr<match::Engine> engine;

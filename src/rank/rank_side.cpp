@@ -56,20 +56,24 @@ bool others_runnable() {
   return fiber != nullptr && fiber->worker->has_runnable();
 }
 
+namespace {
+
+[[gnu::noinline]] bool yield_with_clocks(Fiber& fiber) {
+  const Stopped stopped;
+  return hold(fiber).yield(fiber);
+}
+
+}  // namespace
+
 bool yield() {
   Fiber* fiber = self_fiber();
   if (fiber == nullptr || !fiber->worker->has_runnable()) {
     return false;
   }
-  const Stopped stopped;
-  Worker& worker = hold(*fiber);
-  Fiber* const other = worker.next();
-  if (other == nullptr) {
-    worker.leave_hold(*fiber->carrier);
-    return false;
+  if (fiber->rank.uses_clocks.load(std::memory_order_relaxed)) [[unlikely]] {
+    return yield_with_clocks(*fiber);
   }
-  worker.yield_from(*fiber, *other);
-  return true;
+  return hold(*fiber).yield(*fiber);
 }
 
 void hold_worker() {

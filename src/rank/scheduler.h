@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "node/layout.h"
+#include "rank/asymmetric_fence.h"
 #include "rank/fiber.h"
 #include "rank/stack_switch.h"
 #include "rank/worker.h"
@@ -77,20 +78,25 @@ class Worker {
   // give_back wrote, and with it the new carrier.
 
   /// By a carrier. False: the worker is another carrier's, and has not been entered.
-  bool enter(Carrier& carrier);
+  bool enter(Carrier& carrier) {
+    carrier.inside.store(1, std::memory_order_relaxed);
+    AsymmetricFence::light();
+    return (taken_.load(std::memory_order_acquire) == 0 &&
+            carrier_.load(std::memory_order_relaxed) == &carrier) ||
+           enter_slowly(carrier);
+  }
   void leave_hold(Carrier& carrier) { carrier.inside.store(0, std::memory_order_release); }
   /// By an outsider. False: somebody holds it.
   bool try_take();
   void give_back() { taken_.store(0, std::memory_order_release); }
 
   // --- By the fiber that runs, which holds its worker. The hold ends on the other side.
-  void yield_from(Fiber& fiber, Fiber& other);
+  /// The next one that can run does. False if there is none: the hold is over all the same.
+  bool yield(Fiber& fiber);
   void leave(Fiber& fiber, State to, After after);
   /// First thing on the stack that was switched to. `here` is whose stack it is; nullptr: the
   /// carrier's.
   void arrived(Fiber* here);
-  /// The next that can run, or nullptr.
-  Fiber* next();
 
   // --- By an outsider that has taken it.
   /// A runnable fiber that may move and is none of this worker's any more, or nullptr.
@@ -112,6 +118,9 @@ class Worker {
   void set_carrier(Carrier& carrier) { carrier_.store(&carrier, std::memory_order_relaxed); }
 
  private:
+  bool enter_slowly(Carrier& carrier);
+  /// The next that can run, or nullptr.
+  Fiber* next();
   void take_woken();
   void queue(Fiber& fiber);
   void send_away(Fiber& fiber);
@@ -160,7 +169,20 @@ struct Host {
     return *fibers[static_cast<std::size_t>(world_rank - first_rank)];
   }
 };
-Host& host();
+
+namespace detail {
+/// Never destroyed: a rank's exit handlers may still ask.
+union HostPlace {
+  constexpr HostPlace() : host{} {}
+  ~HostPlace() {}
+  Host host;
+};
+extern constinit HostPlace host_place;
+}  // namespace detail
+
+inline Host& host() {
+  return detail::host_place.host;
+}
 
 /// A kernel thread of its own has a directory and a mask of its own (CLONE_FS).
 void have_files_of_ones_own();

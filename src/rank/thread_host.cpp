@@ -24,10 +24,7 @@
 
 namespace meantime::ranks {
 
-Host& host() {
-  static Host& only = *new Host;  // for as long as the process lives
-  return only;
-}
+constinit detail::HostPlace detail::host_place;
 
 void have_files_of_ones_own() {
   unshare(CLONE_FS);
@@ -162,7 +159,7 @@ void* own_thread(void* argument) {
   Fiber& fiber = *static_cast<Fiber*>(argument);
   have_files_of_ones_own();
   unregister_restartable_sequences();
-  detail::current_rank = &fiber.rank;
+  meantime::detail::current_rank = &fiber.rank;
   fiber.control_block = control_block();
   fiber.mark =
       new_stack(static_cast<char*>(__builtin_frame_address(0)) - own_bytes, fiber_entry, &fiber);

@@ -35,13 +35,10 @@ void Signal::wait() {
   }
 }
 
-void Fiber::change(State from, State to) {
-  if (state.load(std::memory_order_relaxed) != from) [[unlikely]] {
-    std::fprintf(stderr, "Meantime: rank %d: scheduler state %d where %d should be\n",
-                 rank.world_rank, static_cast<int>(state.load()), static_cast<int>(from));
-    std::abort();
-  }
-  state.store(to, std::memory_order_relaxed);
+void Fiber::not_in(State from) const {
+  std::fprintf(stderr, "Meantime: rank %d: scheduler state %d where %d should be\n",
+               rank.world_rank, static_cast<int>(state.load()), static_cast<int>(from));
+  std::abort();
 }
 
 node::Link Worker::link() const {
@@ -58,13 +55,12 @@ void Worker::add(Fiber& fiber) {
 
 // --- holding
 
-bool Worker::enter(Carrier& carrier) {
+/// `inside` is set: somebody has the worker, or it is another carrier's.
+bool Worker::enter_slowly(Carrier& carrier) {
   constexpr int polls = 100;
-  for (int turn = 0;; ++turn) {
-    carrier.inside.store(1, std::memory_order_relaxed);
-    AsymmetricFence::light();
-    if (taken_.load(std::memory_order_acquire) == 0) [[likely]] {
-      if (carrier_.load(std::memory_order_relaxed) == &carrier) [[likely]] {
+  for (int turn = 0;;) {
+    if (taken_.load(std::memory_order_acquire) == 0) {
+      if (carrier_.load(std::memory_order_relaxed) == &carrier) {
         return true;
       }
       carrier.inside.store(0, std::memory_order_relaxed);
@@ -79,6 +75,8 @@ bool Worker::enter(Carrier& carrier) {
         wait::pause();
       }
     }
+    carrier.inside.store(1, std::memory_order_relaxed);
+    AsymmetricFence::light();
   }
 }
 
@@ -99,9 +97,6 @@ bool Worker::try_take() {
 
 /// Those that were rung, in the order in which they were.
 void Worker::take_woken() {
-  if (place_.woken.load(std::memory_order_relaxed) == 0) [[likely]] {
-    return;
-  }
   node::Segment& segment = node::segment();
   node::Link newest = place_.woken.exchange(0, std::memory_order_acquire);
   node::Link oldest = 0;
@@ -156,13 +151,15 @@ void Worker::send_away(Fiber& fiber) {
   wait::make_runnable(*fiber.ticket);
 }
 
-Fiber* Worker::next() {
-  take_woken();
+inline Fiber* Worker::next() {
+  if (place_.woken.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    take_woken();
+  }
   return queue_.empty() ? nullptr : &queue_.pop();
 }
 
 /// From the stack whose mark goes to `*from` to that of a fiber. Returns when somebody comes back.
-void Worker::resume(Fiber& fiber, StackMark* from) {
+inline void Worker::resume(Fiber& fiber, StackMark* from) {
   Carrier& here = carrier();
   fiber.change(State::suspended, State::running);
   fiber.carrier = &here;
@@ -170,6 +167,7 @@ void Worker::resume(Fiber& fiber, StackMark* from) {
   running_ = &fiber;
   switches_.store(switches_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   const StackMark to = fiber.mark;
+  queue_.warm_up_the_next();
   set_control_block(fiber.control_block, host().fs_base_by_instruction);
   meantime_switch_stack(from, to);
 }
@@ -193,12 +191,18 @@ void Worker::arrived(Fiber* here) {
   }
 }
 
-void Worker::yield_from(Fiber& fiber, Fiber& other) {
+bool Worker::yield(Fiber& fiber) {
+  Fiber* const other = next();
+  if (other == nullptr) [[unlikely]] {
+    leave_hold(*fiber.carrier);
+    return false;
+  }
   fiber.change(State::running, State::suspended);
   left_ = &fiber;
   after_ = After::runnable;
-  resume(other, &fiber.mark);
+  resume(*other, &fiber.mark);
   fiber.worker->arrived(&fiber);
+  return true;
 }
 
 void Worker::leave(Fiber& fiber, State to, After after) {
@@ -321,7 +325,9 @@ Fiber* Worker::give_away() {
   if (asleep_.load(std::memory_order_relaxed)) {
     return nullptr;  // its ranks have been counted
   }
-  take_woken();
+  if (place_.woken.load(std::memory_order_relaxed) != 0) {
+    take_woken();
+  }
   Fiber* const fiber =
       queue_.take([](const Fiber& one) { return !one.stays.load(std::memory_order_relaxed); });
   living_ -= fiber != nullptr ? 1 : 0;

@@ -11,6 +11,7 @@
 #include "wait/pause.h"
 #include "wait/policy.h"
 #include "wait/record.h"
+#include "wait/rounds.h"
 #include "wait/wait.h"
 
 namespace meantime::wait {
@@ -185,7 +186,6 @@ bool park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
   return was == node::Sleep::rung || was == node::Sleep::told;
 }
 
-constexpr int thread_rank_turns = 32;
 /// Rounds of its worker's ranks that a thread rank takes part in before it sleeps.
 constexpr int most_rounds = 16;
 
@@ -279,23 +279,6 @@ void climb(Rank& rank, Awaited& what) {
   end_of_starvation(rank);
 }
 
-/// A thread rank's quick turns: rounds of its worker's ranks, as long as there are others to run.
-/// Others first: what it waits for they have to do, and at a gate one look after a round is enough.
-bool ready_after_rounds(Awaited& what) {
-  for (int turn = 0; turn < thread_rank_turns; ++turn) {
-    if (!ranks::yield()) {
-      pause();
-    }
-    if (what.ready()) {
-      return true;
-    }
-    if (what.progress() && what.ready()) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static_assert(std::extent_v<decltype(Rank::yielding)> == kinds);
 
 /// Where ranks share cores, by their number or as it turned out.
@@ -342,7 +325,8 @@ void until(Awaited& what) {
   const int turns = rank.fiber != nullptr                  ? 0
                     : crowded && what.kind() == Kind::gate ? 1
                                                            : quick_turns();
-  if (rank.fiber != nullptr && ready_after_rounds(what)) {
+  if (rank.fiber != nullptr &&
+      ready_after_rounds([&what] { return what.ready(); }, [&what] { return what.progress(); })) {
     box.pollers.store(0, std::memory_order_relaxed);
     return;
   }

@@ -134,4 +134,20 @@ int reduce_local(const Op& op, const void* in, void* inout, MPI_Count count, Dat
   return MPI_SUCCESS;
 }
 
+int reduce_chain(const Op& op, const char* in, std::size_t stride, int many, void* inout,
+                 Datatype& type) {
+  const Kernel kernel =
+      op.code < Op::Code::replace && type.predefined ? find_kernel(op, type) : nullptr;
+  int error = MPI_SUCCESS;
+  for (int index = many - 1; index >= 0 && error == MPI_SUCCESS; --index) {
+    const char* const element = in + static_cast<std::size_t>(index) * stride;
+    if (kernel != nullptr) [[likely]] {
+      kernel(element, inout, 1);
+    } else {
+      error = reduce_local(op, element, inout, 1, type);
+    }
+  }
+  return error;
+}
+
 }  // namespace meantime

@@ -80,4 +80,8 @@ int check_op(const Op& op, const Datatype& type);
 /// large one. Needs check_op first; MPI_REPLACE and MPI_NO_OP work too, on any type.
 int reduce_local(const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type);
 
+/// inout = in[0] op (in[1] op (… (in[many - 1] op inout))), for elements `stride` bytes apart.
+int reduce_chain(const Op& op, const char* in, std::size_t stride, int many, void* inout,
+                 Datatype& type);
+
 }  // namespace meantime
