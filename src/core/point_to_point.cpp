@@ -48,12 +48,18 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
                   Communicator& comm, Plane plane) {
   const auto bytes = static_cast<std::size_t>(count * type.size);
   match::Engine& engine = *self().engine;
-  match::Message* message =
-      engine.eager_cell(comm.peer_world_rank(destination), bytes, type.contiguous);
+  const int world_rank = comm.peer_world_rank(destination);
+  const std::uint32_t context = comm.context | static_cast<std::uint32_t>(plane);
+  if (type.contiguous && bytes <= engine.limits.eager &&
+      engine.copy_to_posted(world_rank, {context, comm.rank, tag},
+                            static_cast<const char*>(buffer) + type.true_lb, bytes)) {
+    return true;
+  }
+  match::Message* message = engine.eager_cell(world_rank, bytes, type.contiguous);
   if (message == nullptr) {
     return false;
   }
-  message->context = comm.context | static_cast<std::uint32_t>(plane);
+  message->context = context;
   message->source = comm.rank;
   message->tag = tag;
   const wait::Stopwatch stopwatch(message->copy_ns != 0);

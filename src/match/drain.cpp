@@ -36,6 +36,9 @@ void Engine::take_right() {
 
 void Engine::let_go_of_right(node::Mailbox& box) {
   holds_right_ = false;
+  if (one_address_space() && box.queues != 0) {
+    box.posted.store(segment_.at<Queues>(box.queues)->posted.entries, std::memory_order_relaxed);
+  }
   if (&box == &box_ && box.sleepers.load(std::memory_order_relaxed) == 0) {
     // The owner, awake in all its threads: whoever pushes now leaves the matching to us anyway, and
     // we look again once we have counted ourselves among the sleepers.

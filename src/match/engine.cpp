@@ -74,6 +74,44 @@ bool Engine::goes_through_cell(int destination, std::size_t bytes, bool contiguo
                                     (!one_address_space() && route_.two_copies(bytes)));
 }
 
+// In order, because all that was pushed before is sorted in first: if a posted receive matches
+// then, no earlier message of ours does. As with a rendezvous that its sender moves, the receive is
+// out of the queue and `copying`, so it is ours until it is `done`.
+bool Engine::copy_to_posted(int destination, const Envelope& envelope, const char* payload,
+                            std::size_t bytes) {
+  node::Mailbox& box = segment_.area(destination).mailbox;
+  if (!one_address_space() || box.posted.load(std::memory_order_relaxed) == 0 ||
+      !node::can_attach(destination) || !peer(destination).waiting.empty() || !try_right(box)) {
+    return false;
+  }
+  QueueView queues(*segment_.at<Queues>(box.queues), pool);
+  empty_inbox(box, queues);
+  Receive* const receive = queues.find_receive(envelope.context, envelope.source, envelope.tag);
+  const bool fits =
+      receive != nullptr && bytes <= receive->capacity && (receive->address != 0 || bytes == 0);
+  if (fits) {
+    queues.remove_receive(*receive);
+    receive->message = 0;
+    receive->matched_source = envelope.source;
+    receive->matched_tag = envelope.tag;
+    receive->matched_bytes = bytes;
+    receive->error = MPI_SUCCESS;
+    receive->state.fetch_or(copying, std::memory_order_acq_rel);
+  }
+  let_go_of_right(box);
+  if (fits) {
+    if (bytes > 0) {
+      std::memcpy(reinterpret_cast<void*>(receive->address), payload, bytes);
+    }
+    finish(*receive, done);
+  }
+  if (box.inbox.load(std::memory_order_seq_cst) != 0) {
+    drain(destination);
+  }
+  after_drain();
+  return fits;
+}
+
 Message* Engine::eager_cell(int destination, std::size_t bytes, bool contiguous) {
   if (bytes > limits.eager && !goes_through_cell(destination, bytes, contiguous)) {
     return nullptr;

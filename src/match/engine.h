@@ -63,6 +63,13 @@ inline void note_copy(Message& message, const wait::Stopwatch& stopwatch) {
   }
 }
 
+/// By what a message finds its receive.
+struct Envelope {
+  std::uint32_t context;
+  std::int32_t source;
+  std::int32_t tag;
+};
+
 /// A blocking receive whose message is looked for before it is posted: most are under way already,
 /// and then no entry, no queue and no request is needed.
 struct Hand {
@@ -99,6 +106,10 @@ struct Engine {
   bool prepare();
 
   // --- sending
+  /// Between thread ranks: if the receive for this message is posted already, copies the payload
+  /// there, and the send is over. False: nothing happened.
+  bool copy_to_posted(int destination, const Envelope& envelope, const char* payload,
+                      std::size_t bytes);
   /// A cell to write `bytes` of payload to (by `fill`), or nullptr: then use `start`. Follow with
   /// `push`. `contiguous`: the payload lies in one run, so that it could also go without a cell.
   Message* eager_cell(int destination, std::size_t bytes, bool contiguous);

@@ -87,14 +87,15 @@ void QueueView::enlarge(Table& table) {
   ++table.entries;  // the one that is about to be appended
 }
 
-Receive* QueueView::take_receive(const Message& message) {
+Receive* QueueView::find_receive(std::uint32_t context, std::int32_t source,
+                                 std::int32_t tag) const {
   if (queues_.posted.entries == 0) {
     return nullptr;
   }
-  const auto first = [&](std::int32_t source, std::int32_t tag) -> Receive* {
-    for (Link link = chain(queues_.posted, message.context, source, tag).first; link != 0;) {
+  const auto first = [&](std::int32_t of_source, std::int32_t of_tag) -> Receive* {
+    for (Link link = chain(queues_.posted, context, of_source, of_tag).first; link != 0;) {
       auto* receive = segment_.at<Receive>(link);
-      if (receive->context == message.context && receive->source == source && receive->tag == tag) {
+      if (receive->context == context && receive->source == of_source && receive->tag == of_tag) {
         return receive;
       }
       link = receive->key_next;
@@ -102,20 +103,24 @@ Receive* QueueView::take_receive(const Message& message) {
     return nullptr;
   };
   const std::uint32_t* with_kind = queues_.posted_by_kind;
-  Receive* best = with_kind[0] != 0 ? first(message.source, message.tag) : nullptr;
+  Receive* best = with_kind[0] != 0 ? first(source, tag) : nullptr;
   if ((with_kind[1] | with_kind[2] | with_kind[3]) != 0) [[unlikely]] {
     for (unsigned kind = 1; kind < 4; ++kind) {
-      Receive* other = with_kind[kind] == 0
-                           ? nullptr
-                           : first((kind & 1) != 0 ? MPI_ANY_SOURCE : message.source,
-                                   (kind & 2) != 0 ? MPI_ANY_TAG : message.tag);
+      Receive* other = with_kind[kind] == 0 ? nullptr
+                                            : first((kind & 1) != 0 ? MPI_ANY_SOURCE : source,
+                                                    (kind & 2) != 0 ? MPI_ANY_TAG : tag);
       best = best == nullptr || (other != nullptr && other->order < best->order) ? other : best;
     }
   }
-  if (best != nullptr) {
-    remove_receive(*best);
-  }
   return best;
+}
+
+Receive* QueueView::take_receive(const Message& message) {
+  Receive* const receive = find_receive(message.context, message.source, message.tag);
+  if (receive != nullptr) {
+    remove_receive(*receive);
+  }
+  return receive;
 }
 
 void QueueView::add_receive(Receive& receive) {

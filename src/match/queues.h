@@ -39,7 +39,9 @@ class QueueView {
   /// Makes the tables of a fresh mailbox. False when out of memory.
   bool prepare();
 
-  /// The receive that takes this message, taken out of the queue; nullptr if there is none.
+  /// The receive that takes such a message, left where it is; nullptr if there is none.
+  Receive* find_receive(std::uint32_t context, std::int32_t source, std::int32_t tag) const;
+  /// The same, taken out of the queue.
   Receive* take_receive(const Message& message);
   void add_receive(Receive& receive);
   void remove_receive(Receive& receive);

@@ -65,6 +65,7 @@ struct alignas(cache_line) Mailbox {
   std::atomic<Link> sleeper;             ///< a waiter that may be rung for any work, 0 = none
   std::atomic<Link> attention;        ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
+  std::atomic<std::uint32_t> posted;  ///< receives that are posted; a hint, of a thread rank
   Link queues;                        ///< match::Queues, made by the owner; guarded by `right`
 };
 

@@ -35,11 +35,14 @@ double Span::seconds() const {
   return static_cast<double>(ticks) * Ticks::seconds() + static_cast<double>(ns) * 1e-9;
 }
 
+std::uint64_t thread_cpu_ns(int thread) {
+  // The kernel's number for the CPU clock of one thread (as pthread_getcpuclockid makes it).
+  return cpu_ns(static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | 6));
+}
+
 HandOver hand_over_now(int thread) {
   Ticks::choose();
-  // The kernel's number for the CPU clock of one thread (as pthread_getcpuclockid makes it).
-  const auto clock = static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | 6);
-  return {true, Ticks::now(), cpu_ns(clock)};
+  return {true, Ticks::now(), thread_cpu_ns(thread)};
 }
 
 void Clocks::begin() {

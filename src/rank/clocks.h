@@ -98,6 +98,8 @@ class Stopped {
 void clocks_go_away();
 void clocks_are_back();
 
+/// CPU time of a kernel thread of this process, by its kernel id.
+std::uint64_t thread_cpu_ns(int thread);
 /// By who hands a worker over: what the fiber's clocks have to know, of the kernel thread `thread`.
 HandOver hand_over_now(int thread);
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "rank/clocks.h"
 #include "rank/scheduler.h"
 #include "wait/clock.h"
 #include "wait/doorbell.h"
@@ -24,7 +25,8 @@ constexpr std::uint64_t short_tick_ns = 1 * ms;
 constexpr std::uint64_t tick_ns = 5 * ms;
 /// How long a fiber may keep others from a core, asleep in the kernel. Computing may be what the
 /// program is for: then the kernel shares the core out, which is no better for anybody, but a fiber
-/// that spins until another one has done something would spin for ever.
+/// that spins until another one has done something would spin for ever. Computing is counted in
+/// CPU time: on a busy machine a carrier that waits for its CPU holds nobody up that could run.
 constexpr std::uint64_t held_up_asleep_ns = 10 * ms;
 constexpr std::uint64_t held_up_computing_ns = 100 * ms;
 
@@ -44,6 +46,7 @@ std::vector<Suspect> suspects;
 struct Watched {
   std::uint64_t switches = 0;
   std::uint64_t since_ns = 0;  ///< the first look at this number of switches
+  std::uint64_t cpu_ns = 0;    ///< its carrier's CPU time at the second; 0: there was none yet
 };
 
 bool any_worker_up() {
@@ -88,6 +91,10 @@ bool sleeps_in_kernel(int thread) {
   const bool found = std::fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
   std::fclose(file);
   return found && (state == 'S' || state == 'D');
+}
+
+int thread_of(const Worker& worker) {
+  return worker.carrier().thread_id.load(std::memory_order_relaxed);
 }
 
 void hand_over(Worker& worker, const Watched& watched) {
@@ -145,7 +152,9 @@ void look(std::vector<Watched>& all) {
     const std::uint64_t switches = worker.switches();
     const std::uint64_t done = switches - watched.switches;
     if (switches != watched.switches || worker.asleep()) {
-      watched = {switches, now};
+      watched = {switches, now, 0};
+    } else if (watched.cpu_ns == 0) {
+      watched.cpu_ns = thread_cpu_ns(thread_of(worker));
     }
     if (!worker.has_runnable() || worker.asleep()) {
       continue;
@@ -156,11 +165,12 @@ void look(std::vector<Watched>& all) {
       wait::ring(sleeper->place().bell);
       sleeper = nullptr;
     }
-    if (held >= held_up_asleep_ns) {
-      if (held >= held_up_computing_ns ||
-          sleeps_in_kernel(worker.carrier().thread_id.load(std::memory_order_relaxed))) {
-        hand_over(worker, watched);
-      }
+    const bool computes =
+        held >= held_up_computing_ns &&
+        thread_cpu_ns(thread_of(worker)) - watched.cpu_ns >= held_up_computing_ns - tick_ns;
+    if (computes || (held >= held_up_asleep_ns && sleeps_in_kernel(thread_of(worker)))) {
+      hand_over(worker, watched);
+      watched = {switches, now, 0};  // of the new carrier's CPU time nothing is known
     }
   }
 }
