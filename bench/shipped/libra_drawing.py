@@ -13,6 +13,12 @@ def style(found, who):
             "linewidth": 1 if row["implementation"] in PEERS else 1.6}
 
 
+def tick(found, who):
+    """Its name in three lines: MPI, version, mode."""
+    mode = found.rows(who=who)[0]["mode"]
+    return who.removesuffix(mode).strip().replace(" 4", "\n4").replace(" 5", "\n5") + "\n" + mode
+
+
 def one_cpu(found, pyplot):
     """Figure 2: bars are averages with their standard deviation, as there; points are medians."""
     figure, axes = pyplot.subplots(figsize=(7, 3.4))
@@ -23,8 +29,7 @@ def one_cpu(found, pyplot):
         axes.bar(place, of("mean"), yerr=[[deviation], [of("deviation")]], color=style(found, who)["color"], alpha=0.6,
                  capsize=3)
         axes.plot(place, of("median"), "kD", markersize=4)
-    axes.set_xticks(range(len(everybody)), [who.removesuffix(mode := found.rows(who=who)[0]["mode"]) + "\n" + mode for who in everybody],
-                    fontsize=6.5)
+    axes.set_xticks(range(len(everybody)), [tick(found, who) for who in everybody], fontsize=6.5)
     axes.set_ylim(bottom=min(found.values("min", part="one")) / 2)
     axes.set(yscale="log", ylabel="round trip, µs", title="both ranks on one CPU, 50 µs late (◆ median)")
     axes.grid(True, axis="y", alpha=0.3)
@@ -64,7 +69,8 @@ def latency(found, pyplot, averages):
         axes.grid(True, alpha=0.3)
         axes.set_xlabel("µs late")
     all_axes[0].set_ylabel("round trip, µs")
-    all_axes[0].legend(fontsize=5.5)
+    figure.legend(*all_axes[0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0), ncols=4,
+                  fontsize=7)
     return figure
 
 
@@ -96,7 +102,7 @@ def cost(found, pyplot):
         axes.set_xticks(range(len(sizes)), [size_text(size) for size in sizes], rotation=45, fontsize=6)
         axes.set_title(f"{delay:g} µs late", fontsize=9)
     all_axes[0].set_ylabel(f"{what},\nin proportion to poll", fontsize=8)
-    all_axes[0].legend(fontsize=6)
+    all_axes[0].legend(fontsize=6, loc="upper right")
     figure.suptitle(f"The measured side: {what}; in the bars {unit} a round trip", fontsize=9)
     return figure
 

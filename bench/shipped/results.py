@@ -56,7 +56,7 @@ class Results:
         self.data["notes"].append(text)
 
     def add(self, row, **keys):
-        self.data["rows"].append({**keys, **row})
+        self.data["rows"].append({**row, **keys})
 
     def rows(self, **keys):
         return [row for row in self.data["rows"] if all(row.get(key) == value for key, value in keys.items())]
@@ -112,7 +112,7 @@ def number(value):
         return "–"
     if abs(value) >= 1000:
         return f"{value:,.0f}".replace(",", " ")
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.4g}" if 99 < value < 100 else f"{value:.3g}"
 
 
 def spread(values, factor=1.0):
@@ -143,7 +143,7 @@ def draw(figures, found, folder):
     written = []
     for name, figure in figures(found, pyplot):
         figure.tight_layout()
-        figure.savefig(folder / name, metadata={"Date": None})
+        figure.savefig(folder / name, metadata={"Date": None}, bbox_inches="tight")
         pyplot.close(figure)
         written.append(name)
     return "".join(f", {name}" for name in written)

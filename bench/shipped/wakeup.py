@@ -67,5 +67,5 @@ def figures(found, pyplot):
         axes.set(xscale="log", xlabel="µs", title=PLACES[place])
         axes.invert_yaxis()
         axes.grid(True, axis="x", alpha=0.3)
-    all_axes[0][-1].legend(fontsize=6)
+    all_axes[0][0].legend(fontsize=6, loc="lower left")
     yield "wakeup.svg", figure

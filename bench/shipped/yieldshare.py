@@ -51,7 +51,7 @@ def figures(found, pyplot):
             share = 100 * found.median("median", **keys)
             axes.bar(place, share, 0.6, bottom=below, color=f"C{which - 1}", alpha=0.75)
             call = found.rows(**keys)[0]["call"]
-            label = f"{call}: {share:.1f} %"
+            label = f"{call}: {share:.{1 if 1 < share < 99 else 2}f} %"
             # What is too thin for its label has it beside.
             axes.text(place + (0.32 if share < 8 else 0), below + share / 2, label, fontsize=7, va="center",
                       ha="left" if share < 8 else "center")
