@@ -51,6 +51,51 @@ extern int MPIX_Setting_get(const char* name, int* length, char* value) __attrib
   (MPIX_Setting_get != 0 ? MPIX_Setting_get(name, length, value) \
                          : meantime_no_setting(length, value))
 
+/* --- Energy: who decides what a waiting rank does (docs/waiting.md)
+ *
+ * A handler is asked in each wait of the calling rank that is not over at once: first when some
+ * looks have found nothing, then every 64 looks and after each sleep. Its answer holds until it is
+ * asked again. It must be quick, must not wait in MPI, and is called by the thread that waits. */
+#define MPIX_ENERGY_DEFAULT 0 /* as without a handler */
+#define MPIX_ENERGY_POLL 1    /* look again, and keep the core */
+#define MPIX_ENERGY_YIELD 2   /* give the core to whoever wants it, then look again */
+#define MPIX_ENERGY_SLEEP 3   /* sleep until the message comes (after a second every rank sleeps) */
+
+#define MPIX_ENERGY_SHARED_MEMORY 1 /* a channel: the ranks of one node */
+
+typedef struct MPIX_Energy_info {
+  int size;                 /* bytes of this struct; later versions only add to its end */
+  int rank;                 /* who waits: its rank in MPI_COMM_WORLD */
+  int peer;                 /* whom for, the same; MPI_ANY_SOURCE; MPI_PROC_NULL: several or all */
+  int channel;              /* MPIX_ENERGY_SHARED_MEMORY */
+  const char* call;         /* "MPI_Recv" */
+  const char* communicator; /* its name, "" if it has none */
+  const void* call_site;    /* where in the program the call returns to */
+  long long bytes;          /* of the first message that is waited for, as far as it is known */
+  long long turns;          /* looks of this wait that found nothing */
+  double waited;            /* seconds since this wait began */
+  double last_wait;         /* seconds that the last wait at this call site took; 0: none yet */
+} MPIX_Energy_info;
+
+/* `info` is valid during the call. Of `leave` the answer is ignored. */
+typedef int MPIX_Energy_function(const MPIX_Energy_info* info, void* argument);
+
+/* The calling rank's waits ask `enter` from now on; `leave`, which may be NULL, is called at the
+ * end of each wait in which `enter` was. Takes the place of the handler before; a wait of another
+ * thread that has begun goes on with the one it has asked. Legal between MPI_Init and MPI_Finalize;
+ * any thread. Returns MPI_SUCCESS, or an error of class MPI_ERR_ARG (no `enter`) or MPI_ERR_OTHER
+ * (outside of that time), through the error handler of MPI_COMM_SELF. Without Meantime it does
+ * nothing. */
+extern int MPIX_Energy_handler_reg(MPIX_Energy_function* enter, MPIX_Energy_function* leave,
+                                   void* argument) __attribute__((weak));
+#define MPIX_Energy_handler_reg(enter, leave, argument) \
+  (MPIX_Energy_handler_reg != 0 ? MPIX_Energy_handler_reg(enter, leave, argument) : MPI_SUCCESS)
+
+/* Back to what the environment says (MEANTIME_ENERGY, MEANTIME_ENERGY_HANDLER), or to none. */
+extern int MPIX_Energy_handler_dereg(void) __attribute__((weak));
+#define MPIX_Energy_handler_dereg() \
+  (MPIX_Energy_handler_dereg != 0 ? MPIX_Energy_handler_dereg() : MPI_SUCCESS)
+
 /* --- Clocks for ranks that share a core (docs/clocks.md)
  *
  * MPI_Wtime goes on while a rank waits for its turn, so with several ranks a core it says little

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/entry_point.h"
+#include "core/energy.h"
 #include "core/errhandler.h"
 #include "core/error.h"
 #include "core/settings.h"
@@ -22,6 +23,8 @@
 #undef MPIX_Start_processor_timer
 #undef MPIX_Stop_processor_timer
 #undef MPIX_Ptime
+#undef MPIX_Energy_handler_reg
+#undef MPIX_Energy_handler_dereg
 #undef MPIX_Setting_set
 #undef MPIX_Setting_get
 
@@ -81,6 +84,10 @@ int tell_setting(const char* name, int* length, char* value) {
   }
   *length = static_cast<int>(text.size()) + 1;
   return MPI_SUCCESS;
+}
+
+int outside_of_mpi() {
+  return fail(MPI_ERR_OTHER, "energy handlers are for ranks between MPI_Init and MPI_Finalize");
 }
 
 /// Calls the function with the rank's lock held, and gives an error to the error handler without.
@@ -147,4 +154,28 @@ MEANTIME_ENTRY_POINT int MPIX_Setting_set(const char* name, const char* value) {
 
 MEANTIME_ENTRY_POINT int MPIX_Setting_get(const char* name, int* length, char* value) {
   return guarded("MPIX_Setting_get", [&] { return tell_setting(name, length, value); });
+}
+
+MEANTIME_ENTRY_POINT int MPIX_Energy_handler_reg(MPIX_Energy_function* enter,
+                                                 MPIX_Energy_function* leave, void* argument) {
+  return guarded("MPIX_Energy_handler_reg", [&] {
+    if (!is_active()) {
+      return outside_of_mpi();
+    }
+    if (enter == nullptr) {
+      return fail(MPI_ERR_ARG, "enter is NULL; MPIX_Energy_handler_dereg takes a handler away");
+    }
+    core::use_energy_handler(self(), enter, leave, argument);
+    return MPI_SUCCESS;
+  });
+}
+
+MEANTIME_ENTRY_POINT int MPIX_Energy_handler_dereg(void) {
+  return guarded("MPIX_Energy_handler_dereg", [] {
+    if (!is_active()) {
+      return outside_of_mpi();
+    }
+    core::drop_energy_handler(self());
+    return MPI_SUCCESS;
+  });
 }

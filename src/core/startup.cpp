@@ -17,6 +17,7 @@
 #include "core/abort.h"
 #include "core/call_names.h"
 #include "core/communicator.h"
+#include "core/energy.h"
 #include "core/error.h"
 #include "core/requests.h"
 #include "core/settings.h"
@@ -219,6 +220,9 @@ int start_up(Rank& rank) {
   }
   rank.policy = wait::policy();
   rank.wish = wait::wish();
+  if (const std::string wrong = start_energy(rank); !wrong.empty()) {
+    give_up(wrong);
+  }
   rank.experience = std::make_shared<wait::Experience>();
   ledger::begin_account(*rank.area, rank.fiber == nullptr);
   rank.main_thread = static_cast<std::uint64_t>(pthread_self());

@@ -231,6 +231,9 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
       "core-seconds: allocated {:.3f} = computing {:.3f} + waiting awake {:.3f} + waiting asleep "
       "{:.3f}\n",
       sums.allocated, sums.computing, sums.awake, sums.asleep);
+  if (!figures.energy_handler.empty()) {
+    text += fmt::format("energy handler: {}\n", figures.energy_handler);
+  }
   return text + energy_line(times);
 }
 
@@ -243,11 +246,11 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "  \"cpu\": {:.9f},\n"
       "  \"core_seconds\": {{\"allocated\": {:.9f}, \"computing\": {:.9f}, \"waiting_awake\": "
       "{:.9f}, \"waiting_asleep\": {:.9f}}},\n"
-      "  \"energy\": {{\"joules\": {}, \"source\": {}}},\n  \"ranks\": [\n",
+      "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
       sums.computing, sums.awake, sums.asleep,
-      times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null",
-      quoted(times.energy_source));
+      times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null", quoted(times.energy_source),
+      figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     text += json_rank(rank, figures.ranks[rank], names);
     text += rank + 1 < figures.ranks.size() ? ",\n" : "\n";

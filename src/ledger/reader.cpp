@@ -91,6 +91,9 @@ void SiteFigures::add(const SiteFigures& other) {
 
 Figures read(const node::Segment& segment) {
   Figures figures;
+  if (const node::Link path = value(segment.header().energy_handler); path != 0) {
+    figures.energy_handler = segment.at<char>(path);
+  }
   std::set<node::Link> workers;
   const auto ranks = static_cast<int>(segment.header().ranks);
   for (int rank = 0; rank < ranks; ++rank) {

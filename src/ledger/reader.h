@@ -47,6 +47,7 @@ struct RankFigures {
 
 struct Figures {
   std::vector<RankFigures> ranks;
+  std::string energy_handler;           ///< path of the library that advised the waits; empty: none
   std::uint64_t workers_polled_ns = 0;  ///< of thread ranks' workers with nothing to run
 };
 

@@ -16,7 +16,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 6;
+inline constexpr std::uint32_t segment_version = 7;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -130,7 +130,8 @@ struct Header {
   std::uint64_t world_collective;  ///< offset of COMM_WORLD's collective area
   std::uint64_t limit;             ///< bytes that a host maps: the heap cannot grow beyond
   std::uint32_t workers;
-  std::atomic<std::uint32_t> on_deadlock;       ///< 0 abort, 1 report, 2 ignore
+  std::atomic<std::uint32_t> on_deadlock;  ///< 0 abort, 1 report, 2 ignore
+  std::atomic<Link> energy_handler;        ///< path of the library that advises all waits, 0 = none
   std::atomic<std::uint32_t> cross_memory_off;  ///< cross-memory attach switched off for the job
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
   alignas(

@@ -36,6 +36,7 @@ namespace coll {
 struct Progress;
 }
 namespace wait {
+class Advisor;
 class Experience;
 class Record;
 }
@@ -99,6 +100,8 @@ struct alignas(64) Rank {
   std::shared_ptr<core::Tables> tables;  ///< predefined groups, error handlers, infos, user codes …
   std::shared_ptr<node::ControlClient> control;  ///< the line to mpiexec; none for a singleton
   std::shared_ptr<core::Buffered> buffered;
+  std::shared_ptr<wait::Advisor> advisor;  ///< the energy framework's handler, if there is one
+  bool advising = false;                   ///< it is being asked
   std::shared_ptr<wait::Experience> experience;  ///< what it has learned from its waits
   std::shared_ptr<coll::Progress> collectives;
 };

@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint64_t terabyte = std::uint64_t{1} << 40;
 constexpr std::string_view by_wait = "as MEANTIME_WAIT says";
 constexpr std::array<std::string_view, 2> no_yes = {"0", "1"};
+constexpr std::array<std::string_view, 4> energy_words = {"none", "performance", "balanced",
+                                                          "powersave"};
 constexpr std::array<std::string_view, 3> deadlock_words = {"abort", "report", "ignore"};
 
 // clang-format off
@@ -31,6 +33,10 @@ constexpr Setting table[] = {
      "--wait ade: by how much its sleep time changes (the paper's eta)"},
     {"MEANTIME_ADE_THRESHOLD", Kind::microseconds, Scope::live, "5", {}, 0, 1'000'000,
      "--wait ade: what a wait must be shorter by to count as shorter (epsilon)"},
+    {"MEANTIME_ENERGY", Kind::word, Scope::start, "none", energy_words, 0, 0,
+     "a ready energy policy, asked in each wait in place of MEANTIME_WAIT"},
+    {"MEANTIME_ENERGY_HANDLER", Kind::text, Scope::start, "none", {}, 0, 0,
+     "absolute path of a shared library with an energy policy"},
     {"MEANTIME_EAGER_LIMIT", Kind::bytes, Scope::start, "8K, and up to 128K where that is quicker", {}, 0, 256 * 1024,
      "a message that is copied into a cell"},
     {"MEANTIME_EAGER_PAIR", Kind::bytes, Scope::start, "2M", {}, 0, terabyte,

@@ -6,6 +6,7 @@
 #include "rank/clocks.h"
 #include "rank/rank.h"
 #include "rank/worker.h"
+#include "wait/advisor.h"
 #include "wait/deadlock.h"
 #include "wait/doorbell.h"
 #include "wait/pause.h"
@@ -227,7 +228,8 @@ void climb(Rank& rank, Awaited& what) {
   Record record(rank, what);
   const Policy& policy = record.policy();
   const Plan& plan = record.plan();
-  bool timer = plan.sleep_until_ns != 0;
+  Consultation consultation(rank, record);
+  bool timer = plan.sleep_until_ns != 0 && !consultation.has_advisor();
   std::uint32_t turns = 0;
   int rounds = 0;
   std::uint64_t waited = 0;
@@ -260,7 +262,11 @@ void climb(Rank& rank, Awaited& what) {
       continue;
     }
     const bool timed_sleep = timer && turns >= policy.knobs.tries_poll;
-    switch (timed_sleep ? Rung::park : policy.next(turns, waited, plan.poll_until_ns)) {
+    Rung rung = timed_sleep ? Rung::park : policy.next(turns, waited, plan.poll_until_ns);
+    if (consultation.has_advisor()) {
+      rung = consultation.next(turns, rung);
+    }
+    switch (rung) {
       case Rung::poll:
         record.enter(ledger::Activity::poll);
         pause();
@@ -271,6 +277,7 @@ void climb(Rank& rank, Awaited& what) {
         break;
       case Rung::park:
         sleep_for_a_while(rank, what, record, timer);
+        consultation.slept();
         waited = record.waited_ns();
         turns = 0;
         break;
@@ -281,8 +288,11 @@ void climb(Rank& rank, Awaited& what) {
 
 static_assert(std::extent_v<decltype(Rank::yielding)> == kinds);
 
-/// Where ranks share cores, by their number or as it turned out.
+/// Where ranks share cores, by their number or as it turned out; unless somebody wants to be asked.
 bool begins_with_yields(const Rank& rank) {
+  if (rank.advisor != nullptr) [[unlikely]] {
+    return false;
+  }
   return rank.policy.gives_way ||
          (rank.policy.prediction == Prediction::patience && rank.experience->surroundings.shared());
 }

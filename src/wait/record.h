@@ -28,6 +28,8 @@ class Record {
   /// What this wait goes by: the communicator's policy, or else the rank's.
   const Policy& policy() const { return policy_; }
   const Plan& plan() const { return plan_; }
+  const Situation& situation() const { return situation_; }
+  std::uint64_t last_wait_ns() const { return site_.last_wait_ns; }
 
   /// What the waiter does from now on. Looks at the clock only if that is something else.
   void enter(ledger::Activity activity) {

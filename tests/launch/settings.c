@@ -30,8 +30,8 @@ static void ring(MPI_Comm comm) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   for (int i = 0; i < 50; ++i)
-    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, i, &got, 1, MPI_INT, (rank + size - 1) % size,
-                 i, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, i, &got, 1, MPI_INT,
+                 (rank + size - 1) % size, i, comm, MPI_STATUS_IGNORE);
   MPI_Barrier(comm);
   if (got != (rank + size - 1) % size) ++errors;
 }

@@ -123,6 +123,16 @@ class Settings(MpiexecTest):
         self.assertEqual(result.returncode, 1, result)
         self.assertIn("are all 0", result.stderr)
 
+    def test_a_deadlock_is_found_in_spite_of_timers(self):
+        program = self.path("rank")
+        subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "rank.c"), "-o",
+                        program], check=True)
+        for words in (("-x", "MEANTIME_TIMEOUT=100"), ("-x", "MEANTIME_TIMEOUT=0"),
+                      ("--wait", "predicted"), ("-x", "MEANTIME_ENERGY=performance")):
+            result = self.run_job(*words, "-n", 2, program, "hang")
+            self.assertEqual(result.status, 125, result)
+            self.assertIn("deadlock: every rank waits in MPI", result.error)
+
     def test_in_the_program(self):
         program = self.program()
         for options in ((), ("--as", "threads")) if self.has_thread_ranks() else ((),):

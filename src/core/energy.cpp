@@ -1,0 +1,240 @@
+#include "core/energy.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "core/call_names.h"
+#include "core/settings.h"
+#include "node/segment.h"
+#include "rank/rank.h"
+#include "wait/advisor.h"
+#include "wait/clock.h"
+
+namespace meantime::core {
+namespace {
+
+/// Longer than any sleep it could save.
+constexpr std::uint64_t long_answer_ns = 1'000'000;
+constexpr int slow_answers = 3;
+
+class Handler final : public wait::Advisor {
+ public:
+  Handler(MPIX_Energy_function* enter, MPIX_Energy_function* leave, void* argument)
+      : enter_(enter), leave_(leave), argument_(argument) {}
+
+  std::optional<wait::Rung> next(const wait::Question& question) override {
+    const MPIX_Energy_info info = info_of(question);
+    const std::uint64_t began = wait::now_ns();
+    const int answer = enter_(&info, argument_);
+    const std::uint64_t took = wait::now_ns() - began;
+    // Once may be the kernel's doing: it took the core away.
+    slow_ = took > long_answer_ns ? slow_ + 1 : 0;
+    if (slow_ == slow_answers && !told_slow_) {
+      told_slow_ = true;
+      complain(question.world_rank,
+               fmt::format("took {:.1f} ms for an answer, for the {}rd time in a row",
+                           static_cast<double>(took) * 1e-6, slow_answers));
+    }
+    switch (answer) {
+      case MPIX_ENERGY_DEFAULT:
+        return std::nullopt;
+      case MPIX_ENERGY_POLL:
+        return wait::Rung::poll;
+      case MPIX_ENERGY_YIELD:
+        return wait::Rung::yield;
+      case MPIX_ENERGY_SLEEP:
+        return wait::Rung::park;
+      default:
+        break;
+    }
+    if (!told_nonsense_) {
+      told_nonsense_ = true;
+      complain(question.world_rank,
+               fmt::format("answered {}, which is none of MPIX_ENERGY_DEFAULT, _POLL, _YIELD and "
+                           "_SLEEP; taken as MPIX_ENERGY_DEFAULT",
+                           answer));
+    }
+    return std::nullopt;
+  }
+
+  void over(const wait::Question& question) override {
+    if (leave_ != nullptr) {
+      const MPIX_Energy_info info = info_of(question);
+      leave_(&info, argument_);
+    }
+  }
+
+ private:
+  static MPIX_Energy_info info_of(const wait::Question& question) {
+    const wait::Situation& situation = question.situation;
+    MPIX_Energy_info info{};
+    info.size = sizeof info;
+    info.rank = question.world_rank;
+    info.peer = situation.world_peer == node::no_peer ? MPI_PROC_NULL : situation.world_peer;
+    info.channel = MPIX_ENERGY_SHARED_MEMORY;
+    info.call = call_name(static_cast<std::uint16_t>(situation.call));
+    info.communicator = situation.name != nullptr ? situation.name->c_str() : "";
+    info.call_site = situation.call_site;
+    info.bytes = static_cast<long long>(situation.bytes);
+    info.turns = static_cast<long long>(question.turns);
+    info.waited = static_cast<double>(question.waited_ns) * 1e-9;
+    info.last_wait = static_cast<double>(question.last_wait_ns) * 1e-9;
+    return info;
+  }
+
+  static void complain(int rank, const std::string& text) {
+    std::fputs(
+        fmt::format("Meantime: rank {}: the energy handler {} (said once)\n", rank, text).c_str(),
+        stderr);
+  }
+
+  MPIX_Energy_function* const enter_;
+  MPIX_Energy_function* const leave_;
+  void* const argument_;
+  int slow_ = 0;  ///< answers in a row
+  bool told_slow_ = false;
+  bool told_nonsense_ = false;
+};
+
+/// What a library must not be, so that nobody but its owner decides what is in it.
+std::string ownership_problem(const struct stat& status, const char* what) {
+  if (status.st_uid != 0 && status.st_uid != geteuid()) {
+    return fmt::format("its {} belongs to somebody else than you or root", what);
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return fmt::format("its {} may be written by others", what);
+  }
+  return {};
+}
+
+/// The library of this process: loaded once, for all of its ranks.
+struct Library {
+  std::mutex mutex;
+  bool tried = false;
+  std::string refusal;
+  MPIX_Energy_function* enter = nullptr;
+  MPIX_Energy_function* leave = nullptr;
+};
+
+Library& library() {
+  static Library library;
+  return library;
+}
+
+void remember(const std::string& path) {
+  node::Segment& segment = node::segment();
+  const node::Link place = segment.grow(path.size() + 1);
+  if (place != 0) {
+    std::memcpy(segment.at<char>(place), path.c_str(), path.size() + 1);
+    segment.header().energy_handler.store(place, std::memory_order_release);
+  }
+}
+
+std::string load(const std::string& path, Library& loaded) {
+  int descriptor = -1;
+  if (std::string refusal = energy_library_refusal(path, &descriptor); !refusal.empty()) {
+    return refusal;
+  }
+  // By its descriptor: what is loaded is what was looked at.
+  void* handle = dlopen(fmt::format("/proc/self/fd/{}", descriptor).c_str(), RTLD_NOW | RTLD_LOCAL);
+  const char* wrong = handle == nullptr ? dlerror() : nullptr;
+  close(descriptor);
+  if (handle == nullptr) {
+    return wrong != nullptr ? wrong : "it cannot be loaded";
+  }
+  loaded.enter = reinterpret_cast<MPIX_Energy_function*>(dlsym(handle, "meantime_energy_enter"));
+  loaded.leave = reinterpret_cast<MPIX_Energy_function*>(dlsym(handle, "meantime_energy_leave"));
+  if (loaded.enter == nullptr) {
+    return "it has no function meantime_energy_enter";
+  }
+  if (node::segment().header().energy_handler.load(std::memory_order_relaxed) == 0) {
+    remember(path);
+  }
+  return {};
+}
+
+std::string follow_settings(Rank& rank) {
+  const std::string path = setting("MEANTIME_ENERGY_HANDLER");
+  if (path.empty()) {
+    rank.advisor = wait::ready_advisor(setting("MEANTIME_ENERGY"));
+    return {};
+  }
+  if (wait::ready_advisor(setting("MEANTIME_ENERGY")) != nullptr) {
+    return "MEANTIME_ENERGY and MEANTIME_ENERGY_HANDLER are both set; one policy is all there can "
+           "be";
+  }
+  Library& loaded = library();
+  const std::lock_guard guard(loaded.mutex);
+  if (!loaded.tried) {
+    loaded.refusal = load(path, loaded);
+    loaded.tried = true;
+  }
+  if (!loaded.refusal.empty()) {
+    return fmt::format("MEANTIME_ENERGY_HANDLER '{}' is not loaded: {}", path, loaded.refusal);
+  }
+  use_energy_handler(rank, loaded.enter, loaded.leave, nullptr);
+  return {};
+}
+
+}  // namespace
+
+void use_energy_handler(Rank& rank, MPIX_Energy_function* enter, MPIX_Energy_function* leave,
+                        void* argument) {
+  rank.advisor = std::make_shared<Handler>(enter, leave, argument);
+}
+
+void drop_energy_handler(Rank& rank) {
+  follow_settings(rank);
+}
+
+std::string start_energy(Rank& rank) {
+  return follow_settings(rank);
+}
+
+std::string energy_library_refusal(const std::string& path, int* descriptor) {
+  *descriptor = -1;
+  if (getauxval(AT_SECURE) != 0) {
+    return "this program runs with more rights than its user";
+  }
+  if (!path.starts_with('/')) {
+    return "its path must be absolute";
+  }
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    return std::strerror(errno);
+  }
+  struct stat status {};
+  struct stat folder {};
+  std::string refusal;
+  char* real = realpath(path.c_str(), nullptr);
+  const std::string parent =
+      real != nullptr ? std::string(real).substr(0, std::string(real).rfind('/') + 1) : "/";
+  std::free(real);
+  if (fstat(file, &status) != 0 || stat(parent.c_str(), &folder) != 0) {
+    refusal = std::strerror(errno);
+  } else if (!S_ISREG(status.st_mode)) {
+    refusal = "it is no regular file";
+  } else {
+    refusal = ownership_problem(status, "file");
+    refusal = refusal.empty() ? ownership_problem(folder, "folder") : refusal;
+  }
+  if (!refusal.empty()) {
+    close(file);
+    return refusal;
+  }
+  *descriptor = file;
+  return {};
+}
+
+}  // namespace meantime::core

@@ -1,0 +1,31 @@
+// Energy handlers of users: functions of the program, or of a shared library that the environment
+// names (docs/waiting.md). Both become the rank's wait::Advisor.
+#pragma once
+
+#include <meantime.h>
+
+#include <string>
+#include <string_view>
+
+namespace meantime {
+struct Rank;
+}
+
+namespace meantime::core {
+
+/// The rank's waits ask these functions from now on; a wait that has begun keeps whom it asked. The
+/// rank's lock is held. `leave` may be nullptr.
+void use_energy_handler(Rank& rank, MPIX_Energy_function* enter, MPIX_Energy_function* leave,
+                        void* argument);
+/// Back to what the settings say.
+void drop_energy_handler(Rank& rank);
+
+/// What the settings MEANTIME_ENERGY and MEANTIME_ENERGY_HANDLER say, for a rank that starts.
+/// Returns one line if they cannot be followed.
+std::string start_energy(Rank& rank);
+
+/// Why the library at `path` is not loaded, in one line; empty if it may be. The file that was
+/// looked at is *descriptor then, the caller's.
+std::string energy_library_refusal(const std::string& path, int* descriptor);
+
+}  // namespace meantime::core

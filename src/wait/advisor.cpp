@@ -1,0 +1,74 @@
+#include "wait/advisor.h"
+
+#include "rank/rank.h"
+#include "wait/record.h"
+
+namespace meantime::wait {
+namespace {
+
+constexpr std::uint64_t long_poll_ns = 10'000'000;
+constexpr std::uint64_t worth_polling_ns = 200'000;
+
+class Performance final : public Advisor {
+  std::optional<Rung> next(const Question& question) override {
+    return question.waited_ns < long_poll_ns ? Rung::poll : Rung::park;
+  }
+};
+
+class Balanced final : public Advisor {
+  std::optional<Rung> next(const Question& question) override {
+    const bool short_waits = question.last_wait_ns < worth_polling_ns;
+    return short_waits && question.waited_ns <= 2 * question.last_wait_ns ? Rung::poll : Rung::park;
+  }
+};
+
+class Powersave final : public Advisor {
+  std::optional<Rung> next(const Question&) override { return Rung::park; }
+};
+
+}  // namespace
+
+std::shared_ptr<Advisor> ready_advisor(std::string_view name) {
+  if (name == "performance") {
+    return std::make_shared<Performance>();
+  }
+  if (name == "balanced") {
+    return std::make_shared<Balanced>();
+  }
+  if (name == "powersave") {
+    return std::make_shared<Powersave>();
+  }
+  return nullptr;
+}
+
+// A handler that calls MPI, though it must not, is not asked about the waits of those calls.
+Consultation::Consultation(Rank& rank, const Record& record)
+    : rank_(rank), record_(record), advisor_(rank.advising ? nullptr : rank.advisor) {}
+
+Consultation::~Consultation() {
+  if (asked_) {
+    rank_.advising = true;
+    advisor_->over(question(record_.waited_ns()));
+    rank_.advising = false;
+  }
+}
+
+Question Consultation::question(std::uint64_t waited_ns) const {
+  return {record_.situation(), rank_.world_rank, turns_, waited_ns, record_.last_wait_ns()};
+}
+
+Rung Consultation::next(std::uint32_t turns, Rung otherwise) {
+  ++turns_;
+  const std::uint64_t waited = (turns & 63) == 0 || !answer_known_ ? record_.waited_ns() : 0;
+  if (waited != 0) {
+    rank_.advising = true;
+    asked_ = true;
+    answer_ = advisor_->next(question(waited));
+    rank_.advising = false;
+    answer_known_ = true;
+  }
+  // Only who sleeps can be found to wait for ever.
+  return waited > longest_without_sleep_ns ? Rung::park : answer_.value_or(otherwise);
+}
+
+}  // namespace meantime::wait

@@ -1,0 +1,74 @@
+// The energy framework inside: somebody who is asked in each wait what to do next, in place of the
+// policy. Comes from the program (MPIX_Energy_handler_reg), from a library named in the
+// environment, or is one of the ready ones below (MEANTIME_ENERGY).
+//   question   what the wait looks like at present
+//   answer     the next rung, or nothing: then the policy says; it holds until the next question
+// Asked when the first looks of a wait have found nothing, then every 64 looks and after each
+// sleep. A wait keeps the advisor it began with, so that another one may come or go at any time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "wait/policy.h"
+#include "wait/wait.h"
+
+namespace meantime {
+struct Rank;
+}
+
+namespace meantime::wait {
+
+class Record;
+
+struct Question {
+  const Situation& situation;
+  int world_rank;
+  std::uint64_t turns;         ///< fruitless looks of this wait
+  std::uint64_t waited_ns;     ///< since it began
+  std::uint64_t last_wait_ns;  ///< of the last recorded wait at this call site, 0: none
+};
+
+class Advisor {
+ public:
+  virtual ~Advisor() = default;
+  /// With the rank's lock held; must not wait in MPI.
+  virtual std::optional<Rung> next(const Question& question) = 0;
+  /// The wait is over. Only if it was asked.
+  virtual void over(const Question& question) { (void)question; }
+};
+
+/// performance: polls for 10 ms. balanced: polls for twice the time that the last wait at this call
+/// site took if that was less than 200 us, else sleeps. powersave: sleeps at once.
+/// nullptr: none of them.
+std::shared_ptr<Advisor> ready_advisor(std::string_view name);
+
+/// One wait's dealings with the rank's advisor; nothing if there is none.
+class Consultation {
+ public:
+  Consultation(Rank& rank, const Record& record);
+  ~Consultation();
+  Consultation(const Consultation&) = delete;
+  Consultation& operator=(const Consultation&) = delete;
+
+  bool has_advisor() const { return advisor_ != nullptr; }
+  /// `otherwise`: what the policy says.
+  Rung next(std::uint32_t turns, Rung otherwise);
+  /// It slept: the next answer may be another one.
+  void slept() { answer_known_ = false; }
+
+ private:
+  Question question(std::uint64_t waited_ns) const;
+
+  Rank& rank_;
+  const Record& record_;
+  std::shared_ptr<Advisor> advisor_;
+  std::uint64_t turns_ = 0;
+  std::optional<Rung> answer_;
+  bool answer_known_ = false;
+  bool asked_ = false;
+};
+
+}  // namespace meantime::wait

@@ -1,0 +1,111 @@
+/* The energy framework: a handler of the program, one that comes and goes, one that answers
+ * nonsense. Rank 0 is late, so that the others wait. */
+#include <meantime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int errors = 0;
+
+struct seen {
+  int asked, left, answer;
+  double longest;
+};
+
+#define CHECK(condition)                                           \
+  do {                                                             \
+    if (!(condition)) {                                            \
+      printf("energy.c:%d: not true: %s\n", __LINE__, #condition); \
+      ++errors;                                                    \
+    }                                                              \
+  } while (0)
+
+static int enter(const MPIX_Energy_info* info, void* argument) {
+  struct seen* seen = argument;
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  CHECK(info->size == (int)sizeof *info);
+  CHECK(info->rank == rank);
+  CHECK(info->channel == MPIX_ENERGY_SHARED_MEMORY);
+  CHECK(strncmp(info->call, "MPI_", 4) == 0);
+  CHECK(info->call_site != NULL);
+  CHECK(info->turns > 0);
+  CHECK(info->waited > 0);
+  if (strcmp(info->call, "MPI_Recv") == 0) {
+    CHECK(info->peer == 0);
+    CHECK(info->bytes == 4);
+    CHECK(strcmp(info->communicator, "MPI_COMM_WORLD") == 0);
+  }
+  if (info->waited > seen->longest) seen->longest = info->waited;
+  ++seen->asked;
+  return seen->answer;
+}
+
+static int leave(const MPIX_Energy_info* info, void* argument) {
+  CHECK(info->waited > 0);
+  ++((struct seen*)argument)->left;
+  return 12345; /* nobody cares */
+}
+
+static void wait_for_zero(int rounds) {
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int round = 0; round < rounds; ++round) {
+    int value = round;
+    if (rank != 0) {
+      MPI_Recv(&value, 1, MPI_INT, 0, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(value == round);
+      continue;
+    }
+    for (double until = MPI_Wtime() + 1e-3; MPI_Wtime() < until;) {
+    }
+    for (int other = 1; other < size; ++other)
+      MPI_Send(&value, 1, MPI_INT, other, round, MPI_COMM_WORLD);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  int rank, class, all = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (argc > 1 && strcmp(argv[1], "plain") == 0) {
+    wait_for_zero(argc > 2 ? atoi(argv[2]) : 20);
+  } else if (argc > 1 && strcmp(argv[1], "nonsense") == 0) {
+    struct seen seen = {0, 0, 77, 0};
+    int enough = 0;
+    MPIX_Energy_handler_reg(enter, NULL, &seen);
+    while (!enough) {
+      wait_for_zero(5);
+      enough = rank != 1 || seen.asked > 0;
+      MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    }
+  } else {
+    const int answers[] = {MPIX_ENERGY_DEFAULT, MPIX_ENERGY_POLL, MPIX_ENERGY_YIELD,
+                           MPIX_ENERGY_SLEEP};
+    for (int i = 0; i < 4; ++i) {
+      struct seen seen = {0, 0, answers[i], 0};
+      CHECK(MPIX_Energy_handler_reg(enter, leave, &seen) == MPI_SUCCESS);
+      int enough = 0;
+      do { /* a rank that comes late to its wait is not asked: so again, where it matters */
+        wait_for_zero(5);
+        enough = rank != 1 || seen.asked > 0 || argc == 1;
+        MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+      } while (!enough);
+      CHECK(MPIX_Energy_handler_dereg() == MPI_SUCCESS);
+      const struct seen before = seen;
+      CHECK(seen.left <= seen.asked);
+      CHECK((seen.left > 0) == (seen.asked > 0));
+      wait_for_zero(2);
+      CHECK(seen.asked == before.asked && seen.left == before.left);
+    }
+    MPI_Error_class(MPIX_Energy_handler_reg(NULL, leave, NULL), &class);
+    CHECK(class == MPI_ERR_ARG);
+  }
+  MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0 && all == 0) printf(" No Errors\n");
+  MPI_Finalize();
+  return all != 0;
+}

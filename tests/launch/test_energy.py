@@ -1,0 +1,100 @@
+"""The energy framework: handlers of the program, of a library, ready ones; what is not loaded."""
+
+import json
+import os
+import subprocess
+
+from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+SOURCES = os.path.join(SOURCE, "tests", "launch")
+THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
+KINDS = ("processes", "threads") if THREADS else ("processes",)
+
+
+class Energy(MpiexecTest):
+    def program(self):
+        program = self.path("energy")
+        subprocess.run([MPICC, "-g", *CFLAGS, os.path.join(SOURCES, "energy.c"), "-o", program],
+                       check=True)
+        return program
+
+    def library(self, name="policy.so", source=None):
+        folder = os.path.join(self.folder.name, "policies")
+        os.makedirs(folder, mode=0o755, exist_ok=True)
+        library = os.path.join(folder, name)
+        subprocess.run([MPICC, "-shared", "-fPIC", source or os.path.join(SOURCES, "energy_library.c"),
+                        "-o", library], check=True)
+        os.chmod(library, 0o755)
+        return library
+
+    def test_handler_of_the_program(self):
+        program = self.program()
+        for kind in KINDS:
+            for wait in ("adaptive", "poll", "event", "predicted"):
+                words = [program, "asked"] if kind == "processes" else [program]
+                result = self.run_job("--as", kind, "--wait", wait, "-n", 3, *words)
+                self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
+                self.assertNotIn("answered", result.error)
+
+    def test_nonsense_is_told_once_a_rank(self):
+        result = self.run_job("-n", 2, self.program(), "nonsense")
+        self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
+        lines = [line for line in result.error.splitlines() if "rank 1: " in line and "77" in line]
+        self.assertEqual(len(lines), 1, result)
+        self.assertIn("the energy handler answered 77, which is none of", lines[0])
+
+    def test_ready_policies(self):
+        program = self.program()
+        for policy in ("performance", "balanced", "powersave"):
+            for kind in KINDS:
+                result = self.run_job("--as", kind, "-x", f"MEANTIME_ENERGY={policy}", "-n", 3, program,
+                                      "plain")
+                self.assertEqual((result.status, result.output, result.error), (0, " No Errors\n", ""),
+                                 result)
+        result = self.run_job("-x", "MEANTIME_ENERGY=fast", "-n", 2, program)
+        self.assertEqual(result.status, 1)
+        self.assert_one_line(result, "none, performance, balanced or powersave")
+
+    def test_library(self):
+        program, library = self.program(), self.library()
+        for kind in KINDS:
+            report = self.path("report.json")
+            result = self.run_job("--as", kind, f"--report={report}", "-x",
+                                  f"MEANTIME_ENERGY_HANDLER={library}", "-n", 2, program, "plain",
+                                  300)
+            self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
+            if kind == "processes":
+                self.assertIn("the library was asked\n", result.error)
+            with open(report) as file:
+                self.assertEqual(json.load(file)["energy"]["handler"], library)
+
+    def test_libraries_that_are_not_loaded(self):
+        program, library = self.program(), self.library()
+
+        def refused(path, part, **variables):
+            result = self.run_job("-x", f"MEANTIME_ENERGY_HANDLER={path}",
+                                  *[word for name, value in variables.items()
+                                    for word in ("-x", f"{name}={value}")], "-n", 1, program, "plain")
+            self.assertEqual((result.status, result.output), (1, ""), result)
+            self.assert_one_line(result, part)
+
+        refused("policy.so", "its path must be absolute")
+        refused(self.path("no-such.so"), "No such file")
+        refused(os.path.dirname(library), "it is no regular file")
+        refused(library, "are both set", MEANTIME_ENERGY="powersave")
+        os.chmod(library, 0o775)
+        refused(library, "its file may be written by others")
+        os.chmod(library, 0o755)
+        os.chmod(os.path.dirname(library), 0o777)
+        refused(library, "its folder may be written by others")
+        os.chmod(os.path.dirname(library), 0o755)
+        if os.geteuid() == 0:
+            os.chown(library, 12345, -1)
+            refused(library, "its file belongs to somebody else")
+        empty = self.path("empty.c", "int nothing;\n")
+        refused(self.library("empty.so", empty), "it has no function meantime_energy_enter")
+
+
+if __name__ == "__main__":
+    main()
