@@ -293,9 +293,10 @@ def run_without_ctest(options):
             continue
         if options.oracle:
             # Our settings mean nothing there; reports and ends are ours.
-            if program.folder != "mpi" or (program.title(), ranks) in seen:
+            key = (program.name, ranks, *program.arguments(ranks, "poll" if ranks > 4 else wait))
+            if program.folder != "mpi" or key in seen:
                 continue
-            seen.add((program.title(), ranks))
+            seen.add(key)
         words = ["--ranks", str(ranks), "--wait", wait, "--cma", cma,
                  "--time-limit", str(program.seconds), *program.extra]
         if options.oracle:

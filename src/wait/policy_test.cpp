@@ -1,0 +1,112 @@
+#include "wait/policy.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "wait/surroundings.h"
+
+namespace meantime::wait {
+namespace {
+
+Policy policy_of(const std::map<std::string, std::string>& settings, bool crowded = false) {
+  std::string problem;
+  const Wish wish = wish_from_settings(
+      [&settings](std::string_view name) {
+        const auto found = settings.find(std::string(name));
+        return found == settings.end() ? std::string() : found->second;
+      },
+      &problem);
+  EXPECT_EQ(problem, "");
+  return make_policy(wish, crowded);
+}
+
+TEST(Policy, ClimbsByItsKnobs) {
+  const Policy policy = policy_of({{"MEANTIME_TRIES_POLL", "3"}, {"MEANTIME_TRIES_YIELD", "2"}});
+  EXPECT_EQ(policy.next(0, 0, 0), Rung::poll);
+  EXPECT_EQ(policy.next(2, 0, 0), Rung::poll);
+  EXPECT_EQ(policy.next(3, 0, 0), Rung::yield);
+  EXPECT_EQ(policy.next(4, 0, 0), Rung::yield);
+  EXPECT_EQ(policy.next(5, 0, 0), Rung::park);
+  EXPECT_TRUE(policy.sleeps());
+}
+
+TEST(Policy, InfinityEndsTheClimbAndZeroSkips) {
+  const Policy polls = policy_of({{"MEANTIME_WAIT", "poll"}});
+  EXPECT_EQ(polls.next(4'000'000'000u, 0, 0), Rung::poll);
+  EXPECT_FALSE(polls.sleeps());
+  const Policy yields = policy_of({{"MEANTIME_WAIT", "event"},
+                                   {"MEANTIME_TRIES_POLL", "0"},
+                                   {"MEANTIME_TRIES_YIELD", "infinity"}});
+  EXPECT_EQ(yields.next(0, 0, 0), Rung::yield);
+  EXPECT_EQ(yields.next(4'000'000'000u, 0, 0), Rung::yield);
+  const Policy sleeps = policy_of({{"MEANTIME_WAIT", "event"}, {"MEANTIME_TRIES_POLL", "0"}});
+  EXPECT_EQ(sleeps.next(0, 0, 0), Rung::park);
+}
+
+TEST(Policy, WithoutASleepItBeginsAnew) {
+  const Policy policy = policy_of(
+      {{"MEANTIME_TRIES_POLL", "3"}, {"MEANTIME_TRIES_YIELD", "1"}, {"MEANTIME_TIMEOUT", "0"}});
+  EXPECT_FALSE(policy.sleeps());
+  for (std::uint32_t turn = 0; turn < 40; ++turn) {
+    EXPECT_EQ(policy.next(turn, 0, 0), turn % 4 == 3 ? Rung::yield : Rung::poll) << turn;
+  }
+}
+
+TEST(Policy, EveryoneSleepsAfterASecond) {
+  for (const Preset& preset : presets) {
+    const Policy policy = policy_of({{"MEANTIME_WAIT", std::string(preset.name)}});
+    EXPECT_EQ(policy.next(1000, longest_without_sleep_ns + 1, endless), Rung::park) << preset.name;
+  }
+}
+
+TEST(Policy, NobodyPollsLongWhereRanksShareCores) {
+  for (const char* name : {"adaptive", "event", "predicted", "ade", "overprovisioned"}) {
+    const Policy policy = policy_of({{"MEANTIME_WAIT", name}}, true);
+    EXPECT_NE(policy.next(8, 0, 0), Rung::poll) << name;
+  }
+}
+
+TEST(Policy, NonsenseIsRefusedAndChangesNothing) {
+  Wish wish;
+  EXPECT_EQ(wish.add("MEANTIME_TRIES_POLL", "0"), "");
+  EXPECT_EQ(wish.add("MEANTIME_TIMEOUT", "0"),
+            "MEANTIME_TRIES_POLL, MEANTIME_TRIES_YIELD and "
+            "MEANTIME_TIMEOUT are all 0: then a rank has no way "
+            "to wait");
+  EXPECT_FALSE(wish.timeout_us.has_value());
+  EXPECT_NE(wish.add("MEANTIME_WAIT", "sleep"), "");
+  EXPECT_NE(wish.add("MEANTIME_TIMEOUT", "1ms"), "");
+  EXPECT_EQ(wish.add("MEANTIME_WAIT", "yield"), "");
+  EXPECT_EQ(wish.add("MEANTIME_TIMEOUT", "0"), "");
+  EXPECT_EQ(make_policy(wish, false).value("MEANTIME_TRIES_YIELD"), "infinity");
+}
+
+TEST(Surroundings, TwoHoldUpsSoonAfterEachOtherAreNoAccident) {
+  Surroundings surroundings;
+  for (int wait = 0; wait < 1000; ++wait) {
+    surroundings.wait_begins();
+    if (wait % 100 == 0) {
+      surroundings.held_up();
+    }
+    ASSERT_FALSE(surroundings.shared());
+  }
+  surroundings.held_up();
+  surroundings.wait_begins();
+  surroundings.held_up();
+  EXPECT_TRUE(surroundings.shared());
+  int waits = 0;
+  for (; surroundings.shared(); ++waits) {
+    surroundings.wait_begins();
+  }
+  EXPECT_EQ(waits, 64);
+  surroundings.held_up();
+  surroundings.held_up();
+  for (waits = 0; surroundings.shared(); ++waits) {
+    surroundings.wait_begins();
+  }
+  EXPECT_EQ(waits, 128);  // the same guest is still there
+}
+
+}  // namespace
+}  // namespace meantime::wait
