@@ -137,17 +137,31 @@ COUNT_ARRAY_LENGTH = {
     "default": "{comm}->peers()",
 }
 
-# sendbuf and recvbuf must not be the same memory: (condition besides "neither is in place").
+# Two buffers that must not be the same memory, and when: the condition besides "neither is in place",
+# and where the two lie if not at sendbuf and recvbuf: this rank's own block among the others'.
 DISTINCT_BUFFERS = {
     "Allreduce": "count > 0",
     "Reduce": "count > 0 && entry.is_root({comm}, root)",
     "Scan": "count > 0",
     "Exscan": "count > 0",
     "Reduce_scatter_block": "recvcount > 0",
+    "Reduce_scatter": "Entry::any(recvcounts, {comm}->size)",
     "Gather": "sendcount > 0 && receives && sends",
     "Scatter": "recvcount > 0 && sends && receives",
-    "Allgather": "sendcount > 0 && sends",
+    "Gatherv": "sendcount > 0 && receives && sends && !{comm}->is_inter()",
+    "Scatterv": "recvcount > 0 && sends && receives && !{comm}->is_inter()",
+    "Allgather": "sendcount > 0 && sends && !{comm}->is_inter()",
+    "Allgatherv": "sendcount > 0 && sends && !{comm}->is_inter()",
     "Alltoall": "sendcount > 0 && sends",
+    "Alltoallv": "sends && Entry::any(sendcounts, {comm}->peers())",
+    "Alltoallw": "sends && Entry::any(sendcounts, {comm}->peers())",
+}
+OWN_BLOCKS = {
+    "Gatherv": ("sendbuf", "Entry::block(recvbuf, displs[{comm}->rank], *recvtype_object)"),
+    "Scatterv": ("Entry::block(sendbuf, displs[{comm}->rank], *sendtype_object)", "recvbuf"),
+    "Allgather": ("sendbuf",
+                  "Entry::block(recvbuf, {comm}->rank * recvcount, *recvtype_object)"),
+    "Allgatherv": ("sendbuf", "Entry::block(recvbuf, displs[{comm}->rank], *recvtype_object)"),
 }
 
 # --- error classes of plain arguments -------------------------------------------------------------

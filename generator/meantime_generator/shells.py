@@ -94,16 +94,27 @@ class Shell:
         if p.kind == "DATATYPE" and (self.call.chapter in COMMUNICATION_CHAPTERS
                                      or self.call.name in rules.NEEDS_COMMITTED_TYPE):
             check = "committed_type"
+        count = self.count_of_elements(p)
         if is_optional_info(self.implementation, p):
             check = "info_or_null"
         guard = self.guard(p)
         self.locals.append(f"{cls}* {name} = {'Entry::unused_type()' if guard else 'nullptr'};")
         expression = f"entry.{check}({self.place(p)}, {p.name}, {name})"
+        if check == "committed_type" and count:
+            expression = f"entry.type_of({count}, {self.place(p)}, {p.name}, {name})"
         if p.kind == "COMMUNICATOR":
             self.checks.insert(sum("communicator(" in c for c in self.checks), expression)
         else:
             self.checks.append(self.guarded(p, expression))
         self.arguments.append(name if is_optional_info(self.implementation, p) else f"*{name}")
+
+    def count_of_elements(self, p: Parameter) -> Optional[str]:
+        """The count that says how many elements of a datatype a call is about, if there is one."""
+        if p.kind != "DATATYPE" or self.call.chapter not in COMMUNICATION_CHAPTERS:
+            return None
+        counts = {"datatype": ("count", "recvcount"), "sendtype": ("sendcount",),
+                  "recvtype": ("recvcount",)}.get(p.name, ())
+        return next((c for c in counts if (q := self.form.parameter(c)) and not q.is_array), None)
 
     def inout_handle(self, p: Parameter) -> None:
         """A pointer to a handle that the call frees, commits, completes …"""
@@ -304,8 +315,12 @@ class Shell:
         self.order_sizes_first()
         self.checks += self.countable()
         if self.base in rules.DISTINCT_BUFFERS:
-            condition = rules.DISTINCT_BUFFERS[self.base].format(comm=self.comm)
-            self.checks.append(f"(!({condition}) || entry.distinct(sendbuf, recvbuf))")
+            comm = self.comm[1:]
+            condition = rules.DISTINCT_BUFFERS[self.base]
+            condition = condition.replace("{comm}->", f"{comm}->").format(comm=self.comm)
+            buffers = rules.OWN_BLOCKS.get(self.base, ("sendbuf", "recvbuf"))
+            addresses = ", ".join(buffers).format(comm=comm)
+            self.checks.append(f"(!({condition}) || entry.distinct({addresses}))")
         name = self.implementation.name
         declared = [widened_declaration(self.implementation, p) for p in self.form.parameters]
         if self.implementation.takes_form_flag:

@@ -104,6 +104,14 @@ bool Entry::uncommitted(Place place) {
   return reject(fail(MPI_ERR_TYPE, "{} is a datatype that was not committed", argument(place)));
 }
 
+bool Entry::no_type_of(MPI_Count count, Place place, MPI_Datatype handle, Datatype*& object) {
+  if (count == 0 && handle == MPI_DATATYPE_NULL) {
+    object = unused_type();
+    return true;
+  }
+  return committed_type(place, handle, object);
+}
+
 bool Entry::types(Place place, const MPI_Datatype* handles, MPI_Count count) {
   for (MPI_Count i = 0; i < count; ++i) {
     if (resolve(handles[i]) == nullptr) {
@@ -167,6 +175,15 @@ bool Entry::counts(Place place, Counts values, MPI_Count count) {
     }
   }
   return true;
+}
+
+bool Entry::any(Counts values, MPI_Count count) {
+  for (MPI_Count i = 0; i < count; ++i) {
+    if (values[i] != 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool Entry::countable(Place place, Counts values, MPI_Count count, const Datatype& type) {

@@ -110,6 +110,11 @@ class Entry {
   bool committed_type(Place place, MPI_Datatype handle, Datatype*& object) {
     return type(place, handle, object) && (object->committed || uncommitted(place));
   }
+  /// Of that many elements; of none, it may be MPI_DATATYPE_NULL.
+  bool type_of(MPI_Count count, Place place, MPI_Datatype handle, Datatype*& object) {
+    object = resolve(handle);
+    return (object != nullptr && object->committed) || no_type_of(count, place, handle, object);
+  }
   bool types(Place place, const MPI_Datatype* handles, MPI_Count count);
   /// Those of Alltoallw: a type is significant where its count is not 0.
   bool committed_types(Place place, const MPI_Datatype* handles, Counts counts, MPI_Count count);
@@ -201,6 +206,12 @@ class Entry {
   bool distinct(const void* send_buffer, const void* receive_buffer) {
     return send_buffer != receive_buffer || send_buffer == MPI_BOTTOM || aliased();
   }
+  /// Where the block at this displacement, in extents, begins.
+  static const void* block(const void* buffer, MPI_Count displacement, const Datatype& type) {
+    return static_cast<const char*>(buffer) + displacement * type.extent;
+  }
+  /// Whether any of the first so many is not 0.
+  static bool any(Counts values, MPI_Count count);
   bool given(Place place, const void* pointer, int error_class = MPI_ERR_ARG) {
     return pointer != nullptr || missing(error_class, place);
   }
@@ -231,6 +242,7 @@ class Entry {
   bool bad_handle(int error_class, Place place, const void* handle, bool is_null);
   bool bad_communicator_kind(Place place, bool wants_intra);
   bool uncommitted(Place place);
+  bool no_type_of(MPI_Count count, Place place, MPI_Datatype handle, Datatype*& object);
   bool bad_rank(int error_class, Place place, int rank, const Communicator& comm, int limit);
   bool bad_tag(Place place, int tag);
   bool negative(int error_class, Place place, MPI_Count value);

@@ -42,6 +42,9 @@ int Reduce_local(const void* inbuf, void* inoutbuf, MPI_Count count, Datatype& d
   if (error != MPI_SUCCESS || count == 0) {
     return error;
   }
+  if (inbuf == MPI_IN_PLACE || inoutbuf == MPI_IN_PLACE) {
+    return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is no buffer of this call");
+  }
   if (inbuf == inoutbuf && inbuf != MPI_BOTTOM) {
     return fail(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same memory");
   }

@@ -4,12 +4,29 @@
 #include <cstddef>
 
 #include "coll/progress.h"
+#include "core/error.h"
 #include "core/point_to_point.h"
 #include "core/progress.h"
+#include "core/requests.h"
 #include "rank/rank.h"
 #include "wait/wait.h"
 
 namespace meantime::coll {
+namespace {
+
+/// A collective says how much each rank gives (MPI 5.0, 6.1): less is an error, too.
+int check_size(const Request& message) {
+  if (message.type != Request::Type::receive) {
+    return MPI_SUCCESS;
+  }
+  const core::Operation& expected = static_cast<const core::ReceiveRequest&>(message).operation;
+  const MPI_Count bytes = expected.count * expected.type->size;
+  return message.bytes < bytes ? fail(MPI_ERR_COUNT, "rank {} gave {} bytes where {} were expected",
+                                      message.source, message.bytes, bytes)
+                               : MPI_SUCCESS;
+}
+
+}  // namespace
 
 Schedule::~Schedule() {
   for (Step& step : steps_) {
@@ -145,6 +162,7 @@ bool ScheduleRequest::all_arrived() {
     if (request->advance()) {
       ++moved_;
       note(request->error);
+      note(check_size(*request));
       delete request;
     } else {
       under_way_[left++] = request;

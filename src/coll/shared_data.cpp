@@ -21,6 +21,9 @@ constexpr std::uint64_t by_message = ~std::uint64_t{0};
 int truncated(std::size_t given, std::size_t room) {
   return fail(MPI_ERR_TRUNCATE, "a rank gave {} bytes where {} fit", given, room);
 }
+int too_few(std::size_t given, std::size_t expected) {
+  return fail(MPI_ERR_COUNT, "a rank gave {} bytes where {} were expected", given, expected);
+}
 
 /// Messages beside the meeting, for what is too large for deposits.
 class Messages {
@@ -237,6 +240,8 @@ int bcast(Piece piece, int root, Communicator& comm) {
       offset += slot.bytes;
       if (total > room) {
         result = truncated(total, room);
+      } else if (total < room) {
+        result = too_few(total, room);
       }
     }
   } while (offset < total);

@@ -17,11 +17,12 @@
 namespace meantime::core {
 namespace {
 
-/// The payload of an eager message to where the user wants it; false if it is too long.
+/// The payload of an eager message to where the user wants it; false if it does not fit.
 bool take_payload(match::Message& message, void* buffer, MPI_Count count, Datatype& type,
                   MPI_Status* status) {
   const std::size_t bytes = message.bytes;
-  if (bytes > static_cast<std::size_t>(count * type.size)) {
+  if (bytes > static_cast<std::size_t>(count * type.size) ||
+      (!type.contiguous && ends_within_element(type, message.bytes))) {
     return false;
   }
   const wait::Stopwatch stopwatch(message.copy_ns != 0);

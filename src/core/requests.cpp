@@ -200,6 +200,12 @@ void ReceiveRequest::take_results() {
                    "the message from rank {} with tag {} is longer than the receive buffer of {} "
                    "bytes",
                    source, tag, entry->capacity);
+    } else if (error == MPI_SUCCESS && !operation.type->contiguous &&
+               ends_within_element(*operation.type, bytes)) {
+      error = fail(MPI_ERR_TYPE,
+                   "the {} bytes from rank {} with tag {} end within an element of the receive's "
+                   "datatype",
+                   bytes, source, tag);
     } else if (error != MPI_SUCCESS) {
       error = fail(error, "the receive buffer or the sender's buffer cannot be accessed");
     }

@@ -95,6 +95,7 @@ PROGRAMS = [
     Program("attributes", crawls=True),
     Program("errors", crawls=True),
     Program("errors_arguments", crawls=True),
+    Program("errors_buffers"),
     Program("environment", crawls=True),
     Program("affinity", ranks=(2, 4), waits=("yield", "adaptive")),
     Program("progress"),

@@ -155,5 +155,5 @@ int main(int argc, char** argv) {
   order();
   progress();
   nobody();
-  finish();
+  return finish();
 }

@@ -199,5 +199,5 @@ int main(int argc, char** argv) {
   MUST(MPI_T_finalize());
   // MPICH counts MPI_Init, too.
   if (!on_mpich()) CHECK(MPI_T_cvar_get_num(&number) == MPI_T_ERR_NOT_INITIALIZED);
-  finish();
+  return finish();
 }

@@ -20,14 +20,14 @@ int checked_Allgather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MP
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
-        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, comm_object->rank * recvcount, *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Allgather(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -47,12 +47,13 @@ int checked_Allgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
-        entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
+        entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
+        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Allgatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -68,7 +69,7 @@ int checked_Allreduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Coun
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
@@ -92,9 +93,9 @@ int checked_Alltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
@@ -123,7 +124,8 @@ int checked_Alltoallv(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
         entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
-        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
+        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallv(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf, recvcounts,
@@ -145,7 +147,8 @@ int checked_Alltoallw(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
         entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), sendtypes)) &&
-        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes))) [[unlikely]] {
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes) &&
+        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
@@ -174,7 +177,7 @@ int checked_Bcast(Entry& entry, void* buffer, MPI_Count count, MPI_Datatype data
   }
   const bool takes_part = Entry::takes_part(*comm_object, root);
   if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count)) &&
-        (!takes_part || entry.committed_type({3, "datatype"}, datatype, datatype_object)) &&
+        (!takes_part || entry.type_of(count, {3, "datatype"}, datatype, datatype_object)) &&
         (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)) &&
         (!takes_part || entry.countable({2, "count"}, count, *datatype_object)))) [[unlikely]] {
     return entry.rejected();
@@ -191,7 +194,7 @@ int checked_Exscan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count c
   Communicator* comm_object = nullptr;
   if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
@@ -217,9 +220,9 @@ int checked_Gather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_D
   const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
   const bool receives = Entry::is_root(*comm_object, root);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
-        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        (!receives || entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object)) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
@@ -246,12 +249,13 @@ int checked_Gatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_
   const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
   const bool receives = Entry::is_root(*comm_object, root);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers())) &&
         (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
-        (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)))) [[unlikely]] {
+        (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)) &&
+        (!(sendcount > 0 && receives && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Gatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf, recvcounts,
@@ -271,7 +275,7 @@ int checked_Reduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count c
   }
   const bool takes_part = Entry::takes_part(*comm_object, root);
   if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count)) &&
-        (!takes_part || entry.committed_type({4, "datatype"}, datatype, datatype_object)) &&
+        (!takes_part || entry.type_of(count, {4, "datatype"}, datatype, datatype_object)) &&
         entry.op({5, "op"}, op, op_object) &&
         (!takes_part || ((sendbuf == MPI_IN_PLACE && entry.is_root(*comm_object, root)) || root == MPI_ROOT || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype))) &&
         (!takes_part || (!entry.is_root(*comm_object, root) || entry.buffer({2, "recvbuf"}, recvbuf, count, datatype))) &&
@@ -294,7 +298,8 @@ int checked_Reduce_scatter(Entry& entry, const void* sendbuf, void* recvbuf, Cou
         entry.counts({3, "recvcounts"}, recvcounts, comm_object->size) &&
         entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
-        entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object))) [[unlikely]] {
+        entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object) &&
+        (!(Entry::any(recvcounts, comm_object->size)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Reduce_scatter(sendbuf, recvbuf, recvcounts, *datatype_object, *op_object,
@@ -311,7 +316,7 @@ int checked_Reduce_scatter_block(Entry& entry, const void* sendbuf, void* recvbu
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "recvcount"}, recvcount) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(recvcount, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, recvcount, datatype) &&
@@ -332,7 +337,7 @@ int checked_Scan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count cou
   Communicator* comm_object = nullptr;
   if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
@@ -358,9 +363,9 @@ int checked_Scatter(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_
   const bool sends = Entry::is_root(*comm_object, root);
   const bool receives = Entry::takes_from_root(*comm_object, root, recvbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
-        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        (!receives || entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object)) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
@@ -389,10 +394,11 @@ int checked_Scatterv(Entry& entry, const void* sendbuf, Counts sendcounts, Displ
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {6, "recvcount"}, recvcount)) &&
-        (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
+        (!receives || entry.type_of(recvcount, {7, "recvtype"}, recvtype, recvtype_object)) &&
         (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
-        (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)))) [[unlikely]] {
+        (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)) &&
+        (!(recvcount > 0 && sends && receives && !comm_object->is_inter()) || entry.distinct(Entry::block(sendbuf, displs[comm_object->rank], *sendtype_object), recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Scatterv(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,

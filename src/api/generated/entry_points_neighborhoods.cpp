@@ -17,9 +17,9 @@ int checked_Ineighbor_allgather(Entry& entry, const void* sendbuf, MPI_Count sen
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
-        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         entry.given({8, "request"}, request) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
@@ -42,7 +42,7 @@ int checked_Ineighbor_allgatherv(Entry& entry, const void* sendbuf, MPI_Count se
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
-        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         entry.given({9, "request"}, request) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
@@ -63,9 +63,9 @@ int checked_Ineighbor_alltoall(Entry& entry, const void* sendbuf, MPI_Count send
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
-        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         entry.given({8, "request"}, request) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
@@ -122,9 +122,9 @@ int checked_Neighbor_allgather(Entry& entry, const void* sendbuf, MPI_Count send
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
-        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         entry.countable({2, "sendcount"}, sendcount, *sendtype_object) &&
@@ -147,9 +147,9 @@ int checked_Neighbor_allgather_init(Entry& entry, const void* sendbuf, MPI_Count
   Info* info_object = nullptr;
   if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
-        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         entry.info_or_null({8, "info"}, info, info_object) &&
         entry.given({9, "request"}, request) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
@@ -172,7 +172,7 @@ int checked_Neighbor_allgatherv(Entry& entry, const void* sendbuf, MPI_Count sen
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
-        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
         entry.countable({2, "sendcount"}, sendcount, *sendtype_object))) [[unlikely]] {
@@ -194,7 +194,7 @@ int checked_Neighbor_allgatherv_init(Entry& entry, const void* sendbuf, MPI_Coun
   Info* info_object = nullptr;
   if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
-        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         entry.info_or_null({9, "info"}, info, info_object) &&
         entry.given({10, "request"}, request) &&
@@ -216,9 +216,9 @@ int checked_Neighbor_alltoall(Entry& entry, const void* sendbuf, MPI_Count sendc
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
-        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         entry.countable({2, "sendcount"}, sendcount, *sendtype_object) &&
@@ -241,9 +241,9 @@ int checked_Neighbor_alltoall_init(Entry& entry, const void* sendbuf, MPI_Count 
   Info* info_object = nullptr;
   if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
-        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         entry.info_or_null({8, "info"}, info, info_object) &&
         entry.given({9, "request"}, request) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&

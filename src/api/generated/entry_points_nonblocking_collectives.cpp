@@ -20,15 +20,15 @@ int checked_Iallgather(Entry& entry, const void* sendbuf, MPI_Count sendcount,
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         entry.given({8, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
-        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, comm_object->rank * recvcount, *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Iallgather(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -49,13 +49,14 @@ int checked_Iallgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         entry.given({9, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
-        entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
+        entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
+        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Iallgatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -71,7 +72,7 @@ int checked_Iallreduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Cou
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.given({7, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
@@ -97,9 +98,9 @@ int checked_Ialltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount, MP
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         entry.given({8, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
@@ -131,7 +132,8 @@ int checked_Ialltoallv(Entry& entry, const void* sendbuf, Counts sendcounts, Dis
         entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
         entry.given({10, "request"}, request) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
-        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
+        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ialltoallv(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf,
@@ -155,7 +157,8 @@ int checked_Ialltoallw(Entry& entry, const void* sendbuf, Counts sendcounts, Dis
         entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()) &&
         entry.given({10, "request"}, request) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), sendtypes)) &&
-        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes))) [[unlikely]] {
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes) &&
+        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
@@ -185,7 +188,7 @@ int checked_Ibcast(Entry& entry, void* buffer, MPI_Count count, MPI_Datatype dat
   }
   const bool takes_part = Entry::takes_part(*comm_object, root);
   if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count)) &&
-        (!takes_part || entry.committed_type({3, "datatype"}, datatype, datatype_object)) &&
+        (!takes_part || entry.type_of(count, {3, "datatype"}, datatype, datatype_object)) &&
         entry.given({6, "request"}, request) &&
         (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)) &&
         (!takes_part || entry.countable({2, "count"}, count, *datatype_object)))) [[unlikely]] {
@@ -204,7 +207,7 @@ int checked_Iexscan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count 
   Communicator* comm_object = nullptr;
   if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.given({7, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
@@ -232,9 +235,9 @@ int checked_Igather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_
   const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
   const bool receives = Entry::is_root(*comm_object, root);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
-        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        (!receives || entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object)) &&
         entry.given({9, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
@@ -262,13 +265,14 @@ int checked_Igatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
   const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
   const bool receives = Entry::is_root(*comm_object, root);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers())) &&
         (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
         entry.given({10, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
-        (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)))) [[unlikely]] {
+        (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)) &&
+        (!(sendcount > 0 && receives && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Igatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -289,7 +293,7 @@ int checked_Ireduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count 
   }
   const bool takes_part = Entry::takes_part(*comm_object, root);
   if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count)) &&
-        (!takes_part || entry.committed_type({4, "datatype"}, datatype, datatype_object)) &&
+        (!takes_part || entry.type_of(count, {4, "datatype"}, datatype, datatype_object)) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.given({8, "request"}, request) &&
         (!takes_part || ((sendbuf == MPI_IN_PLACE && entry.is_root(*comm_object, root)) || root == MPI_ROOT || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype))) &&
@@ -315,7 +319,8 @@ int checked_Ireduce_scatter(Entry& entry, const void* sendbuf, void* recvbuf, Co
         entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.given({7, "request"}, request) &&
-        entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object))) [[unlikely]] {
+        entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object) &&
+        (!(Entry::any(recvcounts, comm_object->size)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ireduce_scatter(sendbuf, recvbuf, recvcounts, *datatype_object, *op_object,
@@ -332,7 +337,7 @@ int checked_Ireduce_scatter_block(Entry& entry, const void* sendbuf, void* recvb
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "recvcount"}, recvcount) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(recvcount, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.given({7, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
@@ -354,7 +359,7 @@ int checked_Iscan(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Count co
   Communicator* comm_object = nullptr;
   if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.given({7, "request"}, request) &&
         (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
@@ -382,9 +387,9 @@ int checked_Iscatter(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
   const bool sends = Entry::is_root(*comm_object, root);
   const bool receives = Entry::takes_from_root(*comm_object, root, recvbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
-        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        (!receives || entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object)) &&
         entry.given({9, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
@@ -414,11 +419,12 @@ int checked_Iscatterv(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {6, "recvcount"}, recvcount)) &&
-        (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
+        (!receives || entry.type_of(recvcount, {7, "recvtype"}, recvtype, recvtype_object)) &&
         entry.given({10, "request"}, request) &&
         (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
-        (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)))) [[unlikely]] {
+        (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)) &&
+        (!(recvcount > 0 && sends && receives && !comm_object->is_inter()) || entry.distinct(Entry::block(sendbuf, displs[comm_object->rank], *sendtype_object), recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Iscatterv(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,

@@ -67,7 +67,7 @@ int checked_Precv_init(Entry& entry, void* buf, int partitions, MPI_Count count,
   if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_ARG, {2, "partitions"}, partitions) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.destination({5, "source"}, source, *comm_object) &&
         entry.send_tag({6, "tag"}, tag) &&
         entry.info_or_null({8, "info"}, info, info_object) &&
@@ -91,7 +91,7 @@ int checked_Psend_init(Entry& entry, const void* buf, int partitions, MPI_Count 
   if (!(entry.communicator({7, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_ARG, {2, "partitions"}, partitions) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.destination({5, "dest"}, dest, *comm_object) &&
         entry.send_tag({6, "tag"}, tag) &&
         entry.info_or_null({8, "info"}, info, info_object) &&

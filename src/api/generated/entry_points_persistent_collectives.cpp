@@ -22,16 +22,16 @@ int checked_Allgather_init(Entry& entry, const void* sendbuf, MPI_Count sendcoun
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         entry.info_or_null({8, "info"}, info, info_object) &&
         entry.given({9, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
-        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, comm_object->rank * recvcount, *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Allgather_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -53,14 +53,15 @@ int checked_Allgatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcou
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         entry.info_or_null({9, "info"}, info, info_object) &&
         entry.given({10, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
-        entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
+        entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
+        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Allgatherv_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -78,7 +79,7 @@ int checked_Allreduce_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI
   Info* info_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.info_or_null({7, "info"}, info, info_object) &&
         entry.given({8, "request"}, request) &&
@@ -107,9 +108,9 @@ int checked_Alltoall_init(Entry& entry, const void* sendbuf, MPI_Count sendcount
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
-        entry.committed_type({6, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object) &&
         entry.info_or_null({8, "info"}, info, info_object) &&
         entry.given({9, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
@@ -144,7 +145,8 @@ int checked_Alltoallv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
         entry.info_or_null({10, "info"}, info, info_object) &&
         entry.given({11, "request"}, request) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
-        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object))) [[unlikely]] {
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
+        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallv_init(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf,
@@ -170,7 +172,8 @@ int checked_Alltoallw_init(Entry& entry, const void* sendbuf, Counts sendcounts,
         entry.info_or_null({10, "info"}, info, info_object) &&
         entry.given({11, "request"}, request) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), sendtypes)) &&
-        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes))) [[unlikely]] {
+        entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes) &&
+        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
@@ -203,7 +206,7 @@ int checked_Bcast_init(Entry& entry, void* buffer, MPI_Count count, MPI_Datatype
   }
   const bool takes_part = Entry::takes_part(*comm_object, root);
   if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count)) &&
-        (!takes_part || entry.committed_type({3, "datatype"}, datatype, datatype_object)) &&
+        (!takes_part || entry.type_of(count, {3, "datatype"}, datatype, datatype_object)) &&
         entry.info_or_null({6, "info"}, info, info_object) &&
         entry.given({7, "request"}, request) &&
         (!takes_part || entry.buffer({1, "buffer"}, buffer, count, datatype)) &&
@@ -225,7 +228,7 @@ int checked_Exscan_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Co
   Info* info_object = nullptr;
   if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.info_or_null({7, "info"}, info, info_object) &&
         entry.given({8, "request"}, request) &&
@@ -256,9 +259,9 @@ int checked_Gather_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
   const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
   const bool receives = Entry::is_root(*comm_object, root);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
-        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        (!receives || entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object)) &&
         entry.info_or_null({9, "info"}, info, info_object) &&
         entry.given({10, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
@@ -290,14 +293,15 @@ int checked_Gatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
   const bool sends = Entry::gives_to_root(*comm_object, root, sendbuf);
   const bool receives = Entry::is_root(*comm_object, root);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers())) &&
         (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
         entry.info_or_null({10, "info"}, info, info_object) &&
         entry.given({11, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
-        (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)))) [[unlikely]] {
+        (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)) &&
+        (!(sendcount > 0 && receives && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Gatherv_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -320,7 +324,7 @@ int checked_Reduce_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Co
   }
   const bool takes_part = Entry::takes_part(*comm_object, root);
   if (!((!takes_part || entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count)) &&
-        (!takes_part || entry.committed_type({4, "datatype"}, datatype, datatype_object)) &&
+        (!takes_part || entry.type_of(count, {4, "datatype"}, datatype, datatype_object)) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.info_or_null({8, "info"}, info, info_object) &&
         entry.given({9, "request"}, request) &&
@@ -345,7 +349,7 @@ int checked_Reduce_scatter_block_init(Entry& entry, const void* sendbuf, void* r
   Info* info_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "recvcount"}, recvcount) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(recvcount, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.info_or_null({7, "info"}, info, info_object) &&
         entry.given({8, "request"}, request) &&
@@ -374,7 +378,8 @@ int checked_Reduce_scatter_init(Entry& entry, const void* sendbuf, void* recvbuf
         entry.op({5, "op"}, op, op_object) &&
         entry.info_or_null({7, "info"}, info, info_object) &&
         entry.given({8, "request"}, request) &&
-        entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object))) [[unlikely]] {
+        entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object) &&
+        (!(Entry::any(recvcounts, comm_object->size)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Reduce_scatter_init(sendbuf, recvbuf, recvcounts, *datatype_object,
@@ -392,7 +397,7 @@ int checked_Scan_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Coun
   Info* info_object = nullptr;
   if (!(entry.intracommunicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
-        entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.info_or_null({7, "info"}, info, info_object) &&
         entry.given({8, "request"}, request) &&
@@ -423,9 +428,9 @@ int checked_Scatter_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
   const bool sends = Entry::is_root(*comm_object, root);
   const bool receives = Entry::takes_from_root(*comm_object, root, recvbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
-        (!sends || entry.committed_type({3, "sendtype"}, sendtype, sendtype_object)) &&
+        (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount)) &&
-        (!receives || entry.committed_type({6, "recvtype"}, recvtype, recvtype_object)) &&
+        (!receives || entry.type_of(recvcount, {6, "recvtype"}, recvtype, recvtype_object)) &&
         entry.info_or_null({9, "info"}, info, info_object) &&
         entry.given({10, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
@@ -459,12 +464,13 @@ int checked_Scatterv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {6, "recvcount"}, recvcount)) &&
-        (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
+        (!receives || entry.type_of(recvcount, {7, "recvtype"}, recvtype, recvtype_object)) &&
         entry.info_or_null({10, "info"}, info, info_object) &&
         entry.given({11, "request"}, request) &&
         (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
-        (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)))) [[unlikely]] {
+        (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)) &&
+        (!(recvcount > 0 && sends && receives && !comm_object->is_inter()) || entry.distinct(Entry::block(sendbuf, displs[comm_object->rank], *sendtype_object), recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Scatterv_init(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,

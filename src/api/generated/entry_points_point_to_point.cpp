@@ -15,7 +15,7 @@ int checked_Bsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype d
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.buffer({1, "buf"}, buf, count, datatype) &&
@@ -33,7 +33,7 @@ int checked_Bsend_init(Entry& entry, const void* buf, MPI_Count count, MPI_Datat
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
@@ -76,7 +76,7 @@ int checked_Ibsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype 
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
@@ -108,7 +108,7 @@ int checked_Imrecv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype dataty
                    MPI_Message* message, MPI_Request* request) try {
   Datatype* datatype_object = nullptr;
   if (!(entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.given({4, "message"}, message) &&
         entry.message({4, "message"}, *message) &&
         entry.given({5, "request"}, request) &&
@@ -141,7 +141,7 @@ int checked_Irecv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatyp
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.source({4, "source"}, source, *comm_object) &&
         entry.receive_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
@@ -160,7 +160,7 @@ int checked_Irsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype 
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
@@ -179,7 +179,7 @@ int checked_Isend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype d
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
@@ -201,11 +201,11 @@ int checked_Isendrecv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MP
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({11, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
-        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "sendtag"}, sendtag) &&
         entry.not_negative(MPI_ERR_COUNT, {7, "recvcount"}, recvcount) &&
-        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {8, "recvtype"}, recvtype, recvtype_object) &&
         entry.source({9, "source"}, source, *comm_object) &&
         entry.receive_tag({10, "recvtag"}, recvtag) &&
         entry.given({12, "request"}, request) &&
@@ -228,7 +228,7 @@ int checked_Isendrecv_replace(Entry& entry, void* buf, MPI_Count count, MPI_Data
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "sendtag"}, sendtag) &&
         entry.source({6, "source"}, source, *comm_object) &&
@@ -250,7 +250,7 @@ int checked_Issend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype 
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
@@ -281,7 +281,7 @@ int checked_Mrecv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatyp
                   MPI_Message* message, MPI_Status* status) try {
   Datatype* datatype_object = nullptr;
   if (!(entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.given({4, "message"}, message) &&
         entry.message({4, "message"}, *message) &&
         entry.buffer({1, "buf"}, buf, count, datatype) &&
@@ -311,7 +311,7 @@ int checked_Recv(Entry& entry, void* buf, MPI_Count count, MPI_Datatype datatype
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.source({4, "source"}, source, *comm_object) &&
         entry.receive_tag({5, "tag"}, tag) &&
         entry.buffer({1, "buf"}, buf, count, datatype) &&
@@ -329,7 +329,7 @@ int checked_Recv_init(Entry& entry, void* buf, MPI_Count count, MPI_Datatype dat
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.source({4, "source"}, source, *comm_object) &&
         entry.receive_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
@@ -348,7 +348,7 @@ int checked_Rsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype d
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.buffer({1, "buf"}, buf, count, datatype) &&
@@ -366,7 +366,7 @@ int checked_Rsend_init(Entry& entry, const void* buf, MPI_Count count, MPI_Datat
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
@@ -385,7 +385,7 @@ int checked_Send(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype da
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.buffer({1, "buf"}, buf, count, datatype) &&
@@ -403,7 +403,7 @@ int checked_Send_init(Entry& entry, const void* buf, MPI_Count count, MPI_Dataty
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&
@@ -425,11 +425,11 @@ int checked_Sendrecv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({11, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount) &&
-        entry.committed_type({3, "sendtype"}, sendtype, sendtype_object) &&
+        entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "sendtag"}, sendtag) &&
         entry.not_negative(MPI_ERR_COUNT, {7, "recvcount"}, recvcount) &&
-        entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
+        entry.type_of(recvcount, {8, "recvtype"}, recvtype, recvtype_object) &&
         entry.source({9, "source"}, source, *comm_object) &&
         entry.receive_tag({10, "recvtag"}, recvtag) &&
         entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype) &&
@@ -451,7 +451,7 @@ int checked_Sendrecv_replace(Entry& entry, void* buf, MPI_Count count, MPI_Datat
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({8, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "sendtag"}, sendtag) &&
         entry.source({6, "source"}, source, *comm_object) &&
@@ -472,7 +472,7 @@ int checked_Ssend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype d
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.buffer({1, "buf"}, buf, count, datatype) &&
@@ -490,7 +490,7 @@ int checked_Ssend_init(Entry& entry, const void* buf, MPI_Count count, MPI_Datat
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({6, "comm"}, comm, comm_object) &&
         entry.not_negative(MPI_ERR_COUNT, {2, "count"}, count) &&
-        entry.committed_type({3, "datatype"}, datatype, datatype_object) &&
+        entry.type_of(count, {3, "datatype"}, datatype, datatype_object) &&
         entry.destination({4, "dest"}, dest, *comm_object) &&
         entry.send_tag({5, "tag"}, tag) &&
         entry.given({7, "request"}, request) &&

@@ -1,0 +1,112 @@
+// Errors about the data of a call: buffers that are the same memory in collectives, MPI_IN_PLACE in
+// MPI_Reduce_local, no datatype where there are no elements, ranks that do not agree on the size of
+// a broadcast, and a message that ends within an element.
+#include "check.h"
+
+using namespace check;
+
+namespace {
+
+MPI_Comm world;
+
+#define IS_ALIASED(...)                                                                          \
+  do {                                                                                           \
+    const int code = (__VA_ARGS__);                                                              \
+    CHECK(error_class(code) == MPI_ERR_BUFFER, "%s: class %d", #__VA_ARGS__, error_class(code)); \
+  } while (0)
+
+void same_memory() {
+  std::vector<int> data(2 * size), counts(size, 2), places(size);
+  for (int i = 0; i < size; ++i) places[i] = 2 * i;
+  int* all = data.data();
+  const int* two = counts.data();
+  const int* at = places.data();
+  const std::vector<MPI_Datatype> types(size, MPI_INT);
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (rank == 0) {
+    IS_ALIASED(MPI_Gatherv(all, 2, MPI_INT, all, two, at, MPI_INT, 0, world));
+    IS_ALIASED(MPI_Scatterv(all, two, at, MPI_INT, all, 2, MPI_INT, 0, world));
+    IS_ALIASED(MPI_Igatherv(all, 2, MPI_INT, all, two, at, MPI_INT, 0, world, &request));
+  }
+  IS_ALIASED(MPI_Allgather(all + 2 * rank, 2, MPI_INT, all, 2, MPI_INT, world));
+  IS_ALIASED(MPI_Allgatherv(all + 2 * rank, 2, MPI_INT, all, two, at, MPI_INT, world));
+  IS_ALIASED(MPI_Alltoallv(all, two, at, MPI_INT, all, two, at, MPI_INT, world));
+  IS_ALIASED(MPI_Alltoallw(all, two, at, types.data(), all, two, at, types.data(), world));
+  IS_ALIASED(MPI_Reduce_scatter(all, all, two, MPI_INT, MPI_SUM, world));
+  IS_ALIASED(MPI_Ialltoallv(all, two, at, MPI_INT, all, two, at, MPI_INT, world, &request));
+  CHECK(request == MPI_REQUEST_NULL);
+  IS_ALIASED(MPI_Reduce_local(MPI_IN_PLACE, all, 1, MPI_INT, MPI_SUM));
+  IS_ALIASED(MPI_Reduce_local(all, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM));
+  IS_ALIASED(MPI_Reduce_local(all, all, 1, MPI_INT, MPI_SUM));
+}
+
+void nothing_of_no_type() {
+  MUST(MPI_Sendrecv(nullptr, 0, MPI_BYTE, rank, 1, nullptr, 0, MPI_BYTE, rank, 1, world,
+                    MPI_STATUS_IGNORE));
+  MPI_Request request;
+  MUST(MPI_Irecv(nullptr, 0, MPI_DATATYPE_NULL, rank, 1, world, &request));
+  MUST(MPI_Send(nullptr, 0, MPI_DATATYPE_NULL, rank, 1, world));
+  MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  CHECK(error_class(MPI_Send(&request, 1, MPI_DATATYPE_NULL, rank, 1, world)) == MPI_ERR_TYPE);
+}
+
+/// Whoever expects another number than the root gives is told.
+void other_sizes() {
+  int data[10] = {};
+  for (const bool non_blocking : {false, true}) {
+    for (const int given : {1, 10}) {
+      const int count = rank == 0 ? given : 11 - given;
+      int error;
+      if (non_blocking) {
+        MPI_Request request;
+        MUST(MPI_Ibcast(data, count, MPI_INT, 0, world, &request));
+        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+      } else if (on_mpich()) {
+        continue;  // which waits for ever
+      } else {
+        error = MPI_Bcast(data, count, MPI_INT, 0, world);
+      }
+      if (rank != 0) CHECK(error != MPI_SUCCESS, "%d given", given);
+    }
+  }
+}
+
+/// Three bytes for a datatype of ints with a gap.
+void half_an_element() {
+  MPI_Datatype gapped;
+  const int lengths[] = {1, 2}, places[] = {1, 4};
+  MUST(MPI_Type_indexed(2, lengths, places, MPI_INT, &gapped));
+  MUST(MPI_Type_commit(&gapped));
+  char three[3] = {1, 2, 3};
+  int in[8] = {};
+  MPI_Request request;
+  MUST(MPI_Isend(three, 3, MPI_CHAR, rank, 4, world, &request));
+  CHECK(MPI_Recv(in, 1, gapped, rank, 4, world, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+  MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  // Whole elements that are fewer than the type has are no error.
+  int two[] = {5, 6};
+  MPI_Status status;
+  MUST(MPI_Isend(two, 2, MPI_INT, rank, 4, world, &request));
+  MUST(MPI_Recv(in, 1, gapped, rank, 4, world, &status));
+  MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  int elements = 0;
+  MUST(MPI_Get_elements(&status, gapped, &elements));
+  CHECK(elements == 2 && in[1] == 5 && in[4] == 6);
+  MUST(MPI_Type_free(&gapped));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  start(argc, argv);
+  MUST(MPI_Comm_dup(MPI_COMM_WORLD, &world));
+  MUST(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN));
+  MUST(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  same_memory();
+  nothing_of_no_type();
+  other_sizes();
+  half_an_element();
+  MUST(MPI_Comm_free(&world));
+  return finish();
+}
