@@ -16,6 +16,7 @@ help:
 	@echo "                           64 ranks on this machine (installs missing packages after asking)"
 	@echo "make test                  build and run the tests: about 15 minutes on 2 cores after the build"
 	@echo "make test-all              the whole matrix of ranks, waiting and sanitizers: hours"
+	@echo "make conformance           MPICH's own test suite; writes docs/conformance.md: an hour"
 	@echo "make bench                 measure this machine against Open MPI and MPICH, if they are installed"
 	@echo "make install PREFIX=DIR    build and install (default $(PREFIX)); the tree can be moved later"
 	@echo
@@ -72,6 +73,18 @@ test-all: test-build
 	$(call tests_of,release asan tsan,--output-junit all.xml; status=$$?; \
 	  tests/mpi/catalogue.py --table build/tests/all.xml >docs/test-matrix.md; exit $$status)
 
+# Other people's tests (docs/conformance.md): an hour on 2 cores.
+conformance: build
+	@packaging/oracle || true
+	@cmake --install build/release --prefix build/prefix >build/install.log
+	@mkdir -p build/conformance
+	@tests/conformance/mpich_suite.py --prefix build/prefix --oracle build/oracle \
+	  --jobs $(JOBS) --write build/conformance/processes.md
+	@tests/conformance/mpich_suite.py --prefix build/prefix --oracle build/oracle \
+	  --jobs $(JOBS) --threads --write build/conformance/threads.md
+	@cat tests/conformance/introduction.md build/conformance/processes.md \
+	  build/conformance/threads.md >docs/conformance.md
+
 bench:
 	@packaging/dependencies build test
 	$(call configure,release,-DMEANTIME_BENCHES=ON)
@@ -92,4 +105,4 @@ tidy:
 clean:
 	rm -rf build/release build/debug build/asan build/tsan build/tests build/prefix
 
-.PHONY: help build demo install test-build test test-all bench peers format tidy clean
+.PHONY: help build demo install test-build test test-all conformance bench peers format tidy clean

@@ -65,6 +65,10 @@ BARE_SUFFIXES = ("_toint", "_fromint")
 RAW_HANDLES = {
     ("MPI_Comm_get_name", "comm"): "MPI_COMM_NULL has a name",
     ("MPI_Type_get_name", "datatype"): "MPI_DATATYPE_NULL has a name",
+    ("MPI_Win_get_name", "win"): "MPI_WIN_NULL has a name",
+    ("MPI_File_set_errhandler", "file"): "MPI_FILE_NULL has a handler: that of new files",
+    ("MPI_File_get_errhandler", "file"): "MPI_FILE_NULL has a handler: that of new files",
+    ("MPI_File_call_errhandler", "fh"): "MPI_FILE_NULL has a handler: that of new files",
     ("MPI_Intercomm_create", "peer_comm"): "significant at the leader only",
     ("MPI_Request_get_status", "request"): "may be MPI_REQUEST_NULL",
     ("MPI_Cancel", "request"): "a pointer in C, and complete requests are the core's affair",

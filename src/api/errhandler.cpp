@@ -1,5 +1,5 @@
-// MPI 5.0 chapter 9.3: error handlers of communicators and sessions. Those of windows and files
-// can be made, but there is nothing yet to set them on.
+// MPI 5.0 chapter 9.3: error handlers of communicators and sessions, and of MPI_FILE_NULL, which
+// new files get. Those of windows can be made, but there is nothing yet to set them on.
 #include "core/errhandler.h"
 
 #include "api/generated/calls.h"
@@ -93,6 +93,37 @@ int Win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn,
 int File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn,
                            MPI_Errhandler* errhandler) {
   return make(Of::file, file_errhandler_fn, errhandler);
+}
+
+namespace {
+
+int check_file(MPI_File file) {
+  return file == MPI_FILE_NULL ? MPI_SUCCESS
+                               : fail(MPI_ERR_FILE, "there are no files yet, only MPI_FILE_NULL");
+}
+
+}  // namespace
+
+int File_set_errhandler(MPI_File file, Errhandler& errhandler) {
+  const int error = check_file(file);
+  return error != MPI_SUCCESS ? error : put(core::tables().files, errhandler, Of::file, "files");
+}
+
+int File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) {
+  const int error = check_file(file);
+  if (error == MPI_SUCCESS) {
+    *errhandler = give(*core::tables().files);
+  }
+  return error;
+}
+
+int File_call_errhandler(MPI_File fh, int errorcode) {
+  const int error = check_file(fh);
+  if (error == MPI_SUCCESS) {
+    core::invoke_error_handler(*core::tables().files, MPI_FILE_NULL, "MPI_FILE_NULL", errorcode,
+                               current_call());
+  }
+  return error;
 }
 
 int Errhandler_free(MPI_Errhandler* errhandler) {

@@ -241,15 +241,37 @@ int Mrecv(void* buf, MPI_Count count, Datatype& datatype, MPI_Message* message,
 // --- attached buffers
 
 int Buffer_attach(void* buffer, MPI_Count size) {
-  return core::attach_buffer(buffer, size);
+  return core::attach_buffer(core::process_buffer(), buffer, size);
 }
 
 int Buffer_detach(void* buffer_addr, MPI_Count* size) {
-  return core::detach_buffer(static_cast<void**>(buffer_addr), size);
+  return core::detach_buffer(core::process_buffer(), static_cast<void**>(buffer_addr), size);
 }
 
 int Buffer_flush() {
-  return core::flush_buffer();
+  return core::flush_buffer(core::process_buffer());
+}
+
+int Buffer_iflush(MPI_Request* request) {
+  *request = core::start_flush(core::process_buffer())->handle();
+  return MPI_SUCCESS;
+}
+
+int Comm_attach_buffer(Communicator& comm, void* buffer, MPI_Count size) {
+  return core::attach_buffer(comm.buffer, buffer, size);
+}
+
+int Comm_detach_buffer(Communicator& comm, void* buffer_addr, MPI_Count* size) {
+  return core::detach_buffer(comm.buffer, static_cast<void**>(buffer_addr), size);
+}
+
+int Comm_flush_buffer(Communicator& comm) {
+  return core::flush_buffer(comm.buffer);
+}
+
+int Comm_iflush_buffer(Communicator& comm, MPI_Request* request) {
+  *request = core::start_flush(comm.buffer)->handle();
+  return MPI_SUCCESS;
 }
 
 }  // namespace meantime::api

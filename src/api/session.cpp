@@ -129,9 +129,33 @@ int Session_get_pset_info(Session& session, const char* pset_name, MPI_Info* inf
 }
 
 int Group_from_session_pset(Session& session, const char* pset_name, MPI_Group* newgroup) {
-  // No error if there is no such set (MPI 5.0 11.3.2).
-  Group* group = find_set(pset_name);
-  *newgroup = group != nullptr ? group->handle() : MPI_GROUP_NULL;
+  // Also the result where the error handler returns (MPI 5.0, 11.3.2).
+  *newgroup = MPI_GROUP_NULL;
+  Group* members = find_set(pset_name);
+  if (members == nullptr) {
+    return fail(MPI_ERR_ARG, "there is no process set \"{}\"", pset_name);
+  }
+  *newgroup = core::make_session_group(*members, session.buffer)->handle();
+  drop(members);
+  return MPI_SUCCESS;
+}
+
+// --- buffers for buffered sends on communicators that came from it
+
+int Session_attach_buffer(Session& session, void* buffer, MPI_Count size) {
+  return core::attach_buffer(session.buffer, buffer, size);
+}
+
+int Session_detach_buffer(Session& session, void* buffer_addr, MPI_Count* size) {
+  return core::detach_buffer(session.buffer, static_cast<void**>(buffer_addr), size);
+}
+
+int Session_flush_buffer(Session& session) {
+  return core::flush_buffer(session.buffer);
+}
+
+int Session_iflush_buffer(Session& session, MPI_Request* request) {
+  *request = core::start_flush(session.buffer)->handle();
   return MPI_SUCCESS;
 }
 

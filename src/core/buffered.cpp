@@ -24,47 +24,133 @@ MPI_Count weight(const SendRequest& send) {
   return send.operation.count + MPI_BSEND_OVERHEAD;
 }
 
-void drop_those_that_left(Buffered& buffered) {
-  std::erase_if(buffered.sends, [&](const std::shared_ptr<SendRequest>& send) {
-    const bool left = send->advance();
-    buffered.used -= left ? weight(*send) : 0;
+void drop_those_that_left() {
+  std::erase_if(state().sends, [](const Buffered::Kept& kept) {
+    const bool left = kept.send->advance();
+    kept.counts_in->used -= left ? weight(*kept.send) : 0;
     return left;
   });
 }
 
-}  // namespace
-
-int attach_buffer(void* buffer, MPI_Count size) {
-  Buffered& buffered = state();
-  if (buffered.attached) {
-    return fail(MPI_ERR_BUFFER, "a buffer is attached already");
+/// Those that count in `place`; in any buffer if there is none.
+std::vector<std::shared_ptr<SendRequest>> kept_in(const BufferPlace& place) {
+  std::vector<std::shared_ptr<SendRequest>> sends;
+  for (const Buffered::Kept& kept : state().sends) {
+    if (place == nullptr || kept.counts_in == place) {
+      sends.push_back(kept.send);
+    }
   }
-  buffered.attached = true;
-  buffered.buffer = buffer;
-  buffered.size = size;
-  // MPI_BUFFER_AUTOMATIC: as much as it takes.
-  buffered.unlimited = buffer == MPI_BUFFER_AUTOMATIC;
-  return MPI_SUCCESS;
+  return sends;
 }
 
-int flush_buffer() {
-  Buffered& buffered = state();
-  const std::vector<std::shared_ptr<SendRequest>> kept = buffered.sends;
+void wait_for(const std::vector<std::shared_ptr<SendRequest>>& sends) {
   std::vector<Request*> open;
-  for (const std::shared_ptr<SendRequest>& send : kept) {
+  for (const std::shared_ptr<SendRequest>& send : sends) {
     open.push_back(send.get());
   }
   wait_all(open.data(), static_cast<int>(open.size()));
-  drop_those_that_left(buffered);
+  drop_those_that_left();
+}
+
+/// The buffer that a send on `comm` counts in.
+const BufferPlace& nearest_buffer(const Communicator& comm) {
+  for (const BufferPlace* place : {&comm.buffer, &comm.session_buffer}) {
+    if (*place != nullptr && (*place)->attached) {
+      return *place;
+    }
+  }
+  return process_buffer();
+}
+
+/// Complete when sends have left. They are the buffer's; others may drop them from it meanwhile.
+struct FlushRequest final : Request {
+  explicit FlushRequest(std::vector<std::shared_ptr<SendRequest>> sends)
+      : Request(Type::collective), sends_(std::move(sends)) {}
+
+  bool advance() override {
+    std::erase_if(sends_, [](const std::shared_ptr<SendRequest>& send) { return send->advance(); });
+    if (sends_.empty() && !complete) {
+      complete = true;
+      drop_those_that_left();
+    }
+    return complete;
+  }
+  int arm(node::Waiter& waiter) override {
+    int leaves = 0;
+    for (const std::shared_ptr<SendRequest>& send : sends_) {
+      leaves += send->complete ? 0 : send->arm(waiter);
+    }
+    return leaves;
+  }
+  void disarm(node::Waiter& waiter) override {
+    for (const std::shared_ptr<SendRequest>& send : sends_) {
+      if (!send->complete) {
+        send->disarm(waiter);
+      }
+    }
+  }
+  void describe(wait::Situation& situation) const override {
+    if (!sends_.empty()) {
+      sends_.front()->describe(situation);
+    }
+  }
+
+ private:
+  std::vector<std::shared_ptr<SendRequest>> sends_;
+};
+
+}  // namespace
+
+BufferPlace& process_buffer() {
+  Buffered& buffered = state();
+  if (buffered.process == nullptr) {
+    buffered.process = std::make_shared<Buffer>();
+  }
+  return buffered.process;
+}
+
+int attach_buffer(BufferPlace& place, void* address, MPI_Count size) {
+  if (place == nullptr) {
+    place = std::make_shared<Buffer>();
+  }
+  if (place->attached) {
+    return fail(MPI_ERR_BUFFER, "a buffer is attached already");
+  }
+  place->attached = true;
+  place->address = address;
+  place->size = size;
+  place->unlimited = address == MPI_BUFFER_AUTOMATIC;
   return MPI_SUCCESS;
 }
 
-int detach_buffer(void** buffer, MPI_Count* size) {
-  Buffered& buffered = state();
-  flush_buffer();
-  *buffer = buffered.attached ? buffered.buffer : nullptr;
-  *size = buffered.attached ? buffered.size : 0;
-  buffered.attached = false;
+int flush_buffer(const BufferPlace& place) {
+  if (place != nullptr) {
+    wait_for(kept_in(place));
+  }
+  return MPI_SUCCESS;
+}
+
+Request* start_flush(const BufferPlace& place) {
+  auto* flush = new FlushRequest(place != nullptr ? kept_in(place)
+                                                  : std::vector<std::shared_ptr<SendRequest>>());
+  flush->advance();
+  return flush;
+}
+
+void flush_all_buffers() {
+  if (self().buffered != nullptr) {
+    wait_for(kept_in(nullptr));
+  }
+}
+
+int detach_buffer(BufferPlace& place, void** address, MPI_Count* size) {
+  flush_buffer(place);
+  const bool attached = place != nullptr && place->attached;
+  *address = attached ? place->address : nullptr;
+  *size = attached ? place->size : 0;
+  if (attached) {
+    place->attached = false;
+  }
   return MPI_SUCCESS;
 }
 
@@ -73,18 +159,18 @@ int buffered_send(const void* buffer, MPI_Count count, Datatype& type, int desti
   if (destination == MPI_PROC_NULL) {
     return MPI_SUCCESS;
   }
-  Buffered& buffered = state();
+  const BufferPlace place = nearest_buffer(comm);
   const MPI_Count bytes = count * type.size;
-  if (!buffered.unlimited) {
-    if (buffered.used + bytes + MPI_BSEND_OVERHEAD > buffered.size) {
+  if (!place->unlimited) {
+    if (place->used + bytes + MPI_BSEND_OVERHEAD > place->size) {
       progress();
-      drop_those_that_left(buffered);
+      drop_those_that_left();
     }
-    if (!buffered.attached || buffered.used + bytes + MPI_BSEND_OVERHEAD > buffered.size) {
+    if (!place->attached || place->used + bytes + MPI_BSEND_OVERHEAD > place->size) {
       return fail(MPI_ERR_BUFFER,
                   "a message of {} bytes does not fit: {} of {} bytes attached are "
                   "in use",
-                  bytes, buffered.used, buffered.attached ? buffered.size : 0);
+                  bytes, place->used, place->attached ? place->size : 0);
     }
   }
   PackedCopy copy(buffer, count, type);
@@ -100,8 +186,8 @@ int buffered_send(const void* buffer, MPI_Count count, Datatype& type, int desti
   if (result != MPI_SUCCESS || send->complete) {
     return result;
   }
-  buffered.used += weight(*send);
-  buffered.sends.push_back(std::move(send));
+  place->used += weight(*send);
+  state().sends.push_back({std::move(send), place});
   return MPI_SUCCESS;
 }
 

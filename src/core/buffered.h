@@ -1,6 +1,8 @@
-// Buffered sends (MPI 5.0, 3.6). The user attaches a buffer; we use it only as an allowance: the
-// message is copied into our own memory, and its bytes count against the buffer's size until it has
-// left. A small message goes into a cell at once, as any send does.
+// Buffered sends (MPI 5.0, 3.6). The user attaches a buffer to a communicator, a session or the
+// process; we use it only as an allowance: the message is copied into our own memory, and its bytes
+// count against the buffer's size until it has left. A small message goes into a cell at once, as
+// any send does. Of the buffers that a send could use the nearest counts: that of its communicator,
+// then that of the session its group came from, then the process's. Rank's lock held everywhere.
 #pragma once
 
 #include <mpi.h>
@@ -10,28 +12,47 @@
 
 #include "core/communicator.h"
 #include "core/datatype/datatype.h"
+#include "core/request.h"
 
 namespace meantime::core {
 
 struct SendRequest;
 
-/// Of one rank.
-struct Buffered {
+/// What a user attached, and how much of it is in use.
+struct Buffer {
   bool attached = false;
-  bool unlimited = false;
-  void* buffer = nullptr;
+  bool unlimited = false;  ///< MPI_BUFFER_AUTOMATIC: as much as it takes
+  void* address = nullptr;
   MPI_Count size = 0;
   MPI_Count used = 0;
-  /// Not gone yet. Shared with a thread that waits in flush_buffer while another one, which needs
-  /// room, drops those that have left.
-  std::vector<std::shared_ptr<SendRequest>> sends;
+};
+/// Of a communicator, a session or the process; made when first attached.
+using BufferPlace = std::shared_ptr<Buffer>;
+
+/// Of one rank.
+struct Buffered {
+  struct Kept {
+    // Shared with a thread that waits in flush_buffer while another one, which needs room, drops
+    // those that have left.
+    std::shared_ptr<SendRequest> send;
+    BufferPlace counts_in;
+  };
+  BufferPlace process;
+  std::vector<Kept> sends;  ///< not gone yet
 };
 
-int attach_buffer(void* buffer, MPI_Count size);
-/// Waits until all buffered sends have left.
-int detach_buffer(void** buffer, MPI_Count* size);
-int flush_buffer();
-/// MPI_ERR_BUFFER when the attached buffer has no room left.
+/// The process's.
+BufferPlace& process_buffer();
+
+int attach_buffer(BufferPlace& place, void* address, MPI_Count size);
+/// Waits until all sends that count in the buffer have left.
+int detach_buffer(BufferPlace& place, void** address, MPI_Count* size);
+int flush_buffer(const BufferPlace& place);
+/// The same without waiting: a request that is complete when they have.
+Request* start_flush(const BufferPlace& place);
+/// MPI_Finalize: those of all buffers.
+void flush_all_buffers();
+/// MPI_ERR_BUFFER when the buffer has no room left.
 int buffered_send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
                   Communicator& comm);
 

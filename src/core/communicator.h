@@ -28,6 +28,9 @@ struct Situation;
 namespace coll {
 struct State;
 }
+namespace core {
+struct Buffer;
+}
 
 inline constexpr std::uint32_t context_step = 4;
 
@@ -53,6 +56,10 @@ struct Communicator : Object {
   std::unique_ptr<coll::State> collectives;  ///< the collectives' own state, see src/coll/state.h
   std::uint64_t collective_area = 0;         ///< MPI_COMM_WORLD's; for others see core/context.h
   std::uint64_t context_block = 0;  ///< node::Link of what counts its members, see core/context.h
+
+  // For buffered sends, see core/buffered.h: its own, and that of the session it came from.
+  std::shared_ptr<core::Buffer> buffer;
+  std::shared_ptr<core::Buffer> session_buffer;
 
   MPI_Comm handle() {
     return constant != MPI_COMM_NULL ? constant : reinterpret_cast<MPI_Comm>(this);

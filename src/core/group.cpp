@@ -59,7 +59,8 @@ Group* filter(Group& group, Wanted wanted) {
       world.push_back(group.world_rank(member));
     }
   }
-  return static_cast<int>(world.size()) == group.size ? hold(group) : make_group(std::move(world));
+  return static_cast<int>(world.size()) == group.size ? hold(group)
+                                                      : make_group(std::move(world), &group);
 }
 
 /// A range (first, last, stride) as MPI_Group_range_incl means it, appended to `members`.
@@ -122,19 +123,33 @@ Group* make_identity_group(int size) {
   return group;
 }
 
-Group* make_group(std::vector<int> world_ranks) {
+Group* make_session_group(const Group& members, std::shared_ptr<Buffer> session_buffer) {
+  auto* group = new Group;
+  group->size = members.size;
+  group->rank = members.rank;
+  group->world = members.world;
+  group->session_buffer = std::move(session_buffer);
+  return group;
+}
+
+Group* make_group(std::vector<int> world_ranks, const Group* from) {
   const int size = static_cast<int>(world_ranks.size());
   bool identity = true;
   for (int member = 0; identity && member < size; ++member) {
     identity = world_ranks[member] == member;
   }
+  Group* group = nullptr;
   if (identity) {
-    return make_identity_group(size);
+    group = make_identity_group(size);
+  } else {
+    group = new Group;
+    group->size = size;
+    group->world = std::move(world_ranks);
+    group->rank = group->member(self().world_rank);
   }
-  Group* group = new Group;
-  group->size = size;
-  group->world = std::move(world_ranks);
-  group->rank = group->member(self().world_rank);
+  if (from != nullptr && size > 0) {
+    group->session_buffer = from->session_buffer;
+  }
   return group;
 }
 
@@ -154,7 +169,7 @@ Group* unite(Group& first, Group& second) {
       world.push_back(second.world_rank(member));
     }
   }
-  return make_group(std::move(world));
+  return make_group(std::move(world), &first);
 }
 
 Group* intersect(Group& first, Group& second) {
@@ -195,7 +210,7 @@ int include(Group& group, int count, const int members[], Group** result) {
   for (int index = 0; index < count; ++index) {
     world[index] = group.world_rank(members[index]);
   }
-  *result = make_group(std::move(world));
+  *result = make_group(std::move(world), &group);
   return MPI_SUCCESS;
 }
 

@@ -7,11 +7,16 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <vector>
 
 #include "core/object.h"
 
 namespace meantime {
+
+namespace core {
+struct Buffer;
+}
 
 struct Group : Object {
   static constexpr Kind object_kind = Kind::group;
@@ -21,6 +26,9 @@ struct Group : Object {
   int size = 0;
   int rank = -1;           ///< the owner's place in it, or -1: not a member
   std::vector<int> world;  ///< world rank of each member; empty = identity
+
+  /// Of the session that it, or the group it was made from, came from (core/buffered.h).
+  std::shared_ptr<core::Buffer> session_buffer;
 
   int world_rank(int member) const { return world.empty() ? member : world[member]; }
   bool is_identity() const { return world.empty(); }
@@ -42,8 +50,12 @@ inline void drop(Group* group) {
 
 namespace core {
 
+/// A group of its own that came from the session with this buffer.
+Group* make_session_group(const Group& members, std::shared_ptr<Buffer> session_buffer);
+
 // All of these return a new reference, and the rank's one empty group for a result without members.
-Group* make_group(std::vector<int> world_ranks);
+/// `from`: whose session the new one's is.
+Group* make_group(std::vector<int> world_ranks, const Group* from = nullptr);
 Group* make_identity_group(int size);
 Group* unite(Group& first, Group& second);
 Group* intersect(Group& first, Group& second);

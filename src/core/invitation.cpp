@@ -87,6 +87,7 @@ Communicator* assemble(const Context& context, Group* group, Group* remote,
   comm->size = group->size;
   comm->rank = group->rank;
   comm->errhandler = hold(parent != nullptr ? *parent->errhandler : tables().fatal);
+  comm->session_buffer = parent != nullptr ? parent->session_buffer : group->session_buffer;
   return comm;
 }
 

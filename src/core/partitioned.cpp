@@ -315,10 +315,13 @@ bool PartitionedReceive::arrived(int partition) {
   if (offer_request_ != nullptr) {
     return false;
   }
+  if (offer_.partitions == partitions_) {
+    return arrived_[static_cast<std::size_t>(partition)];
+  }
   const MPI_Count bytes_each = operation_.count * operation_.type->size;
   const MPI_Count begin = partition * bytes_each;
   if (bytes_each == 0 || offer_.bytes == 0) {
-    return bytes_each == 0;
+    return false;  // of no data, only all together can have arrived
   }
   const auto first = static_cast<std::size_t>(begin / offer_.bytes);
   const auto last = static_cast<std::size_t>((begin + bytes_each - 1) / offer_.bytes);

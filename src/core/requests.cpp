@@ -321,9 +321,7 @@ bool advance_abandoned() {
 }
 
 void wait_for_quiet() {
-  if (self().buffered != nullptr) {
-    flush_buffer();  // MPI 5.0, 11.2.2: as if the buffers were detached
-  }
+  flush_all_buffers();  // MPI 5.0, 11.2.2: as if the buffers were detached
   // A receive may never be matched, a generalised request never completed: not waited for.
   std::vector<Request*>& abandoned = self().abandoned;
   const auto first = std::partition(abandoned.begin(), abandoned.end(), [](const Request* request) {

@@ -4,6 +4,9 @@
 
 #include <mpi.h>
 
+#include <memory>
+
+#include "core/buffered.h"
 #include "core/errhandler.h"
 #include "core/info.h"
 #include "core/object.h"
@@ -16,6 +19,8 @@ struct Session : Object {
   ~Session();
 
   Errhandler* errhandler = nullptr;
+  /// Those made from it know it, so that it is there before anything is attached.
+  std::shared_ptr<core::Buffer> buffer = std::make_shared<core::Buffer>();
   Info* info = nullptr;
 
   MPI_Session handle() { return reinterpret_cast<MPI_Session>(this); }

@@ -38,6 +38,7 @@ Tables::Tables() {
 
 Tables::~Tables() {
   drop(environment);
+  drop(files);
 }
 
 Tables& make_tables(Rank& rank) {

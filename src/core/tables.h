@@ -49,6 +49,7 @@ struct Tables {
   Errhandler fatal{Errhandler::Action::fatal, Errhandler::Of::any};
   Errhandler abort{Errhandler::Action::abort, Errhandler::Of::any};
   Errhandler returns{Errhandler::Action::return_code, Errhandler::Of::any};
+  Errhandler* files = hold(returns);  ///< MPI_FILE_NULL's: that of files when they are opened
   Info* environment = nullptr;  ///< behind MPI_INFO_ENV; made when first asked for
 
   struct Key {

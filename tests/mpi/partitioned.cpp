@@ -145,6 +145,7 @@ int main(int argc, char** argv) {
   start(argc, argv);
   to = (rank + 1) % size;
   from = (rank + size - 1) % size;
+  cut(0, 3, 3, true, false);
   cut(24, 4, 4, true, false);
   cut(24, 4, 4, false, false);
   cut(24, 8, 2, true, false);

@@ -109,12 +109,37 @@ int checked_Error_string(Entry& entry, int errorcode, char* string, int* resultl
   return entry.caught();
 }
 
+int checked_File_call_errhandler(Entry& entry, MPI_File fh, int errorcode) try {
+  return entry.finish(File_call_errhandler(fh, errorcode));
+} catch (...) {
+  return entry.caught();
+}
+
 int checked_File_create_errhandler(Entry& entry, MPI_File_errhandler_function* file_errhandler_fn,
                                    MPI_Errhandler* errhandler) try {
   if (!(entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(File_create_errhandler(file_errhandler_fn, errhandler));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_File_get_errhandler(Entry& entry, MPI_File file, MPI_Errhandler* errhandler) try {
+  if (!(entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(File_get_errhandler(file, errhandler));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_File_set_errhandler(Entry& entry, MPI_File file, MPI_Errhandler errhandler) try {
+  Errhandler* errhandler_object = nullptr;
+  if (!(entry.errhandler({2, "errhandler"}, errhandler, errhandler_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(File_set_errhandler(file, *errhandler_object));
 } catch (...) {
   return entry.caught();
 }
@@ -261,7 +286,7 @@ MEANTIME_WEAK_TWIN(MPI_Error_string, PMPI_Error_string);
 
 MEANTIME_ENTRY_POINT int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
   Entry entry(Call::File_call_errhandler, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_File_call_errhandler(entry, fh, errorcode);
 }
 MEANTIME_WEAK_TWIN(MPI_File_call_errhandler, PMPI_File_call_errhandler);
 
@@ -273,13 +298,13 @@ MEANTIME_WEAK_TWIN(MPI_File_create_errhandler, PMPI_File_create_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) {
   Entry entry(Call::File_get_errhandler, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_File_get_errhandler(entry, file, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_File_get_errhandler, PMPI_File_get_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler) {
   Entry entry(Call::File_set_errhandler, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_File_set_errhandler(entry, file, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_File_set_errhandler, PMPI_File_set_errhandler);
 

@@ -70,6 +70,59 @@ int checked_Buffer_flush(Entry& entry) try {
   return entry.caught();
 }
 
+int checked_Buffer_iflush(Entry& entry, MPI_Request* request) try {
+  if (!(entry.given({1, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Buffer_iflush(request));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_attach_buffer(Entry& entry, MPI_Comm comm, void* buffer, MPI_Count size) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.not_negative(MPI_ERR_ARG, {3, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_attach_buffer(*comm_object, buffer, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_detach_buffer(Entry& entry, MPI_Comm comm, void* buffer_addr,
+                               MPI_Count* size) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({3, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_detach_buffer(*comm_object, buffer_addr, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_flush_buffer(Entry& entry, MPI_Comm comm) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_flush_buffer(*comm_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Comm_iflush_buffer(Entry& entry, MPI_Comm comm, MPI_Request* request) try {
+  Communicator* comm_object = nullptr;
+  if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Comm_iflush_buffer(*comm_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
 int checked_Ibsend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                    int tag, MPI_Comm comm, MPI_Request* request) try {
   Datatype* datatype_object = nullptr;
@@ -466,6 +519,51 @@ int checked_Sendrecv_replace(Entry& entry, void* buf, MPI_Count count, MPI_Datat
   return entry.caught();
 }
 
+int checked_Session_attach_buffer(Entry& entry, MPI_Session session, void* buffer,
+                                  MPI_Count size) try {
+  Session* session_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object) &&
+        entry.not_negative(MPI_ERR_ARG, {3, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_attach_buffer(*session_object, buffer, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_detach_buffer(Entry& entry, MPI_Session session, void* buffer_addr,
+                                  MPI_Count* size) try {
+  Session* session_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object) &&
+        entry.given({3, "size"}, size))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_detach_buffer(*session_object, buffer_addr, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_flush_buffer(Entry& entry, MPI_Session session) try {
+  Session* session_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_flush_buffer(*session_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Session_iflush_buffer(Entry& entry, MPI_Session session, MPI_Request* request) try {
+  Session* session_object = nullptr;
+  if (!(entry.session({1, "session"}, session, session_object) &&
+        entry.given({2, "request"}, request))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Session_iflush_buffer(*session_object, request));
+} catch (...) {
+  return entry.caught();
+}
+
 int checked_Ssend(Entry& entry, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                   int tag, MPI_Comm comm) try {
   Datatype* datatype_object = nullptr;
@@ -577,49 +675,51 @@ MEANTIME_WEAK_TWIN(MPI_Buffer_flush, PMPI_Buffer_flush);
 
 MEANTIME_ENTRY_POINT int PMPI_Buffer_iflush(MPI_Request* request) {
   Entry entry(Call::Buffer_iflush, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Buffer_iflush(entry, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Buffer_iflush, PMPI_Buffer_iflush);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
   Entry entry(Call::Comm_attach_buffer, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_attach_buffer(entry, comm, buffer, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_attach_buffer, PMPI_Comm_attach_buffer);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
   Entry entry(Call::Comm_attach_buffer_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_attach_buffer(entry, comm, buffer, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_attach_buffer_c, PMPI_Comm_attach_buffer_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
   Entry entry(Call::Comm_detach_buffer, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  MPI_Count wide_size = 0;
+  const int code = checked_Comm_detach_buffer(entry, comm, buffer_addr,
+                                              size != nullptr ? &wide_size : nullptr);
+  if (code == MPI_SUCCESS) {
+    if (!entry.narrow({3, "size"}, wide_size, size)) {
+      return entry.rejected();
+    }
+  }
+  return code;
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_detach_buffer, PMPI_Comm_detach_buffer);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
   Entry entry(Call::Comm_detach_buffer_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_detach_buffer(entry, comm, buffer_addr, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_detach_buffer_c, PMPI_Comm_detach_buffer_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_flush_buffer(MPI_Comm comm) {
   Entry entry(Call::Comm_flush_buffer, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_flush_buffer(entry, comm);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_flush_buffer, PMPI_Comm_flush_buffer);
 
 MEANTIME_ENTRY_POINT int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
   Entry entry(Call::Comm_iflush_buffer, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Comm_iflush_buffer(entry, comm, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Comm_iflush_buffer, PMPI_Comm_iflush_buffer);
 
@@ -911,37 +1011,44 @@ MEANTIME_WEAK_TWIN(MPI_Sendrecv_replace_c, PMPI_Sendrecv_replace_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
   Entry entry(Call::Session_attach_buffer, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Session_attach_buffer(entry, session, buffer, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_attach_buffer, PMPI_Session_attach_buffer);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
   Entry entry(Call::Session_attach_buffer_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Session_attach_buffer(entry, session, buffer, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_attach_buffer_c, PMPI_Session_attach_buffer_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
   Entry entry(Call::Session_detach_buffer, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  MPI_Count wide_size = 0;
+  const int code = checked_Session_detach_buffer(entry, session, buffer_addr, size != nullptr ? &wide_size : nullptr);
+  if (code == MPI_SUCCESS) {
+    if (!entry.narrow({3, "size"}, wide_size, size)) {
+      return entry.rejected();
+    }
+  }
+  return code;
 }
 MEANTIME_WEAK_TWIN(MPI_Session_detach_buffer, PMPI_Session_detach_buffer);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr, MPI_Count* size) {
   Entry entry(Call::Session_detach_buffer_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Session_detach_buffer(entry, session, buffer_addr, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_detach_buffer_c, PMPI_Session_detach_buffer_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_flush_buffer(MPI_Session session) {
   Entry entry(Call::Session_flush_buffer, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Session_flush_buffer(entry, session);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_flush_buffer, PMPI_Session_flush_buffer);
 
 MEANTIME_ENTRY_POINT int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
   Entry entry(Call::Session_iflush_buffer, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Session_iflush_buffer(entry, session, request);
 }
 MEANTIME_WEAK_TWIN(MPI_Session_iflush_buffer, PMPI_Session_iflush_buffer);
 

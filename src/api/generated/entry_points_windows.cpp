@@ -9,6 +9,16 @@
 namespace meantime::api {
 namespace {
 
+int checked_Win_get_name(Entry& entry, MPI_Win win, char* win_name, int* resultlen) try {
+  if (!(entry.given({2, "win_name"}, win_name) &&
+        entry.given({3, "resultlen"}, resultlen))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_get_name(win, win_name, resultlen));
+} catch (...) {
+  return entry.caught();
+}
+
 }  // namespace
 }  // namespace meantime::api
 
@@ -311,7 +321,7 @@ MEANTIME_WEAK_TWIN(MPI_Win_get_info, PMPI_Win_get_info);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
   Entry entry(Call::Win_get_name, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_get_name(entry, win, win_name, resultlen);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_get_name, PMPI_Win_get_name);
 
