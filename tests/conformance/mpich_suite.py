@@ -219,6 +219,8 @@ def main():
     parser.add_argument("folders", nargs="*", default=FOLDERS)
     arguments = parser.parse_args()
     arguments.prefix = str(pathlib.Path(arguments.prefix).resolve())
+    if arguments.oracle:
+        arguments.oracle = str(pathlib.Path(arguments.oracle).resolve())
     work = pathlib.Path(arguments.work).resolve()
     work.mkdir(parents=True, exist_ok=True)
     suite = get(work)
