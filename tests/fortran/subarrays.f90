@@ -101,6 +101,7 @@ program subarrays
   call check(all([(all_of_them(1 + 4 * i), i = 0, size - 1)] == &
                  [(value(3, 2, i + 3000), i = size - 1, 0, -1)]), 'MPI_Allgatherv with places')
   call check(count_of(all_of_them, -1) == 3 * size, 'and nothing else')
+  deallocate (all_of_them, counts, places)
 
   ! Other types, a derived datatype over a section, and large counts
   numbers = cmplx(rank, -rank)
