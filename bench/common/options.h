@@ -65,6 +65,18 @@ class Options {
     return list;
   }
 
+  // Not negative; fractions allowed, units not.
+  std::vector<double> numbers(const std::string& name, const std::string& otherwise) {
+    std::vector<double> list;
+    for (const std::string& item : texts(name, otherwise)) {
+      char* rest = nullptr;
+      list.push_back(std::strtod(item.c_str(), &rest));
+      if (rest == item.c_str() || *rest || !(list.back() >= 0 && list.back() <= 1e9))
+        throw UsageError("--" + name + " wants numbers from 0 to 1e9, not '" + item + "'");
+    }
+    return list;
+  }
+
   long number(const std::string& name, long otherwise) {
     const std::string value = text(name, "");
     return value.empty() ? otherwise : parse_size(value);

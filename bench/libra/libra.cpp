@@ -224,7 +224,7 @@ void body(bench::Program& program) {
   const std::string mode = program.options.text("mode", "");
   const std::string sending_mode = program.options.text("sending-mode", "poll");
   const auto sizes = program.options.sizes("bytes", "1,8,64,512,4K,32K,256K,1M,8M");
-  const auto delays = program.options.sizes("delays", "0,10,50,100,200,500,1000");
+  const auto delays = program.options.numbers("delays", "0,10,50,100,200,500,1000");
   const std::string kind = program.options.text("delay", "constant");
   const long iterations = program.options.number("iterations", 0);
   const double seconds = program.options.seconds("seconds", 0);
@@ -254,11 +254,10 @@ void body(bench::Program& program) {
                           {"place", place},
                           {"energy", meter.readable() ? meter.zone() + " (all of the package)"
                                                       : "none read: " + meter.why_not()}});
-  for (long delay : delays)
+  for (double delay_us : delays)
     for (long bytes : sizes) {
-      const auto delay_us = static_cast<double>(delay);
       long count = iterations > 0 ? iterations : libra::iterations_of_paper(bytes, delay_us);
-      if (seconds > 0 && delay > 0)
+      if (seconds > 0 && delay_us > 0)
         count = std::clamp(std::lround(seconds * 1e6 / delay_us), std::min(100L, count), count);
       measure(program, {bytes, delay_us, kind, count}, meter, senders,
               path.empty() ? nullptr : &file);

@@ -25,7 +25,8 @@ def measure(prefix, options, found):
         for late in (options.late or ("200,1000" if options.quick else "200,1000,10000")).split(","):
             results.progress(f"run {repetition + 1} of {options.repetitions}: {late} µs")
             turns = max(20, min(1000, round((1e5 if options.quick else 1e6) / max(1.0, float(late)))))
-            for row in results.run_json(command(prefix, results.REALTIME if options.realtime else (), "--late", late, "--turns", turns, *ways), 600):
+            ahead = results.REALTIME if options.realtime else ()
+            for row in results.run_json(command(prefix, ahead, "--late", late, "--turns", turns, *ways), 600):
                 found.add(row, repetition=repetition)
     results.progress("")
 

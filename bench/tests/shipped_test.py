@@ -107,6 +107,7 @@ class Libra(Shipped):
     def test_refuses(self):
         for words, said in ((("--mode", "wildly"), "MEANTIME_WAIT"), (("--delay", "late"), "constant, jitter or bimodal"),
                             (("--place", "three"), "--place is"), (("--bytes", "x"), "not a size"),
+                            (("--delays", "5x"), "--delays wants numbers"),
                             (("--nonsense",), "unknown option")):
             result = subprocess.run([os.path.join(BIN, "mpiexec"), *map(str, self.libra(*words)[1:])], text=True,
                                     capture_output=True, timeout=60, env=ENVIRONMENT, check=False)

@@ -158,7 +158,7 @@ void body(bench::Options& options, bench::Report& report) {
     all += std::string(",") + mechanism.name;
   const auto ways = options.texts("ways", all);
   const auto places = options.texts("places", "same,two");
-  const auto late = options.sizes("late", "200");
+  const auto late = options.numbers("late", "200");
   const long turns = options.number("turns", 1000);
   const std::string teller = options.text("teller", "");
   options.finish();
@@ -169,11 +169,10 @@ void body(bench::Options& options, bench::Report& report) {
     throw bench::UsageError("--teller is compute or sleep");
   if (turns < 1) throw bench::UsageError("--turns: at least 1");
   report.header("wakeup", {{"cpus", static_cast<long>(bench::allowed_cpus().size())}});
-  for (const long late_us : late)
+  for (const double late_us : late)
     for (const std::string& place : places)
       for (const std::string& way : ways)
-        measure({way, place, static_cast<double>(late_us), turns,
-                 teller.empty() ? place == "two" : teller == "compute"},
+        measure({way, place, late_us, turns, teller.empty() ? place == "two" : teller == "compute"},
                 report);
 }
 
