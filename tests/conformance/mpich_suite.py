@@ -133,8 +133,9 @@ def run(build, program, launcher, environment, seconds):
     """None if it passed, else what it said."""
     command = launcher + ["-n", program.ranks, f"./{program.name}"] + program.arguments
     try:
-        done = subprocess.run(command, cwd=build / program.folder, timeout=seconds,
-                              env={**os.environ, **environment, **program.environment},
+        done = subprocess.run(command, cwd=build / program.folder, timeout=seconds + 10,
+                              env={**os.environ, "MPIEXEC_TIMEOUT": str(seconds), **environment,
+                                   **program.environment},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, check=False)
     except subprocess.TimeoutExpired:
@@ -155,7 +156,8 @@ def judge(build, program, arguments, log):
     if not compile_program(build, program, log):
         return program, "not built"
     seconds = int(program.options.get("timeLimit", arguments.seconds))
-    launcher = [f"{arguments.prefix}/bin/mpiexec"] + (["--as", "threads"] if arguments.threads else [])
+    launcher = [f"{arguments.prefix}/bin/mpiexec", "--timeout", str(seconds)]
+    launcher += ["--as", "threads"] if arguments.threads else []
     said = run(build, program, launcher, {}, seconds)
     if said is not None:
         said = run(build, program, launcher, {}, seconds)
