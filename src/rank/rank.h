@@ -39,7 +39,7 @@ namespace wait {
 class Advisor;
 class Experience;
 class Record;
-}
+}  // namespace wait
 namespace ranks {
 struct Fiber;
 }
@@ -73,7 +73,7 @@ struct alignas(64) Rank {
   wait::Policy policy;  ///< how it waits, unless a communicator says otherwise …
   wait::Wish wish;      ///< … and what was said to make it so
   wait::Sleepers sleepers;
-  wait::Yielding yielding[2];          ///< by wait::Kind
+  wait::Yielding yielding[2];  ///< by wait::Kind
   wait::Spreading spreading;
   std::uint32_t fruitless_looks = 0;  ///< Test, Iprobe … in a row that found nothing
 

@@ -9,6 +9,7 @@
 #include "rank/clocks.h"
 #include "rank/monitor.h"
 #include "rank/scheduler.h"
+#include "rank/switch_order.h"
 #include "wait/doorbell.h"
 #include "wait/wait.h"
 
@@ -27,8 +28,10 @@ void come_back_to_worker(Fiber& fiber) {
   Carrier& carrier = *fiber.carrier;
   carrier.returning = &fiber;
   fiber.ticket->worker = fiber.worker->link();
+  before_switch(&carrier);
   set_control_block(carrier.control_block, host().fs_base_by_instruction);
   meantime_switch_stack(&fiber.mark, carrier.base);
+  after_switch(&fiber);
   fiber.worker->arrived(&fiber);
   errno = error;
 }
@@ -125,6 +128,7 @@ void come_back() {
     const Stopped until_its_turn;
     fiber.ticket->worker = worker_of(fiber.rank);
     meantime_switch_stack(&fiber.mark, fiber.parked);
+    after_switch(&fiber);
     fiber.worker->arrived(&fiber);
     clocks_are_back();
   }

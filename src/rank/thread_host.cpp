@@ -18,6 +18,7 @@
 #include "rank/host.h"
 #include "rank/monitor.h"
 #include "rank/scheduler.h"
+#include "rank/switch_order.h"
 #include "rank/ticks.h"
 #include "rank/view.h"
 #include "wait/doorbell.h"
@@ -129,6 +130,7 @@ constexpr std::size_t own_bytes = 8192;
 
 void fiber_entry(void* argument) {
   Fiber& fiber = *static_cast<Fiber*>(argument);
+  after_switch(&fiber);
   fiber.worker->arrived(&fiber);
   fiber.plan->run(fiber.index);
   finish();
@@ -168,7 +170,7 @@ void* own_thread(void* argument) {
   for (;;) {
     fiber.called.wait();
     meantime_switch_stack(&fiber.parked, fiber.mark);
-    wait::make_runnable(*fiber.ticket);
+    wait::make_runnable_again(*fiber.ticket);
   }
 }
 

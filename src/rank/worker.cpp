@@ -14,6 +14,7 @@
 #include "rank/fiber.h"
 #include "rank/monitor.h"
 #include "rank/scheduler.h"
+#include "rank/switch_order.h"
 #include "wait/clock.h"
 #include "wait/doorbell.h"
 #include "wait/pause.h"
@@ -168,6 +169,7 @@ inline void Worker::resume(Fiber& fiber, StackMark* from) {
   switches_.store(switches_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   const StackMark to = fiber.mark;
   queue_.warm_up_the_next();
+  before_switch(&fiber);
   set_control_block(fiber.control_block, host().fs_base_by_instruction);
   meantime_switch_stack(from, to);
 }
@@ -201,6 +203,7 @@ bool Worker::yield(Fiber& fiber) {
   left_ = &fiber;
   after_ = After::runnable;
   resume(*other, &fiber.mark);
+  after_switch(&fiber);
   fiber.worker->arrived(&fiber);
   return true;
 }
@@ -223,9 +226,11 @@ void Worker::leave(Fiber& fiber, State to, After after) {
   } else {
     Carrier& here = carrier();
     running_ = nullptr;
+    before_switch(&here);
     set_control_block(here.control_block, host().fs_base_by_instruction);
     meantime_switch_stack(&fiber.mark, here.base);
   }
+  after_switch(&fiber);
   if (to != State::elsewhere) {
     fiber.worker->arrived(&fiber);
     return;
@@ -247,6 +252,7 @@ void Worker::work(Carrier& carrier) {
       continue;
     }
     resume(*fiber, &carrier.base);
+    after_switch(&carrier);
     if (Fiber* back = std::exchange(carrier.returning, nullptr)) {
       // This worker has been another's for a while. The fiber goes to its list, like any that comes
       // back from elsewhere, now that its stack is left.

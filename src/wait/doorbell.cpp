@@ -149,14 +149,12 @@ namespace {
 
 bool rouse(node::Waiter& waiter, Sleep to);
 
-}  // namespace
-
 // Why no wake-up is lost: the worker is the sleeper of doorbell.h with "its list is not empty" as
 // the condition; the push is sequentially consistent, and `rouse` begins with a fence. It is pushed
 // once a sleep, by whose compare-and-swap made it rung, so `next_woken` has one writer. If the rank
 // has not left its worker's core yet, that does not matter: it holds the worker from before it
 // could be rung until it has left, and only who holds the worker takes from the list.
-void make_runnable(node::Waiter& waiter) {
+node::WorkerPlace& put_on_list(node::Waiter& waiter) {
   node::Segment& segment = node::segment();
   auto& worker = *segment.at<node::WorkerPlace>(waiter.worker);
   const node::Link link = segment.link(&waiter);
@@ -165,9 +163,20 @@ void make_runnable(node::Waiter& waiter) {
     waiter.next_woken.store(head, std::memory_order_relaxed);
   } while (!worker.woken.compare_exchange_weak(head, link, std::memory_order_seq_cst,
                                                std::memory_order_relaxed));
+  return worker;
+}
+
+}  // namespace
+
+void make_runnable(node::Waiter& waiter) {
+  node::WorkerPlace& worker = put_on_list(waiter);
   if (!ranks::runs_on(worker)) {  // a worker that runs the ringer is awake
     rouse(worker.bell, Sleep::rung);
   }
+}
+
+void make_runnable_again(node::Waiter& waiter) {
+  rouse(put_on_list(waiter).bell, Sleep::rung);
 }
 
 namespace {

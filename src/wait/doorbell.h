@@ -33,8 +33,11 @@ void sleep_until_rung_or(node::Waiter& waiter, std::uint64_t nanoseconds);
 /// Back to awake, whether it slept or not. Returns the state it was in.
 node::Sleep end_sleep(node::Waiter& waiter);
 /// Puts a thread rank on its worker's list and wakes that worker if it sleeps. For who made the
-/// rank's waiter rung, and for a rank that comes back from its own thread.
+/// rank's waiter rung.
 void make_runnable(node::Waiter& waiter);
+/// The same for a rank that comes back from its own thread, by that thread: the rank may run before
+/// this returns, so nothing of it is looked at.
+void make_runnable_again(node::Waiter& waiter);
 /// Rings on behalf of another thread of the same rank. Returns at once if it does not sleep.
 void tell(node::Waiter& waiter);
 

@@ -1,0 +1,98 @@
+// Fibers that move at every wait, and leave their worker now and then, for ThreadSanitizer: a token
+// goes round, and whoever has it touches what all touch without a lock. So a switch, a wake-up or a
+// move that orders less than it should is a race, and one that is lost hangs.
+#include "rank/fiber.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <vector>
+
+#include "node/segment.h"
+#include "rank/rank.h"
+#include "wait/doorbell.h"
+#include "wait/wait.h"
+
+namespace meantime::ranks {
+namespace {
+
+constexpr int fibers = 6;
+constexpr int rounds = 2000;
+
+std::vector<node::Waiter*> waiters(fibers);
+std::atomic<int> ready{0};
+std::atomic<int> turn{0};
+long count = 0;  // whoever has the token
+int moves = 0;
+thread_local long own_count = 0;
+std::atomic<long> own_counts{0};
+
+/// As a wait in MPI does it: a look, an arming, a look again, a sleep.
+void until_it_is_the_turn_of(int index, node::Waiter& waiter) {
+  for (int look = 0; turn.load(std::memory_order_seq_cst) != index; ++look) {
+    if (look % 2 == 0 && yield()) {
+      continue;
+    }
+    waiter.worker = worker_of(self());
+    wait::begin_sleep(waiter);
+    if (turn.load(std::memory_order_seq_cst) != index) {
+      wait::sleep_until_rung(waiter);
+    }
+    wait::end_sleep(waiter);
+  }
+}
+
+void rank_life(int index) {
+  Rank& rank = self();
+  EXPECT_EQ(rank.world_rank, index);
+  node::Waiter& waiter = *rank.sleepers.take(rank.world_rank);
+  waiters[static_cast<std::size_t>(index)] = &waiter;
+  ready.fetch_add(1);
+  while (ready.load() != fibers) {
+    yield();
+  }
+  int last_worker = worker_number(rank);
+  for (int round = 0; round < rounds; ++round) {
+    if (round % 50 == index) {
+      const Elsewhere as_around_a_system_call;
+      ++own_count;
+      --own_count;
+    }
+    until_it_is_the_turn_of(index, waiter);
+    ++count;
+    ++own_count;
+    moves += worker_number(rank) != last_worker ? 1 : 0;
+    last_worker = worker_number(rank);
+    const int next = (index + 1) % fibers;
+    turn.store(next, std::memory_order_seq_cst);
+    wait::ring(*waiters[static_cast<std::size_t>(next)]);
+  }
+  own_counts.fetch_add(own_count);
+}
+
+TEST(Fibers, MoveAtEveryWaitAndLoseNothing) {
+  const int descriptor = node::create_segment(fibers, 2);
+  ASSERT_GE(descriptor, 0);
+  ASSERT_EQ(node::segment().map(descriptor), 0);
+  node::segment().header().on_deadlock = 2;  // ignore: nobody here is in MPI
+  Plan plan;
+  plan.ranks = fibers;
+  plan.world_size = fibers;
+  plan.workers = 2;
+  plan.stack_bytes = 1 << 20;
+  plan.steal = true;
+  plan.always_move = true;
+  plan.prepare = [](int index) {
+    self().area = &node::segment().area(static_cast<std::size_t>(index));
+  };
+  plan.run = rank_life;
+  ASSERT_EQ(run(plan), 0);
+  EXPECT_EQ(count, long{fibers} * rounds);
+  EXPECT_EQ(own_counts.load(), long{fibers} * rounds);
+  EXPECT_GT(moves, 0);
+  close(descriptor);
+}
+
+}  // namespace
+}  // namespace meantime::ranks
