@@ -70,8 +70,6 @@ struct alignas(64) Rank {
   int users = 0;  ///< of the library: MPI_Init until MPI_Finalize, and each open session
   std::uint64_t main_thread = 0;  ///< who called MPI_Init (pthread_self)
 
-  wait::Policy policy;  ///< how it waits, unless a communicator says otherwise …
-  wait::Wish wish;      ///< … and what was said to make it so
   wait::Sleepers sleepers;
   wait::Yielding yielding[2];  ///< by wait::Kind
   wait::Spreading spreading;
@@ -104,6 +102,10 @@ struct alignas(64) Rank {
   bool advising = false;                   ///< it is being asked
   std::shared_ptr<wait::Experience> experience;  ///< what it has learned from its waits
   std::shared_ptr<coll::Progress> collectives;
+
+  // Large, and not of the common path: last.
+  wait::Policy policy;  ///< how it waits, unless a communicator says otherwise …
+  wait::Wish wish;      ///< … and what was said to make it so
 };
 
 namespace detail {
