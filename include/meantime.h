@@ -71,8 +71,8 @@ typedef struct MPIX_Energy_info {
   const char* call;         /* "MPI_Recv" */
   const char* communicator; /* its name, "" if it has none */
   const void* call_site;    /* where in the program the call returns to */
-  long long bytes;          /* of the first message that is waited for, as far as it is known */
-  long long turns;          /* looks of this wait that found nothing */
+  MPI_Count bytes;          /* of the first message that is waited for, as far as it is known */
+  MPI_Count turns;          /* looks of this wait that found nothing */
   double waited;            /* seconds since this wait began */
   double last_wait;         /* seconds that the last wait at this call site took; 0: none yet */
 } MPIX_Energy_info;

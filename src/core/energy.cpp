@@ -86,8 +86,8 @@ class Handler final : public wait::Advisor {
     info.call = call_name(static_cast<std::uint16_t>(situation.call));
     info.communicator = situation.name != nullptr ? situation.name->c_str() : "";
     info.call_site = situation.call_site;
-    info.bytes = static_cast<long long>(situation.bytes);
-    info.turns = static_cast<long long>(question.turns);
+    info.bytes = static_cast<MPI_Count>(situation.bytes);
+    info.turns = static_cast<MPI_Count>(question.turns);
     info.waited = static_cast<double>(question.waited_ns) * 1e-9;
     info.last_wait = static_cast<double>(question.last_wait_ns) * 1e-9;
     return info;
