@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "plain") == 0) {
     wait_for_zero(argc > 2 ? atoi(argv[2]) : 20);
   } else if (argc > 1 && strcmp(argv[1], "nonsense") == 0) {
-    struct seen seen = {0, 0, 77, 0};
+    static struct seen seen = {0, 0, 77, 0}; /* the handler stays to the end */
     int enough = 0;
     MPIX_Energy_handler_reg(enter, NULL, &seen);
     while (!enough) {
