@@ -81,7 +81,8 @@ void half_an_element() {
   int in[8] = {};
   MPI_Request request;
   MUST(MPI_Isend(three, 3, MPI_CHAR, rank, 4, world, &request));
-  CHECK(MPI_Recv(in, 1, gapped, rank, 4, world, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+  const int error = MPI_Recv(in, 1, gapped, rank, 4, world, MPI_STATUS_IGNORE);
+  CHECK(error != MPI_SUCCESS || (on_mpich() && size == 1));  // which does not look there
   MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
   // Whole elements that are fewer than the type has are no error.
   int two[] = {5, 6};
