@@ -2,6 +2,8 @@
 
 #include <mpi.h>
 
+#include <algorithm>
+
 #include "coll/gate_wait.h"
 #include "core/communicator.h"
 #include "core/error.h"
@@ -165,12 +167,29 @@ void Meeting::open(Gate gate) {
   ring_first(state_.area, stage_, epoch_, gate);
 }
 
+/// A round of ranks of which each finds the gate shut costs more than a short look at it. Unless
+/// some have moved, and the one that all wait for is behind this one: then looks become rare.
+void Meeting::look_at(const std::atomic<std::uint64_t>& opened) {
+  if (state_.meetings_without_look > 0) {
+    --state_.meetings_without_look;
+    return;
+  }
+  for (int turn = 0; turn < polls_for_other_workers; ++turn) {
+    if (opened.load(std::memory_order_seq_cst) >= epoch_) {
+      state_.next_pause = 1;
+      return;
+    }
+    wait::pause();
+  }
+  state_.meetings_without_look = state_.next_pause;
+  state_.next_pause = static_cast<std::uint8_t>(std::min(2 * state_.next_pause, 128));
+}
+
 int Meeting::pass(Gate gate) {
   const std::atomic<std::uint64_t>& opened = stage_.opened[static_cast<int>(gate)];
   const auto open = [&] { return opened.load(std::memory_order_seq_cst) >= epoch_; };
-  // A round of ranks of which each finds the gate shut costs more than a short look at it.
-  for (int turn = 0; last_here_ && turn < polls_for_other_workers && !open(); ++turn) {
-    wait::pause();
+  if (last_here_ && !open()) {
+    look_at(opened);
   }
   // Thread ranks: most gates open within a round, of which nobody need know.
   if (!open() && !(state_.in_words && wait::ready_after_rounds(open, core::progress)))

@@ -110,6 +110,7 @@ class Meeting {
                            : state_.area.slot(stage_, rank).what;
   }
   int pass(Gate gate);
+  void look_at(const std::atomic<std::uint64_t>& opened);
   int verdict() const;
   void open(Gate gate);
   int mismatch();
