@@ -2,7 +2,7 @@
 // the library's own client, so that mpiexec can be tested without the library.
 //   init  finalize  abort=CODE[:TEXT]  deadlock=TEXT  exit=CODE  signal=N  sleep=SECONDS  compute
 //   other-version  no-lifeline-init  block=SIGNAL  handle=SIGNAL  stop  fork  daemon
-//   await (a handled signal)  only=RANK (what follows is for that rank alone)  print=TEXT
+//   await (one more handled signal)  only=RANK (what follows is for that rank alone)  print=TEXT
 //   wait-forever  garbage=TEXT
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -29,7 +29,7 @@ int number_of(const char* variable) {
 volatile std::sig_atomic_t signals_got = 0;
 
 void on_signal(int signal) {
-  signals_got = 1;
+  signals_got = signals_got + 1;
   char text[] = "got signal 00\n";
   text[11] = static_cast<char>('0' + signal / 10);
   text[12] = static_cast<char>('0' + signal % 10);
@@ -107,7 +107,9 @@ int main(int count, char** words) {
       action.sa_handler = on_signal;
       sigaction(number, &action, nullptr);
     } else if (name == "await") {
-      for (int i = 0; signals_got == 0 && i < 3000; ++i) {
+      static int awaited = 0;
+      ++awaited;
+      for (int i = 0; signals_got < awaited && i < 3000; ++i) {
         sleep_seconds(0.01);
       }
     } else if (name == "stop") {
