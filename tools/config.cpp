@@ -24,7 +24,7 @@ int config() {
     if (setting.scope == settings::Scope::test && value.text.empty()) {
       continue;
     }
-    fmt::print("{:<21} {:<12} # {}; {}\n", setting.name,
+    fmt::print("{:<23} {:<12} # {}; {}\n", setting.name,
                value.text.empty() ? setting.preset : std::string_view(value.text),
                settings::source_name(value), setting.meaning);
     if (const std::string wrong =

@@ -1,8 +1,7 @@
 // Partitioned communication (MPI 5.0, chapter 4): a persistent message whose parts the user gives
 // away, and looks for, one by one.
 //   partition   of the sender or of the receiver; the two may cut the message differently
-//   offer       what MPI_Psend_init sends at once: how the sender cuts the message, and its
-//   channel.
+//   offer       what MPI_Psend_init sends at once: how the sender cuts the message, its channel.
 //               It meets MPI_Precv_init's receive on a plane of its own, with the user's tag, so
 //               sends and receives match in the order in which they were made
 //   channel     the first of the tags that the sender's partitions have on their plane

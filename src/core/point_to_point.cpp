@@ -134,7 +134,7 @@ int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, 
     return MPI_SUCCESS;
   }
   match::Engine& engine = *self().engine;
-  const match::Hand hand{comm.context | static_cast<std::uint32_t>(plane), source, tag};
+  const match::Envelope hand{comm.context | static_cast<std::uint32_t>(plane), source, tag};
   advance_abandoned();
   advance_collectives();
   match::Message* message = engine.catch_message(hand, wait::quick_turns());

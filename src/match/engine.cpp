@@ -76,7 +76,8 @@ bool Engine::goes_through_cell(int destination, std::size_t bytes, bool contiguo
 
 // In order, because all that was pushed before is sorted in first: if a posted receive matches
 // then, no earlier message of ours does. As with a rendezvous that its sender moves, the receive is
-// out of the queue and `copying`, so it is ours until it is `done`.
+// out of the queue and `copying`, so it is ours until it is `done`. `posted` is read without an
+// order: who reads an old number takes a cell, or the right for nothing.
 bool Engine::copy_to_posted(int destination, const Envelope& envelope, const char* payload,
                             std::size_t bytes) {
   node::Mailbox& box = segment_.area(destination).mailbox;

@@ -63,19 +63,12 @@ inline void note_copy(Message& message, const wait::Stopwatch& stopwatch) {
   }
 }
 
-/// By what a message finds its receive.
+/// By what a message and a receive find each other; a receive's may say MPI_ANY_SOURCE,
+/// MPI_ANY_TAG.
 struct Envelope {
   std::uint32_t context;
   std::int32_t source;
   std::int32_t tag;
-};
-
-/// A blocking receive whose message is looked for before it is posted: most are under way already,
-/// and then no entry, no queue and no request is needed.
-struct Hand {
-  std::uint32_t context;
-  std::int32_t source;  ///< or MPI_ANY_SOURCE
-  std::int32_t tag;     ///< or MPI_ANY_TAG
 };
 
 /// Of a direct transfer, in bytes: each costs half a microsecond of its own.
@@ -126,10 +119,11 @@ struct Engine {
   Receive* new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
                        std::int32_t tag, std::uint64_t address, std::uint64_t capacity);
   void post(Receive& receive);
-  /// The message for `hand`, taken out of the mailbox, if it is there or comes within so many turns
-  /// of polling; else nullptr. It comes after every receive posted before. Hand it to
-  /// `receive_probed`, or, once its payload is read, to `empty`.
-  Message* catch_message(const Hand& hand, int turns);
+  /// For a blocking receive, before it is posted: most messages are under way already, and then no
+  /// entry, no queue and no request is needed. The message for `hand`, taken out of the mailbox, if
+  /// it is there or comes within so many turns of polling; else nullptr. It comes after every
+  /// receive posted before. Hand it to `receive_probed`, or, once its payload is read, to `empty`.
+  Message* catch_message(const Envelope& hand, int turns);
   /// An eager message that a catch gave is read: the cell goes back.
   void empty(Message& message) { give_back(message); }
   /// Posts a receive that can match only `message`, which probe or a catch took out of the queue.
@@ -242,7 +236,7 @@ struct Engine {
   // Collected while a right is held, done after its release: nobody copies or makes system calls
   // with a right in hand.
   bool holds_right_ = false;
-  const Hand* hand_ = nullptr;  ///< while catch_message holds the own right
+  const Envelope* hand_ = nullptr;  ///< while catch_message holds the own right
   Message* caught_ = nullptr;
   std::vector<node::Waiter*> to_wake_;
   std::vector<int> ranks_to_wake_;

@@ -54,10 +54,10 @@ struct alignas(64) Rank {
   ranks::Fiber* fiber = nullptr;   ///< of a thread rank; a process rank has none
   node::RankArea* area = nullptr;  ///< owned by the segment
   Communicator* world = nullptr;   ///< behind MPI_COMM_WORLD
-  /// Where in the user's program the call that this rank's (last entering) thread is in returns to
-  /// …
+  /// Of the call that this rank's (last entering) thread is in: where it returns to in the user's
+  /// program, and which one it is, an index of the generated table.
   std::atomic<const void*> call_site{nullptr};
-  std::atomic<std::uint16_t> call{0};  ///< … and which one it is: an index of the generated table
+  std::atomic<std::uint16_t> call{0};
   std::atomic<Phase> phase{Phase::before_init};
   std::atomic<bool> uses_clocks{false};  ///< a thread of it has asked for one (rank/clocks.h)
   RankLock lock;                         ///< taken by entry points under MPI_THREAD_MULTIPLE only
