@@ -7,6 +7,7 @@ mpif.h and `use mpi`, a descriptor for mpi_f08. Large-count forms are mpi_f08's 
 from typing import Dict, List, Optional
 
 from . import fortran_rules as rules
+from .call_rules import BARE, BARE_SUFFIXES
 from .fortran_standard import Argument, FortranCall, Procedure
 from .standard import RENAMED_PARAMETERS, Call, Form, Parameter
 from .text import GENERATED, wrapped_prototype
@@ -59,7 +60,8 @@ class Binding:
 
     def write(self) -> str:
         arguments = [self._passed(p) for p in self.form.parameters]
-        call = f"MPI_CALL({self.form.name[len('MPI_'):]})({', '.join(arguments)})"
+        is_plain = self.form.name in BARE or self.form.name.endswith(BARE_SUFFIXES)
+        call = f"MPI_{'PLAIN_' if is_plain else ''}CALL({self.form.name[len('MPI_'):]})({', '.join(arguments)})"
         name = self._name()
         # The address of a buffer without a descriptor; an array with one in a procedure with descriptors.
         declared = [self._declared(a) for a in self.procedure.arguments]

@@ -29,6 +29,8 @@ std::string name_of(const Communicator& comm) {
 
 }  // namespace
 
+constinit thread_local const void* announced_site = nullptr;
+
 int Entry::report(int code) {
   const char* name = call_name(static_cast<std::uint16_t>(call_));
   if (on_session_ != nullptr) {
@@ -233,3 +235,11 @@ bool Entry::missing(int error_class, Place place) {
 }
 
 }  // namespace meantime::api
+
+/// For bindings of other languages: the calling thread's next MPI call is made for `site`, an
+/// address in the user's program. The ledger, lists of deadlocks and the prediction of waits then
+/// name the user's line, not the binding's. Any time, any thread; costs a store.
+extern "C" __attribute__((visibility("default"))) void meantime_announce_call_site(
+    const void* site) {
+  meantime::api::announced_site = site;
+}

@@ -22,6 +22,10 @@ namespace meantime::api {
 /// When a call is legal, and whether it takes the rank's lock.
 enum class Calling : std::uint8_t { while_active, any_time, any_time_unlocked };
 
+/// The caller that a binding of another language announced for this thread's next call
+/// (meantime_announce_call_site); NULL in C.
+extern constinit thread_local const void* announced_site;
+
 /// Where an argument stands in the C prototype, for messages.
 struct Place {
   int position;  ///< from 1
@@ -30,9 +34,15 @@ struct Place {
 
 class Entry {
  public:
-  /// `site`: the return address of the entry point, in the user's program.
+  /// `site`: the return address of the entry point, in the user's program or in a binding that
+  /// announced who called it.
   Entry(Call call, const void* site, Calling calling = Calling::while_active)
       : rank_(self()), call_(call) {
+    if (announced_site != nullptr) {
+      // Taken here, so it is not there for the calls of callbacks inside this one.
+      site = announced_site;
+      announced_site = nullptr;
+    }
     const Phase phase = rank_.phase.load(std::memory_order_relaxed);
     if (phase != Phase::active && phase != Phase::finalizing && calling == Calling::while_active)
         [[unlikely]] {

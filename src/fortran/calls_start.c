@@ -42,7 +42,7 @@ SAME_IN_F08(info_create_env)
 
 // The one subroutine without ierror beside MPI_F_SYNC_REG (MPI 5.0, 15.2.4).
 BINDING void FORTRAN(pcontrol)(MPI_Fint* level) {
-  MPI_CALL(Pcontrol)(*level);
+  MPI_PLAIN_CALL(Pcontrol)(*level);
 }
 SAME_IN_F08(pcontrol)
 

@@ -26,18 +26,29 @@
 // Each file of bindings is compiled twice: as the calls, and with MEANTIME_PROFILING as their
 // profiling twins.
 #ifdef MEANTIME_PROFILING
-#define MPI_CALL(name) PMPI_##name
+#define MPI_PLAIN_CALL(name) PMPI_##name
 #define FORTRAN(name) pmpi_##name##_
 #define F08(name) pmpi_##name##_f08_
 #define F08TS(name) pmpi_##name##_f08ts_
 #define BINDING __attribute__((visibility("default")))
 #else
-#define MPI_CALL(name) MPI_##name
+#define MPI_PLAIN_CALL(name) MPI_##name
 #define FORTRAN(name) mpi_##name##_
 #define F08(name) mpi_##name##_f08_
 #define F08TS(name) mpi_##name##_f08ts_
 #define BINDING __attribute__((visibility("default"), weak))
 #endif
+
+// A call on behalf of whoever called the binding: Meantime's library, if it is the one below,
+// charges it to that line of the program. MPI_PLAIN_CALL is for calls that are over at once and are
+// not charged (MPI_Wtime): the announcement would stay for the next call.
+#define MPI_CALL(name) (meantime_on_behalf_of(__builtin_return_address(0)), MPI_PLAIN_CALL(name))
+
+extern void meantime_announce_call_site(const void* site) __attribute__((weak));
+
+static inline void meantime_on_behalf_of(const void* caller) {
+  if (meantime_announce_call_site != NULL) meantime_announce_call_site(caller);
+}
 
 // Without choice buffers mpi_f08's procedure is the same function: TYPE(MPI_Comm) is one integer,
 // passed by address, and the address of an ierror that was left out is NULL in both.

@@ -3,14 +3,21 @@
 import json
 import os
 import subprocess
+import unittest
 
 from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 PROGRAM = os.path.join(SOURCE, "tests", "launch", "report.c")
-MARKED = next(number for number, line in enumerate(open(PROGRAM), 1) if "waited for here" in line)
+FORTRAN = os.path.join(SOURCE, "tests", "launch", "report_fortran.F90")
 THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
+HAVE_FORTRAN = os.path.exists(os.path.join(BUILD, "lib", "libmeantime_gfortran.so"))
 WAITS = 200
+
+
+def line_of(file, text):
+    with open(file) as lines:
+        return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
 class Report(MpiexecTest):
@@ -35,18 +42,35 @@ class Report(MpiexecTest):
         self.assertRegex(result.error, r"\nenergy: (\d|not read \(.*\); CPU time )")
 
     def test_call_site(self):
+        line = line_of(PROGRAM, "waited for here")
         for kind in ("processes", "threads") if THREADS else ("processes",):
             for flag in ("-pie", "-no-pie") if kind == "processes" else ("-pie",):
                 report = self.json_of("--as", kind, "-n", 2, "--wait", "event", self.program(flag))
                 sites = {(site["call"], site["function"], site["source"]): site
                          for site in report["ranks"][1]["sites"]}
-                site = sites[("MPI_Recv", "wait_for_zero", f"report.c:{MARKED}")]
+                site = sites[("MPI_Recv", "wait_for_zero", f"report.c:{line}")]
                 self.assertLessEqual(site["waits"], WAITS)
                 self.assertGreater(site["waits"], 0)
                 self.assertGreater(site["seconds"], 0)
                 self.assertLessEqual(site["median"], site["p99"])
                 self.assertLessEqual(site["p99"], site["longest"])
                 self.assertLessEqual(site["longest"], site["seconds"])
+
+    @unittest.skipUnless(HAVE_FORTRAN, "no gfortran")
+    def test_call_sites_of_fortran(self):
+        """The user's line, not the binding's; also in a callback, and behind one."""
+        wanted = {(call, f"report_fortran.F90:{line_of(FORTRAN, mark)}") for call, mark in (
+            ("MPI_Recv", "! blocking"), ("MPI_Wait", "! of a request"),
+            ("MPI_Recv", "! in the callback"), ("MPI_Barrier", "! for all"))}
+        program = self.path("report_fortran")
+        for interface in ("-DWITH_MPIF", "-DWITH_MPI", "-DWITH_F08"):
+            subprocess.run([os.path.join(BUILD, "bin", "mpifort"), "-g", "-O1", "-w", interface, *CFLAGS,
+                            FORTRAN, "-o", program], check=True, cwd=os.path.dirname(program))
+            for kind in ("processes", "threads") if THREADS else ("processes",):
+                report = self.json_of("--as", kind, "-n", 2, "--wait", "event", program)
+                sites = {(site["call"], site["source"]) for site in report["ranks"][1]["sites"]}
+                self.assertLessEqual(wanted, sites)
+                self.assertEqual({source.split(":")[0] for _, source in sites}, {"report_fortran.F90"})
 
     def test_sums(self):
         for kind in ("processes", "threads") if THREADS else ("processes",):

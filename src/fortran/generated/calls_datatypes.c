@@ -7,12 +7,12 @@
 #include "pending.h"
 
 BINDING MPI_Aint FORTRAN(aint_add)(MPI_Aint *base, MPI_Aint *disp) {
-  return MPI_CALL(Aint_add)(*base, *disp);
+  return MPI_PLAIN_CALL(Aint_add)(*base, *disp);
 }
 SAME_IN_F08(aint_add)
 
 BINDING MPI_Aint FORTRAN(aint_diff)(MPI_Aint *addr1, MPI_Aint *addr2) {
-  return MPI_CALL(Aint_diff)(*addr1, *addr2);
+  return MPI_PLAIN_CALL(Aint_diff)(*addr1, *addr2);
 }
 SAME_IN_F08(aint_diff)
 

@@ -99,11 +99,11 @@ BINDING void FORTRAN(query_thread)(MPI_Fint *provided, MPI_Fint *ierror) {
 SAME_IN_F08(query_thread)
 
 BINDING double FORTRAN(wtick)(void) {
-  return MPI_CALL(Wtick)();
+  return MPI_PLAIN_CALL(Wtick)();
 }
 SAME_IN_F08(wtick)
 
 BINDING double FORTRAN(wtime)(void) {
-  return MPI_CALL(Wtime)();
+  return MPI_PLAIN_CALL(Wtime)();
 }
 SAME_IN_F08(wtime)
