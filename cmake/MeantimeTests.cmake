@@ -11,7 +11,8 @@ else()
   set(MEANTIME_TEST_PREFIX "")
 endif()
 
-# meantime_unit_test(path/foo_test.cpp): one executable with what it uses of the library in it.
+# meantime_unit_test(path/foo_test.cpp [LIBRARY]): one executable with what it uses of the library in it, or
+# of another library.
 # Each of its cases is one test named <part>.<file>.<suite>.<case>; 60 s each.
 function(meantime_unit_test source)
   file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${source})
@@ -19,8 +20,10 @@ function(meantime_unit_test source)
   string(REGEX REPLACE "_test\\.cpp$" "" name ${name})
   string(REPLACE "/" "." name ${name})
   set(target unit.${name})
+  set(library meantime_archive ${ARGN})
+  list(GET library -1 library)
   add_executable(${target} ${source})
-  target_link_libraries(${target} PRIVATE meantime_archive GTest::gtest_main)
+  target_link_libraries(${target} PRIVATE ${library} GTest::gtest_main)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/unit)
   gtest_discover_tests(${target} TEST_PREFIX "${MEANTIME_TEST_PREFIX}${name}." DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS unit TIMEOUT 60)

@@ -5,10 +5,24 @@
 #include <cstdio>
 
 #include "launch/installation.h"
+#include "machine/wake_up_cache.h"
 #include "settings/sources.h"
 #include "subcommands.h"
 
 namespace meantime::tools {
+
+namespace {
+
+/// What `auto` stands for here.
+std::string measured() {
+  const machine::WakeUpCache cache;
+  const std::uint64_t ns = cache.read();
+  return ns != 0 ? fmt::format("#   auto: {:.1f} us, from {}\n", static_cast<double>(ns) * 1e-3,
+                               cache.path())
+                 : "#   auto: not measured yet\n";
+}
+
+}  // namespace
 
 int config() {
   const settings::Environment environment = settings::own_environment();
@@ -27,6 +41,9 @@ int config() {
     fmt::print("{:<23} {:<12} # {}; {}\n", setting.name,
                value.text.empty() ? setting.preset : std::string_view(value.text),
                settings::source_name(value), setting.meaning);
+    if (setting.name == "MEANTIME_WAKE_UP_COST" && (value.text.empty() || value.text == "auto")) {
+      fmt::print("{}", measured());
+    }
     if (const std::string wrong =
             value.text.empty() ? std::string() : settings::problem(setting, value.text);
         !wrong.empty()) {

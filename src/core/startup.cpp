@@ -171,6 +171,9 @@ void start_host(const Settings& settings, int ranks, int workers) {
     header.cross_memory_off.store(1);
   }
   wait::deadlock_hook = tell_of_deadlock;
+  if (const int measured = number(launch::wake_up_variable); measured > 0) {
+    wait::measured_wake_up_ns() = static_cast<std::uint64_t>(measured);
+  }
   std::string problem;
   wait::wish() = wait::wish_from_settings(setting, &problem);
   if (!problem.empty()) {

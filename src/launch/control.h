@@ -22,6 +22,8 @@ inline constexpr char control_variable[] = "MEANTIME_CONTROL_FD";
 inline constexpr char lifeline_variable[] = "MEANTIME_LIFELINE_FD";
 /// How many CPUs this job may use at a time: those of the affinity mask, capped by the quota.
 inline constexpr char workers_variable[] = "MEANTIME_WORKERS";
+/// Nanoseconds that waking a sleeper costs on this machine; not there if it is unknown.
+inline constexpr char wake_up_variable[] = "MEANTIME_WAKE_UP_NS";
 /// What to do when the ranks find that all of them wait for ever: abort, report or ignore.
 inline constexpr char deadlock_variable[] = "MEANTIME_ON_DEADLOCK";
 /// Exit status of a job that was ended for it, and of a rank without mpiexec.

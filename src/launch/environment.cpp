@@ -73,6 +73,15 @@ std::optional<std::string> option_value(const CommandLine& command, std::string_
   return setting == "MEANTIME_WAIT" ? command.wait : std::nullopt;
 }
 
+std::string Job::setting(std::string_view name) const {
+  const settings::Environment environment =
+      [this](std::string_view variable) -> std::optional<std::string> {
+    std::string value = user_value(command, command.programs.front(), std::string(variable));
+    return value.empty() ? std::nullopt : std::optional(value);
+  };
+  return settings.value(*settings::find(name), environment, option_value(command, name)).text;
+}
+
 RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
                                  RankDescriptors descriptors)
     : variables_(user_environment(job.command, program.request)) {
@@ -87,6 +96,11 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   set(variables_, control_variable, fmt::to_string(descriptors.control));
   set(variables_, lifeline_variable, fmt::to_string(descriptors.lifeline));
   set(variables_, workers_variable, fmt::to_string(job.cpus.workers));
+  if (job.wake_up.ns != 0) {
+    set(variables_, wake_up_variable, fmt::to_string(job.wake_up.ns));
+  } else {
+    drop(variables_, wake_up_variable);
+  }
   set(variables_, deadlock_variable, deadlock_action_name(job.command.on_deadlock));
   // A child that loads MPICH or one of its relatives after all greets its launcher here, and so
   // tells on itself instead of running as so many jobs of one rank (see supervisor.cpp).

@@ -231,6 +231,9 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
       "core-seconds: allocated {:.3f} = computing {:.3f} + waiting awake {:.3f} + waiting asleep "
       "{:.3f}\n",
       sums.allocated, sums.computing, sums.awake, sums.asleep);
+  text += job.wake_up.ns != 0
+              ? fmt::format("a wake-up: {} ({})\n", duration(job.wake_up.ns), job.wake_up.source)
+              : fmt::format("a wake-up: {}\n", job.wake_up.source);
   if (!figures.energy_handler.empty()) {
     text += fmt::format("energy handler: {}\n", figures.energy_handler);
   }
@@ -246,10 +249,13 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "  \"cpu\": {:.9f},\n"
       "  \"core_seconds\": {{\"allocated\": {:.9f}, \"computing\": {:.9f}, \"waiting_awake\": "
       "{:.9f}, \"waiting_asleep\": {:.9f}}},\n"
+      "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
       sums.computing, sums.awake, sums.asleep,
-      times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null", quoted(times.energy_source),
+      job.wake_up.ns != 0 ? fmt::format("{:.9f}", seconds(job.wake_up.ns)) : "null",
+      quoted(job.wake_up.source), times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null",
+      quoted(times.energy_source),
       figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     text += json_rank(rank, figures.ranks[rank], names);

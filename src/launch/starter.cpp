@@ -50,6 +50,7 @@ std::string Starter::prepare() {
       return fmt::format("cannot start: {}", std::strerror(errno));
     }
   }
+  job_.wake_up = wake_up_cost(job_);
   choose_signals();
   places_ = binding_places(job_.command.binding, job_.cpus.workers);
   for (const PreparedProgram& program : job_.programs) {
@@ -81,6 +82,20 @@ std::string Starter::raise_descriptor_limit() {
   limit.rlim_cur = wanted;
   setrlimit(RLIMIT_NOFILE, &limit);
   return {};
+}
+
+/// Measured only for those who may poll.
+machine::WakeUpCost Starter::wake_up_cost(const Job& job) {
+  const settings::Setting& setting = *settings::find("MEANTIME_WAKE_UP_COST");
+  const std::string text = job.setting(setting.name);
+  if (const auto microseconds = settings::number(setting, text)) {
+    return {*microseconds * 1000, "set"};
+  }
+  const int ranks = job.command.ranks();
+  if (ranks < 2 || job.cpus.workers < 2 || (!job.thread_ranks && ranks > job.cpus.workers)) {
+    return {0, "not measured: no rank has a CPU of its own to poll on"};
+  }
+  return machine::wake_up_cost();
 }
 
 void Starter::choose_signals() {

@@ -47,6 +47,7 @@ class Starter {
 
  private:
   std::string raise_descriptor_limit();
+  static machine::WakeUpCost wake_up_cost(const Job& job);
   void choose_signals();
   struct Channel {
     int ours;

@@ -17,6 +17,7 @@ constexpr std::string_view by_wait = "as MEANTIME_WAIT says";
 constexpr std::array<std::string_view, 2> no_yes = {"0", "1"};
 constexpr std::array<std::string_view, 4> energy_words = {"none", "performance", "balanced",
                                                           "powersave"};
+constexpr std::array<std::string_view, 1> auto_word = {"auto"};
 constexpr std::array<std::string_view, 3> deadlock_words = {"abort", "report", "ignore"};
 
 // clang-format off
@@ -29,6 +30,8 @@ constexpr Setting table[] = {
      "looks with a sched_yield each before it sleeps"},
     {"MEANTIME_TIMEOUT", Kind::microseconds, Scope::live, by_wait, {}, 0, infinity,
      "how long it sleeps at most before it looks again; 0: it never sleeps"},
+    {"MEANTIME_WAKE_UP_COST", Kind::microseconds, Scope::live, "auto", auto_word, 1, 10'000,
+     "what waking a sleeper costs, of which adaptive polls for a few; auto: measured"},
     {"MEANTIME_ADE_STEP", Kind::microseconds, Scope::live, "50", {}, 1, 1'000'000,
      "--wait ade: by how much its sleep time changes (the paper's eta)"},
     {"MEANTIME_ADE_THRESHOLD", Kind::microseconds, Scope::live, "5", {}, 0, 1'000'000,
@@ -82,8 +85,14 @@ std::string alternatives(std::span<const std::string_view> words) {
 }
 
 std::string range(const Setting& setting) {
-  return setting.most == infinity ? fmt::format("from {} on, or infinity", setting.least)
-                                  : fmt::format("from {} to {}", setting.least, setting.most);
+  std::string text = setting.most == infinity
+                         ? fmt::format("from {} on, or infinity", setting.least)
+                         : fmt::format("from {} to {}", setting.least, setting.most);
+  return setting.words.empty() ? text : text + ", or " + alternatives(setting.words);
+}
+
+bool is_word(const Setting& setting, std::string_view value) {
+  return std::find(setting.words.begin(), setting.words.end(), value) != setting.words.end();
 }
 
 }  // namespace
@@ -123,14 +132,13 @@ std::string problem(const Setting& setting, std::string_view value) {
     case Kind::text:
       return {};
     case Kind::word:
-      return std::find(setting.words.begin(), setting.words.end(), value) != setting.words.end()
-                 ? std::string()
-                 : fmt::format("{} must be {}, not '{}'", setting.name, alternatives(setting.words),
-                               value);
+      return is_word(setting, value) ? std::string()
+                                     : fmt::format("{} must be {}, not '{}'", setting.name,
+                                                   alternatives(setting.words), value);
     default:
       break;
   }
-  if (number(setting, value)) {
+  if (number(setting, value) || is_word(setting, value)) {
     return {};
   }
   const char* what = setting.kind == Kind::bytes          ? "a number of bytes"

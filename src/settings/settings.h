@@ -30,7 +30,7 @@ struct Setting {
   Kind kind;
   Scope scope;
   std::string_view preset;                  ///< what holds if nobody says anything, for people
-  std::span<const std::string_view> words;  ///< of Kind::word
+  std::span<const std::string_view> words;  ///< of Kind::word; of numbers: understood, too
   std::uint64_t least = 0;                  ///< of numbers
   std::uint64_t most = 0;                   ///< infinity: "infinity" is understood, too
   std::string_view meaning;

@@ -10,8 +10,8 @@ namespace {
 
 // Waking another core costs 20–50 µs of latency and 12–17 µs of the waker's time, with two virtual
 // cores (bench/limits/wake.cpp). Whoever has a core of his own polls for a few of those before he
-// sleeps.
-constexpr std::uint64_t most_patience_ns = 200'000;
+// sleeps: a wait that outlasts them is a sixth longer for the sleep, at most.
+constexpr std::uint64_t wake_ups_worth_polling = 6;
 constexpr std::uint32_t yield_every = 16;
 // The paper wants ε well below η, and η below half of a typical wait that is worth a sleep.
 constexpr std::uint64_t default_ade_step_us = 50;
@@ -19,9 +19,9 @@ constexpr std::uint64_t default_ade_threshold_us = 5;
 
 static_assert(settings::infinity == endless);
 
-constexpr std::string_view wait_settings[] = {"MEANTIME_WAIT",        "MEANTIME_TRIES_POLL",
-                                              "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT",
-                                              "MEANTIME_ADE_STEP",    "MEANTIME_ADE_THRESHOLD"};
+constexpr std::string_view wait_settings[] = {
+    "MEANTIME_WAIT",     "MEANTIME_TRIES_POLL",    "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT",
+    "MEANTIME_ADE_STEP", "MEANTIME_ADE_THRESHOLD", "MEANTIME_WAKE_UP_COST"};
 
 std::string nonsense(const Wish& wish) {
   const Policy policy = make_policy(wish, false);
@@ -58,14 +58,18 @@ bool Policy::sleeps() const {
 }
 
 std::uint64_t Policy::patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const {
-  if (waited_ns > most_patience_ns) {
+  if (waited_ns > most_patience()) {
     return patience_ns / 2;
   }
-  return std::min<std::uint64_t>(patience_ns * 2 + 10'000, most_patience_ns);
+  return std::min<std::uint64_t>(patience_ns * 2 + 10'000, most_patience());
 }
 
 std::uint64_t Policy::first_patience() const {
-  return most_patience_ns;
+  return most_patience();
+}
+
+std::uint64_t Policy::most_patience() const {
+  return wake_ups_worth_polling * wake_up_ns;
 }
 
 std::string Policy::value(std::string_view setting) const {
@@ -78,6 +82,7 @@ std::string Policy::value(std::string_view setting) const {
          : setting == wait_settings[3] ? text(knobs.timeout_us)
          : setting == wait_settings[4] ? text(ade_step_ns / 1000)
          : setting == wait_settings[5] ? text(ade_threshold_ns / 1000)
+         : setting == wait_settings[6] ? text((wake_up_ns + 500) / 1000)
                                        : std::string();
 }
 
@@ -112,8 +117,11 @@ std::string Wish::add(std::string_view setting, std::string_view value) {
     case 4:
       wish.ade_step_us = number;
       break;
-    default:
+    case 5:
       wish.ade_threshold_us = number;
+      break;
+    default:
+      wish.wake_up_us = number;
       break;
   }
   if (std::string wrong = nonsense(wish); !wrong.empty()) {
@@ -140,6 +148,7 @@ Policy make_policy(const Wish& wish, bool crowded) {
   policy.gives_way = policy.crowded && policy.prediction == Prediction::patience;
   policy.ade_step_ns = 1000 * wish.ade_step_us.value_or(default_ade_step_us);
   policy.ade_threshold_ns = 1000 * wish.ade_threshold_us.value_or(default_ade_threshold_us);
+  policy.wake_up_ns = wish.wake_up_us ? 1000 * *wish.wake_up_us : measured_wake_up_ns();
   policy.timed = policy.knobs.timeout_us != endless;
   const bool goes_round = policy.knobs.timeout_us == 0 && policy.knobs.tries_poll != endless &&
                           policy.knobs.tries_yield != endless;
@@ -161,5 +170,6 @@ Wish wish_from_settings(const std::function<std::string(std::string_view)>& valu
 
 constinit Policy detail::host_policy;
 constinit Wish detail::host_wish;
+constinit std::uint64_t detail::host_wake_up_ns = unknown_wake_up_ns;
 
 }  // namespace meantime::wait

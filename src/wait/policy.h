@@ -18,14 +18,19 @@ namespace meantime::wait {
 
 enum class Rung : std::uint8_t { poll, yield, park };
 
+/// What a wake-up counts as costing where nobody has measured it: in the middle of what it cost
+/// between two virtual cores (bench/wakeup).
+inline constexpr std::uint64_t unknown_wake_up_ns = 33'000;
+
 struct Policy {
   Knobs knobs;
   Prediction prediction = Prediction::patience;
   bool crowded = false;  ///< more ranks than workers: a polling rank holds up the one it waits for
-  bool gives_way = false;              ///< a wait begins by giving the core away (yielding.h)
-  bool timed = false;                  ///< some of its sleeps end by themselves
-  std::uint64_t ade_step_ns = 0;       ///< of Prediction::ade: the paper's η …
-  std::uint64_t ade_threshold_ns = 0;  ///< … and ε
+  bool gives_way = false;  ///< a wait begins by giving the core away (yielding.h)
+  bool timed = false;      ///< some of its sleeps end by themselves
+  std::uint64_t wake_up_ns = unknown_wake_up_ns;  ///< what waking a sleeper costs here
+  std::uint64_t ade_step_ns = 0;                  ///< of Prediction::ade: the paper's η …
+  std::uint64_t ade_threshold_ns = 0;             ///< … and ε
   std::uint64_t round = 0;  ///< turns after which a climb that never sleeps begins anew, or 0
   const Preset* preset = nullptr;
 
@@ -42,6 +47,8 @@ struct Policy {
   /// nothing within a dozen waits, and it comes back as quickly when waits become short again.
   std::uint64_t patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const;
   std::uint64_t first_patience() const;
+  /// A few wake-ups: nobody polls for longer because he has learned to.
+  std::uint64_t most_patience() const;
 
   /// What it makes of a setting about waiting, as a text; empty for any other setting.
   std::string value(std::string_view setting) const;
@@ -54,6 +61,7 @@ struct Wish {
   std::optional<std::uint64_t> timeout_us;
   std::optional<std::uint64_t> ade_step_us;
   std::optional<std::uint64_t> ade_threshold_us;
+  std::optional<std::uint64_t> wake_up_us;  ///< nothing: as measured
 
   /// Adds what a setting says ("MEANTIME_TRIES_POLL", "100"); "" takes back what was said. Returns
   /// one line about what is wrong with it, and then nothing has changed. Settings that are not
@@ -76,6 +84,7 @@ inline constexpr std::uint64_t longest_without_sleep_ns = 1'000'000'000;
 namespace detail {
 extern constinit Policy host_policy;
 extern constinit Wish host_wish;
+extern constinit std::uint64_t host_wake_up_ns;
 }  // namespace detail
 
 /// This host's policy: set in MPI_Init, constant afterwards. A rank begins with it, and may get
@@ -86,6 +95,11 @@ inline Policy& policy() {
 /// What made it so.
 inline Wish& wish() {
   return detail::host_wish;
+}
+
+/// What a wake-up costs here, as measured by mpiexec (src/machine); set before `policy` is made.
+inline std::uint64_t& measured_wake_up_ns() {
+  return detail::host_wake_up_ns;
 }
 
 }  // namespace meantime::wait

@@ -82,6 +82,22 @@ TEST(Policy, NonsenseIsRefusedAndChangesNothing) {
   EXPECT_EQ(make_policy(wish, false).value("MEANTIME_TRIES_YIELD"), "infinity");
 }
 
+TEST(Policy, PatienceIsAFewWakeUps) {
+  measured_wake_up_ns() = 25'000;
+  EXPECT_EQ(policy_of({}).most_patience(), 150'000u);
+  EXPECT_EQ(policy_of({}).value("MEANTIME_WAKE_UP_COST"), "25");
+  EXPECT_EQ(policy_of({{"MEANTIME_WAKE_UP_COST", "auto"}}).most_patience(), 150'000u);
+  const Policy set = policy_of({{"MEANTIME_WAKE_UP_COST", "10"}});
+  EXPECT_EQ(set.first_patience(), 60'000u);
+  EXPECT_EQ(set.patience_after(59'000, 50'000), 60'000u);
+  EXPECT_EQ(set.patience_after(61'000, 50'000), 25'000u);
+  measured_wake_up_ns() = unknown_wake_up_ns;
+  Wish wish;
+  EXPECT_EQ(wish.add("MEANTIME_WAKE_UP_COST", "0"),
+            "MEANTIME_WAKE_UP_COST must be a number of microseconds from 1 to 10000, or auto, not "
+            "'0'");
+}
+
 TEST(Surroundings, TwoHoldUpsSoonAfterEachOtherAreNoAccident) {
   Surroundings surroundings;
   for (int wait = 0; wait < 1000; ++wait) {
