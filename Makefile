@@ -19,6 +19,7 @@ help:
 	@echo "make conformance           MPICH's own test suite; writes docs/conformance.md: an hour"
 	@echo "make bench                 measure this machine against Open MPI and MPICH, if they are installed"
 	@echo "make install PREFIX=DIR    build and install (default $(PREFIX)); the tree can be moved later"
+	@echo "make wheel                 a Python wheel in dist/, for pip; make wheel-test tries it with mpi4py"
 	@echo
 	@echo "make build                 only build (build/release; other presets: cmake --list-presets)"
 	@echo "make peers                 install Open MPI and MPICH from Debian, to compare with (asks)"
@@ -46,6 +47,13 @@ install: build
 	@echo
 	@echo "Installed in $(PREFIX). To compile and run:"
 	@echo "  $(PREFIX)/bin/mpicc hello.c -o hello && $(PREFIX)/bin/mpiexec -n 4 ./hello"
+
+wheel: build
+	@packaging/wheel build/release
+
+# In an environment of its own, with mpi4py from PyPI: a few minutes, most of them mpi4py's build.
+wheel-test: wheel
+	@MEANTIME_BUILD=build/release python3 tests/packaging/wheel_mpi4py.py
 
 # Tests of several builds run as one, so that one summary stands at the end.
 # $(call tests_of,PRESETS,CTEST OPTIONS)
@@ -105,4 +113,4 @@ tidy:
 clean:
 	rm -rf build/release build/debug build/asan build/tsan build/tests build/prefix
 
-.PHONY: help build demo install test-build test test-all conformance bench peers format tidy clean
+.PHONY: help build demo install wheel wheel-test test-build test test-all conformance bench peers format tidy clean
