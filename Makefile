@@ -17,6 +17,7 @@ help:
 	@echo "make test                  build and run the tests: about 15 minutes on 2 cores after the build"
 	@echo "make test-all              the whole matrix of ranks, waiting and sanitizers: hours"
 	@echo "make conformance           MPICH's own test suite; writes docs/conformance.md: an hour"
+	@echo "make fuzz SECONDS=600      random MPI programs on Meantime and on MPICH: the results must agree"
 	@echo "make bench                 measure this machine against Open MPI and MPICH, if they are installed"
 	@echo "make install PREFIX=DIR    build and install (default $(PREFIX)); the tree can be moved later"
 	@echo "make wheel                 a Python wheel in dist/, for pip; make wheel-test tries it with mpi4py"
@@ -93,6 +94,15 @@ conformance: build
 	@cat tests/conformance/introduction.md build/conformance/processes.md \
 	  build/conformance/threads.md >docs/conformance.md
 
+# Random programs (docs/fuzzing.md): what fails is made small and printed with the line that repeats it.
+SECONDS ?= 600
+fuzz:
+	@packaging/dependencies build test
+	@packaging/oracle || true
+	$(call configure,release,-DMEANTIME_TESTS=ON)
+	@cmake --build build/release -j $(JOBS) --target mpiexec mpi_abi meantime-host fuzz
+	@tests/fuzz/fuzz.py --build build/release --oracle build/oracle --seconds $(SECONDS)
+
 bench:
 	@packaging/dependencies build test
 	$(call configure,release,-DMEANTIME_BENCHES=ON)
@@ -113,4 +123,4 @@ tidy:
 clean:
 	rm -rf build/release build/debug build/asan build/tsan build/tests build/prefix
 
-.PHONY: help build demo install wheel wheel-test test-build test test-all conformance bench peers format tidy clean
+.PHONY: help build demo install wheel wheel-test test-build test test-all conformance fuzz bench peers format tidy clean
