@@ -43,6 +43,6 @@ function(meantime_python_test name file label)
   endif()
   set(name ${MEANTIME_TEST_PREFIX}${name})
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${file} -v)
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT}
+  set_tests_properties(${name} PROPERTIES LABELS "${label}" TIMEOUT ${arg_TIMEOUT}
                        ENVIRONMENT "MEANTIME_BUILD=${CMAKE_BINARY_DIR};CFLAGS=${flags};PYTHONDONTWRITEBYTECODE=1")
 endfunction()
