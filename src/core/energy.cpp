@@ -16,6 +16,8 @@
 
 #include "core/call_names.h"
 #include "core/settings.h"
+#include "launch/control.h"
+#include "node/control_client.h"
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "wait/advisor.h"
@@ -164,13 +166,27 @@ std::string load(const std::string& path, Library& loaded) {
   return {};
 }
 
+/// Its wishes go to mpiexec, and only if that can follow them (launch/machine_changes.h).
+std::shared_ptr<wait::Advisor> countdown(const Rank& rank) {
+  const char* follows = std::getenv(launch::frequency_variable);
+  if (follows == nullptr || rank.control == nullptr || rank.fiber != nullptr) {
+    return nullptr;
+  }
+  const settings::Setting& row = *settings::find("MEANTIME_COUNTDOWN");
+  const std::uint64_t microseconds =
+      settings::number(row, setting(row.name)).value_or(*settings::number(row, row.preset));
+  return wait::countdown(microseconds * 1000,
+                         [line = rank.control](bool low) { return line->frequency(low); });
+}
+
 std::string follow_settings(Rank& rank) {
   const std::string path = setting("MEANTIME_ENERGY_HANDLER");
+  const std::string policy = setting("MEANTIME_ENERGY");
   if (path.empty()) {
-    rank.advisor = wait::ready_advisor(setting("MEANTIME_ENERGY"));
+    rank.advisor = policy == "countdown" ? countdown(rank) : wait::ready_advisor(policy);
     return {};
   }
-  if (wait::ready_advisor(setting("MEANTIME_ENERGY")) != nullptr) {
+  if (!policy.empty() && policy != "none") {
     return "MEANTIME_ENERGY and MEANTIME_ENERGY_HANDLER are both set; one policy is all there can "
            "be";
   }

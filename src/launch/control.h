@@ -24,6 +24,8 @@ inline constexpr char lifeline_variable[] = "MEANTIME_LIFELINE_FD";
 inline constexpr char workers_variable[] = "MEANTIME_WORKERS";
 /// Nanoseconds that waking a sleeper costs on this machine; not there if it is unknown.
 inline constexpr char wake_up_variable[] = "MEANTIME_WAKE_UP_NS";
+/// Set to 1 if mpiexec follows the ranks' wishes for lower frequencies (ControlKind::frequency).
+inline constexpr char frequency_variable[] = "MEANTIME_LOWERS_FREQUENCY";
 /// What to do when the ranks find that all of them wait for ever: abort, report or ignore.
 inline constexpr char deadlock_variable[] = "MEANTIME_ON_DEADLOCK";
 /// Exit status of a job that was ended for it, and of a rank without mpiexec.
@@ -41,6 +43,7 @@ enum class ControlKind : std::uint32_t {
   text = 4,       ///< a piece of the deadlock report that follows
   deadlock = 5,   ///< the ranks wait for ever; text is the last piece of the report
   ended = 6,      ///< a thread rank has ended: code is its exit status
+  frequency = 8,  ///< the rank wishes its CPUs slow (code 1), or no longer (0)
   killed = 7,     ///< a thread rank takes its host with it: code is the signal, text says more
 };
 

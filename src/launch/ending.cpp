@@ -48,6 +48,7 @@ void Ending::kill_all() {
   grace_.set(0);
   signal_ranks({SIGKILL});
   const int left = kill_descendants(patience_seconds);
+  undo_changes();
   for (RankProcess& rank : job_.ranks) {
     rank.ended = true;
   }
@@ -55,6 +56,12 @@ void Ending::kill_all() {
   if (left > 0) {
     mention("{} processes could not be killed", left);
     _exit(status_);
+  }
+}
+
+void Ending::undo_changes() {
+  if (const std::string problem = job_.frequencies.undo(); !problem.empty()) {
+    mention(problem);
   }
 }
 

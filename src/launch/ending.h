@@ -30,6 +30,8 @@ class Ending {
   void begin_with_kill(int status);
   /// Afterwards all ranks count as ended. Does not return if the kernel does not let one go.
   void kill_all();
+  /// The machine is as it was before the job. Once nothing of the job is left.
+  void undo_changes();
 
  private:
   void signal_ranks(std::initializer_list<int> signals);

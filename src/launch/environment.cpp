@@ -96,6 +96,11 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   set(variables_, control_variable, fmt::to_string(descriptors.control));
   set(variables_, lifeline_variable, fmt::to_string(descriptors.lifeline));
   set(variables_, workers_variable, fmt::to_string(job.cpus.workers));
+  if (job.frequencies.prepared()) {
+    set(variables_, frequency_variable, "1");
+  } else {
+    drop(variables_, frequency_variable);
+  }
   if (job.wake_up.ns != 0) {
     set(variables_, wake_up_variable, fmt::to_string(job.wake_up.ns));
   } else {

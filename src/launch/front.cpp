@@ -12,12 +12,13 @@
 #include "launch/messages.h"
 #include "launch/supervised_signals.h"
 #include "launch/supervisor.h"
+#include "launch/undoer.h"
 
 namespace meantime::launch {
 
 namespace {
 
-void rename_process(char** arguments) {
+void rename_process(const char* name, char** arguments) {
   char* end = arguments[0];
   for (char** argument = arguments; *argument != nullptr; ++argument) {
     if (*argument == end) {
@@ -26,8 +27,8 @@ void rename_process(char** arguments) {
   }
   auto room = static_cast<std::size_t>(end - arguments[0]);
   std::memset(arguments[0], 0, room);
-  std::strncpy(arguments[0], supervisor_name, room - 1);
-  prctl(PR_SET_NAME, supervisor_name);
+  std::strncpy(arguments[0], name, room - 1);
+  prctl(PR_SET_NAME, name);
 }
 
 [[noreturn]] void become_supervisor(Job& job, char** arguments, pid_t front) {
@@ -36,7 +37,7 @@ void rename_process(char** arguments) {
     _exit(1);
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  rename_process(arguments);
+  rename_process(supervisor_name, arguments);
   _exit(supervise(job));
 }
 
@@ -49,6 +50,13 @@ void die_of_interrupt() {
   std::signal(SIGINT, SIG_DFL);
   raise(SIGINT);
   sigprocmask(SIG_UNBLOCK, &interrupt, nullptr);
+}
+
+/// What the supervisor has left undone. Nothing, if it has come to its end.
+void undo_changes(Job& job) {
+  if (const std::string problem = job.frequencies.undo(); !problem.empty()) {
+    mention(problem);
+  }
 }
 
 }  // namespace
@@ -64,6 +72,10 @@ int run_job(Job& job, char** arguments) {
   job.has_terminal = terminal >= 0;
   if (terminal >= 0) {
     close(terminal);
+  }
+  if (job.frequencies.prepared() && !start_undoer(job, rename_process, arguments)) {
+    say("cannot start a process: {}", std::strerror(errno));
+    return 1;
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   pid_t front = getpid();
@@ -87,8 +99,12 @@ int run_job(Job& job, char** arguments) {
       if (ended != supervisor) {
         continue;
       }
-      if (WIFSIGNALED(wait_status)) {
+      const bool killed = WIFSIGNALED(wait_status);
+      if (killed) {
         kill_descendants(5);
+      }
+      undo_changes(job);
+      if (killed) {
         mention("the job's supervisor (pid {}) was killed by {}", supervisor,
                 signal_text(WTERMSIG(wait_status)));
         return 128 + WTERMSIG(wait_status);

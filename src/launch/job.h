@@ -11,6 +11,7 @@
 #include "launch/command_line.h"
 #include "launch/cpus.h"
 #include "launch/program.h"
+#include "machine/frequency.h"
 #include "machine/wake_up_cost.h"
 #include "settings/sources.h"
 
@@ -53,10 +54,12 @@ struct Job {
   std::vector<RankProcess> ranks;
   std::vector<int> first_workers;  ///< of thread ranks, by --place file; else empty
   CpuBudget cpus;
-  int report_file = -1;         ///< descriptor of --report=FILE
-  settings::Files settings;     ///< what the site's and the user's file say
-  machine::WakeUpCost wake_up;  ///< what waking a sleeper costs here, for the ranks
-  std::string library_folder;   ///< holds our libmpi_abi.so.1; empty if it is not there
+  int report_file = -1;              ///< descriptor of --report=FILE
+  settings::Files settings;          ///< what the site's and the user's file say
+  machine::Frequencies frequencies;  ///< prepared only if the job may lower some
+  int latency_hold = -1;             ///< /dev/cpu_dma_latency, if the job bounds it
+  machine::WakeUpCost wake_up;       ///< what waking a sleeper costs here, for the ranks
+  std::string library_folder;        ///< holds our libmpi_abi.so.1; empty if it is not there
 
   /// What holds of a setting for the whole job, as its first program's ranks would have it; empty:
   /// nobody has said anything.

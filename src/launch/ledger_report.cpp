@@ -234,6 +234,9 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
   text += job.wake_up.ns != 0
               ? fmt::format("a wake-up: {} ({})\n", duration(job.wake_up.ns), job.wake_up.source)
               : fmt::format("a wake-up: {}\n", job.wake_up.source);
+  if (job.frequencies.prepared()) {
+    text += fmt::format("frequency: {}\n", job.frequencies.summary());
+  }
   if (!figures.energy_handler.empty()) {
     text += fmt::format("energy handler: {}\n", figures.energy_handler);
   }
@@ -250,12 +253,14 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "  \"core_seconds\": {{\"allocated\": {:.9f}, \"computing\": {:.9f}, \"waiting_awake\": "
       "{:.9f}, \"waiting_asleep\": {:.9f}}},\n"
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
+      "  \"frequency\": {{\"times_lowered\": {}, \"seconds_lowered\": {:.9f}}},\n"
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
       sums.computing, sums.awake, sums.asleep,
       job.wake_up.ns != 0 ? fmt::format("{:.9f}", seconds(job.wake_up.ns)) : "null",
-      quoted(job.wake_up.source), times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null",
-      quoted(times.energy_source),
+      quoted(job.wake_up.source), job.frequencies.times_lowered(),
+      job.frequencies.seconds_lowered(),
+      times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null", quoted(times.energy_source),
       figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     text += json_rank(rank, figures.ranks[rank], names);

@@ -16,6 +16,7 @@
 #include "launch/environment.h"
 #include "launch/front.h"
 #include "launch/installation.h"
+#include "launch/machine_changes.h"
 #include "launch/map_file.h"
 #include "launch/messages.h"
 #include "launch/thread_ranks.h"
@@ -167,6 +168,10 @@ int start(int count, char** words) {
       say(problem);
       return 1;
     }
+  }
+  if (std::string refusal = prepare_machine(job); !refusal.empty()) {
+    say(refusal);
+    return 1;
   }
   if (job.command.debugger) {
     if (std::string refusal = debugger_refusal(job); !refusal.empty()) {

@@ -61,6 +61,7 @@ class Supervisor {
     while (!all_gone()) {
       wait_for_event();
     }
+    ending_.undo_changes();
     finish_output();
     report_ledger();
     return ending_.status();
@@ -264,6 +265,9 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
   if (relayed.signal == relayed_signal()) {
     relayed = relayed_from(info.ssi_int);
   }
+  if (relayed.signal == SIGTSTP) {
+    job_.frequencies.restore();  // stopped ranks are no reason to slow whoever comes now
+  }
   if (relayed.signal == SIGCHLD) {
     reap();
   } else if (relayed.signal == front_is_gone_signal()) {
@@ -402,6 +406,12 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         judge(rank, process.wait_status);
       }
       break;
+    case ControlKind::frequency:
+      if (const std::string problem = job_.frequencies.wish(rank, message.code != 0);
+          !problem.empty()) {
+        mention(problem);
+      }
+      break;
     case ControlKind::killed:
       ending_.begin(128 + message.code, fmt::format("{} was killed by {}{}", name(rank),
                                                     signal_text(message.code), demangled(text)));
@@ -444,6 +454,7 @@ void Supervisor::on_rank_ended(int rank, int wait_status) {
   RankProcess& process = job_.ranks[rank];
   process.ended = true;
   process.wait_status = wait_status;
+  job_.frequencies.wish(rank, false);
   --running_;
   if (ending_.begun()) {
     return;

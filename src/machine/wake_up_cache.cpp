@@ -12,23 +12,13 @@
 #include <ctime>
 #include <string_view>
 
+#include "machine/small_file.h"
 #include "machine/wake_up_cost.h"
 
 namespace meantime::machine {
 namespace {
 
 constexpr std::time_t longest_age_s = 7 * 24 * 3600;
-
-/// The first bytes of a file: of /proc/cpuinfo the kernel then makes no more than the first CPUs'.
-std::string beginning_of(const char* path) {
-  std::array<char, 4096> text;
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t bytes = file < 0 ? -1 : ::read(file, text.data(), text.size());
-  if (file >= 0) {
-    close(file);
-  }
-  return {text.data(), bytes > 0 ? static_cast<std::size_t>(bytes) : 0};
-}
 
 std::string line_with(std::string_view text, std::string_view begin) {
   const std::size_t place = text.find(begin);
@@ -79,7 +69,7 @@ bool write_whole(int file, std::string_view text) {
 std::string machine_key() {
   utsname name{};
   uname(&name);
-  const std::string processor = beginning_of("/proc/cpuinfo");
+  const std::string processor = first_bytes("/proc/cpuinfo");
   std::string model = line_with(processor, "model name");
   if (model.empty()) {
     model = line_with(processor, "CPU part");  // of an ARM processor
@@ -87,9 +77,8 @@ std::string machine_key() {
   std::string key =
       fmt::format("kernel {} {} {}\n{}\n", name.release, name.version, name.machine, model);
   for (const char* what : {"current_driver", "current_governor_ro"}) {
-    std::string line =
-        beginning_of(fmt::format("/sys/devices/system/cpu/cpuidle/{}", what).c_str());
-    key += fmt::format("{} {}\n", what, line.substr(0, line.find('\n')));
+    key += fmt::format("{} {}\n", what,
+                       first_line(fmt::format("/sys/devices/system/cpu/cpuidle/{}", what)));
   }
   return key;
 }

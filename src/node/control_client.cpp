@@ -60,7 +60,12 @@ bool ControlClient::killed(int signal, std::string_view text) {
               text.substr(0, control_text_limit));
 }
 
-bool ControlClient::send(unsigned kind, int code, std::string_view text) {
+bool ControlClient::frequency(bool low) {
+  return send(static_cast<unsigned>(ControlKind::frequency), low ? 1 : 0, {},
+              low ? MSG_DONTWAIT : 0);
+}
+
+bool ControlClient::send(unsigned kind, int code, std::string_view text, int flags) {
   if (descriptor_ < 0) {
     return false;
   }
@@ -76,7 +81,7 @@ bool ControlClient::send(unsigned kind, int code, std::string_view text) {
   header.msg_iovlen = text.empty() ? 1 : 2;
   ssize_t sent = 0;
   do {
-    sent = sendmsg(descriptor_, &header, MSG_NOSIGNAL);
+    sent = sendmsg(descriptor_, &header, MSG_NOSIGNAL | flags);
   } while (sent < 0 && errno == EINTR);
   return sent >= 0;
 }

@@ -23,13 +23,16 @@ class ControlClient {
   bool abort(int code, std::string_view text);
   /// The ranks found that all of them wait for ever: `report` is shown as it is, lines and all.
   bool deadlock(std::string_view report);
+  /// This rank waits and wishes its CPUs slow, or no longer. False also if mpiexec reads too slowly
+  /// for more wishes: the end of a wish waits for that instead.
+  bool frequency(bool low);
   /// A thread rank has ended, as a process would with this exit status.
   bool ended(int code);
   /// A thread rank is about to end its host by this signal; `text` says more.
   bool killed(int signal, std::string_view text);
 
  private:
-  bool send(unsigned kind, int code, std::string_view text);
+  bool send(unsigned kind, int code, std::string_view text, int flags = 0);
 
   int descriptor_ = -1;
   int rank_ = -1;

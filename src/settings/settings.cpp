@@ -15,8 +15,11 @@ namespace {
 constexpr std::uint64_t terabyte = std::uint64_t{1} << 40;
 constexpr std::string_view by_wait = "as MEANTIME_WAIT says";
 constexpr std::array<std::string_view, 2> no_yes = {"0", "1"};
-constexpr std::array<std::string_view, 4> energy_words = {"none", "performance", "balanced",
-                                                          "powersave"};
+constexpr std::array<std::string_view, 5> energy_words = {"none", "performance", "balanced",
+                                                          "powersave", "countdown"};
+constexpr std::array<std::string_view, 4> frequency_words = {"none", "max_freq", "setspeed", "epp"};
+constexpr std::array<std::string_view, 2> machine_words = {"try", "require"};
+constexpr std::array<std::string_view, 1> none_word = {"none"};
 constexpr std::array<std::string_view, 1> auto_word = {"auto"};
 constexpr std::array<std::string_view, 3> deadlock_words = {"abort", "report", "ignore"};
 
@@ -40,6 +43,14 @@ constexpr Setting table[] = {
      "a ready energy policy, asked in each wait in place of MEANTIME_WAIT"},
     {"MEANTIME_ENERGY_HANDLER", Kind::text, Scope::start, "none", {}, 0, 0,
      "absolute path of a shared library with an energy policy"},
+    {"MEANTIME_COUNTDOWN", Kind::microseconds, Scope::start, "500", {}, 1, 1'000'000,
+     "MEANTIME_ENERGY=countdown: a wait of so long asks for a lower frequency"},
+    {"MEANTIME_FREQUENCY", Kind::word, Scope::start, "none", frequency_words, 0, 0,
+     "what countdown lowers of the ranks' CPUs, where this user may"},
+    {"MEANTIME_CPU_DMA_LATENCY", Kind::microseconds, Scope::start, "none", none_word, 0, 2'000'000'000,
+     "no idle state of any CPU that takes longer to leave, while the job runs"},
+    {"MEANTIME_MACHINE", Kind::word, Scope::start, "try", machine_words, 0, 0,
+     "what becomes of the job if the machine cannot be changed as the last two say"},
     {"MEANTIME_EAGER_LIMIT", Kind::bytes, Scope::start, "8K, and up to 128K where that is quicker", {}, 0, 256 * 1024,
      "a message that is copied into a cell"},
     {"MEANTIME_EAGER_PAIR", Kind::bytes, Scope::start, "2M", {}, 0, terabyte,
@@ -54,6 +65,8 @@ constexpr Setting table[] = {
      "what to do when every rank waits for ever"},
     {"MEANTIME_TEST_WIRE", Kind::text, Scope::test, "not set", {}, 0, 0,
      "LATENCY_US:MB_PER_S of a network that the node plays"},
+    {"MEANTIME_TEST_MACHINE", Kind::text, Scope::test, "not set", {}, 0, 0,
+     "a folder that stands for / where mpiexec reads and changes the machine"},
     {"MEANTIME_TEST_ALWAYS_MOVE", Kind::word, Scope::test, "0", no_yes, 0, 0,
      "thread ranks change workers whenever they wait"},
 };

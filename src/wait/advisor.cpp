@@ -1,5 +1,9 @@
 #include "wait/advisor.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "rank/rank.h"
 #include "wait/record.h"
 
@@ -26,7 +30,53 @@ class Powersave final : public Advisor {
   std::optional<Rung> next(const Question&) override { return Rung::park; }
 };
 
+/// Several threads of a rank may wait at a time: a wait is known by the address of its situation.
+class Countdown final : public Advisor {
+ public:
+  Countdown(std::uint64_t after_ns, std::function<bool(bool)> wish)
+      : after_ns_(after_ns), wish_(std::move(wish)) {}
+
+  std::optional<Rung> next(const Question& question) override {
+    if (question.waited_ns >= after_ns_ && place_of(question) == slow_.end()) {
+      if (!slow_.empty() || wish_(true)) {
+        slow_.push_back(&question.situation);
+      }
+    }
+    return std::nullopt;
+  }
+  std::uint64_t longest_sleep_ns(const Question& question) override {
+    if (place_of(question) != slow_.end() || question.waited_ns > longest_without_sleep_ns) {
+      return 0;
+    }
+    return question.waited_ns < after_ns_ ? after_ns_ - question.waited_ns : try_again_ns;
+  }
+  void over(const Question& question) override {
+    if (const auto place = place_of(question); place != slow_.end()) {
+      slow_.erase(place);
+      if (slow_.empty()) {
+        wish_(false);
+      }
+    }
+  }
+
+ private:
+  /// Its time came just after it was asked, or it could not ask.
+  static constexpr std::uint64_t try_again_ns = 50'000;
+
+  std::vector<const Situation*>::iterator place_of(const Question& question) {
+    return std::find(slow_.begin(), slow_.end(), &question.situation);
+  }
+
+  const std::uint64_t after_ns_;
+  const std::function<bool(bool)> wish_;
+  std::vector<const Situation*> slow_;  ///< waits that have asked
+};
+
 }  // namespace
+
+std::shared_ptr<Advisor> countdown(std::uint64_t after_ns, std::function<bool(bool)> wish) {
+  return std::make_shared<Countdown>(after_ns, std::move(wish));
+}
 
 std::shared_ptr<Advisor> ready_advisor(std::string_view name) {
   if (name == "performance") {
@@ -55,6 +105,10 @@ Consultation::~Consultation() {
 
 Question Consultation::question(std::uint64_t waited_ns) const {
   return {record_.situation(), rank_.world_rank, turns_, waited_ns, record_.last_wait_ns()};
+}
+
+std::uint64_t Consultation::longest_sleep_ns() const {
+  return advisor_ == nullptr ? 0 : advisor_->longest_sleep_ns(question(record_.waited_ns()));
 }
 
 Rung Consultation::next(std::uint32_t turns, Rung otherwise) {

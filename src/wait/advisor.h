@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -36,9 +37,22 @@ class Advisor {
   virtual ~Advisor() = default;
   /// With the rank's lock held; must not wait in MPI.
   virtual std::optional<Rung> next(const Question& question) = 0;
+  /// How many nanoseconds a sleep that begins now may last until it wants to be asked again; 0: as
+  /// long as it takes.
+  virtual std::uint64_t longest_sleep_ns(const Question& question) {
+    (void)question;
+    return 0;
+  }
   /// The wait is over. Only if it was asked.
   virtual void over(const Question& question) { (void)question; }
 };
+
+/// Countdown (Cesarini et al.): a wait of `after_ns` asks for a lower frequency, its end for the
+/// normal one; how to wait is left to the policy. No signal and no thread: the sleep of the waiter
+/// has a deadline, or its looks see the time. `wish` is called with the rank's lock held: true when
+/// the first of the rank's waits gets there, false when the last of these is over; what it returns
+/// of true says whether it could be asked.
+std::shared_ptr<Advisor> countdown(std::uint64_t after_ns, std::function<bool(bool low)> wish);
 
 /// performance: polls for 10 ms. balanced: polls for twice the time that the last wait at this call
 /// site took if that was less than 200 us, else sleeps. powersave: sleeps at once.
@@ -56,6 +70,8 @@ class Consultation {
   bool has_advisor() const { return advisor_ != nullptr; }
   /// `otherwise`: what the policy says.
   Rung next(std::uint32_t turns, Rung otherwise);
+  /// As Advisor's; 0 if there is none.
+  std::uint64_t longest_sleep_ns() const;
   /// It slept: the next answer may be another one.
   void slept() { answer_known_ = false; }
 

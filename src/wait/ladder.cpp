@@ -200,7 +200,9 @@ constexpr std::uint64_t shortest_timer_ns = 5'000;
 
 /// Sleeps as the policy says, or until shortly before the message is expected. `timer`: that sleep
 /// is still to come.
-void sleep_for_a_while(Rank& rank, Awaited& what, Record& record, bool& timer) {
+/// `deadline_ns`: of an advisor that wants to be asked again, from now; 0: it has none.
+void sleep_for_a_while(Rank& rank, Awaited& what, Record& record, bool& timer,
+                       std::uint64_t deadline_ns) {
   const Policy& policy = record.policy();
   const Plan& plan = record.plan();
   if (timer) {
@@ -219,8 +221,11 @@ void sleep_for_a_while(Rank& rank, Awaited& what, Record& record, bool& timer) {
   }
   record.outcome.in_vain = plan.poll_until_ns != 0;
   record.enter(ledger::Activity::sleep);
-  record.outcome.rung =
-      park(rank, what, policy.timed ? longest_sleep_ns(policy, record.waited_ns()) : 0);
+  std::uint64_t longest = policy.timed ? longest_sleep_ns(policy, record.waited_ns()) : 0;
+  if (deadline_ns != 0 && (longest == 0 || deadline_ns < longest)) {
+    longest = deadline_ns;
+  }
+  record.outcome.rung = park(rank, what, longest);
   record.enter(ledger::Activity::poll);
 }
 
@@ -276,7 +281,7 @@ void climb(Rank& rank, Awaited& what) {
         give_way(rank);
         break;
       case Rung::park:
-        sleep_for_a_while(rank, what, record, timer);
+        sleep_for_a_while(rank, what, record, timer, consultation.longest_sleep_ns());
         consultation.slept();
         waited = record.waited_ns();
         turns = 0;

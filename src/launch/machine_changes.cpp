@@ -1,0 +1,109 @@
+#include "launch/machine_changes.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "launch/messages.h"
+#include "machine/dma_latency.h"
+
+namespace meantime::launch {
+namespace {
+
+/// What marks a folder as a tree that a test has made.
+constexpr char test_mark[] = "/meantime-test-machine";
+
+machine::Knob knob_of(const std::string& word) {
+  return word == "epp"        ? machine::Knob::epp
+         : word == "setspeed" ? machine::Knob::setspeed
+                              : machine::Knob::max_freq;
+}
+
+/// Why this job's ranks have no clocks of their own; else their places.
+std::string places_of(const Job& job, std::vector<cpu_set_t>& places) {
+  if (job.thread_ranks) {
+    return "thread ranks have no timer that could lower them";
+  }
+  if (job.command.binding != Binding::hwthread && job.command.binding != Binding::core) {
+    return "the ranks are not bound to cores of their own (--bind-to core)";
+  }
+  places = binding_places(job.command.binding, job.cpus.workers);
+  if (places.size() < job.ranks.size()) {
+    return fmt::format("{} ranks share {} cores", job.ranks.size(), places.size());
+  }
+  places.resize(job.ranks.size());
+  return {};
+}
+
+std::string prepare_frequencies(Job& job, const std::string& root) {
+  const std::string word = job.setting("MEANTIME_FREQUENCY");
+  const bool asked = !word.empty() && word != "none";
+  const bool countdown = job.setting("MEANTIME_ENERGY") == "countdown";
+  if (!asked) {
+    return countdown ? "MEANTIME_ENERGY=countdown lowers nothing: MEANTIME_FREQUENCY says how"
+                     : std::string();
+  }
+  if (!countdown) {
+    return "MEANTIME_FREQUENCY is of no use without MEANTIME_ENERGY=countdown";
+  }
+  std::vector<cpu_set_t> places;
+  std::string problem = places_of(job, places);
+  problem = problem.empty() ? job.frequencies.prepare(knob_of(word), places, root) : problem;
+  return problem.empty() ? problem : "frequencies stay as they are: " + problem;
+}
+
+std::string prepare_latency(Job& job, const std::string& root) {
+  const settings::Setting& setting = *settings::find("MEANTIME_CPU_DMA_LATENCY");
+  const auto microseconds = settings::number(setting, job.setting(setting.name));
+  if (!microseconds) {
+    return {};
+  }
+  job.latency_hold = machine::hold_dma_latency(static_cast<int>(*microseconds), root);
+  return job.latency_hold >= 0
+             ? std::string()
+             : fmt::format("idle states stay as they are: {}/dev/cpu_dma_latency: {}", root,
+                           std::strerror(-job.latency_hold));
+}
+
+}  // namespace
+
+std::string machine_root(const Job& job, std::string* problem) {
+  const std::string root = job.setting("MEANTIME_TEST_MACHINE");
+  problem->clear();
+  if (root.empty()) {
+    return {};
+  }
+  struct stat status {};
+  const std::string mark = root + test_mark;
+  if (!root.starts_with('/') || lstat(mark.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_uid != geteuid()) {
+    *problem = fmt::format(
+        "MEANTIME_TEST_MACHINE is for Meantime's tests: '{}' is no file of yours", mark);
+  }
+  return root;
+}
+
+std::string prepare_machine(Job& job) {
+  std::string problem;
+  const std::string root = machine_root(job, &problem);
+  if (!problem.empty()) {
+    return problem;
+  }
+  const bool required = job.setting("MEANTIME_MACHINE") == "require";
+  // Looking costs nothing, so the one that changes something comes last.
+  for (const std::string& line : {prepare_frequencies(job, root), prepare_latency(job, root)}) {
+    if (line.empty()) {
+      continue;
+    }
+    if (required) {
+      return line + " (MEANTIME_MACHINE=require)";
+    }
+    say(line);
+  }
+  return {};
+}
+
+}  // namespace meantime::launch

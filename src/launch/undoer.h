@@ -1,0 +1,18 @@
+// The process that undoes what a job has changed in the machine when mpiexec and its supervisor are
+// both killed. There only if the job may lower frequencies. It belongs to no job's process tree, so
+// nobody who ends that ends it; it sleeps until the last of the two is gone, restores what they
+// have left, and ends.
+#pragma once
+
+#include "launch/job.h"
+
+namespace meantime::launch {
+
+/// How it calls itself.
+inline constexpr char undoer_name[] = "meantime-undo";
+
+/// Before the job's two processes part, and before this one becomes the reaper of its descendants.
+/// `rename`: gives the calling process another name. False, and errno: it cannot be started.
+bool start_undoer(Job& job, void (*rename)(const char* name, char** arguments), char** arguments);
+
+}  // namespace meantime::launch

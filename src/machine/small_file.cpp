@@ -1,0 +1,37 @@
+#include "machine/small_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace meantime::machine {
+
+std::string first_bytes(const std::string& path) {
+  std::array<char, 4096> text;
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const ssize_t bytes = file < 0 ? -1 : read(file, text.data(), text.size());
+  if (file >= 0) {
+    close(file);
+  }
+  return {text.data(), bytes > 0 ? static_cast<std::size_t>(bytes) : 0};
+}
+
+std::string first_line(const std::string& path) {
+  std::string line = first_bytes(path);
+  line.resize(std::min(line.find('\n'), line.size()));
+  line.resize(line.find_last_not_of(" \r") + 1);
+  return line;
+}
+
+std::optional<std::uint64_t> number_in(const std::string& path) {
+  const std::string line = first_line(path);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+  return error == std::errc() && end == line.data() + line.size() ? std::optional(number)
+                                                                  : std::nullopt;
+}
+
+}  // namespace meantime::machine
