@@ -54,7 +54,7 @@ class Energy(MpiexecTest):
                                  result)
         result = self.run_job("-x", "MEANTIME_ENERGY=fast", "-n", 2, program)
         self.assertEqual(result.status, 1)
-        self.assert_one_line(result, "none, performance, balanced or powersave")
+        self.assert_one_line(result, "none, performance, balanced, powersave or countdown")
 
     def test_library(self):
         program, library = self.program(), self.library()
