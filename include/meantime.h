@@ -81,8 +81,9 @@ typedef struct MPIX_Energy_info {
 typedef int MPIX_Energy_function(const MPIX_Energy_info* info, void* argument);
 
 /* The calling rank's waits ask `enter` from now on; `leave`, which may be NULL, is called at the
- * end of each wait in which `enter` was. Takes the place of the handler before; a wait of another
- * thread that has begun goes on with the one it has asked. Legal between MPI_Init and MPI_Finalize;
+ * end of each wait in which `enter` was. Takes the place of the handler before, whose functions are
+ * not called any more once this returns: what they need may be freed, and a wait of another thread
+ * that has asked them goes on as without a handler. Legal between MPI_Init and MPI_Finalize;
  * any thread. Returns MPI_SUCCESS, or an error of class MPI_ERR_ARG (no `enter`) or MPI_ERR_OTHER
  * (outside of that time), through the error handler of MPI_COMM_SELF. Without Meantime it does
  * nothing. */
@@ -91,7 +92,8 @@ extern int MPIX_Energy_handler_reg(MPIX_Energy_function* enter, MPIX_Energy_func
 #define MPIX_Energy_handler_reg(enter, leave, argument) \
   (MPIX_Energy_handler_reg != 0 ? MPIX_Energy_handler_reg(enter, leave, argument) : MPI_SUCCESS)
 
-/* Back to what the environment says (MEANTIME_ENERGY, MEANTIME_ENERGY_HANDLER), or to none. */
+/* Back to what the environment says (MEANTIME_ENERGY, MEANTIME_ENERGY_HANDLER), or to none; the
+ * functions are not called any more, as above. */
 extern int MPIX_Energy_handler_dereg(void) __attribute__((weak));
 #define MPIX_Energy_handler_dereg() \
   (MPIX_Energy_handler_dereg != 0 ? MPIX_Energy_handler_dereg() : MPI_SUCCESS)

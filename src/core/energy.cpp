@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "core/call_names.h"
 #include "core/settings.h"
@@ -36,6 +37,9 @@ class Handler final : public wait::Advisor {
       : enter_(enter), leave_(leave), argument_(argument) {}
 
   std::optional<wait::Rung> next(const wait::Question& question) override {
+    if (enter_ == nullptr) {
+      return std::nullopt;
+    }
     const MPIX_Energy_info info = info_of(question);
     const std::uint64_t began = wait::now_ns();
     const int answer = enter_(&info, argument_);
@@ -70,6 +74,9 @@ class Handler final : public wait::Advisor {
     return std::nullopt;
   }
 
+  /// From now on neither function is called, so that the program may free what they need.
+  void replaced() override { enter_ = leave_ = nullptr; }
+
   void over(const wait::Question& question) override {
     if (leave_ != nullptr) {
       const MPIX_Energy_info info = info_of(question);
@@ -101,8 +108,8 @@ class Handler final : public wait::Advisor {
         stderr);
   }
 
-  MPIX_Energy_function* const enter_;
-  MPIX_Energy_function* const leave_;
+  MPIX_Energy_function* enter_;
+  MPIX_Energy_function* leave_;
   void* const argument_;
   int slow_ = 0;  ///< answers in a row
   bool told_slow_ = false;
@@ -179,11 +186,18 @@ std::shared_ptr<wait::Advisor> countdown(const Rank& rank) {
                          [line = rank.control](bool low) { return line->frequency(low); });
 }
 
+void take_place(Rank& rank, std::shared_ptr<wait::Advisor> advisor) {
+  if (rank.advisor != nullptr) {
+    rank.advisor->replaced();
+  }
+  rank.advisor = std::move(advisor);
+}
+
 std::string follow_settings(Rank& rank) {
   const std::string path = setting("MEANTIME_ENERGY_HANDLER");
   const std::string policy = setting("MEANTIME_ENERGY");
   if (path.empty()) {
-    rank.advisor = policy == "countdown" ? countdown(rank) : wait::ready_advisor(policy);
+    take_place(rank, policy == "countdown" ? countdown(rank) : wait::ready_advisor(policy));
     return {};
   }
   if (!policy.empty() && policy != "none") {
@@ -207,7 +221,7 @@ std::string follow_settings(Rank& rank) {
 
 void use_energy_handler(Rank& rank, MPIX_Energy_function* enter, MPIX_Energy_function* leave,
                         void* argument) {
-  rank.advisor = std::make_shared<Handler>(enter, leave, argument);
+  take_place(rank, std::make_shared<Handler>(enter, leave, argument));
 }
 
 void drop_energy_handler(Rank& rank) {

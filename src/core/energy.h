@@ -13,8 +13,9 @@ struct Rank;
 
 namespace meantime::core {
 
-/// The rank's waits ask these functions from now on; a wait that has begun keeps whom it asked. The
-/// rank's lock is held. `leave` may be nullptr.
+/// The rank's waits ask these functions from now on, and nobody calls the ones before any more: a
+/// wait that has begun with those goes on as without a handler. The rank's lock is held. `leave`
+/// may be nullptr.
 void use_energy_handler(Rank& rank, MPIX_Energy_function* enter, MPIX_Energy_function* leave,
                         void* argument);
 /// Back to what the settings say.

@@ -3,8 +3,12 @@
 // environment, or is one of the ready ones below (MEANTIME_ENERGY).
 //   question   what the wait looks like at present
 //   answer     the next rung, or nothing: then the policy says; it holds until the next question
-// Asked when the first looks of a wait have found nothing, then every 64 looks and after each
-// sleep. A wait keeps the advisor it began with, so that another one may come or go at any time.
+// Why it may be changed while threads of the rank wait: Rank::advisor is read (once, where a wait
+// begins) and changed, and advisors are called, only with the rank's lock held, and a wait shares
+// the ownership of the one that it began with. So when a change returns nobody is inside the one
+// before, and that one decides what becomes of it in waits that still have it (replaced). Asked
+// when the first looks of a wait have found nothing, then every 64 looks and after each sleep. A
+// wait keeps the advisor it began with, so that another one may come or go at any time.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +47,8 @@ class Advisor {
     (void)question;
     return 0;
   }
+  /// Another one has taken its place. Waits that have begun with it go on with it.
+  virtual void replaced() {}
   /// The wait is over. Only if it was asked.
   virtual void over(const Question& question) { (void)question; }
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int errors = 0;
 
@@ -41,6 +42,13 @@ static int enter(const MPIX_Energy_info* info, void* argument) {
   return seen->answer;
 }
 
+/* Takes longer than any sleep it could save. */
+static int slow(const MPIX_Energy_info* info, void* argument) {
+  const struct timespec long_time = {0, 2000000};
+  nanosleep(&long_time, NULL);
+  return enter(info, argument);
+}
+
 static int leave(const MPIX_Energy_info* info, void* argument) {
   CHECK(info->waited > 0);
   ++((struct seen*)argument)->left;
@@ -73,13 +81,15 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (argc > 1 && strcmp(argv[1], "plain") == 0) {
     wait_for_zero(argc > 2 ? atoi(argv[2]) : 20);
-  } else if (argc > 1 && strcmp(argv[1], "nonsense") == 0) {
-    static struct seen seen = {0, 0, 77, 0}; /* the handler stays to the end */
+  } else if (argc > 1 && (strcmp(argv[1], "nonsense") == 0 || strcmp(argv[1], "slow") == 0)) {
+    const int is_slow = strcmp(argv[1], "slow") == 0;
+    struct seen* seen = calloc(1, sizeof *seen); /* the handler stays to the end */
     int enough = 0;
-    MPIX_Energy_handler_reg(enter, NULL, &seen);
+    seen->answer = is_slow ? MPIX_ENERGY_SLEEP : 77;
+    MPIX_Energy_handler_reg(is_slow ? slow : enter, NULL, seen);
     while (!enough) {
       wait_for_zero(5);
-      enough = rank != 1 || seen.asked > 0;
+      enough = rank != 1 || seen->asked > (is_slow ? 5 : 0);
       MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     }
   } else {

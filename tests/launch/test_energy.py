@@ -37,12 +37,28 @@ class Energy(MpiexecTest):
                 self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
                 self.assertNotIn("answered", result.error)
 
-    def test_nonsense_is_told_once_a_rank(self):
-        result = self.run_job("-n", 2, self.program(), "nonsense")
-        self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
-        lines = [line for line in result.error.splitlines() if "rank 1: " in line and "77" in line]
-        self.assertEqual(len(lines), 1, result)
-        self.assertIn("the energy handler answered 77, which is none of", lines[0])
+    def test_nonsense_and_slowness_are_told_once_a_rank(self):
+        program = self.program()
+        for kind in self.kinds_with_a_core_each():
+            for what, part in (("nonsense", "the energy handler answered 77, which is none of"),
+                               ("slow", " ms for an answer, for the 3rd time in a row (said once)")):
+                result = self.run_job("--as", kind, "-n", 2, program, what)
+                self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
+                lines = [line for line in result.error.splitlines() if "rank 1: " in line and part in line]
+                self.assertEqual(len(lines), 1, result)
+
+    def kinds_with_a_core_each(self):
+        """A thread rank that shares its worker helps, and need not be asked."""
+        workers = int(self.run_job("sh", "-c", "echo $MEANTIME_WORKERS").output)
+        return KINDS if workers > 1 else ("processes",)
+
+    def test_handlers_come_and_go_while_threads_wait(self):
+        program = self.path("energy_threads")
+        subprocess.run([MPICC, "-g", *CFLAGS, os.path.join(SOURCES, "energy_threads.c"), "-pthread", "-o",
+                        program], check=True)
+        for wait in ("adaptive", "event", "predicted"):
+            result = self.run_job("--wait", wait, "-n", 2, program, timeout=60)
+            self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
 
     def test_ready_policies(self):
         program = self.program()
@@ -68,6 +84,22 @@ class Energy(MpiexecTest):
                 self.assertIn("the library was asked\n", result.error)
             with open(report) as file:
                 self.assertEqual(json.load(file)["energy"]["handler"], library)
+
+    def test_library_and_a_program_with_more_rights(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make such a program")
+        program, library, nobody = self.program(), self.library(), 65534
+        os.chmod(self.folder.name, 0o755)
+        os.chown(program, nobody, nobody)
+        os.chmod(program, 0o4755)
+        result = self.run_job("-n", 1, program, "plain")
+        if result.status != 0:
+            self.skipTest("this tree is root's alone")
+        result = self.run_job("-x", f"MEANTIME_ENERGY_HANDLER={library}", "-n", 1, program, "plain")
+        if result.status == 0:
+            self.skipTest("the file system ignores set-user-ID")
+        self.assertEqual((result.status, result.output), (1, ""), result)
+        self.assert_one_line(result, "this program runs with more rights than its user")
 
     def test_libraries_that_are_not_loaded(self):
         program, library = self.program(), self.library()
