@@ -57,9 +57,10 @@ struct Job {
   int report_file = -1;              ///< descriptor of --report=FILE
   settings::Files settings;          ///< what the site's and the user's file say
   machine::Frequencies frequencies;  ///< prepared only if the job may lower some
-  int latency_hold = -1;             ///< /dev/cpu_dma_latency, if the job bounds it
-  machine::WakeUpCost wake_up;       ///< what waking a sleeper costs here, for the ranks
-  std::string library_folder;        ///< holds our libmpi_abi.so.1; empty if it is not there
+  std::string machine_root;     ///< stands for / where the machine is read and changed; for tests
+  int latency_hold = -1;        ///< /dev/cpu_dma_latency, if the job bounds it
+  machine::WakeUpCost wake_up;  ///< what waking a sleeper costs here, for the ranks
+  std::string library_folder;   ///< holds our libmpi_abi.so.1; empty if it is not there
 
   /// What holds of a setting for the whole job, as its first program's ranks would have it; empty:
   /// nobody has said anything.

@@ -45,6 +45,7 @@ struct CoreSeconds {
   double computing = 0;  ///< CPU time but for what follows
   double awake = 0;      ///< CPU time of polling and yielding
   double asleep = 0;     ///< the rest: cores that nobody of the job used
+  double preempted = 0;  ///< not of that sum: ranks were ready to run, and others had the cores
 };
 
 CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const JobTimes& times) {
@@ -55,6 +56,7 @@ CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const J
   for (const RankFigures& rank : figures.ranks) {
     const std::uint64_t looked = spent(rank, Activity::poll) + spent(rank, Activity::yield);
     awake += looked > rank.held_up_ns ? looked - rank.held_up_ns : 0;
+    sums.preempted += seconds(rank.preempted_ns);
   }
   sums.awake = std::min(seconds(awake), times.cpu_seconds);
   sums.computing = times.cpu_seconds - sums.awake;
@@ -229,8 +231,8 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
   const CoreSeconds sums = core_seconds(job, figures, times);
   text += fmt::format(
       "core-seconds: allocated {:.3f} = computing {:.3f} + waiting awake {:.3f} + waiting asleep "
-      "{:.3f}\n",
-      sums.allocated, sums.computing, sums.awake, sums.asleep);
+      "{:.3f}; preempted {:.3f}\n",
+      sums.allocated, sums.computing, sums.awake, sums.asleep, sums.preempted);
   text += job.wake_up.ns != 0
               ? fmt::format("a wake-up: {} ({})\n", duration(job.wake_up.ns), job.wake_up.source)
               : fmt::format("a wake-up: {}\n", job.wake_up.source);
@@ -251,12 +253,12 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "{{\n  \"format\": 1,\n  \"ranks_count\": {},\n  \"workers\": {},\n  \"wall\": {:.9f},\n"
       "  \"cpu\": {:.9f},\n"
       "  \"core_seconds\": {{\"allocated\": {:.9f}, \"computing\": {:.9f}, \"waiting_awake\": "
-      "{:.9f}, \"waiting_asleep\": {:.9f}}},\n"
+      "{:.9f}, \"waiting_asleep\": {:.9f}, \"preempted\": {:.9f}}},\n"
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
       "  \"frequency\": {{\"times_lowered\": {}, \"seconds_lowered\": {:.9f}}},\n"
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
-      sums.computing, sums.awake, sums.asleep,
+      sums.computing, sums.awake, sums.asleep, sums.preempted,
       job.wake_up.ns != 0 ? fmt::format("{:.9f}", seconds(job.wake_up.ns)) : "null",
       quoted(job.wake_up.source), job.frequencies.times_lowered(),
       job.frequencies.seconds_lowered(),

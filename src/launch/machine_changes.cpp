@@ -38,7 +38,7 @@ std::string places_of(const Job& job, std::vector<cpu_set_t>& places) {
   return {};
 }
 
-std::string prepare_frequencies(Job& job, const std::string& root) {
+std::string prepare_frequencies(Job& job) {
   const std::string word = job.setting("MEANTIME_FREQUENCY");
   const bool asked = !word.empty() && word != "none";
   const bool countdown = job.setting("MEANTIME_ENERGY") == "countdown";
@@ -51,50 +51,48 @@ std::string prepare_frequencies(Job& job, const std::string& root) {
   }
   std::vector<cpu_set_t> places;
   std::string problem = places_of(job, places);
-  problem = problem.empty() ? job.frequencies.prepare(knob_of(word), places, root) : problem;
+  problem =
+      problem.empty() ? job.frequencies.prepare(knob_of(word), places, job.machine_root) : problem;
   return problem.empty() ? problem : "frequencies stay as they are: " + problem;
 }
 
-std::string prepare_latency(Job& job, const std::string& root) {
+std::string prepare_latency(Job& job) {
   const settings::Setting& setting = *settings::find("MEANTIME_CPU_DMA_LATENCY");
   const auto microseconds = settings::number(setting, job.setting(setting.name));
   if (!microseconds) {
     return {};
   }
-  job.latency_hold = machine::hold_dma_latency(static_cast<int>(*microseconds), root);
+  job.latency_hold = machine::hold_dma_latency(static_cast<int>(*microseconds), job.machine_root);
   return job.latency_hold >= 0
              ? std::string()
-             : fmt::format("idle states stay as they are: {}/dev/cpu_dma_latency: {}", root,
-                           std::strerror(-job.latency_hold));
+             : fmt::format("idle states stay as they are: {}/dev/cpu_dma_latency: {}",
+                           job.machine_root, std::strerror(-job.latency_hold));
+}
+
+/// The folder that stands for the machine's root, "" but in Meantime's own tests. One line if it
+/// may not.
+std::string find_machine_root(Job& job) {
+  job.machine_root = job.setting("MEANTIME_TEST_MACHINE");
+  const std::string mark = job.machine_root + test_mark;
+  struct stat status {};
+  if (job.machine_root.empty() ||
+      (job.machine_root.starts_with('/') && lstat(mark.c_str(), &status) == 0 &&
+       S_ISREG(status.st_mode) && status.st_uid == geteuid())) {
+    return {};
+  }
+  return fmt::format("MEANTIME_TEST_MACHINE is for Meantime's tests: '{}' is no file of yours",
+                     mark);
 }
 
 }  // namespace
 
-std::string machine_root(const Job& job, std::string* problem) {
-  const std::string root = job.setting("MEANTIME_TEST_MACHINE");
-  problem->clear();
-  if (root.empty()) {
-    return {};
-  }
-  struct stat status {};
-  const std::string mark = root + test_mark;
-  if (!root.starts_with('/') || lstat(mark.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      status.st_uid != geteuid()) {
-    *problem = fmt::format(
-        "MEANTIME_TEST_MACHINE is for Meantime's tests: '{}' is no file of yours", mark);
-  }
-  return root;
-}
-
 std::string prepare_machine(Job& job) {
-  std::string problem;
-  const std::string root = machine_root(job, &problem);
-  if (!problem.empty()) {
+  if (std::string problem = find_machine_root(job); !problem.empty()) {
     return problem;
   }
   const bool required = job.setting("MEANTIME_MACHINE") == "require";
   // Looking costs nothing, so the one that changes something comes last.
-  for (const std::string& line : {prepare_frequencies(job, root), prepare_latency(job, root)}) {
+  for (const std::string& line : {prepare_frequencies(job), prepare_latency(job)}) {
     if (line.empty()) {
       continue;
     }

@@ -16,8 +16,4 @@ namespace meantime::launch {
 /// start.
 std::string prepare_machine(Job& job);
 
-/// The folder that stands for the machine's root, "" but in Meantime's own tests. One line in
-/// *problem if it may not.
-std::string machine_root(const Job& job, std::string* problem);
-
 }  // namespace meantime::launch

@@ -17,7 +17,6 @@
 #include "launch/demangle.h"
 #include "launch/ended_process.h"
 #include "launch/ending.h"
-#include "launch/energy_meter.h"
 #include "launch/ledger_report.h"
 #include "launch/messages.h"
 #include "launch/process_info.h"
@@ -25,6 +24,7 @@
 #include "launch/report.h"
 #include "launch/starter.h"
 #include "launch/timer.h"
+#include "machine/energy_meter.h"
 
 namespace meantime::launch {
 
@@ -42,6 +42,7 @@ constexpr int reading_ms = 500;
 enum class Source : std::uint32_t {
   signals,
   time_limit,
+  energy_look,
   grace,
   control,
   host_control,
@@ -113,8 +114,9 @@ class Supervisor {
   bool waiting_for_readers_ = false;  ///< all processes are gone, labelled output is not
   bool output_done_ = false;
 
-  double began_ = 0;                   ///< when the first rank was started
-  std::optional<EnergyMeter> energy_;  ///< if a report is wanted
+  double began_ = 0;                            ///< when the first rank was started
+  std::optional<machine::EnergyMeter> energy_;  ///< if a report is wanted
+  Timer energy_look_;
 
   int events_ = -1;
   int signals_ = -1;
@@ -134,6 +136,7 @@ bool Supervisor::prepare() {
   }
   watch(signals_, Source::signals);
   watch(time_limit_.descriptor(), Source::time_limit);
+  watch(energy_look_.descriptor(), Source::energy_look);
   watch(ending_.grace().descriptor(), Source::grace);
   if (std::string problem = starter_.prepare(); !problem.empty()) {
     return cannot_start(problem);
@@ -144,7 +147,8 @@ bool Supervisor::prepare() {
 bool Supervisor::start_ranks() {
   began_ = seconds_now();
   if (job_.command.report) {
-    energy_.emplace();
+    energy_.emplace(job_.machine_root);
+    energy_look_.set(machine::EnergyMeter::look_every_seconds);
   }
   if (!(job_.thread_ranks ? start_host() : start_processes())) {
     return false;
@@ -236,6 +240,10 @@ void Supervisor::wait_for_event() {
       case Source::output:
         epoll_ctl(events_, EPOLL_CTL_DEL, starter_.output_done(), nullptr);
         output_done_ = true;
+        break;
+      case Source::energy_look:
+        energy_->look();
+        energy_look_.set(machine::EnergyMeter::look_every_seconds);
         break;
       case Source::grace:
         ending_.kill_all();

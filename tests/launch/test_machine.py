@@ -317,6 +317,42 @@ class Machine(MpiexecTest):
         result = self.run_job("--report", "-bind-to", "hwthread", "-n", 2, "true")
         self.assertIn("frequency: scaling_max_freq of 2 clocks lowered 0 times", result.error)
 
+    def energy(self, *words):
+        report = self.path("energy.json")
+        job = self.start(f"--report={report}", "-n", 2, "-stdin", 1, self.program, stdin=subprocess.PIPE,
+                         env=dict(self.environment, MEANTIME_ENERGY="none", MEANTIME_FREQUENCY="none"))
+        self.ranks_of(2, "countdown")
+        for path, text in words:
+            self.put(path, text)
+        self.end(job, 0)
+        with open(report) as file:
+            return json.load(file)["energy"]
+
+    def test_energy_by_powercap(self):
+        zone = "sys/class/powercap/intel-rapl:0/"
+        self.put(zone + "name", "package-0\n")
+        self.put(zone + "energy_uj", "999000000\n")
+        self.put(zone + "max_energy_range_uj", "1000000000\n")
+        energy = self.energy((zone + "energy_uj", "500000\n"))  # it went round
+        self.assertEqual(energy["joules"], 1.5)
+        self.assertEqual(energy["source"], "powercap, 1 package, all that ran on them")
+
+    def test_energy_by_perf(self):
+        # The kernel's CPU clock stands for an energy event.
+        device = "sys/bus/event_source/devices/power/"
+        for name, text in (("type", "1"), ("cpumask", str(CPUS[0])), ("events/energy-pkg", "event=0x00"),
+                           ("events/energy-pkg.scale", "1e-9"), ("events/energy-pkg.unit", "Joules")):
+            self.put(device + name, text + "\n")
+        energy = self.energy()
+        if energy["joules"] is None:
+            self.assertIn("perf's energy events are not either", energy["source"])
+            self.skipTest(energy["source"])
+        self.assertGreater(energy["joules"], 0)
+        self.assertEqual(energy["source"], "perf's power/energy-pkg/, 1 package, all that ran on them")
+
+    def test_no_energy(self):
+        self.assertEqual(self.energy()["joules"], None)
+
     def test_only_a_tests_tree_stands_for_the_machine(self):
         os.remove(os.path.join(self.machine, "meantime-test-machine"))
         for root in (self.machine, "machine", "/"):

@@ -38,7 +38,8 @@ class Report(MpiexecTest):
         self.assertEqual((result.status, result.output), (0, "done\n"), result)
         self.assertRegex(result.error, r"where the time of 2 ranks on \d+ workers went")
         self.assertRegex(result.error, r"\n +1 +\d+\.\d{3} +\d+\.\d{3} +\d+ ")
-        self.assertRegex(result.error, r"core-seconds: allocated \d+\.\d+ = computing ")
+        self.assertRegex(result.error, r"core-seconds: allocated \d+\.\d+ = computing .* asleep "
+                         r"\d+\.\d+; preempted \d+\.\d+\n")
         self.assertRegex(result.error, r"\nenergy: (\d|not read \(.*\); CPU time )")
 
     def test_call_site(self):
