@@ -234,6 +234,10 @@ COMMUNICATOR_KINDS = {
     "MPI_Graph_map": "intracommunicator",
     "MPI_Dist_graph_create": "intracommunicator",
     "MPI_Dist_graph_create_adjacent": "intracommunicator",
+    "MPI_Win_create": "intracommunicator",
+    "MPI_Win_create_dynamic": "intracommunicator",
+    "MPI_Win_allocate": "intracommunicator",
+    "MPI_Win_allocate_shared": "intracommunicator",
 }
 
 # Outside communication, calls that need a committed datatype (MPI 5.0, 5.1.9).

@@ -437,6 +437,12 @@ def missing_entry_point(implementation: Implementation, form: Form) -> List[str]
                      and p.direction == "in" and "*" not in p.type]
     if communicators:
         lines.append(f"  entry.about({communicators[0].name});")
+    windows = [p for p in form.parameters if p.kind == "WINDOW" and p.direction == "in"]
+    if windows:
+        place = f'{{{form.parameters.index(windows[0]) + 1}, "{windows[0].name}"}}'
+        lines += ["  Window* window = nullptr;",
+                  f"  if (!entry.window({place}, {windows[0].name}, window)) {{",
+                  "    return entry.rejected();", "  }"]
     ending = "file_call_not_there_yet" if call.chapter == "files" else "not_there_yet"
     return lines + [f"  return entry.{ending}();", "}", twin(form)]
 

@@ -1,5 +1,5 @@
-// MPI 5.0 chapter 7.7: attributes of communicators and datatypes, and the deprecated calls of
-// MPI 1.
+// MPI 5.0 chapter 7.7: attributes of communicators, datatypes and windows, and the deprecated calls
+// of MPI 1.
 #include "core/attribute.h"
 
 #include "api/generated/calls.h"
@@ -7,6 +7,7 @@
 #include "core/datatype/datatype.h"
 #include "core/error.h"
 #include "core/tables.h"
+#include "core/window.h"
 
 namespace meantime::api {
 namespace {
@@ -115,7 +116,7 @@ int Type_delete_attr(Datatype& datatype, int type_keyval) {
                                 type_keyval);
 }
 
-// --- Windows: keys may be made before there are windows
+// --- Windows
 
 int Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn,
                       MPI_Win_delete_attr_function* win_delete_attr_fn, int* win_keyval,
@@ -126,6 +127,25 @@ int Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn,
 
 int Win_free_keyval(int* win_keyval) {
   return core::free_keyval(Holder::window, win_keyval);
+}
+
+int Win_set_attr(Window& win, int win_keyval, void* attribute_val) {
+  return core::set_attribute(win.attributes, Holder::window, win.handle(), win_keyval,
+                             attribute_val);
+}
+
+int Win_get_attr(Window& win, int win_keyval, void* attribute_val, int* flag) {
+  bool found = false;
+  if (void* value = core::predefined_attribute(win, win_keyval, &found); found) {
+    *flag = 1;
+    *static_cast<void**>(attribute_val) = value;
+    return MPI_SUCCESS;
+  }
+  return get(win.attributes, Holder::window, win_keyval, attribute_val, flag);
+}
+
+int Win_delete_attr(Window& win, int win_keyval) {
+  return core::delete_attribute(win.attributes, Holder::window, win.handle(), win_keyval);
 }
 
 }  // namespace meantime::api

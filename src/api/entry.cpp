@@ -36,6 +36,9 @@ int Entry::report(int code) {
   if (on_session_ != nullptr) {
     return core::invoke_error_handler(*on_session_, code, name);
   }
+  if (on_window_ != nullptr) {
+    return core::invoke_error_handler(*on_window_, code, name);
+  }
   Communicator* blamed = take_blamed();
   const int reported = core::invoke_error_handler(on_ != nullptr ? on_ : blamed, code, name);
   drop(blamed);
@@ -72,7 +75,9 @@ int Entry::not_there_yet() {
 }
 
 int Entry::file_call_not_there_yet() {
-  return fail(MPI_ERR_UNSUPPORTED_OPERATION, "not there yet in Meantime {}", version);
+  return core::invoke_file_error_handler(
+      fail(MPI_ERR_UNSUPPORTED_OPERATION, "not there yet in Meantime {}", version),
+      call_name(static_cast<std::uint16_t>(call_)));
 }
 
 void Entry::about(MPI_Comm handle) {

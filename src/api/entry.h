@@ -80,7 +80,8 @@ class Entry {
   int caught();
   /// For a call that this version does not have.
   int not_there_yet();
-  /// The same for a call on files, whose errors are returned by default (MPI 5.0, 14.7).
+  /// The same for a call on files: there is none but MPI_FILE_NULL, whose handler is called. It
+  /// returns by default (MPI 5.0, 14.7).
   int file_call_not_there_yet();
 
   /// The call is on this communicator, if it is one.
@@ -154,6 +155,11 @@ class Entry {
     on_session_ = object;
     return object != nullptr ||
            bad_handle(MPI_ERR_SESSION, place, handle, handle == MPI_SESSION_NULL);
+  }
+  bool window(Place place, MPI_Win handle, Window*& object) {
+    object = resolve(handle);
+    on_window_ = object;
+    return object != nullptr || bad_handle(MPI_ERR_WIN, place, handle, handle == MPI_WIN_NULL);
   }
   bool request(Place place, MPI_Request handle, Request*& object) {
     object = resolve(handle);
@@ -265,6 +271,7 @@ class Entry {
   Rank& rank_;
   Communicator* on_ = nullptr;  ///< the first communicator argument
   Session* on_session_ = nullptr;
+  Window* on_window_ = nullptr;
   Call call_;
   std::uint16_t outer_call_;
   const void* outer_site_;

@@ -1,5 +1,5 @@
-// MPI 5.0 chapter 9.3: error handlers of communicators and sessions, and of MPI_FILE_NULL, which
-// new files get. Those of windows can be made, but there is nothing yet to set them on.
+// MPI 5.0 chapter 9.3: error handlers of communicators, sessions and windows, and of MPI_FILE_NULL,
+// which new files get.
 #include "core/errhandler.h"
 
 #include "api/generated/calls.h"
@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/session.h"
 #include "core/tables.h"
+#include "core/window.h"
 
 namespace meantime::api {
 namespace {
@@ -90,6 +91,20 @@ int Win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn,
   return make(Of::window, win_errhandler_fn, errhandler);
 }
 
+int Win_set_errhandler(Window& win, Errhandler& errhandler) {
+  return put(win.errhandler, errhandler, Of::window, "windows");
+}
+
+int Win_get_errhandler(Window& win, MPI_Errhandler* errhandler) {
+  *errhandler = give(*win.errhandler);
+  return MPI_SUCCESS;
+}
+
+int Win_call_errhandler(Window& win, int errorcode) {
+  core::invoke_error_handler(win, errorcode, current_call());
+  return MPI_SUCCESS;
+}
+
 int File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn,
                            MPI_Errhandler* errhandler) {
   return make(Of::file, file_errhandler_fn, errhandler);
@@ -120,8 +135,7 @@ int File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) {
 int File_call_errhandler(MPI_File fh, int errorcode) {
   const int error = check_file(fh);
   if (error == MPI_SUCCESS) {
-    core::invoke_error_handler(*core::tables().files, MPI_FILE_NULL, "MPI_FILE_NULL", errorcode,
-                               current_call());
+    core::invoke_file_error_handler(errorcode, current_call());
   }
   return error;
 }

@@ -7,6 +7,7 @@
 #include "core/error_codes.h"
 #include "core/session.h"
 #include "core/tables.h"
+#include "core/window.h"
 
 namespace meantime::core {
 namespace {
@@ -71,6 +72,17 @@ int invoke_error_handler(Communicator* comm, int code, const char* call) {
 
 int invoke_error_handler(Session& session, int code, const char* call) {
   return invoke_error_handler(*session.errhandler, session.handle(), "a session", code, call);
+}
+
+int invoke_error_handler(Window& window, int code, const char* call) {
+  const std::string description = window.name.empty()
+                                      ? fmt::format("a window of {} ranks", window.team->size)
+                                      : "window " + window.name;
+  return invoke_error_handler(*window.errhandler, window.handle(), description, code, call);
+}
+
+int invoke_file_error_handler(int code, const char* call) {
+  return invoke_error_handler(*tables().files, MPI_FILE_NULL, "MPI_FILE_NULL", code, call);
 }
 
 }  // namespace meantime::core

@@ -15,6 +15,7 @@ namespace meantime {
 
 struct Communicator;
 struct Session;
+struct Window;
 
 struct Errhandler : Object {
   static constexpr Kind object_kind = Kind::errhandler;
@@ -57,6 +58,9 @@ int invoke_error_handler(Errhandler& handler, void* handle, std::string_view des
 /// before 4.0, if only that has another handler than the initial one).
 int invoke_error_handler(Communicator* comm, int code, const char* call);
 int invoke_error_handler(Session& session, int code, const char* call);
+int invoke_error_handler(Window& window, int code, const char* call);
+/// MPI_FILE_NULL's: for calls that open files, and for those on no file.
+int invoke_file_error_handler(int code, const char* call);
 
 }  // namespace core
 }  // namespace meantime

@@ -7,6 +7,7 @@
 #include "core/op/op.h"
 #include "core/request.h"
 #include "core/tables.h"
+#include "core/window.h"
 
 namespace meantime {
 
@@ -14,8 +15,7 @@ inline Request* resolve(MPI_Request handle) {
   return object_behind<Request>(handle);
 }
 
-// Neither exists in this version: their calls are not there yet.
-struct Window;
+// There are none in this version: their calls are not there yet.
 struct File;
 
 }  // namespace meantime

@@ -95,6 +95,7 @@ PROGRAMS = [
     Program("topo_graphs"),
     Program("cartesian"),
     Program("attributes", crawls=True),
+    Program("windows"),
     Program("errors", crawls=True),
     Program("errors_arguments", crawls=True),
     Program("errors_buffers"),

@@ -181,11 +181,44 @@ int checked_Win_create_keyval(Entry& entry, MPI_Win_copy_attr_function* win_copy
   return entry.caught();
 }
 
+int checked_Win_delete_attr(Entry& entry, MPI_Win win, int win_keyval) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_delete_attr(*win_object, win_keyval));
+} catch (...) {
+  return entry.caught();
+}
+
 int checked_Win_free_keyval(Entry& entry, int* win_keyval) try {
   if (!(entry.given({1, "win_keyval"}, win_keyval))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Win_free_keyval(win_keyval));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_get_attr(Entry& entry, MPI_Win win, int win_keyval, void* attribute_val,
+                         int* flag) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object) &&
+        entry.given({3, "attribute_val"}, attribute_val) &&
+        entry.given({4, "flag"}, flag))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_get_attr(*win_object, win_keyval, attribute_val, flag));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_set_attr(Entry& entry, MPI_Win win, int win_keyval, void* attribute_val) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_set_attr(*win_object, win_keyval, attribute_val));
 } catch (...) {
   return entry.caught();
 }
@@ -306,7 +339,7 @@ MEANTIME_WEAK_TWIN(MPI_Win_create_keyval, PMPI_Win_create_keyval);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
   Entry entry(Call::Win_delete_attr, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_delete_attr(entry, win, win_keyval);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_delete_attr, PMPI_Win_delete_attr);
 
@@ -319,12 +352,12 @@ MEANTIME_WEAK_TWIN(MPI_Win_free_keyval, PMPI_Win_free_keyval);
 MEANTIME_ENTRY_POINT int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_val,
                                            int* flag) {
   Entry entry(Call::Win_get_attr, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_get_attr(entry, win, win_keyval, attribute_val, flag);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_get_attr, PMPI_Win_get_attr);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_val) {
   Entry entry(Call::Win_set_attr, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_set_attr(entry, win, win_keyval, attribute_val);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_set_attr, PMPI_Win_set_attr);

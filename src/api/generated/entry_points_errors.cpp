@@ -208,12 +208,45 @@ int checked_Session_set_errhandler(Entry& entry, MPI_Session session,
   return entry.caught();
 }
 
+int checked_Win_call_errhandler(Entry& entry, MPI_Win win, int errorcode) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_call_errhandler(*win_object, errorcode));
+} catch (...) {
+  return entry.caught();
+}
+
 int checked_Win_create_errhandler(Entry& entry, MPI_Win_errhandler_function* win_errhandler_fn,
                                   MPI_Errhandler* errhandler) try {
   if (!(entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Win_create_errhandler(win_errhandler_fn, errhandler));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_get_errhandler(Entry& entry, MPI_Win win, MPI_Errhandler* errhandler) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object) &&
+        entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_get_errhandler(*win_object, errhandler));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_set_errhandler(Entry& entry, MPI_Win win, MPI_Errhandler errhandler) try {
+  Window* win_object = nullptr;
+  Errhandler* errhandler_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object) &&
+        entry.errhandler({2, "errhandler"}, errhandler, errhandler_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_set_errhandler(*win_object, *errhandler_object));
 } catch (...) {
   return entry.caught();
 }
@@ -352,7 +385,7 @@ MEANTIME_WEAK_TWIN(MPI_Session_set_errhandler, PMPI_Session_set_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
   Entry entry(Call::Win_call_errhandler, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_call_errhandler(entry, win, errorcode);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_call_errhandler, PMPI_Win_call_errhandler);
 
@@ -364,12 +397,12 @@ MEANTIME_WEAK_TWIN(MPI_Win_create_errhandler, PMPI_Win_create_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) {
   Entry entry(Call::Win_get_errhandler, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_get_errhandler(entry, win, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_get_errhandler, PMPI_Win_get_errhandler);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
   Entry entry(Call::Win_set_errhandler, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_set_errhandler(entry, win, errhandler);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_set_errhandler, PMPI_Win_set_errhandler);

@@ -9,12 +9,180 @@
 namespace meantime::api {
 namespace {
 
+int checked_Win_allocate(Entry& entry, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
+                         MPI_Comm comm, void* baseptr, MPI_Win* win) try {
+  Info* info_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.intracommunicator({4, "comm"}, comm, comm_object) &&
+        entry.info_or_null({3, "info"}, info, info_object) &&
+        entry.given({5, "baseptr"}, baseptr) &&
+        entry.given({6, "win"}, win))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_allocate(size, disp_unit, info_object, *comm_object, baseptr, win));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_allocate_shared(Entry& entry, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
+                                MPI_Comm comm, void* baseptr, MPI_Win* win) try {
+  Info* info_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.intracommunicator({4, "comm"}, comm, comm_object) &&
+        entry.info_or_null({3, "info"}, info, info_object) &&
+        entry.given({5, "baseptr"}, baseptr) &&
+        entry.given({6, "win"}, win))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_allocate_shared(size, disp_unit, info_object, *comm_object, baseptr,
+                      win));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_attach(Entry& entry, MPI_Win win, void* base, MPI_Aint size) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_attach(*win_object, base, size));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_create(Entry& entry, void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
+                       MPI_Comm comm, MPI_Win* win) try {
+  Info* info_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.intracommunicator({5, "comm"}, comm, comm_object) &&
+        entry.info_or_null({4, "info"}, info, info_object) &&
+        entry.given({6, "win"}, win))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_create(base, size, disp_unit, info_object, *comm_object, win));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_create_dynamic(Entry& entry, MPI_Info info, MPI_Comm comm, MPI_Win* win) try {
+  Info* info_object = nullptr;
+  Communicator* comm_object = nullptr;
+  if (!(entry.intracommunicator({2, "comm"}, comm, comm_object) &&
+        entry.info_or_null({1, "info"}, info, info_object) &&
+        entry.given({3, "win"}, win))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_create_dynamic(info_object, *comm_object, win));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_detach(Entry& entry, MPI_Win win, const void* base) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_detach(*win_object, base));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_fence(Entry& entry, int assertion, MPI_Win win) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({2, "win"}, win, win_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_fence(assertion, *win_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_free(Entry& entry, MPI_Win* win) try {
+  Window* win_object = nullptr;
+  if (!(entry.given({1, "win"}, win) &&
+        entry.window({1, "win"}, *win, win_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_free(win));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_get_group(Entry& entry, MPI_Win win, MPI_Group* group) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object) &&
+        entry.given({2, "group"}, group))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_get_group(*win_object, group));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_get_info(Entry& entry, MPI_Win win, MPI_Info* info_used) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object) &&
+        entry.given({2, "info_used"}, info_used))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_get_info(*win_object, info_used));
+} catch (...) {
+  return entry.caught();
+}
+
 int checked_Win_get_name(Entry& entry, MPI_Win win, char* win_name, int* resultlen) try {
   if (!(entry.given({2, "win_name"}, win_name) &&
         entry.given({3, "resultlen"}, resultlen))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Win_get_name(win, win_name, resultlen));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_set_info(Entry& entry, MPI_Win win, MPI_Info info) try {
+  Window* win_object = nullptr;
+  Info* info_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object) &&
+        entry.info_or_null({2, "info"}, info, info_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_set_info(*win_object, info_object));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_set_name(Entry& entry, MPI_Win win, const char* win_name) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object) &&
+        entry.given({2, "win_name"}, win_name))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_set_name(*win_object, win_name));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_shared_query(Entry& entry, MPI_Win win, int rank, MPI_Aint* size,
+                             MPI_Aint* disp_unit, void* baseptr) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object) &&
+        entry.given({3, "size"}, size) &&
+        entry.given({4, "disp_unit"}, disp_unit) &&
+        entry.given({5, "baseptr"}, baseptr))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_shared_query(*win_object, rank, size, disp_unit, baseptr));
+} catch (...) {
+  return entry.caught();
+}
+
+int checked_Win_sync(Entry& entry, MPI_Win win) try {
+  Window* win_object = nullptr;
+  if (!(entry.window({1, "win"}, win, win_object))) [[unlikely]] {
+    return entry.rejected();
+  }
+  return entry.finish(Win_sync(*win_object));
 } catch (...) {
   return entry.caught();
 }
@@ -30,6 +198,10 @@ MEANTIME_ENTRY_POINT int PMPI_Accumulate(const void* origin_addr, int origin_cou
                                          MPI_Aint target_disp, int target_count,
                                          MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   Entry entry(Call::Accumulate, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({9, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Accumulate, PMPI_Accumulate);
@@ -39,6 +211,10 @@ MEANTIME_ENTRY_POINT int PMPI_Accumulate_c(const void* origin_addr, MPI_Count or
                                            MPI_Aint target_disp, MPI_Count target_count,
                                            MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   Entry entry(Call::Accumulate_c, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({9, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Accumulate_c, PMPI_Accumulate_c);
@@ -47,6 +223,10 @@ MEANTIME_ENTRY_POINT int PMPI_Compare_and_swap(const void* origin_addr, const vo
                                                void* result_addr, MPI_Datatype datatype,
                                                int target_rank, MPI_Aint target_disp, MPI_Win win) {
   Entry entry(Call::Compare_and_swap, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({7, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Compare_and_swap, PMPI_Compare_and_swap);
@@ -55,6 +235,10 @@ MEANTIME_ENTRY_POINT int PMPI_Fetch_and_op(const void* origin_addr, void* result
                                            MPI_Datatype datatype, int target_rank,
                                            MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
   Entry entry(Call::Fetch_and_op, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({7, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Fetch_and_op, PMPI_Fetch_and_op);
@@ -63,6 +247,10 @@ MEANTIME_ENTRY_POINT int PMPI_Get(void* origin_addr, int origin_count, MPI_Datat
                                   int target_rank, MPI_Aint target_disp, int target_count,
                                   MPI_Datatype target_datatype, MPI_Win win) {
   Entry entry(Call::Get, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({8, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Get, PMPI_Get);
@@ -72,6 +260,10 @@ MEANTIME_ENTRY_POINT int PMPI_Get_c(void* origin_addr, MPI_Count origin_count,
                                     MPI_Aint target_disp, MPI_Count target_count,
                                     MPI_Datatype target_datatype, MPI_Win win) {
   Entry entry(Call::Get_c, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({8, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Get_c, PMPI_Get_c);
@@ -83,6 +275,10 @@ MEANTIME_ENTRY_POINT int PMPI_Get_accumulate(const void* origin_addr, int origin
                                              int target_count, MPI_Datatype target_datatype,
                                              MPI_Op op, MPI_Win win) {
   Entry entry(Call::Get_accumulate, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({12, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Get_accumulate, PMPI_Get_accumulate);
@@ -94,6 +290,10 @@ MEANTIME_ENTRY_POINT int PMPI_Get_accumulate_c(const void* origin_addr, MPI_Coun
                                                MPI_Count target_count, MPI_Datatype target_datatype,
                                                MPI_Op op, MPI_Win win) {
   Entry entry(Call::Get_accumulate_c, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({12, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Get_accumulate_c, PMPI_Get_accumulate_c);
@@ -103,6 +303,10 @@ MEANTIME_ENTRY_POINT int PMPI_Put(const void* origin_addr, int origin_count,
                                   MPI_Aint target_disp, int target_count,
                                   MPI_Datatype target_datatype, MPI_Win win) {
   Entry entry(Call::Put, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({8, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Put, PMPI_Put);
@@ -112,6 +316,10 @@ MEANTIME_ENTRY_POINT int PMPI_Put_c(const void* origin_addr, MPI_Count origin_co
                                     MPI_Aint target_disp, MPI_Count target_count,
                                     MPI_Datatype target_datatype, MPI_Win win) {
   Entry entry(Call::Put_c, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({8, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Put_c, PMPI_Put_c);
@@ -122,6 +330,10 @@ MEANTIME_ENTRY_POINT int PMPI_Raccumulate(const void* origin_addr, int origin_co
                                           MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
                                           MPI_Request* request) {
   Entry entry(Call::Raccumulate, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({9, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Raccumulate, PMPI_Raccumulate);
@@ -132,6 +344,10 @@ MEANTIME_ENTRY_POINT int PMPI_Raccumulate_c(const void* origin_addr, MPI_Count o
                                             MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
                                             MPI_Request* request) {
   Entry entry(Call::Raccumulate_c, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({9, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Raccumulate_c, PMPI_Raccumulate_c);
@@ -142,6 +358,10 @@ MEANTIME_ENTRY_POINT int PMPI_Rget(void* origin_addr, int origin_count,
                                    MPI_Datatype target_datatype, MPI_Win win,
                                    MPI_Request* request) {
   Entry entry(Call::Rget, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({8, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Rget, PMPI_Rget);
@@ -152,6 +372,10 @@ MEANTIME_ENTRY_POINT int PMPI_Rget_c(void* origin_addr, MPI_Count origin_count,
                                      MPI_Datatype target_datatype, MPI_Win win,
                                      MPI_Request* request) {
   Entry entry(Call::Rget_c, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({8, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Rget_c, PMPI_Rget_c);
@@ -163,6 +387,10 @@ MEANTIME_ENTRY_POINT int PMPI_Rget_accumulate(const void* origin_addr, int origi
                                               int target_count, MPI_Datatype target_datatype,
                                               MPI_Op op, MPI_Win win, MPI_Request* request) {
   Entry entry(Call::Rget_accumulate, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({12, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Rget_accumulate, PMPI_Rget_accumulate);
@@ -175,6 +403,10 @@ MEANTIME_ENTRY_POINT int PMPI_Rget_accumulate_c(const void* origin_addr, MPI_Cou
                                                 MPI_Datatype target_datatype, MPI_Op op,
                                                 MPI_Win win, MPI_Request* request) {
   Entry entry(Call::Rget_accumulate_c, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({12, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Rget_accumulate_c, PMPI_Rget_accumulate_c);
@@ -185,6 +417,10 @@ MEANTIME_ENTRY_POINT int PMPI_Rput(const void* origin_addr, int origin_count,
                                    MPI_Datatype target_datatype, MPI_Win win,
                                    MPI_Request* request) {
   Entry entry(Call::Rput, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({8, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Rput, PMPI_Rput);
@@ -195,6 +431,10 @@ MEANTIME_ENTRY_POINT int PMPI_Rput_c(const void* origin_addr, MPI_Count origin_c
                                      MPI_Datatype target_datatype, MPI_Win win,
                                      MPI_Request* request) {
   Entry entry(Call::Rput_c, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({8, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Rput_c, PMPI_Rput_c);
@@ -202,42 +442,42 @@ MEANTIME_WEAK_TWIN(MPI_Rput_c, PMPI_Rput_c);
 MEANTIME_ENTRY_POINT int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info,
                                            MPI_Comm comm, void* baseptr, MPI_Win* win) {
   Entry entry(Call::Win_allocate, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Win_allocate(entry, size, disp_unit, info, comm, baseptr, win);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_allocate, PMPI_Win_allocate);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
                                              MPI_Comm comm, void* baseptr, MPI_Win* win) {
   Entry entry(Call::Win_allocate_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Win_allocate(entry, size, disp_unit, info, comm, baseptr, win);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_allocate_c, PMPI_Win_allocate_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   Entry entry(Call::Win_allocate_shared, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Win_allocate_shared(entry, size, disp_unit, info, comm, baseptr, win);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_allocate_shared, PMPI_Win_allocate_shared);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
         MPI_Win* win) {
   Entry entry(Call::Win_allocate_shared_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Win_allocate_shared(entry, size, disp_unit, info, comm, baseptr, win);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_allocate_shared_c, PMPI_Win_allocate_shared_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
   Entry entry(Call::Win_attach, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_attach(entry, win, base, size);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_attach, PMPI_Win_attach);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_complete(MPI_Win win) {
   Entry entry(Call::Win_complete, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({1, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_complete, PMPI_Win_complete);
@@ -245,77 +485,90 @@ MEANTIME_WEAK_TWIN(MPI_Win_complete, PMPI_Win_complete);
 MEANTIME_ENTRY_POINT int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info,
                                          MPI_Comm comm, MPI_Win* win) {
   Entry entry(Call::Win_create, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Win_create(entry, base, size, disp_unit, info, comm, win);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_create, PMPI_Win_create);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit,
                                            MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   Entry entry(Call::Win_create_c, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Win_create(entry, base, size, disp_unit, info, comm, win);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_create_c, PMPI_Win_create_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   Entry entry(Call::Win_create_dynamic, MEANTIME_CALL_SITE);
-  entry.about(comm);
-  return entry.not_there_yet();
+  return checked_Win_create_dynamic(entry, info, comm, win);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_create_dynamic, PMPI_Win_create_dynamic);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_detach(MPI_Win win, const void* base) {
   Entry entry(Call::Win_detach, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_detach(entry, win, base);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_detach, PMPI_Win_detach);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_fence(int assertion, MPI_Win win) {
   Entry entry(Call::Win_fence, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_fence(entry, assertion, win);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_fence, PMPI_Win_fence);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_flush(int rank, MPI_Win win) {
   Entry entry(Call::Win_flush, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({2, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_flush, PMPI_Win_flush);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_flush_all(MPI_Win win) {
   Entry entry(Call::Win_flush_all, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({1, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_flush_all, PMPI_Win_flush_all);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_flush_local(int rank, MPI_Win win) {
   Entry entry(Call::Win_flush_local, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({2, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_flush_local, PMPI_Win_flush_local);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_flush_local_all(MPI_Win win) {
   Entry entry(Call::Win_flush_local_all, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({1, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_flush_local_all, PMPI_Win_flush_local_all);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_free(MPI_Win* win) {
   Entry entry(Call::Win_free, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_free(entry, win);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_free, PMPI_Win_free);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
   Entry entry(Call::Win_get_group, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_get_group(entry, win, group);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_get_group, PMPI_Win_get_group);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
   Entry entry(Call::Win_get_info, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_get_info(entry, win, info_used);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_get_info, PMPI_Win_get_info);
 
@@ -327,79 +580,120 @@ MEANTIME_WEAK_TWIN(MPI_Win_get_name, PMPI_Win_get_name);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_lock(int lock_type, int rank, int assertion, MPI_Win win) {
   Entry entry(Call::Win_lock, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({4, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_lock, PMPI_Win_lock);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_lock_all(int assertion, MPI_Win win) {
   Entry entry(Call::Win_lock_all, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({2, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_lock_all, PMPI_Win_lock_all);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win win) {
   Entry entry(Call::Win_post, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({3, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_post, PMPI_Win_post);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
   Entry entry(Call::Win_set_info, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_set_info(entry, win, info);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_set_info, PMPI_Win_set_info);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
   Entry entry(Call::Win_set_name, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_set_name(entry, win, win_name);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_set_name, PMPI_Win_set_name);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size,
                                                int* disp_unit, void* baseptr) {
   Entry entry(Call::Win_shared_query, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  MPI_Count wide_disp_unit = 0;
+  const int code = checked_Win_shared_query(entry, win, rank, size,
+                                            disp_unit != nullptr ? &wide_disp_unit : nullptr,
+                                            baseptr);
+  if (code == MPI_SUCCESS) {
+    if (!entry.narrow({4, "disp_unit"}, wide_disp_unit, disp_unit)) {
+      return entry.rejected();
+    }
+  }
+  return code;
 }
 MEANTIME_WEAK_TWIN(MPI_Win_shared_query, PMPI_Win_shared_query);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) {
   Entry entry(Call::Win_shared_query_c, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_shared_query(entry, win, rank, size, disp_unit, baseptr);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_shared_query_c, PMPI_Win_shared_query_c);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win win) {
   Entry entry(Call::Win_start, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({3, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_start, PMPI_Win_start);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_sync(MPI_Win win) {
   Entry entry(Call::Win_sync, MEANTIME_CALL_SITE);
-  return entry.not_there_yet();
+  return checked_Win_sync(entry, win);
 }
 MEANTIME_WEAK_TWIN(MPI_Win_sync, PMPI_Win_sync);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_test(MPI_Win win, int* flag) {
   Entry entry(Call::Win_test, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({1, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_test, PMPI_Win_test);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_unlock(int rank, MPI_Win win) {
   Entry entry(Call::Win_unlock, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({2, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_unlock, PMPI_Win_unlock);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_unlock_all(MPI_Win win) {
   Entry entry(Call::Win_unlock_all, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({1, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_unlock_all, PMPI_Win_unlock_all);
 
 MEANTIME_ENTRY_POINT int PMPI_Win_wait(MPI_Win win) {
   Entry entry(Call::Win_wait, MEANTIME_CALL_SITE);
+  Window* window = nullptr;
+  if (!entry.window({1, "win"}, win, window)) {
+    return entry.rejected();
+  }
   return entry.not_there_yet();
 }
 MEANTIME_WEAK_TWIN(MPI_Win_wait, PMPI_Win_wait);
