@@ -199,12 +199,20 @@ int Win_detach(Window& win, const void* base) {
 }
 
 int Win_shared_query(Window& win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) {
-  if (win.flavor != MPI_WIN_FLAVOR_SHARED) {
-    return fail(MPI_ERR_RMA_FLAVOR, "the window was not made by MPI_Win_allocate_shared");
+  if (win.flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+    return fail(MPI_ERR_RMA_FLAVOR, "a dynamic window has no memory of its own to ask for");
   }
   if (rank != MPI_PROC_NULL && (rank < 0 || rank >= win.team->size)) {
     return fail(MPI_ERR_RANK, "argument 2 (rank) is {}, but the window has {} ranks", rank,
                 win.team->size);
+  }
+  if (win.flavor != MPI_WIN_FLAVOR_SHARED) {
+    // Loads and stores reach this rank's memory alone; of the others' there are 0 bytes.
+    const bool mine = rank == win.team->rank;
+    *size = mine ? win.size : 0;
+    *disp_unit = mine ? win.disp_unit : 0;
+    give_pointer(baseptr, mine ? win.base : nullptr);
+    return MPI_SUCCESS;
   }
   // MPI_PROC_NULL: the lowest rank that has any (MPI 5.0, 12.2.3).
   const Window::Part none{0, 0, 1};

@@ -151,6 +151,11 @@ class Parser {
     while (position_ < words_.size()) {
       parse_program();
     }
+    // MPICH's name for the same; what the command line says counts more.
+    const char* limit = std::getenv("MPIEXEC_TIMEOUT");
+    if (limit != nullptr && *limit != '\0' && !timeout_given_ && output.empty()) {
+      result_.timeout_seconds = parse_seconds("MPIEXEC_TIMEOUT", limit);
+    }
     if (result_.programs.empty()) {
       throw Mistake{"no program to start (mpiexec --help shows how)"};
     }
@@ -305,6 +310,7 @@ class Parser {
         break;
       case Action::timeout:
         result_.timeout_seconds = parse_seconds(spelled_, first);
+        timeout_given_ = true;
         break;
       case Action::bind:
         result_.binding =
@@ -411,6 +417,7 @@ class Parser {
   std::string spelled_;
   ProgramRequest program_;
   bool counted_ = false;  ///< program_.ranks was given
+  bool timeout_given_ = false;
   CommandLine result_;
 };
 

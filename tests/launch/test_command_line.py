@@ -162,6 +162,20 @@ class OwnOptions(MpiexecTest):
         for value in ("-1", "soon", "", "1s", "inf", "nan"):
             self.assert_refused("--timeout", value, "true", parts=("--timeout wants seconds",))
 
+    def test_timeout_variable(self):
+        # The job ends when its standard input does, or by the time limit, whichever is first.
+        environment = dict(self.environment, MPIEXEC_TIMEOUT="0.2")
+        reader, writer = os.pipe()
+        try:
+            self.assertEqual(self.run_job("cat", env=environment, stdin=reader).status, 124)
+        finally:
+            os.close(writer)
+        self.assertEqual(self.run_job("--timeout", 60, "true", env=environment).status, 0)
+        environment["MPIEXEC_TIMEOUT"] = "soon"
+        result = self.run_job("true", env=environment)
+        self.assertEqual(result.status, 2)
+        self.assertIn("MPIEXEC_TIMEOUT wants seconds", result.error)
+
     def test_on_deadlock(self):
         for value in ("abort", "report", "ignore"):
             result = self.run_job(f"--on-deadlock={value}", "sh", "-c", "echo $MEANTIME_ON_DEADLOCK")
