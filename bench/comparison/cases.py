@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
-SLICES = ("limits", "latency", "bandwidth", "matching", "barrier", "collectives", "random", "startup", "ucx")
+SLICES = ("limits", "latency", "bandwidth", "matching", "datatypes", "barrier", "collectives", "random", "startup", "ucx")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +76,7 @@ def two_ranks(scale):
     yield Case("bandwidth", "mpi", "bandwidth", 8, (*seconds, "--bytes", scale.bandwidth_bytes), scale.limit)
     entries = "0,100,10000" if scale is QUICK else "0,10,100,1000,10000"
     yield Case("matching", "mpi", "matching", 2, (*seconds, "--entries", entries), several)
+    yield Case("datatypes", "mpi", "datatypes", 2, seconds, several)
 
 
 def crowds(scale):

@@ -15,6 +15,7 @@ MPI = {
     "latency": "latency/latency.cpp",
     "bandwidth": "bandwidth/bandwidth.cpp",
     "matching": "matching/matching.cpp",
+    "datatypes": "datatypes/datatypes.cpp",
     "oversubscription": "oversubscription/oversubscription.cpp",
     "empty": "startup/empty.c",
     "phases": "startup/phases.cpp",

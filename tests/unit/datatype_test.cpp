@@ -209,6 +209,39 @@ TEST(Layout, FaceOfAGridIsTwoLoops) {
   EXPECT_EQ(two->layout->node(two->layout->root().child).count, 5);
 }
 
+/// Every length of run has its own moves (move.h), some of which overlap: none may touch a byte
+/// more. As equally spaced runs, as a list of them, and as records of two.
+TEST(Runs, OfEveryLength) {
+  Datatype& byte = *resolve(MPI_BYTE);
+  for (MPI_Count length = 1; length <= 140; ++length) {
+    SCOPED_TRACE(length);
+    const MPI_Count stride = length + 3;
+    const MPI_Count places[] = {0, 2 * stride, 3 * stride};
+    const MPI_Count two_lengths[] = {length, 1};
+    const MPI_Count two_places[] = {0, length + 1};
+    Datatype* type = nullptr;
+    TypePointer spaced = made(make_vector(7, length, stride, byte, Form::plain, &type), type);
+    TypePointer list = made(make_indexed_block(3, length, places, byte, Form::plain, &type), type);
+    TypePointer fields =
+        made(make_indexed(2, two_lengths, two_places, byte, Form::plain, &type), type);
+    TypePointer record = made(make_resized(*fields, 0, stride, Form::plain, &type), type);
+    for (const auto& [one, count] : {std::pair{&spaced, 1}, {&list, 1}, {&record, 9}}) {
+      const auto bytes = static_cast<std::size_t>((*one)->size * count);
+      std::vector<char> memory(static_cast<std::size_t>(10 * stride), '.');
+      std::vector<char> packed(bytes + 8, '-');
+      std::vector<char> sent(bytes);
+      for (std::size_t i = 0; i < bytes; ++i) {
+        sent[i] = static_cast<char>('A' + i % 26);
+      }
+      EXPECT_EQ(unpack(memory.data(), count, **one, 0, sent.data(), bytes), bytes);
+      EXPECT_EQ(std::count(memory.begin(), memory.end(), '.'), 10 * stride - (*one)->size * count);
+      EXPECT_EQ(pack(memory.data(), count, **one, 0, packed.data(), bytes), bytes);
+      EXPECT_TRUE(std::equal(sent.begin(), sent.end(), packed.begin()));
+      EXPECT_EQ(std::count(packed.end() - 8, packed.end(), '-'), 8);
+    }
+  }
+}
+
 TEST(Huge, CountsBeyondInt) {
   Datatype* type = nullptr;
   const MPI_Count many = MPI_Count{1} << 40;

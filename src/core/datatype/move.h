@@ -31,19 +31,22 @@ void move_fixed(char* memory, char* packed) {
   }
 }
 
-/// For runs of mixed small lengths: no call, and two overlapping moves for odd ones.
+/// An odd length, from `half` to twice that: two moves that overlap.
+template <Direction direction, MPI_Count half>
+void move_ends(char* memory, char* packed, MPI_Count bytes) {
+  char first[half];
+  char last[half];
+  char* const from = direction == Direction::pack ? memory : packed;
+  char* const to = direction == Direction::pack ? packed : memory;
+  std::memcpy(first, from, half);
+  std::memcpy(last, from + bytes - half, half);
+  std::memcpy(to, first, half);
+  std::memcpy(to + bytes - half, last, half);
+}
+
+/// For runs of mixed small lengths: no call.
 template <Direction direction>
 void move_short(char* memory, char* packed, MPI_Count bytes) {
-  const auto ends = [&]<MPI_Count half>() {
-    char first[half];
-    char last[half];
-    char* const from = direction == Direction::pack ? memory : packed;
-    char* const to = direction == Direction::pack ? packed : memory;
-    std::memcpy(first, from, half);
-    std::memcpy(last, from + bytes - half, half);
-    std::memcpy(to, first, half);
-    std::memcpy(to + bytes - half, last, half);
-  };
   if (bytes == 8) {
     move_fixed<direction, 8>(memory, packed);
   } else if (bytes == 4) {
@@ -51,22 +54,23 @@ void move_short(char* memory, char* packed, MPI_Count bytes) {
   } else if (bytes > 64) {
     move<direction>(memory, packed, bytes);
   } else if (bytes > 32) {
-    ends.template operator()<32>();
+    move_ends<direction, 32>(memory, packed, bytes);
   } else if (bytes >= 16) {
-    ends.template operator()<16>();
+    move_ends<direction, 16>(memory, packed, bytes);
   } else if (bytes > 8) {
-    ends.template operator()<8>();
+    move_ends<direction, 8>(memory, packed, bytes);
   } else if (bytes > 4) {
-    ends.template operator()<4>();
+    move_ends<direction, 4>(memory, packed, bytes);
   } else if (bytes >= 2) {
-    ends.template operator()<2>();
+    move_ends<direction, 2>(memory, packed, bytes);
   } else if (bytes == 1) {
     *(direction == Direction::pack ? packed : memory) =
         *(direction == Direction::pack ? memory : packed);
   }
 }
 
-/// Calls `kernel.operator()<length>()` for the lengths worth a loop of their own, else <0>.
+/// Calls `kernel.operator()<length>()` for the lengths worth a loop of their own, <-half> for the
+/// others up to twice 32, so that the loop has no branch on the length, and <0> beyond.
 template <class Kernel>
 void with_length(MPI_Count length, Kernel kernel) {
   switch (length) {
@@ -99,14 +103,22 @@ void with_length(MPI_Count length, Kernel kernel) {
     case 64:
       return kernel.template operator()<64>();
     default:
-      return kernel.template operator()<0>();
+      return length > 64   ? kernel.template operator()<0>()
+             : length > 32 ? kernel.template operator()<-32>()
+             : length > 16 ? kernel.template operator()<-16>()
+             : length > 8  ? kernel.template operator()<-8>()
+             : length > 4  ? kernel.template operator()<-4>()
+             : length > 2  ? kernel.template operator()<-2>()
+                           : kernel.template operator()<0>();
   }
 }
 
 template <Direction direction, MPI_Count fixed>
 void move_one(char* memory, char* packed, MPI_Count length) {
-  if constexpr (fixed != 0) {
+  if constexpr (fixed > 0) {
     move_fixed<direction, fixed>(memory, packed);
+  } else if constexpr (fixed < 0) {
+    move_ends<direction, -fixed>(memory, packed, length);
   } else {
     move_short<direction>(memory, packed, length);
   }
@@ -117,7 +129,7 @@ template <Direction direction>
 void move_grid(char* memory, char* packed, MPI_Count outer, MPI_Count outer_stride, MPI_Count inner,
                MPI_Count inner_stride, MPI_Count length) {
   with_length(length, [=]<MPI_Count fixed>() {
-    const MPI_Count bytes = fixed != 0 ? fixed : length;
+    const MPI_Count bytes = fixed > 0 ? fixed : length;
     char* __restrict to = packed;
     for (MPI_Count row = 0; row < outer; ++row) {
       char* __restrict from = memory + row * outer_stride;
@@ -136,7 +148,7 @@ template <Direction direction>
 void move_blocks(char* memory, char* packed, MPI_Count outer, MPI_Count outer_stride,
                  const MPI_Count* displacements, MPI_Count count, MPI_Count length) {
   with_length(length, [=]<MPI_Count fixed>() {
-    const MPI_Count bytes = fixed != 0 ? fixed : length;
+    const MPI_Count bytes = fixed > 0 ? fixed : length;
     char* to = packed;
     for (MPI_Count row = 0; row < outer; ++row) {
       char* const from = memory + row * outer_stride;
