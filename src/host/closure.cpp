@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <string_view>
@@ -42,6 +43,31 @@ void find_copy_sources(Closure& closure) {
         wanted.erase(found);
       }
     });
+  }
+}
+
+/// In a process of its own, a program's calls go to the first that defines them, and the libraries
+/// before MPI's come first. In a host MPI's library is there before all images, so the run-time
+/// linker takes its calls for everybody: the wrappers of a profiling library would never run.
+void find_wrapped_calls(Closure& closure) {
+  std::unordered_map<std::string, Closure::Source> wrappers;
+  for (std::size_t member = 0; member < closure.members.size(); ++member) {
+    closure.members[member]->file.for_each_definition([&](const char* name, std::uint64_t address) {
+      if (std::strncmp(name, "MPI", 3) == 0) {
+        wrappers.try_emplace(name, Closure::Source{static_cast<int>(member), address});
+      }
+    });
+  }
+  if (wrappers.empty()) {
+    return;
+  }
+  for (std::size_t member = 0; member < closure.members.size(); ++member) {
+    for (const CallReference& reference : closure.members[member]->file.call_references()) {
+      if (const auto found = wrappers.find(reference.name); found != wrappers.end()) {
+        closure.wrapped_calls.push_back(
+            {static_cast<int>(member), reference.address, found->second, reference.addend});
+      }
+    }
   }
 }
 
@@ -91,6 +117,7 @@ std::string open_closure(const std::string& program, Closure& closure) {
   std::vector<char> seen(closure.members.size());
   put_in_order(closure, 0, seen, closure.order);
   find_copy_sources(closure);
+  find_wrapped_calls(closure);
   return {};
 }
 

@@ -27,6 +27,14 @@ struct Closure {
     std::uint64_t address = 0;
   };
   std::vector<Source> copy_sources;
+  /// Calls of MPI that one of the members wraps: where somebody keeps the address, and the wrapper.
+  struct Wrapped {
+    int member;
+    std::uint64_t address;
+    Source wrapper;
+    std::int64_t addend;
+  };
+  std::vector<Wrapped> wrapped_calls;
 };
 
 /// Opens everything. Empty, or one line why it cannot be done.

@@ -27,6 +27,11 @@ std::uint64_t up(std::uint64_t value) {
 /// A tag that the run-time linker skips.
 constexpr Elf64_Sxword hidden_tag = DT_DEBUG;
 
+/// What a profiling library may define, too (MPI 5.0, 15.2).
+bool is_mpi_call(const char* name) {
+  return std::strncmp(name, "MPI_", 4) == 0 || std::strncmp(name, "MPIX_", 5) == 0;
+}
+
 }  // namespace
 
 const std::vector<std::string>& private_data() {
@@ -259,6 +264,11 @@ void ElfTemplate::find_data_references() {
       const auto type = ELF64_R_TYPE(entries[i].r_info);
       text_is_run_early_ = text_is_run_early_ || type == R_X86_64_IRELATIVE;
       const std::size_t symbol = ELF64_R_SYM(entries[i].r_info);
+      if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_64) &&
+          symbol < symbol_count_ && is_mpi_call(name(symbols[symbol].st_name))) {
+        call_references_.push_back(
+            {entries[i].r_offset, name(symbols[symbol].st_name), entries[i].r_addend});
+      }
       if ((type != R_X86_64_COPY && type != R_X86_64_GLOB_DAT && type != R_X86_64_64) ||
           symbol == 0 || symbol >= symbol_count_) {
         continue;

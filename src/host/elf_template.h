@@ -33,6 +33,13 @@ struct CopiedData {
   std::string name;
 };
 
+/// Where a copy keeps the address of an MPI call, which a library of the program may wrap.
+struct CallReference {
+  std::uint64_t address;
+  std::string name;
+  std::int64_t addend;
+};
+
 class ElfTemplate {
  public:
   ElfTemplate() = default;
@@ -80,6 +87,7 @@ class ElfTemplate {
   const Elf64_Phdr* thread_data() const { return thread_data_; }
   const std::vector<DataReference>& data_references() const { return data_references_; }
   const std::vector<CopiedData>& copied_data() const { return copied_data_; }
+  const std::vector<CallReference>& call_references() const { return call_references_; }
   /// Calls `found(symbol's name, address)` for every symbol that others may use.
   template <class Found>
   void for_each_definition(Found&& found) const {
@@ -142,6 +150,7 @@ class ElfTemplate {
   std::vector<std::string> private_libraries_;
   std::vector<DataReference> data_references_;
   std::vector<CopiedData> copied_data_;
+  std::vector<CallReference> call_references_;
   std::uint64_t names_address_ = 0;
   std::uint64_t names_offset_ = 0;
 

@@ -86,6 +86,7 @@ std::string Image::load(const Closure& closure, int number) {
     maps.push_back(map);
   }
   copy_data(closure);
+  call_wrappers(closure);
   // The linker has no more use for the made-up names. By these debuggers, profilers and dladdr find
   // the symbols; each image is one more object of that file, at an address of its own.
   for (std::size_t i = 0; i < maps.size(); ++i) {
@@ -105,6 +106,16 @@ void Image::copy_data(const Closure& closure) const {
     if (from != nullptr) {
       std::memcpy(at<void>(0, copied[i].address), from, copied[i].bytes);
     }
+  }
+}
+
+/// A profiling library that the program is linked to: this rank's calls go to this rank's copy of
+/// it. The tables can be written, because a copy has no "read-only after relocation".
+void Image::call_wrappers(const Closure& closure) const {
+  for (const Closure::Wrapped& call : closure.wrapped_calls) {
+    *at<std::uintptr_t>(call.member, call.address) =
+        reinterpret_cast<std::uintptr_t>(at<char>(call.wrapper.member, call.wrapper.address)) +
+        static_cast<std::uintptr_t>(call.addend);
   }
 }
 

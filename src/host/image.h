@@ -52,6 +52,7 @@ class Image {
  private:
   void map_shared_pieces(const ElfTemplate& file, const link_map& map) const;
   void copy_data(const Closure& closure) const;
+  void call_wrappers(const Closure& closure) const;
   template <class T>
   T* at(int member, std::uint64_t address) const {
     return reinterpret_cast<T*>(bases_[static_cast<std::size_t>(member)] + address);

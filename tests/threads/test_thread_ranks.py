@@ -65,6 +65,22 @@ class ThreadRanks(unittest.TestCase):
 
     # --- private
 
+    def test_profiling_library(self):
+        """A library that wraps MPI calls, as Score-P's: the calls of the program and of another library
+        of it come by, each rank's in its own copy; as processes and as threads."""
+        library = self.build("profiler.c", "-shared", "-fPIC", name="libprofiler.so")
+        caller = self.build("profiled_library.c", "-shared", "-fPIC", name="libcaller.so")
+        program = self.build("profiled.c", f"-L{self.folder.name}", "-Wl,--no-as-needed", "-lprofiler",
+                             "-lcaller", f"-Wl,-rpath,{self.folder.name}")
+        self.assertTrue(library and caller)
+        expected = [f"rank {rank}: {3 + rank} MPI_Send, {3 + rank} MPI_Recv, 1 MPI_Barrier, 1 MPI_Init"
+                    for rank in range(4)]
+        threads = self.run_ranks(4, program)
+        self.assertEqual(threads.returncode, 0, self.text)
+        self.assertEqual(sorted(threads.stdout.splitlines()), expected, self.text)
+        processes = command(os.path.join(BIN, "mpiexec"), "-n", 4, program, env=self.environment)
+        self.assertEqual(sorted(processes.stdout.splitlines()), expected, processes.stderr)
+
     def test_c(self):
         library = os.path.join(self.folder.name, "libprivate.so")
         done = command("cc", "-O2", "-shared", "-fPIC", os.path.join(HERE, "private_library.c"), "-o",
