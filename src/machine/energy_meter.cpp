@@ -105,10 +105,11 @@ void EnergyMeter::find_packages(const std::string& root) {
       continue;
     }
     any = true;
-    const std::string file = folder + "/" + name + "/energy_uj";
+    const std::string file = fmt::format("{}/{}/energy_uj", folder, name);
     if (const auto begin = number_in(file)) {
       packages_.push_back(
-          {file, *begin, number_in(folder + "/" + name + "/max_energy_range_uj").value_or(0), 0});
+          {file, *begin,
+           number_in(fmt::format("{}/{}/max_energy_range_uj", folder, name)).value_or(0), 0});
     }
   }
   if (entries != nullptr) {

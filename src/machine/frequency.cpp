@@ -135,7 +135,8 @@ std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& places
                        folder);
   }
   for (const std::string& policy : policies) {
-    if (std::string problem = add_domain(folder + "/" + policy, places, all); !problem.empty()) {
+    if (std::string problem = add_domain(fmt::format("{}/{}", folder, policy), places, all);
+        !problem.empty()) {
       forget_all();
       return problem;
     }

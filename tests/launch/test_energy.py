@@ -59,6 +59,7 @@ class Energy(MpiexecTest):
         for wait in ("adaptive", "event", "predicted"):
             result = self.run_job("--wait", wait, "-n", 2, program, timeout=60)
             self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
+            self.assertNotIn("answered", result.error)
 
     def test_ready_policies(self):
         program = self.program()
