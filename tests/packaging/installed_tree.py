@@ -138,6 +138,12 @@ class InstalledTree(unittest.TestCase):
         log = self.cmake_project("find_meantime", "-DCMAKE_PREFIX_PATH=" + self.prefix)
         self.assertIn(f"launcher {self.prefix}/bin/mpiexec", log)
 
+    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
+    def test_find_meantime_with_fortran(self):
+        self.cmake_project("find_meantime", "-DCMAKE_PREFIX_PATH=" + self.prefix, "-DFORTRAN=ON",
+                           "-DCMAKE_Fortran_COMPILER=gfortran")
+        self.assert_says_hello("./hello_fortran")
+
     def test_find_mpi(self):
         """CMake's own module looks for mpiexec on PATH first, then for wrappers beside it."""
         log = self.cmake_project("find_mpi")
