@@ -18,6 +18,7 @@ help:
 	@echo "make test-all              the whole matrix of ranks, waiting and sanitizers: hours"
 	@echo "make conformance           MPICH's own test suite; writes docs/conformance.md: an hour"
 	@echo "make fuzz SECONDS=600      random MPI programs on Meantime and on MPICH: the results must agree"
+	@echo "make projects              the own tests of mpi4py, hypre and others, beside the peers: an hour or two"
 	@echo "make bench                 measure this machine against Open MPI and MPICH, if they are installed"
 	@echo "make install PREFIX=DIR    build and install (default $(PREFIX)); the tree can be moved later"
 	@echo "make wheel                 a Python wheel in dist/, for pip; make wheel-test tries it with mpi4py"
@@ -103,6 +104,13 @@ fuzz:
 	@cmake --build build/release -j $(JOBS) --target mpiexec mpi_abi meantime-host fuzz
 	@tests/fuzz/fuzz.py --build build/release --oracle build/oracle --seconds $(SECONDS)
 
+# Other people's programs (docs/projects.md), beside the peers that are installed. Sources that are only in public repositories:
+# make projects NPB=folder HEAT=folder
+projects: build
+	@packaging/oracle || true
+	@cmake --install build/release --prefix build/prefix >build/install.log
+	@bench/project-suites --jobs $(JOBS) $(if $(NPB),--npb $(NPB)) $(if $(HEAT),--heat $(HEAT)) --write docs/projects.md
+
 bench:
 	@packaging/dependencies build test
 	$(call configure,release,-DMEANTIME_BENCHES=ON)
@@ -123,4 +131,4 @@ tidy:
 clean:
 	rm -rf build/release build/debug build/asan build/tsan build/tests build/prefix
 
-.PHONY: help build demo install wheel wheel-test test-build test test-all conformance fuzz bench peers format tidy clean
+.PHONY: help build demo install wheel wheel-test test-build test test-all conformance projects fuzz bench peers format tidy clean

@@ -1,0 +1,65 @@
+"""mpi4py 4.1.2: all its tests but those that need one-sided communication, files or dynamic processes.
+
+Meantime and MPICH 5 run what Meantime's mpicc made of PyPI's source distribution; Open MPI runs PyPI's wheel.
+"""
+import re
+import subprocess
+import sys
+
+from . import common
+
+NAME = "mpi4py 4.1.2"
+VERSION = "4.1.2"
+# The modules of these chapters, and those that open a file, spawn, or make a window on the way.
+MODULES = ("test_rma", "test_win", "test_io", "test_file", "test_spawn", "test_dynproc",
+           "test_subclass", "test_util_pool", "test_util_sync")
+TESTS = ("TestErrhandlerFile", "TestMessageRMA", "testSafeFreeCreated")
+EXCLUDED = [word for name in MODULES for word in ("-e", name)] + [word for name in TESTS for word in ("-x", name)]
+RANKS = (1, 2, 3, 5, 8, 16)
+LIMIT = 1800
+
+
+def parts(_options):
+    return [f"on {ranks}" for ranks in RANKS]
+
+
+def prepare(work, implementation, _options):
+    base = work / "mpi4py"
+    base.mkdir(exist_ok=True)
+    log = base / "build.log"
+
+    def sources():
+        if not list(base.glob("mpi4py-*.tar.gz")):
+            common.build([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", "mpi4py",
+                          f"mpi4py=={VERSION}", "-d", base], base, log)
+        return next(base.glob("mpi4py-*.tar.gz"))
+
+    def environment(folder):
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        pip = [folder / "bin" / "pip", "install", "-q"]
+        variables = common.environment(implementation)
+        common.build([*pip, "numpy", "setuptools", "cython"], base, log)
+        if implementation.key == "meantime":
+            common.build([*pip, "--no-build-isolation", sources()], base, log, variables)
+        else:
+            common.build([*pip, "--only-binary", "mpi4py", f"mpi4py=={VERSION}"], base, log, variables)
+
+    common.once(base / "source", lambda folder: common.unpack(sources(), folder))
+    common.once(base / common.build_of("environment", implementation), environment)
+
+
+def run(work, implementation, part, _options):
+    base = work / "mpi4py"
+    python = base / common.build_of("environment", implementation) / "bin" / "python"
+    ranks = part.removeprefix("on ")
+    command = common.prefix_command(implementation) + [ranks, python, "main.py", "-q", *EXCLUDED]
+    outcome, load = common.run(implementation, command, base / "source" / "test", LIMIT)
+    text = outcome.output + outcome.errors
+    (base / f"{implementation.key}-{ranks}.log").write_text(text, encoding="utf-8")
+    failed = sorted(set(re.findall(r"^(?:ERROR|FAIL): (.*)$", text, re.MULTILINE)))
+    counts = [int(count) for count in re.findall(r"^Ran (\d+) tests", text, re.MULTILINE)]
+    if outcome.timed_out:
+        failed.append(f"not at its end after {LIMIT} s")
+    elif len(counts) != int(ranks) or (outcome.status != 0 and not failed):
+        failed.append(f"ended with status {outcome.status}; {len(counts)} of {ranks} ranks told their results")
+    return common.Result(max(counts, default=0) - len(failed), failed, outcome.seconds, outcome.cpu_seconds, load)
