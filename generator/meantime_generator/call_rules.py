@@ -74,6 +74,12 @@ RAW_HANDLES = {
     ("MPI_Cancel", "request"): "a pointer in C, and complete requests are the core's affair",
 }
 
+# Errors of these are raised by the error handler that they are given for what they make (MPI 5.0,
+# 7.4.2, 7.6.2, 11.3.1), so it is looked at before all else.
+RAISED_BY_THEIR_ERRHANDLER = {
+    "MPI_Session_init", "MPI_Comm_create_from_group", "MPI_Intercomm_create_from_groups",
+}
+
 # Infos are hints and may be MPI_INFO_NULL (the implementation gets nullptr), but not here:
 NEEDS_INFO_CHAPTERS = {"info"}
 

@@ -102,7 +102,10 @@ class Shell:
         expression = f"entry.{check}({self.place(p)}, {p.name}, {name})"
         if check == "committed_type" and count:
             expression = f"entry.type_of({count}, {self.place(p)}, {p.name}, {name})"
-        if p.kind == "COMMUNICATOR":
+        if p.kind == "ERRHANDLER" and self.call.name in rules.RAISED_BY_THEIR_ERRHANDLER:
+            expression = expression.replace("entry.errhandler(", "entry.errhandler_of_result(")
+            self.checks.insert(0, expression)
+        elif p.kind == "COMMUNICATOR":
             self.checks.insert(sum("communicator(" in c for c in self.checks), expression)
         else:
             self.checks.append(self.guarded(p, expression))

@@ -39,6 +39,13 @@ int Entry::report(int code) {
   if (on_window_ != nullptr) {
     return core::invoke_error_handler(*on_window_, code, name);
   }
+  if (on_result_ != nullptr) {
+    drop(take_blamed());
+    void* const none = on_result_->of == Errhandler::Of::session
+                           ? static_cast<void*>(MPI_SESSION_NULL)
+                           : static_cast<void*>(MPI_COMM_NULL);
+    return core::invoke_error_handler(*on_result_, none, "", code, name);
+  }
   Communicator* blamed = take_blamed();
   const int reported = core::invoke_error_handler(on_ != nullptr ? on_ : blamed, code, name);
   drop(blamed);

@@ -150,6 +150,14 @@ class Entry {
     return object != nullptr ||
            bad_handle(MPI_ERR_ERRHANDLER, place, handle, handle == MPI_ERRHANDLER_NULL);
   }
+  /// Of what the call makes: until it is made, it takes the call's own errors.
+  bool errhandler_of_result(Place place, MPI_Errhandler handle, Errhandler*& object) {
+    if (!errhandler(place, handle, object)) {
+      return false;
+    }
+    on_result_ = object;
+    return true;
+  }
   bool session(Place place, MPI_Session handle, Session*& object) {
     object = resolve(handle);
     on_session_ = object;
@@ -272,6 +280,7 @@ class Entry {
   Communicator* on_ = nullptr;  ///< the first communicator argument
   Session* on_session_ = nullptr;
   Window* on_window_ = nullptr;
+  Errhandler* on_result_ = nullptr;
   Call call_;
   std::uint16_t outer_call_;
   const void* outer_site_;

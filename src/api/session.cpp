@@ -31,13 +31,10 @@ constexpr Level levels[] = {
     {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE},
 };
 
-/// The thread level that a session's info asks for.
-int wanted_level(const Info* info) {
-  const std::string* wanted = info != nullptr ? info->find("thread_level") : nullptr;
-  const auto* found = std::find_if(std::begin(levels), std::end(levels), [&](const Level& level) {
-    return wanted != nullptr && *wanted == level.name;
-  });
-  return found != std::end(levels) ? found->value : MPI_THREAD_SINGLE;
+const Level* find_level(std::string_view name) {
+  const auto* found = std::find_if(std::begin(levels), std::end(levels),
+                                   [&](const Level& level) { return name == level.name; });
+  return found != std::end(levels) ? found : nullptr;
 }
 
 const char* level_name(int value) {
@@ -66,9 +63,15 @@ void leave_at_exit() {
 
 int Session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
   *session = MPI_SESSION_NULL;
+  const std::string* level = info != nullptr ? info->find("thread_level") : nullptr;
+  if (level != nullptr && find_level(*level) == nullptr) {
+    return fail(MPI_ERR_INFO_VALUE, "thread_level is '{}', which is none of MPI's levels", *level);
+  }
   Rank& rank = self();
   const bool first = rank.phase.load() == Phase::before_init;
-  if (const int error = core::begin_use(rank, wanted_level(info)); error != MPI_SUCCESS) {
+  if (const int error =
+          core::begin_use(rank, level != nullptr ? find_level(*level)->value : MPI_THREAD_SINGLE);
+      error != MPI_SUCCESS) {
     return error;
   }
   if (first) {
@@ -107,6 +110,9 @@ int Session_get_nth_pset(Session& session, Info* info, int n, int* pset_len, cha
     return fail(MPI_ERR_ARG, "there is no process set number {} among {}", n, std::size(sets));
   }
   const std::string_view name = sets[n];
+  if (*pset_len > 0 && pset_name == nullptr) {
+    return fail(MPI_ERR_ARG, "argument 5 (pset_name) is NULL, though pset_len is {}", *pset_len);
+  }
   if (*pset_len > 0) {
     const std::size_t copied = std::min<std::size_t>(name.size(), *pset_len - 1);
     std::memcpy(pset_name, name.data(), copied);

@@ -40,6 +40,34 @@ static void look_at_sets(MPI_Session session) {
   CHECK(world && self);
 }
 
+static int not_made;
+static void no_communicator(MPI_Comm*, int* code, ...) {
+  ++not_made;
+  CHECK(check::error_class(*code) == MPI_ERR_ARG, "%d", *code);
+}
+
+// What fails before the session or communicator is there is raised by the error handler that it was
+// to get.
+static void errors_of_making(MPI_Session session) {
+  MPI_Info info;
+  MPI_Session none = MPI_SESSION_NULL;
+  MUST(MPI_Info_create(&info));
+  MUST(MPI_Info_set(info, "thread_level", "no such level"));
+  CHECK(MPI_Session_init(info, MPI_ERRORS_RETURN, &none) != MPI_SUCCESS);
+  MUST(MPI_Info_free(&info));
+  MPI_Errhandler handler;
+  MPI_Group group;
+  MUST(MPI_Comm_create_errhandler(no_communicator, &handler));
+  MUST(MPI_Group_from_session_pset(session, "mpi://SELF", &group));
+  MPI_Comm_create_from_group(group, "none", MPI_INFO_NULL, handler, nullptr);
+  CHECK(not_made == 1, "%d", not_made);
+  MUST(MPI_Group_free(&group));
+  MUST(MPI_Errhandler_free(&handler));
+  int length = 20;
+  CHECK(check::error_class(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, nullptr)) ==
+        MPI_ERR_ARG);
+}
+
 static void use(MPI_Session session, const char* tag) {
   MPI_Comm comm = make(session, "mpi://WORLD", tag);
   int rank = 0, size = 0, got = -1;
@@ -63,6 +91,7 @@ int main(int argc, char** argv) {
   MUST(MPI_Initialized(&flag));
   CHECK(flag == 0);
   look_at_sets(first);
+  errors_of_making(first);
   use(first, "first");
   MUST(MPI_Session_finalize(&first));
   CHECK(first == MPI_SESSION_NULL);

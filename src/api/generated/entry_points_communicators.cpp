@@ -41,10 +41,10 @@ int checked_Comm_create_from_group(Entry& entry, MPI_Group group, const char* st
   Group* group_object = nullptr;
   Info* info_object = nullptr;
   Errhandler* errhandler_object = nullptr;
-  if (!(entry.group({1, "group"}, group, group_object) &&
+  if (!(entry.errhandler_of_result({4, "errhandler"}, errhandler, errhandler_object) &&
+        entry.group({1, "group"}, group, group_object) &&
         entry.given({2, "stringtag"}, stringtag) &&
         entry.info_or_null({3, "info"}, info, info_object) &&
-        entry.errhandler({4, "errhandler"}, errhandler, errhandler_object) &&
         entry.given({5, "newcomm"}, newcomm))) [[unlikely]] {
     return entry.rejected();
   }
@@ -290,11 +290,11 @@ int checked_Intercomm_create_from_groups(Entry& entry, MPI_Group local_group, in
   Group* remote_group_object = nullptr;
   Info* info_object = nullptr;
   Errhandler* errhandler_object = nullptr;
-  if (!(entry.group({1, "local_group"}, local_group, local_group_object) &&
+  if (!(entry.errhandler_of_result({7, "errhandler"}, errhandler, errhandler_object) &&
+        entry.group({1, "local_group"}, local_group, local_group_object) &&
         entry.group({3, "remote_group"}, remote_group, remote_group_object) &&
         entry.given({5, "stringtag"}, stringtag) &&
         entry.info_or_null({6, "info"}, info, info_object) &&
-        entry.errhandler({7, "errhandler"}, errhandler, errhandler_object) &&
         entry.given({8, "newintercomm"}, newintercomm))) [[unlikely]] {
     return entry.rejected();
   }

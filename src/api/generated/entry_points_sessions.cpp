@@ -76,8 +76,8 @@ int checked_Session_init(Entry& entry, MPI_Info info, MPI_Errhandler errhandler,
                          MPI_Session* session) try {
   Info* info_object = nullptr;
   Errhandler* errhandler_object = nullptr;
-  if (!(entry.info_or_null({1, "info"}, info, info_object) &&
-        entry.errhandler({2, "errhandler"}, errhandler, errhandler_object) &&
+  if (!(entry.errhandler_of_result({2, "errhandler"}, errhandler, errhandler_object) &&
+        entry.info_or_null({1, "info"}, info, info_object) &&
         entry.given({3, "session"}, session))) [[unlikely]] {
     return entry.rejected();
   }
