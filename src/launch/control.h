@@ -43,8 +43,8 @@ enum class ControlKind : std::uint32_t {
   text = 4,       ///< a piece of the deadlock report that follows
   deadlock = 5,   ///< the ranks wait for ever; text is the last piece of the report
   ended = 6,      ///< a thread rank has ended: code is its exit status
-  frequency = 8,  ///< the rank wishes its CPUs slow (code 1), or no longer (0)
   killed = 7,     ///< a thread rank takes its host with it: code is the signal, text says more
+  frequency = 8,  ///< the rank wishes its CPUs slow (code 1), or no longer (0)
 };
 
 struct ControlMessage {

@@ -219,6 +219,9 @@ class Machine(MpiexecTest):
                       self.job_says(*bound, MEANTIME_FREQUENCY="none"))
         self.assertIn("scaling_governor is 'schedutil': setspeed needs 'userspace'",
                       self.job_says(*bound, MEANTIME_FREQUENCY="setspeed"))
+        if os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host")):
+            self.assertIn("thread ranks have no timer",
+                          self.job_says(*bound, "--as", "threads", program=self.program))
         first = CPUS[0]
         self.policy(first, scaling_max_freq="fast")
         self.assertIn("says 'fast'", self.job_says(*bound))
