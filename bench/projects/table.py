@@ -56,6 +56,6 @@ def document(projects, results):
                          + " | ".join(cell(by_implementation.get(key)) for key in IMPLEMENTATIONS)
                          + f" | {', '.join(loads)} |")
     lines += ["", *floor(results.get("mpi4py", {})), "## What does not pass", ""]
-    for name, parts in results.items():
-        lines += failures(projects[name], parts)
+    failed = [line for name, parts in results.items() for line in failures(projects[name], parts)]
+    lines += failed or ["Nothing of what ran."]
     return "\n".join(lines) + "\n"
