@@ -38,7 +38,7 @@ int config() {
     if (setting.scope == settings::Scope::test && value.text.empty()) {
       continue;
     }
-    fmt::print("{:<23} {:<12} # {}; {}\n", setting.name,
+    fmt::print("{:<24} {:<12} # {}; {}\n", setting.name,
                value.text.empty() ? setting.preset : std::string_view(value.text),
                settings::source_name(value), setting.meaning);
     if (setting.name == "MEANTIME_WAKE_UP_COST" && (value.text.empty() || value.text == "auto")) {

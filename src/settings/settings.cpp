@@ -50,7 +50,7 @@ constexpr Setting table[] = {
     {"MEANTIME_CPU_DMA_LATENCY", Kind::microseconds, Scope::start, "none", none_word, 0, 2'000'000'000,
      "no idle state of any CPU that takes longer to leave, while the job runs"},
     {"MEANTIME_MACHINE", Kind::word, Scope::start, "try", machine_words, 0, 0,
-     "what becomes of the job if the machine cannot be changed as the last two say"},
+     "try: a job runs without what of these two cannot be had; require: it is refused"},
     {"MEANTIME_EAGER_LIMIT", Kind::bytes, Scope::start, "8K, and up to 128K where that is quicker", {}, 0, 256 * 1024,
      "a message that is copied into a cell"},
     {"MEANTIME_EAGER_PAIR", Kind::bytes, Scope::start, "2M", {}, 0, terabyte,
