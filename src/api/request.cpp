@@ -72,7 +72,7 @@ bool look(Request* request) {
     wait::fruitful_look();
     return true;
   }
-  wait::fruitless_look();
+  looked_in_vain(&request, 1, true);
   return false;
 }
 
@@ -158,7 +158,7 @@ int Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status ar
   }
   *flag = all ? 1 : 0;
   if (!all) {
-    wait::fruitless_look();
+    looked_in_vain(requests.data(), count, true);
     return MPI_SUCCESS;
   }
   wait::fruitful_look();
@@ -199,7 +199,7 @@ int Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MP
   *flag = !any_active || *indx != MPI_UNDEFINED ? 1 : 0;
   if (*indx == MPI_UNDEFINED) {
     if (any_active) {
-      wait::fruitless_look();
+      looked_in_vain(requests.data(), count, false);
     } else {
       core::set_empty_status(status);
     }
@@ -229,7 +229,7 @@ int Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int ar
   const int found = find_complete(requests, array_of_indices);
   *outcount = found < 0 ? MPI_UNDEFINED : found;
   if (found == 0) {
-    wait::fruitless_look();
+    looked_in_vain(requests.data(), incount, false);
   } else {
     wait::fruitful_look();
   }
@@ -262,7 +262,7 @@ int Request_get_status_all(int count, const MPI_Request array_of_requests[], int
     }
   }
   if (*flag == 0) {
-    wait::fruitless_look();
+    looked_in_vain(requests.data(), count, true);
     return MPI_SUCCESS;
   }
   wait::fruitful_look();
@@ -293,7 +293,7 @@ int Request_get_status_any(int count, const MPI_Request array_of_requests[], int
   if (found < 0) {
     core::set_empty_status(status);
   } else {
-    wait::fruitless_look();
+    looked_in_vain(requests.data(), count, false);
   }
   return MPI_SUCCESS;
 }
@@ -309,7 +309,7 @@ int Request_get_status_some(int incount, const MPI_Request array_of_requests[], 
                      status_at(array_of_statuses, place));
   }
   if (found == 0) {
-    wait::fruitless_look();
+    looked_in_vain(requests.data(), incount, false);
   } else {
     wait::fruitful_look();
   }

@@ -11,6 +11,7 @@
 #include "node/segment.h"
 #include "wait/pause.h"
 #include "wait/rounds.h"
+#include "wait/short_wait.h"
 
 namespace meantime::coll {
 namespace {
@@ -185,6 +186,20 @@ void Meeting::look_at(const std::atomic<std::uint64_t>& opened) {
   state_.next_pause = static_cast<std::uint8_t>(std::min(2 * state_.next_pause, 128));
 }
 
+namespace {
+
+template <class Open>
+bool opens_within_rounds(Open&& open) {
+  wait::ShortWait short_wait(self());
+  const bool opened = wait::ready_after_rounds(open, core::progress);
+  if (opened) {
+    short_wait.over(ledger::Activity::help);
+  }
+  return opened;
+}
+
+}  // namespace
+
 int Meeting::pass(Gate gate) {
   const std::atomic<std::uint64_t>& opened = stage_.opened[static_cast<int>(gate)];
   const auto open = [&] { return opened.load(std::memory_order_seq_cst) >= epoch_; };
@@ -192,8 +207,7 @@ int Meeting::pass(Gate gate) {
     look_at(opened);
   }
   // Thread ranks: most gates open within a round, of which nobody need know.
-  if (!open() && !(state_.in_words && wait::ready_after_rounds(open, core::progress)))
-      [[unlikely]] {
+  if (!open() && !(state_.in_words && opens_within_rounds(open))) [[unlikely]] {
     GateWait(comm_, state_, epoch_, gate).wait();
   }
   return verdict();

@@ -12,6 +12,7 @@
 #include "rank/rank.h"
 #include "rank/worker.h"
 #include "wait/clock.h"
+#include "wait/short_wait.h"
 #include "wait/wait.h"
 
 namespace meantime::core {
@@ -137,11 +138,17 @@ int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, 
   const match::Envelope hand{comm.context | static_cast<std::uint32_t>(plane), source, tag};
   advance_abandoned();
   advance_collectives();
-  match::Message* message = engine.catch_message(hand, wait::quick_turns());
+  wait::ShortWait short_wait(self());
+  bool at_once = false;
+  match::Message* message = engine.catch_message(hand, wait::quick_turns(), &at_once);
   // A thread rank lets others of its worker run before it posts anything: one of them may send it.
   constexpr int rounds = 4;
-  for (int round = 0; message == nullptr && round < rounds && ranks::yield(); ++round) {
+  int round = 0;
+  for (; message == nullptr && round < rounds && ranks::yield(); ++round) {
     message = engine.catch_message(hand, 0);
+  }
+  if (message != nullptr && !at_once) {
+    short_wait.over(round == 0 ? ledger::Activity::poll : ledger::Activity::help);
   }
   if (message != nullptr && message->kind == match::ItemKind::eager &&
       take_payload(*message, buffer, count, type, status)) {

@@ -92,7 +92,9 @@ match::Message* look_for(int source, int tag, Communicator& comm, MPI_Status* st
   core::progress();
   match::Message* message = find(source, tag, comm, status, take);
   if (message == nullptr) {
-    wait::fruitless_look();
+    MessageAwaited awaited(source, tag, comm, status, take);
+    wait::fruitless_look(awaited);
+    message = awaited.found;  // it may have come meanwhile
   } else {
     wait::fruitful_look();
   }

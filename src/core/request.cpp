@@ -141,6 +141,11 @@ int wait_any(Request* const* requests, int count) {
   return awaited.found;
 }
 
+void looked_in_vain(Request* const* requests, int count, bool all) {
+  RequestsAwaited awaited(requests, count, all);
+  wait::fruitless_look(awaited);
+}
+
 namespace core {
 
 void set_status(MPI_Status* status, const Request& request) {

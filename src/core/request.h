@@ -79,5 +79,7 @@ struct Request : Object {
 /// the index of a complete one. Statuses and freeing are the caller's.
 void wait_all(Request* const* requests, int count);
 int wait_any(Request* const* requests, int count);
+/// None of them, or not all of them, was found complete by a call that does not wait.
+void looked_in_vain(Request* const* requests, int count, bool all);
 
 }  // namespace meantime

@@ -191,10 +191,11 @@ std::string json_site(const SiteFigures& site, const std::map<Place, PlaceName>&
 std::string json_rank(std::size_t number, const RankFigures& rank,
                       const std::map<Place, PlaceName>& names) {
   std::string text = fmt::format(
-      R"(    {{"rank": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, "spent": {}, )"
+      R"(    {{"rank": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
+      R"("rung_in_vain": {}, "spent": {}, )"
       R"("held_up": {:.9f}, "cpu": {}, "preempted": {}, "sites": [)",
       number, seconds(rank.wall_ns), seconds(rank.wait_ns), rank.waits, rank.parks,
-      json_activities(rank.spent_ns), seconds(rank.held_up_ns),
+      rank.rung_in_vain, json_activities(rank.spent_ns), seconds(rank.held_up_ns),
       rank.cpu_ns != 0 ? fmt::format("{:.9f}", seconds(rank.cpu_ns)) : "null",
       rank.cpu_ns != 0 ? fmt::format("{:.9f}", seconds(rank.preempted_ns)) : "null");
   for (std::size_t index = 0; index < rank.sites.size(); ++index) {

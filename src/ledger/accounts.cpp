@@ -122,26 +122,26 @@ SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16
   return &site;
 }
 
-void charge(node::RankArea& area, SiteAccount* site, const Wait& wait) {
+void charge(node::RankArea& area, SiteAccount* site, const Wait& wait, std::uint32_t times) {
   node::Account& account = area.account;
-  add(account.waits, std::uint64_t{1});
-  add(account.wait_ns, wait.ns);
-  add(account.held_up_ns, wait.held_up_ns);
+  add(account.waits, std::uint64_t{times});
+  add(account.wait_ns, times * wait.ns);
+  add(account.held_up_ns, times * wait.held_up_ns);
   for (int activity = 0; activity < activities; ++activity) {
-    add(account.spent_ns[activity], wait.spent_ns[activity]);
+    add(account.spent_ns[activity], times * wait.spent_ns[activity]);
   }
   if (site == nullptr) {
     return;
   }
-  add(site->waits, std::uint64_t{1});
-  add(site->total_ns, wait.ns);
+  add(site->waits, std::uint64_t{times});
+  add(site->total_ns, times * wait.ns);
   if (wait.ns > site->longest_ns.load(std::memory_order_relaxed)) {
     site->longest_ns.store(wait.ns, std::memory_order_relaxed);
   }
   for (int activity = 0; activity < activities; ++activity) {
-    add(site->spent_ns[activity], wait.spent_ns[activity]);
+    add(site->spent_ns[activity], times * wait.spent_ns[activity]);
   }
-  add(site->histogram[bucket_of(wait.ns)], std::uint32_t{1});
+  add(site->histogram[bucket_of(wait.ns)], times);
 }
 
 void begin_account(node::RankArea& area, bool of_process) {

@@ -11,14 +11,18 @@ namespace meantime::ledger {
 /// the node has no memory. The rank's lock is held.
 SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16_t call);
 
+/// A sched_yield that takes longer found somebody to run.
+inline constexpr std::uint64_t lone_yield_ns = 1'000;
+
 /// What one wait was.
 struct Wait {
   std::uint64_t ns = 0;
   std::uint64_t spent_ns[activities] = {};
   std::uint64_t held_up_ns = 0;  ///< of the time awake: somebody else had the core
 };
-/// Charges it to its site and to the rank. The rank's lock is held. `site` may be nullptr.
-void charge(node::RankArea& area, SiteAccount* site, const Wait& wait);
+/// Charges it to its site and to the rank, so many times. The rank's lock is held. `site` may be
+/// nullptr.
+void charge(node::RankArea& area, SiteAccount* site, const Wait& wait, std::uint32_t times = 1);
 
 /// The rank's life in MPI begins and ends: reads the clocks of the kernel. `of_process`: the rank
 /// is a process, whose CPU time is its own.

@@ -1,4 +1,4 @@
-// The histogram of an account: buckets of a quarter octave from 256 ns to 4.5 minutes.
+// The histogram of an account: buckets of a quarter octave from 64 ns to 69 seconds.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace meantime::ledger {
 
-inline constexpr int first_octave = 8;
+inline constexpr int first_octave = 6;
 
 inline int bucket_of(std::uint64_t ns) {
   const int octave = std::bit_width(ns | 1) - 1;

@@ -52,6 +52,7 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   rank.wait_ns = value(account.wait_ns);
   rank.waits = value(account.waits);
   rank.parks = value(account.parks);
+  rank.rung_in_vain = value(account.rung_in_vain);
   rank.held_up_ns = value(account.held_up_ns);
   if (ended != 0) {
     rank.cpu_ns = value(account.cpu_ns);

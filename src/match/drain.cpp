@@ -94,7 +94,7 @@ bool Engine::drain(int world_rank, Receive* last) {
 // The right stays in the hand meanwhile: who pushes leaves the matching to us anyway, and a try for
 // the right that fails because of us is answered, as in `drain`, by a look at the inbox after the
 // release.
-Message* Engine::catch_message(const Envelope& hand, int turns) {
+Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
   const bool else_to_do = box_.attention.load(std::memory_order_relaxed) != 0 ||
                           !pipes_out_.empty() || !pipes_in_.empty() || deferred_ != 0;
   if (else_to_do || !try_right(box_)) {
@@ -107,6 +107,9 @@ Message* Engine::catch_message(const Envelope& hand, int turns) {
   Message* message = queues.find_message(hand.context, hand.source, hand.tag);
   if (message != nullptr) {
     queues.remove_message(*message);
+    if (at_once != nullptr) {
+      *at_once = true;
+    }
   } else {
     hand_ = &hand;
     caught_ = nullptr;

@@ -123,7 +123,8 @@ struct Engine {
   /// entry, no queue and no request is needed. The message for `hand`, taken out of the mailbox, if
   /// it is there or comes within so many turns of polling; else nullptr. It comes after every
   /// receive posted before. Hand it to `receive_probed`, or, once its payload is read, to `empty`.
-  Message* catch_message(const Envelope& hand, int turns);
+  /// *at_once becomes true if no turn was needed.
+  Message* catch_message(const Envelope& hand, int turns, bool* at_once = nullptr);
   /// An eager message that a catch gave is read: the cell goes back.
   void empty(Message& message) { give_back(message); }
   /// Posts a receive that can match only `message`, which probe or a catch took out of the queue.

@@ -91,6 +91,7 @@ struct alignas(cache_line) Account {
   std::atomic<std::uint64_t> wait_ns;       ///< wall-clock time in them
   std::atomic<std::uint64_t> parks;         ///< times slept in the kernel
   std::atomic<std::uint64_t> rings;         ///< system calls made to wake others
+  std::atomic<std::uint64_t> rung_in_vain;  ///< rung out of a sleep, and nothing could be moved
   std::atomic<std::uint64_t> spent_ns[4];   ///< of wait_ns, by ledger::Activity
   std::atomic<std::uint64_t> held_up_ns;    ///< of the time awake in waits: others had the core
   std::atomic<std::uint64_t> began_ns;      ///< CLOCK_MONOTONIC of MPI_Init …
@@ -113,6 +114,7 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint32_t> starving;
   std::atomic<std::uint32_t> threads;  ///< that it had when somebody last doubted (wait/deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
+  std::atomic<std::uint32_t> napping;     ///< sleepers of it that wake by themselves (wait/looks.h)
   std::atomic<std::int32_t> cpu;          ///< CPU + 1 where it polled lately, see wait/spreading.h
   std::atomic<Link> worker;         ///< of a thread rank: it is asleep if that worker is; else 0
   std::atomic<Link> home;           ///< of a thread rank: the worker that it began on; else 0

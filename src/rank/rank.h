@@ -11,7 +11,9 @@
 
 #include "rank/lock.h"
 #include "rank/spare_memory.h"
+#include "wait/looks.h"
 #include "wait/policy.h"
+#include "wait/sampling.h"
 #include "wait/sleepers.h"
 #include "wait/spreading.h"
 #include "wait/yielding.h"
@@ -60,6 +62,7 @@ struct alignas(64) Rank {
   std::atomic<std::uint16_t> call{0};
   std::atomic<Phase> phase{Phase::before_init};
   std::atomic<bool> uses_clocks{false};  ///< a thread of it has asked for one (rank/clocks.h)
+  std::uint32_t waits_to_sample = 1;     ///< until one is timed (wait/short_wait.h)
   RankLock lock;                         ///< taken by entry points under MPI_THREAD_MULTIPLE only
 
   int workers = 1;  ///< CPUs that the job may use on this node (mask capped by the cgroup quota)
@@ -73,7 +76,8 @@ struct alignas(64) Rank {
   wait::Sleepers sleepers;
   wait::Yielding yielding[2];  ///< by wait::Kind
   wait::Spreading spreading;
-  std::uint32_t fruitless_looks = 0;  ///< Test, Iprobe … in a row that found nothing
+  wait::Looks looks;
+  wait::Sampling sampling;
 
   wait::Record* waiting = nullptr;  ///< the wait that began last, of any thread
   bool starving = false;          ///< something of it waits for memory: it naps instead of sleeping

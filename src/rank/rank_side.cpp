@@ -93,6 +93,11 @@ void suspend() {
   fiber.worker->leave(fiber, State::suspended, Worker::After::nothing);
 }
 
+void suspend_until(node::Waiter& waiter, std::uint64_t at_ns) {
+  Fiber& fiber = *self_fiber();
+  fiber.worker->suspend_until(fiber, waiter, at_ns);
+}
+
 void finish() {
   Fiber& fiber = *self_fiber();
   Worker& worker = hold(fiber);

@@ -20,7 +20,10 @@
 #include "rank/asymmetric_fence.h"
 #include "rank/fiber.h"
 #include "rank/stack_switch.h"
+#include "rank/timers.h"
 #include "rank/worker.h"
+#include "wait/policy.h"
+#include "wait/surroundings.h"
 
 namespace meantime::ranks {
 
@@ -49,7 +52,10 @@ class Worker {
 
   Worker(int number, node::WorkerPlace& place) : number_(number), place_(place) {}
 
-  void make_room(std::size_t fibers) { queue_.make_room(fibers); }
+  void make_room(std::size_t fibers) {
+    queue_.make_room(fibers);
+    timers_.make_room(fibers);
+  }
   /// Before anybody runs.
   void add(Fiber& fiber);
   /// The carrier's thread: runs the fibers until the host has none, or until this worker is another
@@ -62,7 +68,7 @@ class Worker {
 
   // Hints, for anybody.
   bool has_runnable() const {
-    return !queue_.empty() || place_.woken.load(std::memory_order_relaxed) != 0;
+    return !queue_.empty() || place_.woken.load(std::memory_order_relaxed) != 0 || timers_.due();
   }
   std::size_t runnable() const {
     return queue_.size() + (place_.woken.load(std::memory_order_relaxed) != 0 ? 1 : 0);
@@ -94,6 +100,8 @@ class Worker {
   /// The next one that can run does. False if there is none: the hold is over all the same.
   bool yield(Fiber& fiber);
   void leave(Fiber& fiber, State to, After after);
+  /// It is suspended until `waiter` is rung, or until then (CLOCK_MONOTONIC).
+  void suspend_until(Fiber& fiber, node::Waiter& waiter, std::uint64_t at_ns);
   /// First thing on the stack that was switched to. `here` is whose stack it is; nullptr: the
   /// carrier's.
   void arrived(Fiber* here);
@@ -122,15 +130,19 @@ class Worker {
   /// The next that can run, or nullptr.
   Fiber* next();
   void take_woken();
+  void take_due();
   void queue(Fiber& fiber);
   void send_away(Fiber& fiber);
   void resume(Fiber& fiber, StackMark* from);
   void idle(Carrier& carrier);
+  bool poll_for_work(Carrier& carrier, std::uint64_t began);
+  void sleep(Carrier& carrier);
   bool begin_idle_sleep(Carrier& carrier);
 
   const int number_;
   node::WorkerPlace& place_;
   RunQueue queue_;
+  Timers timers_;
   int living_ = 0;
   int elsewhere_ = 0;  ///< that have left it and are not back on its list yet
   std::atomic<std::uint64_t> switches_{0};
@@ -143,6 +155,10 @@ class Worker {
   // Of the switch that is under way: the one who left, for the one who arrives.
   Fiber* left_ = nullptr;
   After after_ = After::nothing;
+
+  // Of its idle times; for the carrier.
+  std::uint64_t patience_ns_ = wait::policy().first_patience();
+  wait::Surroundings surroundings_;
 
   CoreClock core_clock_;
   std::atomic<int> handed_over_{0};

@@ -112,6 +112,9 @@ void Worker::take_woken() {
     auto* waiter = segment.at<node::Waiter>(oldest);
     oldest = waiter->next_woken.load(std::memory_order_relaxed);
     Fiber& fiber = host().fiber_of(static_cast<int>(waiter->owner));
+    if (!timers_.empty()) [[unlikely]] {
+      timers_.remove(*waiter);
+    }
     if (fiber.state.load(std::memory_order_relaxed) == State::elsewhere) {
       fiber.change(State::elsewhere, State::suspended);
       --elsewhere_;
@@ -124,6 +127,20 @@ void Worker::take_woken() {
       adopt(fiber);
     } else {
       queue(fiber);
+    }
+  }
+}
+
+// A timer is set and taken out by who holds the worker. Whether its rank was rung or its time came
+// is decided by one compare-and-swap on the waiter: from `on_futex` to `rung` by the ringer, who
+// then puts it on the list, or back to `arming` by us, who queue it. So it is queued once. If the
+// ringer was first, the timer is gone before the rank can set another one: it is taken out here, or
+// when the rank is taken from the list (both on this worker: it was suspended here).
+void Worker::take_due() {
+  const std::uint64_t now = wait::now_ns();
+  while (node::Waiter* waiter = timers_.take_due(now)) {
+    if (wait::time_is_over(*waiter)) {
+      queue(host().fiber_of(static_cast<int>(waiter->owner)));
     }
   }
 }
@@ -155,6 +172,9 @@ void Worker::send_away(Fiber& fiber) {
 inline Fiber* Worker::next() {
   if (place_.woken.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     take_woken();
+  }
+  if (!timers_.empty()) [[unlikely]] {
+    take_due();
   }
   return queue_.empty() ? nullptr : &queue_.pop();
 }
@@ -241,6 +261,11 @@ void Worker::leave(Fiber& fiber, State to, After after) {
   }
 }
 
+void Worker::suspend_until(Fiber& fiber, node::Waiter& waiter, std::uint64_t at_ns) {
+  timers_.set(at_ns, waiter);
+  leave(fiber, State::suspended, After::nothing);
+}
+
 void Worker::work(Carrier& carrier) {
   while (host().living.load(std::memory_order_acquire) > 0) {
     // Nobody hands over a worker that runs nothing.
@@ -279,27 +304,33 @@ bool Worker::begin_idle_sleep(Carrier& carrier) {
   return nothing;
 }
 
-/// Nothing to run: poll as long as the policy of a rank with a core of its own would, then sleep.
-void Worker::idle(Carrier& carrier) {
+/// Nothing to run: polls as long as its policy says, or as idle times have been lately. False if
+/// there is something now.
+bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began) {
   const wait::Policy& policy = wait::policy();
-  const std::uint64_t began = wait::now_ns();
+  surroundings_.wait_begins();
+  const bool learns = policy.prediction == wait::Prediction::patience && !surroundings_.shared();
+  const std::uint64_t poll_until = learns ? patience_ns_ : 0;
   std::uint64_t waited = 0;
   Thief thief(*this);
   for (std::uint32_t turn = 1;; ++turn) {
     if (has_runnable() || host().living.load(std::memory_order_relaxed) == 0) {
-      return;
+      return false;
     }
     if ((turn & 63) == 0) {
       const std::uint64_t now = wait::now_ns();
+      if (now - began - waited >= wait::Surroundings::hold_up_ns) [[unlikely]] {
+        surroundings_.held_up();
+      }
       ledger::add(place_.polled_ns, now - began - waited);
       waited = now - began;
       if (thief.try_steal(carrier, now)) {
-        return;
+        return false;
       }
     }
-    const wait::Rung rung = policy.next(turn, waited, policy.first_patience());
+    const wait::Rung rung = policy.next(turn, waited, poll_until);
     if (rung == wait::Rung::park) {
-      break;
+      return true;
     }
     if (rung == wait::Rung::yield) {
       sched_yield();
@@ -307,6 +338,17 @@ void Worker::idle(Carrier& carrier) {
       wait::pause();
     }
   }
+}
+
+void Worker::idle(Carrier& carrier) {
+  const std::uint64_t began = wait::now_ns();
+  if (poll_for_work(carrier, began)) {
+    sleep(carrier);
+  }
+  patience_ns_ = wait::policy().patience_after(wait::now_ns() - began, patience_ns_);
+}
+
+void Worker::sleep(Carrier& carrier) {
   if (!begin_idle_sleep(carrier)) {
     return;
   }
@@ -314,7 +356,13 @@ void Worker::idle(Carrier& carrier) {
   wait::begin_sleep(place_.bell);
   if (place_.woken.load(std::memory_order_seq_cst) == 0 &&
       host().living.load(std::memory_order_seq_cst) > 0) {
-    wait::sleep_until_rung(place_.bell);
+    // Nobody changes the timers of a worker that sleeps.
+    const std::uint64_t now = wait::now_ns();
+    if (timers_.empty()) {
+      wait::sleep_until_rung(place_.bell);
+    } else if (timers_.next_ns() > now) {
+      wait::sleep_until_rung_or(place_.bell, timers_.next_ns() - now);
+    }
   }
   wait::end_sleep(place_.bell);
   // Who rang counts us out after it has rung, by `suspended`, which must not change before.

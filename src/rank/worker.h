@@ -68,6 +68,8 @@ bool others_runnable();
 void hold_worker();
 void let_go_of_worker();
 void suspend();
+/// The same, until then at most (CLOCK_MONOTONIC, ns). The waiter is `on_futex` still, or rung.
+void suspend_until(node::Waiter& waiter, std::uint64_t at_ns);
 /// The rank is not to be moved to another worker, or may be again.
 void stay(bool stays);
 /// Ends the calling rank's fiber. Its stack stays.

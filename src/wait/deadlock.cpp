@@ -107,6 +107,9 @@ Verdict look_for_deadlock(Look look) {
     if (worker != nullptr && worker->elsewhere.load(std::memory_order_relaxed) != 0) {
       return Verdict::running;
     }
+    if (area.napping.load(std::memory_order_seq_cst) != 0) {
+      return Verdict::running;
+    }
     const unsigned expected =
         worker != nullptr ? worker->host_threads.load(std::memory_order_relaxed) : seen.asleep;
     if (area.open_ended.load(std::memory_order_relaxed) != 0 ||

@@ -9,6 +9,7 @@
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "rank/worker.h"
+#include "wait/clock.h"
 #include "wait/deadlock.h"
 #include "wait/wait.h"
 
@@ -76,17 +77,30 @@ void begin_sleep(node::Waiter& waiter) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
+namespace {
+
+constexpr std::uint64_t no_time = ~std::uint64_t{0};
+
+/// A thread rank leaves its worker, unless it has been rung; until then at most.
+void suspend(node::Waiter& waiter, std::uint64_t until_ns) {
+  ranks::hold_worker();
+  waiter.worker = ranks::worker_of(self());
+  std::uint32_t expected = word(Sleep::arming);
+  if (!waiter.state.compare_exchange_strong(expected, word(Sleep::on_futex),
+                                            std::memory_order_seq_cst)) {
+    ranks::let_go_of_worker();
+  } else if (until_ns == no_time) {
+    ranks::suspend();
+  } else {
+    ranks::suspend_until(waiter, until_ns);
+  }
+}
+
+}  // namespace
+
 void sleep_until_rung(node::Waiter& waiter) {
   if (is_thread_rank(waiter)) {
-    ranks::hold_worker();
-    waiter.worker = ranks::worker_of(self());
-    std::uint32_t expected = word(Sleep::arming);
-    if (waiter.state.compare_exchange_strong(expected, word(Sleep::on_futex),
-                                             std::memory_order_seq_cst)) {
-      ranks::suspend();
-    } else {
-      ranks::let_go_of_worker();
-    }
+    suspend(waiter, no_time);
     return;
   }
   count_in(waiter);
@@ -121,20 +135,23 @@ timespec timespec_of(std::uint64_t nanoseconds) {
 
 }  // namespace
 
+bool time_is_over(node::Waiter& waiter) {
+  std::uint32_t expected = word(Sleep::on_futex);
+  return waiter.state.compare_exchange_strong(expected, word(Sleep::arming),
+                                              std::memory_order_seq_cst);
+}
+
 void sleep_until_rung_or(node::Waiter& waiter, std::uint64_t nanoseconds) {
-  const timespec time = timespec_of(nanoseconds);
   if (is_thread_rank(waiter)) {
-    // Off its worker, which runs the others. It stays `arming`, so nobody makes it runnable.
-    const ranks::Elsewhere elsewhere;
-    nanosleep(&time, nullptr);
+    suspend(waiter, now_ns() + nanoseconds);
     return;
   }
+  const timespec time = timespec_of(nanoseconds);
   count_in(waiter);
-  std::uint32_t state = word(Sleep::arming);
-  if (waiter.state.compare_exchange_strong(state, word(Sleep::on_futex))) {
+  std::uint32_t arming = word(Sleep::arming);
+  if (waiter.state.compare_exchange_strong(arming, word(Sleep::on_futex))) {
     futex(waiter.state, FUTEX_WAIT, word(Sleep::on_futex), &time);
-    state = word(Sleep::on_futex);
-    if (!waiter.state.compare_exchange_strong(state, word(Sleep::arming))) {
+    if (!time_is_over(waiter)) {
       return;  // whoever rang has counted it out
     }
   }

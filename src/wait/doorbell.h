@@ -27,9 +27,11 @@ void begin_sleep(node::Waiter& waiter);
 /// Sleeps until rung; returns at once if rung since `begin_sleep`. Signals do not end it. Keeps the
 /// count of sleepers and looks for a deadlock if it is the last to fall asleep.
 void sleep_until_rung(node::Waiter& waiter);
-/// The same for at most so many nanoseconds; without a look for deadlocks. A thread rank cannot be
-/// rung out of it.
+/// The same for at most so many nanoseconds; without a look for deadlocks.
 void sleep_until_rung_or(node::Waiter& waiter, std::uint64_t nanoseconds);
+/// Takes the waiter of a thread rank back from its sleep, for its worker. False if it was rung:
+/// then whoever did so puts it on the worker's list.
+bool time_is_over(node::Waiter& waiter);
 /// Back to awake, whether it slept or not. Returns the state it was in.
 node::Sleep end_sleep(node::Waiter& waiter);
 /// Puts a thread rank on its worker's list and wakes that worker if it sleeps. For who made the

@@ -52,9 +52,12 @@ void Experience::grow() {
   }
 }
 
-Plan plan_of(const Policy& policy, const Site& site, const Experience& experience) {
-  if (policy.crowded) {
-    return {};  // who polls holds up the one that he waits for
+Plan plan_of(const Policy& policy, const Site& site, const Experience& experience,
+             bool takes_turns) {
+  // Who polls holds up the one that he waits for. A thread rank does not, and where experience only
+  // says how long to poll it leaves that to its worker, which polls when all its ranks wait.
+  if (policy.crowded && (!takes_turns || policy.prediction == Prediction::patience)) {
+    return {};
   }
   switch (policy.prediction) {
     case Prediction::none:

@@ -49,8 +49,10 @@ class Experience {
   std::vector<std::unique_ptr<Site>> table_;  ///< open addressing; its size is a power of two
 };
 
-/// What the policy makes of the site for a wait that begins now.
-Plan plan_of(const Policy& policy, const Site& site, const Experience& experience);
+/// What the policy makes of the site for a wait that begins now. `takes_turns`: of a thread rank,
+/// which lets the others of its worker run before each of its own looks.
+Plan plan_of(const Policy& policy, const Site& site, const Experience& experience,
+             bool takes_turns);
 
 /// After a wait that went by `plan`.
 void learn(const Policy& policy, Site& site, Experience& experience, const Plan& plan,

@@ -7,12 +7,14 @@
 #include "rank/rank.h"
 #include "rank/worker.h"
 #include "wait/advisor.h"
+#include "wait/clock.h"
 #include "wait/deadlock.h"
 #include "wait/doorbell.h"
 #include "wait/pause.h"
 #include "wait/policy.h"
 #include "wait/record.h"
 #include "wait/rounds.h"
+#include "wait/short_wait.h"
 #include "wait/wait.h"
 
 namespace meantime::wait {
@@ -122,9 +124,9 @@ void look_after_other_threads(Rank& rank, Awaited& what, node::Sleep was) {
   }
 }
 
-/// A sleep that ends by itself, because memory that becomes free rings nobody. (The only one in the
-/// library: a rank gets here when a million of its messages lie unread or the segment is full.)
-void nap(Rank& rank, node::Waiter& waiter) {
+/// A sleep that ends by itself, because memory that becomes free rings nobody. (A rank gets here
+/// when a million of its messages lie unread or the segment is full.)
+void sleep_for_memory(Rank& rank, node::Waiter& waiter) {
   if (rank.area->starving.load(std::memory_order_relaxed) == 0) {
     rank.area->starving.store(++rank.starvations, std::memory_order_seq_cst);
   }
@@ -167,11 +169,10 @@ bool park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
       account.parks.store(account.parks.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
       if (rank.starving) [[unlikely]] {
-        nap(rank, place.waiter());
+        sleep_for_memory(rank, place.waiter());
       } else {
         Unlocked unlocked(rank.lock);
-        // A thread rank is suspended, and its worker has no timer for it.
-        if (nanoseconds == 0 || rank.fiber != nullptr) {
+        if (nanoseconds == 0) {
           sleep_until_rung(place.waiter());
         } else {
           sleep_until_rung_or(place.waiter(), nanoseconds);
@@ -238,12 +239,18 @@ void climb(Rank& rank, Awaited& what) {
   std::uint32_t turns = 0;
   int rounds = 0;
   std::uint64_t waited = 0;
+  bool rung = false;  // and has not looked since
   do {
     if (what.progress()) {
       end_of_starvation(rank);
       record.moved();
       turns = 0;
+      rung = false;
       continue;
+    }
+    if (rung) [[unlikely]] {
+      rung = false;
+      ledger::add(rank.area->account.rung_in_vain, std::uint64_t{1});
     }
     if ((++turns & 63) == 0) {
       waited = record.look();
@@ -261,17 +268,17 @@ void climb(Rank& rank, Awaited& what) {
       if (++rounds >= most_rounds &&
           (policy.sleeps() || policy.next(turns, waited, plan.poll_until_ns) == Rung::park)) {
         record.enter(ledger::Activity::sleep);
-        park(rank, what, 0);
+        rung = park(rank, what, 0);
         rounds = 0;
       }
       continue;
     }
     const bool timed_sleep = timer && turns >= policy.knobs.tries_poll;
-    Rung rung = timed_sleep ? Rung::park : policy.next(turns, waited, plan.poll_until_ns);
+    Rung next = timed_sleep ? Rung::park : policy.next(turns, waited, plan.poll_until_ns);
     if (consultation.has_advisor()) {
-      rung = consultation.next(turns, rung);
+      next = consultation.next(turns, next);
     }
-    switch (rung) {
+    switch (next) {
       case Rung::poll:
         record.enter(ledger::Activity::poll);
         pause();
@@ -283,6 +290,7 @@ void climb(Rank& rank, Awaited& what) {
       case Rung::park:
         sleep_for_a_while(rank, what, record, timer, consultation.longest_sleep_ns());
         consultation.slept();
+        rung = record.outcome.rung;
         waited = record.waited_ns();
         turns = 0;
         break;
@@ -313,9 +321,7 @@ bool ready_after_yielding(Rank& rank, Awaited& what) {
       &wait.ns);
   if (ready) {
     wait.spent_ns[static_cast<int>(ledger::Activity::yield)] = wait.ns;
-    // A yield that takes longer found somebody to run.
-    constexpr std::uint64_t lone_yield_ns = 1'000;
-    wait.held_up_ns = wait.ns > lone_yield_ns ? wait.ns - lone_yield_ns : 0;
+    wait.held_up_ns = wait.ns > ledger::lone_yield_ns ? wait.ns - ledger::lone_yield_ns : 0;
     ledger::charge(*rank.area, rank.experience->here(rank).account, wait);
   }
   return ready;
@@ -340,17 +346,16 @@ void until(Awaited& what) {
   const int turns = rank.fiber != nullptr                  ? 0
                     : crowded && what.kind() == Kind::gate ? 1
                                                            : quick_turns();
+  ShortWait short_wait(rank);
   if (rank.fiber != nullptr &&
       ready_after_rounds([&what] { return what.ready(); }, [&what] { return what.progress(); })) {
+    short_wait.over(ledger::Activity::help);
     box.pollers.store(0, std::memory_order_relaxed);
     return;
   }
   for (int turn = 0; turn < turns; ++turn) {
-    if (what.progress() && what.ready()) {
-      box.pollers.store(0, std::memory_order_relaxed);
-      return;
-    }
-    if (what.ready()) {
+    if ((what.progress() && what.ready()) || what.ready()) {
+      short_wait.over(ledger::Activity::poll);
       box.pollers.store(0, std::memory_order_relaxed);
       return;
     }
@@ -362,14 +367,41 @@ void until(Awaited& what) {
   box.pollers.store(0, std::memory_order_relaxed);
 }
 
-void fruitless_look() {
+namespace {
+
+// A napping rank is no sleeper for the search for deadlocks: nobody knows what its program will do
+// next. `napping` is set before it counts itself in, and reset after it is counted out, so who
+// counts it asleep finds it napping, or finds another count of sleeps in the second wave.
+void nap(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
+  Record record(rank, what, false);
+  rank.area->napping.fetch_add(1, std::memory_order_seq_cst);
+  record.enter(ledger::Activity::sleep);
+  park(rank, what, nanoseconds);
+  rank.area->napping.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+}  // namespace
+
+void fruitless_look(Awaited& what) {
   Rank& rank = self();
+  const std::uint32_t looks = rank.looks.in_vain();
+  const bool long_series = looks >= Looks::quick(rank.policy);
+  if (long_series && !rank.starving) {  // (memory that becomes free rings nobody)
+    const void* const site = rank.call_site.load(std::memory_order_relaxed);
+    if (const std::uint64_t time = rank.looks.nap_ns(rank.policy, now_ns(), site); time != 0) {
+      nap(rank, what, time);
+      rank.looks.ends(now_ns());
+      return;
+    }
+  }
   // Alone on its core a rank may look as often as it likes; in a crowd every fruitless look keeps
   // somebody from doing what it looks for.
   const std::uint32_t patience = policy().crowded ? 4 : rank.fiber != nullptr ? 1 : 1000;
-  if (++rank.fruitless_looks >= patience) {
-    rank.fruitless_looks = 0;
+  if (looks % patience == 0) {
     give_way(rank);
+  }
+  if (long_series) {
+    rank.looks.ends(now_ns());
   }
 }
 
@@ -378,7 +410,7 @@ void give_way() {
 }
 
 void fruitful_look() {
-  self().fruitless_looks = 0;
+  self().looks.found();
 }
 
 }  // namespace meantime::wait

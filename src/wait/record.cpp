@@ -14,13 +14,14 @@ constexpr std::uint64_t long_wait_ns = 20'000;
 
 }  // namespace
 
-Record::Record(Rank& rank, const Awaited& what)
+Record::Record(Rank& rank, const Awaited& what, bool learns)
     : rank_(rank),
       experience_(*rank.experience),
       site_(experience_.here(rank)),
       began_(now_ns()),
       since_(began_),
       looked_(began_),
+      learns_(learns),
       earlier_(rank.waiting) {
   situation_.call = rank.call.load(std::memory_order_relaxed);
   situation_.call_site = rank.call_site.load(std::memory_order_relaxed);
@@ -33,8 +34,8 @@ Record::Record(Rank& rank, const Awaited& what)
   } else {
     policy_ = rank.policy;
   }
-  if (rank.fiber == nullptr || policy_.prediction == Prediction::patience) {
-    plan_ = plan_of(policy_, site_, experience_);  // (a worker has no timer for its ranks)
+  if (learns_) {
+    plan_ = plan_of(policy_, site_, experience_, rank.fiber != nullptr);
   }
   rank.waiting = this;
   report();
@@ -56,24 +57,38 @@ Record::~Record() {
   if (cpu_mark_ns_ != 0) {
     const std::uint64_t awake = awake_ns(now) - awake_mark_ns_;
     const std::uint64_t cpu = thread_cpu_ns() - cpu_mark_ns_;
-    wait_.held_up_ns = awake > cpu ? awake - cpu : 0;
+    wait_.held_up_ns += awake > cpu ? awake - cpu : 0;
   }
+  settle(now);
   wait_.ns = now - began_;
-  wait_.spent_ns[static_cast<int>(activity_)] += now - since_;
   ledger::charge(*rank_.area, site_.account, wait_);
-  outcome.waited_ns = wait_.ns;
-  learn(policy_, site_, experience_, plan_, outcome);
+  if (learns_) {
+    outcome.waited_ns = wait_.ns;
+    learn(policy_, site_, experience_, plan_, outcome);
+  }
+}
+
+/// The time since the activity began is its own. Who yields lets others have the core; where the
+/// kernel is not asked for the CPU time, that is what a lone yield would not have taken.
+void Record::settle(std::uint64_t now) {
+  const std::uint64_t spent = now - since_;
+  wait_.spent_ns[static_cast<int>(activity_)] += spent;
+  if (activity_ == ledger::Activity::yield && cpu_mark_ns_ == 0) {
+    const std::uint64_t own = yields_ * ledger::lone_yield_ns;
+    wait_.held_up_ns += spent > own ? spent - own : 0;
+  }
+  since_ = now;
+  yields_ = 0;
 }
 
 void Record::change_to(ledger::Activity activity) {
   const std::uint64_t now = now_ns();
-  wait_.spent_ns[static_cast<int>(activity_)] += now - since_;
   if (activity_ == ledger::Activity::yield && !policy_.crowded &&
       now - since_ >= Surroundings::hold_up_ns) {
     experience_.surroundings.held_up();  // we let somebody have the core, and he took it
   }
+  settle(now);
   activity_ = activity;
-  since_ = now;
   looked_ = now;
   idle_ = true;
 }
@@ -94,6 +109,7 @@ std::uint64_t Record::look() {
   // Where a timer is, every bit of latency counts, and the core is ours.
   if (cpu_mark_ns_ == 0 && now - began_ >= long_wait_ns && plan_.sleep_until_ns == 0 &&
       rank_.fiber == nullptr && activity_ != ledger::Activity::sleep) {
+    settle(now);
     cpu_mark_ns_ = thread_cpu_ns();
     awake_mark_ns_ = awake_ns(now);
   }

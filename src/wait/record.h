@@ -19,7 +19,8 @@ namespace meantime::wait {
 /// On the waiting thread's stack. Rank's lock held when it is made and when it ends.
 class Record {
  public:
-  Record(Rank& rank, const Awaited& what);
+  /// `learns`: how long it takes says something of the next one.
+  Record(Rank& rank, const Awaited& what, bool learns = true);
   /// Charges the wait to its call site, and learns from it.
   ~Record();
   Record(const Record&) = delete;
@@ -31,11 +32,13 @@ class Record {
   const Situation& situation() const { return situation_; }
   std::uint64_t last_wait_ns() const { return site_.last_wait_ns; }
 
-  /// What the waiter does from now on. Looks at the clock only if that is something else.
+  /// What the waiter does from now on. Looks at the clock only if that is something else. `yield`:
+  /// once for each.
   void enter(ledger::Activity activity) {
     if (activity != activity_) {
       change_to(activity);
     }
+    yields_ += activity == ledger::Activity::yield ? 1 : 0;
   }
   std::uint64_t waited_ns() const;
   /// Now and then while the waiter is awake: the same, and notices if the core was gone meanwhile.
@@ -47,6 +50,7 @@ class Record {
 
  private:
   void change_to(ledger::Activity activity);
+  void settle(std::uint64_t now);
   std::uint64_t awake_ns(std::uint64_t now) const;
   void report() const;
 
@@ -65,8 +69,10 @@ class Record {
   std::uint64_t cpu_mark_ns_ = 0;
   std::uint64_t awake_mark_ns_ = 0;
   ledger::Activity activity_ = ledger::Activity::poll;
-  bool idle_ = true;  ///< nothing moved since
-  Record* earlier_;   ///< of another thread of this rank, or of a call around this one
+  std::uint64_t yields_ = 0;  ///< since the activity began
+  bool idle_ = true;          ///< nothing moved since
+  const bool learns_;
+  Record* earlier_;  ///< of another thread of this rank, or of a call around this one
 };
 
 }  // namespace meantime::wait

@@ -89,9 +89,9 @@ void count_down(node::Waiter& waiter);
 
 /// Gives the core to whoever can use it, for once.
 void give_way();
-/// A look that found nothing (Test, Iprobe …): after a few in a row others get the core.
-void fruitless_look();
-/// A look that found something resets the count.
+/// A look of the program's own (Test, Iprobe …) for `what` found nothing: after a few in a row
+/// others get the core, after many it lasts a little (looks.h).
+void fruitless_look(Awaited& what);
 void fruitful_look();
 
 }  // namespace meantime::wait

@@ -1,0 +1,45 @@
+// Which of a rank's short waits are timed (short_wait.h).
+#pragma once
+
+#include <cstdint>
+
+namespace meantime::wait {
+
+class Sampling {
+ public:
+  /// One is timed now: returns its weight, and in how many the next one is.
+  std::uint32_t take(std::uint32_t& next) {
+    const std::uint32_t weight = interval_;
+    if (mean_ < longest_mean && ++taken_ == samples_of_one_mean) {
+      mean_ *= 2;
+      taken_ = 0;
+    }
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX
+    interval_ = 1 + static_cast<std::uint32_t>(random_ >> 33) % (2 * mean_ - 1);
+    next = interval_;
+    return weight;
+  }
+
+  /// From now on each is, until sixteen were short.
+  void time_each(std::uint32_t& next) {
+    mean_ = 1;
+    taken_ = 0;
+    interval_ = 1;
+    next = 1;
+  }
+
+  /// More than a short wait takes whose core was there: a hundred looks at the clock.
+  static constexpr std::uint64_t long_ns = 5'000;
+  std::uint64_t usual_ns = 0;  ///< that the last one took that was not long
+
+ private:
+  static constexpr std::uint32_t samples_of_one_mean = 16;
+  static constexpr std::uint32_t longest_mean = 64;
+
+  std::uint32_t interval_ = 1;
+  std::uint32_t mean_ = 1;
+  std::uint32_t taken_ = 0;
+  std::uint64_t random_ = 1;
+};
+
+}  // namespace meantime::wait
