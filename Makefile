@@ -19,6 +19,7 @@ help:
 	@echo "make conformance           MPICH's own test suite; writes docs/conformance.md: an hour"
 	@echo "make fuzz SECONDS=600      random MPI programs on Meantime and on MPICH: the results must agree"
 	@echo "make projects              the own tests of mpi4py, hypre and others, beside the peers: an hour or two"
+	@echo "make stress                a million waits on a machine that is disturbed: some 10 minutes"
 	@echo "make bench                 measure this machine against Open MPI and MPICH, if they are installed"
 	@echo "make install PREFIX=DIR    build and install (default $(PREFIX)); the tree can be moved later"
 	@echo "make wheel                 a Python wheel in dist/, for pip; make wheel-test tries it with mpi4py"
@@ -84,6 +85,9 @@ test-all: test-build
 	  tests/mpi/catalogue.py --table build/tests/all.xml >docs/test-matrix.md; exit $$status)
 
 # Other people's tests (docs/conformance.md): an hour on 2 cores.
+stress: test-build
+	@tests/stress/waits.py build/release
+
 conformance: build
 	@packaging/oracle || true
 	@cmake --install build/release --prefix build/prefix >build/install.log
@@ -131,4 +135,4 @@ tidy:
 clean:
 	rm -rf build/release build/debug build/asan build/tsan build/tests build/prefix
 
-.PHONY: help build demo install wheel wheel-test test-build test test-all conformance projects fuzz bench peers format tidy clean
+.PHONY: help build demo install wheel wheel-test test-build test test-all conformance projects fuzz stress bench peers format tidy clean

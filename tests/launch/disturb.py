@@ -1,0 +1,144 @@
+"""What happens to processes that wait, on machines that people use: they are stopped and continued,
+moved to other CPUs, kept from them by a quota, traced, and others compute beside them. Each is a
+context manager that does it to a job's ranks, again and again, until the `with` ends."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import uuid
+
+
+class Repeated:
+    """Calls `step` in a thread until the `with` ends, with a pause of some milliseconds between."""
+
+    def __init__(self, pids, seed, pause=0.03):
+        self.pids, self.dice, self.pause = pids, random.Random(seed), pause
+        self.steps = 0
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *exception):
+        self.over.set()
+        self.thread.join()
+        self.end()
+
+    def run(self):
+        while not self.over.wait(self.dice.uniform(0, self.pause)):
+            with contextlib.suppress(OSError):  # a rank that has ended
+                self.step(self.dice.choice(self.pids))
+                self.steps += 1
+
+    def end(self):
+        pass
+
+
+class Stopped(Repeated):
+    def step(self, pid):
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            self.over.wait(self.dice.uniform(0, self.pause))
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+
+class Moved(Repeated):
+    """Its threads get other CPUs: one, or all."""
+
+    all_cpus = sorted(os.sched_getaffinity(0))
+
+    def step(self, pid):
+        cpus = self.dice.choice([self.all_cpus, [self.dice.choice(self.all_cpus)]])
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setaffinity(int(thread), cpus)
+
+
+class Traced(Repeated):
+    """A debugger is attached, and let go of."""
+
+    possible = shutil.which("gdb") is not None
+
+    def step(self, pid):
+        subprocess.run(["gdb", "-nx", "-batch", "-p", str(pid), "-ex", "detach"],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=60)
+
+
+def words_of(path):
+    with open(path) as file:
+        return file.read().split()
+
+
+class Quota:
+    """They get so much of one CPU, in a control group of their own (version 1 or 2)."""
+
+    roots = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"]
+    period_us = 100_000
+
+    def __init__(self, pids, percent):
+        self.pids, self.percent = pids, percent
+        self.folder = None
+
+    @classmethod
+    def root(cls):
+        for root in cls.roots:
+            control = "cgroup.subtree_control"
+            first = root == cls.roots[0] and os.path.exists(f"{root}/cpu.cfs_quota_us")
+            with contextlib.suppress(OSError):
+                if (first or "cpu" in words_of(f"{root}/{control}")) and os.access(root, os.W_OK):
+                    return root
+        return None
+
+    def __enter__(self):
+        self.folder = f"{self.root()}/meantime-test-{uuid.uuid4().hex}"
+        os.mkdir(self.folder)
+        quota = self.period_us * self.percent // 100
+        if os.path.exists(f"{self.folder}/cpu.cfs_quota_us"):
+            self.write("cpu.cfs_period_us", self.period_us)
+            self.write("cpu.cfs_quota_us", quota)
+        else:
+            self.write("cpu.max", f"{quota} {self.period_us}")
+        for pid in self.pids:
+            self.write("cgroup.procs", pid)
+        return self
+
+    def write(self, name, value):
+        with open(f"{self.folder}/{name}", "w") as file:
+            file.write(str(value))
+
+    def __exit__(self, *exception):
+        for pid in words_of(f"{self.folder}/cgroup.procs"):
+            with contextlib.suppress(OSError), open(f"{self.root()}/cgroup.procs", "w") as file:
+                file.write(pid)
+        os.rmdir(self.folder)
+
+
+class Competed:
+    """Others compute, in bursts: `count` processes that want all of a CPU half of the time."""
+
+    burst = ("import random, time\n"
+             "while True:\n"
+             "    end = time.monotonic() + random.uniform(0, 0.02)\n"
+             "    while time.monotonic() < end: pass\n"
+             "    time.sleep(random.uniform(0, 0.02))\n")
+
+    def __init__(self, count=2):
+        self.count = count
+
+    def __enter__(self):
+        self.others = [subprocess.Popen([sys.executable, "-c", self.burst])
+                       for _ in range(self.count)]
+        return self
+
+    def __exit__(self, *exception):
+        for other in self.others:
+            other.kill()
+            other.wait()

@@ -1,0 +1,53 @@
+"""Ranks that wait and are stopped, moved, throttled or traced meanwhile: slower, but never stuck and
+never wrong. The program (tests/mpi/wait_random) checks what it receives."""
+
+import os
+import unittest
+
+from disturb import Moved, Quota, Stopped, Traced
+from mpiexec import BUILD, MpiexecTest, main
+
+PROGRAM = os.path.join(BUILD, "tests", "mpi", "wait_random")
+WAYS = [("processes", "adaptive"), ("processes", "predicted"), ("threads", "adaptive"),
+        ("threads", "predicted")]
+
+
+class Disturbed(MpiexecTest):
+    def setUp(self):
+        super().setUp()
+        # LeakSanitizer hangs where an exiting process is stopped or traced.
+        self.environment["ASAN_OPTIONS"] += ":detect_leaks=0"
+
+    def disturb(self, disturbance, rounds, ways=WAYS):
+        for kind, wait in ways:
+            with self.subTest(kind=kind, wait=wait):
+                job = self.start("-n", 3, "--as", kind, "--wait", wait, PROGRAM,
+                                 f"--rounds={rounds}", "--delay=300")
+                ranks = (self.ranks_of(1, "meantime-host") if kind == "threads"
+                         else self.ranks_of(3, "wait_random"))
+                try:
+                    with disturbance(ranks):
+                        output, error = job.communicate(timeout=150)
+                except BaseException:
+                    job.kill()
+                    job.communicate()
+                    raise
+                self.assertEqual((job.returncode, error), (0, b""), output)
+
+    def test_stopped_and_continued(self):
+        self.disturb(lambda pids: Stopped(pids, seed=1), 1500)
+
+    def test_moved_to_other_cpus(self):
+        self.disturb(lambda pids: Moved(pids, seed=2, pause=0.01), 1500)
+
+    @unittest.skipUnless(Quota.root(), "no control group can be made here")
+    def test_a_tenth_of_a_cpu(self):
+        self.disturb(lambda pids: Quota(pids, percent=10), 100)
+
+    @unittest.skipUnless(Traced.possible, "no gdb")
+    def test_traced(self):
+        self.disturb(lambda pids: Traced(pids, seed=3), 1500, WAYS[1:3])
+
+
+if __name__ == "__main__":
+    main()
