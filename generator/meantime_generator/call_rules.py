@@ -148,7 +148,9 @@ COUNT_ARRAY_LENGTH = {
 }
 
 # Two buffers that must not be the same memory, and when: the condition besides "neither is in place",
-# and where the two lie if not at sendbuf and recvbuf: this rank's own block among the others'.
+# and where the two lie if not at sendbuf and recvbuf: this rank's own block among the others'. Behind
+# one address the data of two types, or of two sets of displacements, may lie at different places:
+# that is not looked into.
 DISTINCT_BUFFERS = {
     "Allreduce": "count > 0",
     "Reduce": "count > 0 && entry.is_root({comm}, root)",
@@ -156,15 +158,17 @@ DISTINCT_BUFFERS = {
     "Exscan": "count > 0",
     "Reduce_scatter_block": "recvcount > 0",
     "Reduce_scatter": "Entry::any(recvcounts, {comm}->size)",
-    "Gather": "sendcount > 0 && receives && sends",
-    "Scatter": "recvcount > 0 && sends && receives",
-    "Gatherv": "sendcount > 0 && receives && sends && !{comm}->is_inter()",
-    "Scatterv": "recvcount > 0 && sends && receives && !{comm}->is_inter()",
-    "Allgather": "sendcount > 0 && sends && !{comm}->is_inter()",
-    "Allgatherv": "sendcount > 0 && sends && !{comm}->is_inter()",
-    "Alltoall": "sendcount > 0 && sends",
-    "Alltoallv": "sends && Entry::any(sendcounts, {comm}->peers())",
-    "Alltoallw": "sends && Entry::any(sendcounts, {comm}->peers())",
+    "Gather": "sendcount > 0 && receives && sends && sendtype == recvtype",
+    "Scatter": "recvcount > 0 && sends && receives && sendtype == recvtype",
+    "Gatherv": "sendcount > 0 && receives && sends && !{comm}->is_inter() && sendtype == recvtype",
+    "Scatterv": "recvcount > 0 && sends && receives && !{comm}->is_inter() && sendtype == recvtype",
+    "Allgather": "sendcount > 0 && sends && !{comm}->is_inter() && sendtype == recvtype",
+    "Allgatherv": "sendcount > 0 && sends && !{comm}->is_inter() && sendtype == recvtype",
+    "Alltoall": "sendcount > 0 && sends && sendtype == recvtype",
+    "Alltoallv": "sends && Entry::any(sendcounts, {comm}->peers()) && sendtype == recvtype && "
+                 "sdispls.data() == rdispls.data()",
+    "Alltoallw": "sends && Entry::any(sendcounts, {comm}->peers()) && sendtypes == recvtypes && "
+                 "sdispls.data() == rdispls.data()",
 }
 OWN_BLOCKS = {
     "Gatherv": ("sendbuf", "Entry::block(recvbuf, displs[{comm}->rank], *recvtype_object)"),

@@ -40,6 +40,26 @@ void same_memory() {
   IS_ALIASED(MPI_Reduce_local(all, all, 1, MPI_INT, MPI_SUM));
 }
 
+/// One address, but the types have their data at different places behind it.
+void same_address() {
+  const int one = 1;
+  MPI_Datatype first, second;
+  for (const int place : {0, 1}) {
+    const int at = place * size;
+    MPI_Datatype block;
+    MUST(MPI_Type_indexed(1, &one, &at, MPI_INT, &block));
+    MUST(MPI_Type_create_resized(block, 0, sizeof(int), place == 0 ? &first : &second));
+    MUST(MPI_Type_commit(place == 0 ? &first : &second));
+    MUST(MPI_Type_free(&block));
+  }
+  std::vector<int> data(2 * size);
+  for (int i = 0; i < size; ++i) data[i] = 100 * rank + i;
+  MUST(MPI_Alltoall(data.data(), 1, first, data.data(), 1, second, world));
+  for (int i = 0; i < size; ++i) CHECK(data[size + i] == 100 * i + rank);
+  MUST(MPI_Type_free(&first));
+  MUST(MPI_Type_free(&second));
+}
+
 void nothing_of_no_type() {
   MUST(MPI_Sendrecv(nullptr, 0, MPI_BYTE, rank, 1, nullptr, 0, MPI_BYTE, rank, 1, world,
                     MPI_STATUS_IGNORE));
@@ -105,6 +125,7 @@ int main(int argc, char** argv) {
   MUST(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   same_memory();
+  same_address();
   nothing_of_no_type();
   other_sizes();
   half_an_element();

@@ -27,7 +27,7 @@ int checked_Allgather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MP
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
-        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, comm_object->rank * recvcount, *recvtype_object))))) [[unlikely]] {
+        (!(sendcount > 0 && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, comm_object->rank * recvcount, *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Allgather(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -53,7 +53,7 @@ int checked_Allgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
-        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
+        (!(sendcount > 0 && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Allgatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -100,7 +100,7 @@ int checked_Alltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
-        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sendcount > 0 && sends && sendtype == recvtype) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoall(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf, recvcount,
@@ -125,7 +125,7 @@ int checked_Alltoallv(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
         entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
         entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
-        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sends && Entry::any(sendcounts, comm_object->peers()) && sendtype == recvtype && sdispls.data() == rdispls.data()) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallv(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf, recvcounts,
@@ -148,7 +148,7 @@ int checked_Alltoallw(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
         entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), sendtypes)) &&
         entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes) &&
-        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sends && Entry::any(sendcounts, comm_object->peers()) && sendtypes == recvtypes && sdispls.data() == rdispls.data()) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
@@ -227,7 +227,7 @@ int checked_Gather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_D
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
-        (!(sendcount > 0 && receives && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sendcount > 0 && receives && sends && sendtype == recvtype) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Gather(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -255,7 +255,7 @@ int checked_Gatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)) &&
-        (!(sendcount > 0 && receives && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
+        (!(sendcount > 0 && receives && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Gatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf, recvcounts,
@@ -370,7 +370,7 @@ int checked_Scatter(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
-        (!(recvcount > 0 && sends && receives) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(recvcount > 0 && sends && receives && sendtype == recvtype) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Scatter(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -398,7 +398,7 @@ int checked_Scatterv(Entry& entry, const void* sendbuf, Counts sendcounts, Displ
         (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
         (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)) &&
-        (!(recvcount > 0 && sends && receives && !comm_object->is_inter()) || entry.distinct(Entry::block(sendbuf, displs[comm_object->rank], *sendtype_object), recvbuf)))) [[unlikely]] {
+        (!(recvcount > 0 && sends && receives && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(Entry::block(sendbuf, displs[comm_object->rank], *sendtype_object), recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Scatterv(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,

@@ -28,7 +28,7 @@ int checked_Iallgather(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
-        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, comm_object->rank * recvcount, *recvtype_object))))) [[unlikely]] {
+        (!(sendcount > 0 && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, comm_object->rank * recvcount, *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Iallgather(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -56,7 +56,7 @@ int checked_Iallgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
-        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
+        (!(sendcount > 0 && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Iallgatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -106,7 +106,7 @@ int checked_Ialltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount, MP
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
-        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sendcount > 0 && sends && sendtype == recvtype) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ialltoall(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -133,7 +133,7 @@ int checked_Ialltoallv(Entry& entry, const void* sendbuf, Counts sendcounts, Dis
         entry.given({10, "request"}, request) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
         entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
-        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sends && Entry::any(sendcounts, comm_object->peers()) && sendtype == recvtype && sdispls.data() == rdispls.data()) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ialltoallv(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf,
@@ -158,7 +158,7 @@ int checked_Ialltoallw(Entry& entry, const void* sendbuf, Counts sendcounts, Dis
         entry.given({10, "request"}, request) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), sendtypes)) &&
         entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes) &&
-        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sends && Entry::any(sendcounts, comm_object->peers()) && sendtypes == recvtypes && sdispls.data() == rdispls.data()) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
@@ -243,7 +243,7 @@ int checked_Igather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
-        (!(sendcount > 0 && receives && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sendcount > 0 && receives && sends && sendtype == recvtype) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Igather(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -272,7 +272,7 @@ int checked_Igatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)) &&
-        (!(sendcount > 0 && receives && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
+        (!(sendcount > 0 && receives && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Igatherv(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -395,7 +395,7 @@ int checked_Iscatter(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
-        (!(recvcount > 0 && sends && receives) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(recvcount > 0 && sends && receives && sendtype == recvtype) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Iscatter(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -424,7 +424,7 @@ int checked_Iscatterv(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
         (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
         (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)) &&
-        (!(recvcount > 0 && sends && receives && !comm_object->is_inter()) || entry.distinct(Entry::block(sendbuf, displs[comm_object->rank], *sendtype_object), recvbuf)))) [[unlikely]] {
+        (!(recvcount > 0 && sends && receives && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(Entry::block(sendbuf, displs[comm_object->rank], *sendtype_object), recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Iscatterv(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,

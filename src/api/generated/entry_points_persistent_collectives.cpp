@@ -31,7 +31,7 @@ int checked_Allgather_init(Entry& entry, const void* sendbuf, MPI_Count sendcoun
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
-        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, comm_object->rank * recvcount, *recvtype_object))))) [[unlikely]] {
+        (!(sendcount > 0 && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, comm_object->rank * recvcount, *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Allgather_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -61,7 +61,7 @@ int checked_Allgatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcou
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
-        (!(sendcount > 0 && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
+        (!(sendcount > 0 && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Allgatherv_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -117,7 +117,7 @@ int checked_Alltoall_init(Entry& entry, const void* sendbuf, MPI_Count sendcount
         entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcount"}, recvcount, *recvtype_object) &&
-        (!(sendcount > 0 && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sendcount > 0 && sends && sendtype == recvtype) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoall_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -146,7 +146,7 @@ int checked_Alltoallv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
         entry.given({11, "request"}, request) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
         entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
-        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sends && Entry::any(sendcounts, comm_object->peers()) && sendtype == recvtype && sdispls.data() == rdispls.data()) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallv_init(sendbuf, sendcounts, sdispls, *sendtype_object, recvbuf,
@@ -173,7 +173,7 @@ int checked_Alltoallw_init(Entry& entry, const void* sendbuf, Counts sendcounts,
         entry.given({11, "request"}, request) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), sendtypes)) &&
         entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes) &&
-        (!(sends && Entry::any(sendcounts, comm_object->peers())) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sends && Entry::any(sendcounts, comm_object->peers()) && sendtypes == recvtypes && sdispls.data() == rdispls.data()) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
@@ -268,7 +268,7 @@ int checked_Gather_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
-        (!(sendcount > 0 && receives && sends) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(sendcount > 0 && receives && sends && sendtype == recvtype) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Gather_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -301,7 +301,7 @@ int checked_Gatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)) &&
-        (!(sendcount > 0 && receives && sends && !comm_object->is_inter()) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
+        (!(sendcount > 0 && receives && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Gatherv_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -437,7 +437,7 @@ int checked_Scatter_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
         (!receives || entry.buffer({4, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         (!receives || entry.countable({5, "recvcount"}, recvcount, *recvtype_object)) &&
-        (!(recvcount > 0 && sends && receives) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(recvcount > 0 && sends && receives && sendtype == recvtype) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Scatter_init(sendbuf, sends ? sendcount : 0, *sendtype_object, recvbuf,
@@ -470,7 +470,7 @@ int checked_Scatterv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
         (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
         (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)) &&
-        (!(recvcount > 0 && sends && receives && !comm_object->is_inter()) || entry.distinct(Entry::block(sendbuf, displs[comm_object->rank], *sendtype_object), recvbuf)))) [[unlikely]] {
+        (!(recvcount > 0 && sends && receives && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(Entry::block(sendbuf, displs[comm_object->rank], *sendtype_object), recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Scatterv_init(sendbuf, sendcounts, displs, *sendtype_object, recvbuf,
