@@ -103,6 +103,19 @@ static void external32() {
   const int numbers[] = {0x01020304, -2};
   unsigned char out[8];
   MPI_Aint position = 0, bytes = -1;
+  // A long has four bytes outside, whatever it has here.
+  const long longs[2] = {-5, 0x12345678};
+  long back_longs[2] = {0, 0};
+  MUST(MPI_Pack_external_size("external32", 2, MPI_LONG, &bytes));
+  CHECK(bytes == 8);
+  unsigned char four[8];
+  position = 0;
+  MUST(MPI_Pack_external("external32", longs, 2, MPI_LONG, four, sizeof four, &position));
+  CHECK(position == 8 && four[3] == 0xfb && four[4] == 0x12 && four[7] == 0x78);
+  position = 0;
+  MUST(MPI_Unpack_external("external32", four, sizeof four, &position, back_longs, 2, MPI_LONG));
+  CHECK(back_longs[0] == -5 && back_longs[1] == 0x12345678);
+  position = 0;
   MUST(MPI_Pack_external_size("external32", 2, MPI_INT, &bytes));
   CHECK(bytes == 8, "%ld", long(bytes));
   MUST(MPI_Pack_external("external32", numbers, 2, MPI_INT, out, sizeof out, &position));

@@ -19,10 +19,12 @@ enum class Basic : std::uint8_t {
   int16,
   int32,
   int64,
+  long_integer,  ///< MPI_LONG: four bytes in external32
   uint8,
   uint16,
   uint32,
   uint64,
+  unsigned_long,  ///< likewise
   fortran_int8,
   fortran_int16,
   fortran_int32,
@@ -77,7 +79,9 @@ constexpr std::size_t size_of(Basic basic) {
     case Basic::logical32:
       return 4;
     case Basic::int64:
+    case Basic::long_integer:
     case Basic::uint64:
+    case Basic::unsigned_long:
     case Basic::fortran_int64:
     case Basic::float64:
     case Basic::complex_float32:

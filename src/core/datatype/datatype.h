@@ -107,8 +107,8 @@ MPI_Count whole_elements(const Datatype& type, MPI_Count bytes);
 /// MPI_Get_elements: how many basic elements lie in the first `bytes` of the packed stream of
 /// any number of `type`; MPI_UNDEFINED if the last one is cut.
 MPI_Count basic_elements(const Datatype& type, MPI_Count bytes);
-/// Whether the packed stream, cut after so many bytes, ends within a basic element. Only an error of the program's makes them end
-/// within one.
+/// Whether the packed stream, cut after so many bytes, ends within a basic element. Only an error
+/// of the program's makes them end within one.
 inline bool ends_within_element(const Datatype& type, MPI_Count bytes) {
   return type.size != 0 && bytes % type.size != 0 && basic_elements(type, bytes) == MPI_UNDEFINED;
 }

@@ -30,6 +30,9 @@ Outside outside(Basic basic) {
   switch (basic) {
     case Basic::wide_character:
       return {1, 2};
+    case Basic::long_integer:
+    case Basic::unsigned_long:
+      return {1, 4};
     case Basic::long_double:
       return {1, 16};
     case Basic::complex_float16:
@@ -61,7 +64,7 @@ void write_word(Basic basic, const char* inside, char* out, int bytes) {
     std::memcpy(&value, inside, sizeof value);
     const Quad quad = value;
     reverse(reinterpret_cast<const char*>(&quad), out, bytes);
-  } else {  // of a wide character the low half
+  } else {  // of a wide character and of a long the low half
     reverse(inside, out, bytes);
   }
 }
@@ -79,6 +82,14 @@ void read_word(Basic basic, char* inside, const char* in, int bytes) {
 #endif
   } else if (basic == Basic::wide_character) {
     std::memset(inside, 0, sizeof(wchar_t));
+    reverse(in, inside, bytes);
+  } else if (basic == Basic::long_integer) {
+    std::int32_t word;
+    reverse(in, reinterpret_cast<char*>(&word), bytes);
+    const long value = word;
+    std::memcpy(inside, &value, sizeof value);
+  } else if (basic == Basic::unsigned_long) {
+    std::memset(inside, 0, sizeof(unsigned long));
     reverse(in, inside, bytes);
   } else {
     reverse(in, inside, bytes);

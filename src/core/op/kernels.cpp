@@ -144,6 +144,7 @@ Kernel on_integers(Basic basic) {
     case Basic::fortran_int32:
       return reduce<Operation, std::int32_t>;
     case Basic::int64:
+    case Basic::long_integer:
     case Basic::fortran_int64:
       return reduce<Operation, std::int64_t>;
     case Basic::uint8:
@@ -153,6 +154,7 @@ Kernel on_integers(Basic basic) {
     case Basic::uint32:
       return reduce<Operation, std::uint32_t>;
     case Basic::uint64:
+    case Basic::unsigned_long:
       return reduce<Operation, std::uint64_t>;
     case Basic::fortran_int128:
       return reduce<Operation, Int128>;
@@ -219,7 +221,7 @@ Kernel on_logicals(Basic basic) {
     case Basic::logical128:
       return reduce<Operation, Int128>;
     default:
-      return basic >= Basic::int8 && basic <= Basic::uint64 ? on_integers<Operation>(basic)
+      return basic >= Basic::int8 && basic <= Basic::unsigned_long ? on_integers<Operation>(basic)
                                                             : nullptr;
   }
 }
@@ -256,6 +258,7 @@ Kernel on_pairs(Basic value, Basic index) {
     case Basic::fortran_int32:
       return locate<lowest, std::int32_t, int>;
     case Basic::int64:
+    case Basic::long_integer:
       return locate<lowest, std::int64_t, int>;
     case Basic::float32:  // with itself: MPI_2REAL
       return index == value ? locate<lowest, float, float> : locate<lowest, float, int>;
