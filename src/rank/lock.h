@@ -49,4 +49,17 @@ class RankLock {
   int depth_ = 0;  // guarded by mutex_
 };
 
+/// Lets other threads of this rank into MPI for the time of a scope.
+class Unlocked {
+ public:
+  explicit Unlocked(RankLock& lock) : lock_(lock), levels_(lock.release_all()) {}
+  ~Unlocked() { lock_.reacquire(levels_); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  RankLock& lock_;
+  int levels_;
+};
+
 }  // namespace meantime

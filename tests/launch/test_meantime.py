@@ -49,7 +49,8 @@ class Command(MpiexecTest):
             text = self.meantime("ps").stdout
             start = text.find(f"job {job.pid}:")
             text = text[start:text.find("\njob ", start) + 1 or None]  # others may have jobs too
-            return text if text.count("MPI_Barrier") >= 2 and start >= 0 else None
+            ready = text.count("MPI_Barrier") >= 2 and "is running" in text and start >= 0
+            return text if ready else None
 
         text = self.wait_for(listed, "the ranks to wait")
         self.assertIn(f"-n 3 {program} late (3 ranks, ", text)

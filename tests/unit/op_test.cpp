@@ -196,7 +196,7 @@ TEST(Reduce, EveryIntegerType) {
   for (const Types* types : {&c_integers, &fortran_integers, &logicals}) {
     for (MPI_Datatype type : *types) {
       const Datatype& object = *resolve(type);
-      const bool is_unsigned = object.basic >= Basic::uint8 && object.basic <= Basic::uint64;
+      const bool is_unsigned = object.basic >= Basic::uint8 && object.basic <= Basic::unsigned_long;
       switch (object.size * (is_unsigned ? -1 : 1)) {
         case 1:
           if (object.basic != Basic::boolean) {

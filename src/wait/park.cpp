@@ -1,0 +1,150 @@
+#include "wait/park.h"
+
+#include "node/segment.h"
+#include "rank/rank.h"
+#include "rank/worker.h"
+#include "wait/deadlock.h"
+#include "wait/doorbell.h"
+
+namespace meantime::wait {
+namespace {
+
+/// A Waiter of the rank for the time of one sleep, known to its mailbox as "may be rung".
+class SleepingPlace {
+ public:
+  explicit SleepingPlace(Rank& rank) : rank_(rank), box_(rank.area->mailbox) {
+    waiter_ = rank.sleepers.take(rank.world_rank);
+    waiter_->worker = ranks::worker_of(rank);
+    begin_sleep(*waiter_);
+    waiter_->next_sleeping = box_.sleeper.load(std::memory_order_relaxed);
+    box_.sleeper.store(node::segment().link(waiter_), std::memory_order_relaxed);
+    // Seen by whoever pushes on the inbox: from now on senders match for this rank.
+    box_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~SleepingPlace() { rank_.sleepers.give_back(waiter_); }
+  SleepingPlace(const SleepingPlace&) = delete;
+  SleepingPlace& operator=(const SleepingPlace&) = delete;
+
+  node::Waiter& waiter() { return *waiter_; }
+
+  /// First off the list, then awake: see ring_rank. Returns the state it was in.
+  node::Sleep leave() {
+    unlist();
+    const node::Sleep was = end_sleep(*waiter_);
+    box_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    return was;
+  }
+
+ private:
+  /// The list is short (sleeping threads of one rank). Only the rank's threads change it, under its
+  /// lock; others read the first.
+  void unlist() {
+    node::Segment& segment = node::segment();
+    const node::Link mine = segment.link(waiter_);
+    node::Link place = box_.sleeper.load(std::memory_order_relaxed);
+    if (place == mine) {
+      box_.sleeper.store(waiter_->next_sleeping, std::memory_order_seq_cst);
+      return;
+    }
+    while (place != 0) {
+      auto* other = segment.at<node::Waiter>(place);
+      if (other->next_sleeping == mine) {
+        other->next_sleeping = waiter_->next_sleeping;
+        return;
+      }
+      place = other->next_sleeping;
+    }
+  }
+
+  Rank& rank_;
+  node::Mailbox& box_;
+  node::Waiter* waiter_;
+};
+
+/// Other threads of this rank sleep, and a wake-up that one of them needs may have reached us.
+// Whoever rings for any work rings the first of the list: what was pushed there is moved by us, and
+// those it completes are rung. A probe looks at the queue itself, and a collective in the
+// background is armed by every thread that sleeps, the last one's waiter in place of the others':
+// so these threads have to look again. They are told so by a thread that was rung itself or that
+// goes on, and will not arm again; not by one that was only told, or they would keep each other
+// awake.
+void look_after_other_threads(Rank& rank, Awaited& what, node::Sleep was) {
+  what.progress();
+  node::Mailbox& box = rank.area->mailbox;
+  const bool shared = box.wants_any.load(std::memory_order_relaxed) != 0 || rank.has_background();
+  if (!shared || (was == node::Sleep::told && !what.ready())) {
+    return;
+  }
+  node::Segment& segment = node::segment();
+  for (node::Link place = box.sleeper.load(std::memory_order_relaxed); place != 0;) {
+    auto* other = segment.at<node::Waiter>(place);
+    place = other->next_sleeping;
+    tell(*other);
+  }
+}
+
+/// A sleep that ends by itself, because memory that becomes free rings nobody. (A rank gets here
+/// when a million of its messages lie unread or the segment is full.)
+void sleep_for_memory(Rank& rank, node::Waiter& waiter) {
+  if (rank.area->starving.load(std::memory_order_relaxed) == 0) {
+    rank.area->starving.store(++rank.starvations, std::memory_order_seq_cst);
+  }
+  {
+    Unlocked unlocked(rank.lock);
+    sleep_until_rung_or(waiter, 10'000'000);
+  }
+  const std::uint64_t sum = sleeps_of_others(rank.world_rank);
+  rank.starved_looks = sum != 0 && sum == rank.starved_sum ? rank.starved_looks + 1 : 0;
+  rank.starved_sum = sum;
+  if (rank.starved_looks >= starved_looks_for_ever) {
+    if (nobody_but(rank.world_rank)) {
+      report_deadlock();
+    }
+    rank.starved_looks = starved_looks_for_ever / 2;
+  }
+}
+
+}  // namespace
+
+void end_of_starvation(Rank& rank) {
+  if (rank.area->starving.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    rank.area->starving.store(0, std::memory_order_seq_cst);
+    rank.starved_looks = 0;
+  }
+}
+
+bool park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
+  node::Mailbox& box = rank.area->mailbox;
+  node::Sleep was;
+  {
+    SleepingPlace place(rank);
+    what.arm(place.waiter());
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (what.progress()) {
+      end_of_starvation(rank);
+    }
+    if (!what.ready()) {
+      node::Account& account = rank.area->account;
+      account.parks.store(account.parks.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
+      if (rank.starving) [[unlikely]] {
+        sleep_for_memory(rank, place.waiter());
+      } else {
+        Unlocked unlocked(rank.lock);
+        if (nanoseconds == 0) {
+          sleep_until_rung(place.waiter());
+        } else {
+          sleep_until_rung_or(place.waiter(), nanoseconds);
+        }
+      }
+    }
+    was = place.leave();
+    what.disarm(place.waiter());
+  }
+  if (box.sleepers.load(std::memory_order_relaxed) != 0) {
+    look_after_other_threads(rank, what, was);
+  }
+  return was == node::Sleep::rung || was == node::Sleep::told;
+}
+
+}  // namespace meantime::wait

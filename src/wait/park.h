@@ -1,0 +1,24 @@
+// The rung park: a sleep until somebody rings (doorbell.h), for whatever is awaited.
+//   starving   the rank waits for memory, which rings nobody when it becomes free: its sleeps end
+//   by
+//              themselves
+#pragma once
+
+#include <cstdint>
+
+#include "wait/wait.h"
+
+namespace meantime {
+struct Rank;
+}
+
+namespace meantime::wait {
+
+/// Arms, looks again, sleeps, disarms. The rank's lock is held, but while it sleeps. `nanoseconds`:
+/// after so many the sleep ends by itself; 0: it does not. True if somebody rang.
+bool park(Rank& rank, Awaited& what, std::uint64_t nanoseconds);
+
+/// Something of the rank moved, or its wait is over.
+void end_of_starvation(Rank& rank);
+
+}  // namespace meantime::wait
