@@ -28,9 +28,9 @@ class Sampling {
     next = 1;
   }
 
-  /// More than a short wait takes whose core was there: a hundred looks at the clock.
-  static constexpr std::uint64_t long_ns = 5'000;
-  std::uint64_t usual_ns = 0;  ///< that the last one took that was not long
+  /// Hundreds of thread ranks may look at the clock within one round of their worker.
+  static constexpr std::uint64_t long_ns = 1'000'000;
+  std::uint64_t last_ended_ns = 0;  ///< the last one that was timed
 
  private:
   static constexpr std::uint32_t samples_of_one_mean = 16;

@@ -3,11 +3,12 @@
 // them.
 //   weight   how many waits a timed one stands for: those since the last one that was timed
 // The first sixteen of a rank are all timed, the next sixteen stand for two on average, then four …
-// up to 64. Which ones is by chance, so that a program's own rhythm does not matter. One that took
-// long all the same (the core was gone, or others of the worker computed) stands for itself alone,
-// and then each is timed again: where they are long, a look at the clock costs nothing.
+// up to 64. Which ones is by chance, so that a program's own rhythm does not matter. After one that
+// took long all the same (others of the worker computed) each is timed again: where waits are long,
+// looks at the clock cost nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "ledger/accounts.h"
@@ -35,17 +36,18 @@ class ShortWait {
 
  private:
   [[gnu::noinline]] void charge(ledger::Activity activity) {
-    const std::uint64_t took = now_ns() - began_ns_;
-    std::uint32_t times = weight_;
-    if (took >= Sampling::long_ns) {
-      rank_.sampling.time_each(rank_.waits_to_sample);
-      charge(activity, took, 1);
-      --times;
-    } else {
-      rank_.sampling.usual_ns = took;
+    Sampling& sampling = rank_.sampling;
+    const std::uint64_t now = now_ns();
+    const std::uint64_t took = now - began_ns_;
+    charge(activity, took, 1);
+    if (const std::uint32_t others = weight_ - 1; others != 0) {
+      // They were all between the last one that was timed and this one.
+      const std::uint64_t most = (began_ns_ - sampling.last_ended_ns) / others;
+      charge(activity, std::min(took, most), others);
     }
-    if (times != 0) {
-      charge(activity, rank_.sampling.usual_ns, times);
+    sampling.last_ended_ns = now;
+    if (took >= Sampling::long_ns) {
+      sampling.time_each(rank_.waits_to_sample);
     }
   }
   void charge(ledger::Activity activity, std::uint64_t nanoseconds, std::uint32_t times) {

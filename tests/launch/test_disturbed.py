@@ -8,8 +8,9 @@ from disturb import Moved, Quota, Stopped, Traced
 from mpiexec import BUILD, MpiexecTest, main
 
 PROGRAM = os.path.join(BUILD, "tests", "mpi", "wait_random")
-WAYS = [("processes", "adaptive"), ("processes", "predicted"), ("threads", "adaptive"),
-        ("threads", "predicted")]
+THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
+WAYS = [(kind, wait) for kind in ("processes", "threads")[:1 + THREADS]
+        for wait in ("adaptive", "predicted")]
 
 
 class Disturbed(MpiexecTest):
