@@ -110,7 +110,7 @@ int Parrived(Request& request, int partition, int* flag) {
     wait::fruitful_look();
   } else {
     Request* const whole = &request;
-    looked_in_vain(&whole, 1, true);
+    looked_in_vain(&whole, 1, false);
   }
   return MPI_SUCCESS;
 }

@@ -206,7 +206,7 @@ int Meeting::pass(Gate gate) {
   if (last_here_ && !open()) {
     look_at(opened);
   }
-  // Thread ranks: most gates open within a round, of which nobody need know.
+  // Thread ranks: most gates open within a round.
   if (!open() && !(state_.in_words && opens_within_rounds(open))) [[unlikely]] {
     GateWait(comm_, state_, epoch_, gate).wait();
   }

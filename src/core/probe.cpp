@@ -93,7 +93,9 @@ match::Message* look_for(int source, int tag, Communicator& comm, MPI_Status* st
   match::Message* message = find(source, tag, comm, status, take);
   if (message == nullptr) {
     MessageAwaited awaited(source, tag, comm, status, take);
-    wait::fruitless_look(awaited);
+    const std::uint64_t from =
+        std::uint64_t{comm.context} << 24 ^ static_cast<std::uint32_t>(source);
+    wait::fruitless_look(awaited, from << 32 ^ static_cast<std::uint32_t>(tag));
     message = awaited.found;  // it may have come meanwhile
   } else {
     wait::fruitful_look();

@@ -143,7 +143,12 @@ int wait_any(Request* const* requests, int count) {
 
 void looked_in_vain(Request* const* requests, int count, bool all) {
   RequestsAwaited awaited(requests, count, all);
-  wait::fruitless_look(awaited);
+  // Of several the first that is open stands for all.
+  const Request* open = nullptr;
+  for (int index = 0; index < count && open == nullptr; ++index) {
+    open = requests[index] != nullptr && !requests[index]->complete ? requests[index] : nullptr;
+  }
+  wait::fruitless_look(awaited, reinterpret_cast<std::uintptr_t>(open));
 }
 
 namespace core {

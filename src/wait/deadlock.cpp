@@ -107,12 +107,10 @@ Verdict look_for_deadlock(Look look) {
     if (worker != nullptr && worker->elsewhere.load(std::memory_order_relaxed) != 0) {
       return Verdict::running;
     }
-    if (area.napping.load(std::memory_order_seq_cst) != 0) {
-      return Verdict::running;
-    }
     const unsigned expected =
         worker != nullptr ? worker->host_threads.load(std::memory_order_relaxed) : seen.asleep;
-    if (area.open_ended.load(std::memory_order_relaxed) != 0 ||
+    if (area.napping.load(std::memory_order_seq_cst) != 0 ||
+        area.open_ended.load(std::memory_order_relaxed) != 0 ||
         area.starving.load(std::memory_order_seq_cst) != 0 ||
         (look == Look::hasty && area.threads.load(std::memory_order_relaxed) > expected)) {
       return Verdict::doubt;

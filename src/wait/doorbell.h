@@ -2,6 +2,7 @@
 //
 //   state word     awake ─► arming ─► on_futex ─► awake
 //                              └──► rung ◄──┘ (by a ringer)
+//                            arming ◄───────┘ (its time is over)
 //   told           like rung, by another thread of the same rank that was rung (see ladder.cpp)
 //
 // Why no wake-up is lost. The sleeper S and a ringer R share the state word and "the condition".
@@ -29,8 +30,8 @@ void begin_sleep(node::Waiter& waiter);
 void sleep_until_rung(node::Waiter& waiter);
 /// The same for at most so many nanoseconds; without a look for deadlocks.
 void sleep_until_rung_or(node::Waiter& waiter, std::uint64_t nanoseconds);
-/// Takes the waiter of a thread rank back from its sleep, for its worker. False if it was rung:
-/// then whoever did so puts it on the worker's list.
+/// The time of such a sleep is over: the waiter is `arming` again. False if it was rung: then
+/// whoever did so has counted it out, or puts the thread rank on its worker's list.
 bool time_is_over(node::Waiter& waiter);
 /// Back to awake, whether it slept or not. Returns the state it was in.
 node::Sleep end_sleep(node::Waiter& waiter);

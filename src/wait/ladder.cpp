@@ -115,7 +115,7 @@ void climb(Rank& rank, Awaited& what) {
       if (++rounds >= most_rounds &&
           (policy.sleeps() || policy.next(turns, waited, plan.poll_until_ns) == Rung::park)) {
         record.enter(ledger::Activity::sleep);
-        rung = park(rank, what, 0);
+        rung = record.outcome.rung = park(rank, what, 0);
         rounds = 0;
       }
       continue;
@@ -217,26 +217,35 @@ void until(Awaited& what) {
 namespace {
 
 // A napping rank is no sleeper for the search for deadlocks: nobody knows what its program will do
-// next. `napping` is set before it counts itself in, and reset after it is counted out, so who
-// counts it asleep finds it napping, or finds another count of sleeps in the second wave.
-void nap(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
+// next. `napping` is set before it counts itself in; if it is reset while a ringer has not counted
+// it out yet, that ringer is awake.
+void nap(Rank& rank, Awaited& what, std::uint64_t nanoseconds, std::uint32_t looks) {
+  const ranks::Stopped clocks_stopped;
   Record record(rank, what, false);
+  Consultation consultation(rank, record);
+  if (!record.policy().sleeps() ||
+      (consultation.has_advisor() && consultation.next(looks, Rung::park) != Rung::park)) {
+    return;
+  }
   rank.area->napping.fetch_add(1, std::memory_order_seq_cst);
   record.enter(ledger::Activity::sleep);
   park(rank, what, nanoseconds);
+  end_of_starvation(rank);  // (if it was one, it does not nap again)
   rank.area->napping.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 }  // namespace
 
-void fruitless_look(Awaited& what) {
+void fruitless_look(Awaited& what, std::uintptr_t wanted) {
   Rank& rank = self();
   const std::uint32_t looks = rank.looks.in_vain();
   const bool long_series = looks >= Looks::quick(rank.policy);
-  if (long_series && !rank.starving) {  // (memory that becomes free rings nobody)
-    const void* const site = rank.call_site.load(std::memory_order_relaxed);
-    if (const std::uint64_t time = rank.looks.nap_ns(rank.policy, now_ns(), site); time != 0) {
-      nap(rank, what, time);
+  // Memory that becomes free rings nobody. And threads of a rank that sleep look after each other:
+  // who only naps would keep the others awake.
+  if (long_series && !rank.starving &&
+      rank.area->mailbox.sleepers.load(std::memory_order_relaxed) == 0) {
+    if (const std::uint64_t time = rank.looks.nap_ns(rank.policy, now_ns(), wanted); time != 0) {
+      nap(rank, what, time, looks);
       rank.looks.ends(now_ns());
       return;
     }

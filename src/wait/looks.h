@@ -2,9 +2,9 @@
 // waits, too, only that the turns are its own.
 //   look in vain   a call that found nothing
 //   series         looks in vain that follow each other so soon that the program does nothing else
-//   nap            a look that lasts: it sleeps, until what was looked for is there or for so long
-//   at
-//                  most. For the program may look for something else as well that we do not see
+//   nap            a look that lasts: it sleeps until what was looked for is there, and not for
+//                  long: the program may look for something else as well that we do not see
+//   wanted         what a look is for: any number that tells whether two looks are for the same
 // Private to the rank, its lock held.
 #pragma once
 
@@ -26,16 +26,16 @@ class Looks {
         std::clamp<std::uint64_t>(policy.knobs.tries_poll, fewest_quick, most_quick));
   }
 
-  /// A look at `now_ns` is in vain. Returns for how long it may nap; 0: not at all.
-  std::uint64_t nap_ns(const Policy& policy, std::uint64_t now_ns, const void* call_site) {
+  /// A look for `wanted` at `now_ns` is in vain. Returns for how long it may nap; 0: not at all.
+  std::uint64_t nap_ns(const Policy& policy, std::uint64_t now_ns, std::uintptr_t wanted) {
     if (in_vain_ <= quick(policy) || now_ns - ended_ns_ > longest_pause_ns) {
       // The series begins here, or the program does something between its looks.
       began_ns_ = now_ns;
-      call_site_ = call_site;
+      wanted_ = wanted;
       several_ = false;
       return 0;
     }
-    several_ = several_ || call_site != call_site_;
+    several_ = several_ || wanted != wanted_;
     const std::uint64_t waited = now_ns - began_ns_;
     // Who waits by looking wants to see it at once; on a core of its own it may, for a while.
     const bool own_core = policy.prediction == Prediction::patience && !policy.crowded;
@@ -61,8 +61,8 @@ class Looks {
   static constexpr std::uint64_t longest_nap_ns = 1'000'000;
 
   std::uint32_t in_vain_ = 0;
-  bool several_ = false;  ///< looks of the series come from more than one place in the program
-  const void* call_site_ = nullptr;
+  bool several_ = false;  ///< looks of the series are for more than one thing
+  std::uintptr_t wanted_ = 0;
   std::uint64_t began_ns_ = 0;
   std::uint64_t ended_ns_ = 0;  ///< the last look
 };

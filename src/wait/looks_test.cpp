@@ -13,20 +13,19 @@ Policy policy_of(const char* preset, bool crowded = false) {
   return make_policy(wish, crowded);
 }
 
-/// A program that looks every `every_ns`; `sites`: at so many places in turn.
+/// A program that looks every `every_ns`; for so many things in turn.
 struct Program {
   Looks looks;
   std::uint64_t now = 1'000'000'000;
-  char places[2] = {};
 
   /// The longest nap of so many looks in vain.
   std::uint64_t looks_in_vain(const Policy& policy, int times, std::uint64_t every_ns,
-                              int sites = 1) {
+                              unsigned things = 1) {
     std::uint64_t longest = 0;
     for (int time = 0; time < times; ++time) {
       now += every_ns;
       if (looks.in_vain() >= Looks::quick(policy)) {
-        const std::uint64_t nap = looks.nap_ns(policy, now, &places[time % sites]);
+        const std::uint64_t nap = looks.nap_ns(policy, now, static_cast<unsigned>(time) % things);
         longest = std::max(longest, nap);
         now += nap;
         looks.ends(now);

@@ -1,4 +1,4 @@
-// One wait that turned out not to be over at once (shorter ones cost no clock): what the rank's
+// One wait that turned out not to be over at once (shorter ones: short_wait.h): what the rank's
 // report says of it, what it goes by, and where its time goes. Several threads of a rank may wait
 // at a time: the report is about the one that began last.
 #pragma once

@@ -7,7 +7,7 @@
 //          ready? ──yes──────────────────────────────────► go on      (no cost: never gets here)
 //            │ no
 //            ▼
-//         quick turns ──ready────────────────────────────► go on      (no clock, no report)
+//         quick turns ──ready────────────────────────────► go on      (short_wait.h)
 //            │ nothing
 //            ▼
 //         in a crowd: give the core away ──ready─────────► go on      (yielding.h)
@@ -91,7 +91,7 @@ void count_down(node::Waiter& waiter);
 void give_way();
 /// A look of the program's own (Test, Iprobe …) for `what` found nothing: after a few in a row
 /// others get the core, after many it lasts a little (looks.h).
-void fruitless_look(Awaited& what);
+void fruitless_look(Awaited& what, std::uintptr_t wanted);
 void fruitful_look();
 
 }  // namespace meantime::wait

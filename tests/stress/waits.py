@@ -40,7 +40,8 @@ def children_of(pid):
 
 
 def ranks_of(job):
-    while job.poll() is None:
+    end = time.monotonic() + 60
+    while job.poll() is None and time.monotonic() < end:
         pids = [pid for pid in children_of(job.pid) if command_of(pid) in RANKS_COMMANDS]
         if pids:
             return pids
