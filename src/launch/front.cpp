@@ -74,8 +74,14 @@ int run_job(Job& job, char** arguments) {
     close(terminal);
   }
   if (job.frequencies.prepared() && !start_undoer(job, rename_process, arguments)) {
-    say("cannot start a process: {}", std::strerror(errno));
-    return 1;
+    const std::string line = fmt::format("frequencies stay as they are: cannot start a process: {}",
+                                         std::strerror(errno));
+    if (job.setting("MEANTIME_MACHINE") == "require") {
+      say("{} (MEANTIME_MACHINE=require)", line);
+      return 1;
+    }
+    say(line);
+    job.frequencies.forget_all();
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   pid_t front = getpid();

@@ -95,7 +95,7 @@ machine::WakeUpCost Starter::wake_up_cost(const Job& job) {
   if (ranks < 2 || job.cpus.workers < 2 || (!job.thread_ranks && ranks > job.cpus.workers)) {
     return {0, "not measured: no rank has a CPU of its own to poll on"};
   }
-  return machine::wake_up_cost();
+  return job.latency_hold >= 0 ? machine::changed_wake_up_cost() : machine::wake_up_cost();
 }
 
 void Starter::choose_signals() {

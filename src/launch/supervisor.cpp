@@ -109,6 +109,7 @@ class Supervisor {
   int inside_ = 0;   ///< ranks that have called MPI_Init
   int silent_ = -1;  ///< a rank that ended without ever calling MPI_Init
 
+  bool stopped_ = false;              ///< by SIGTSTP, until SIGCONT
   bool died_late_ = false;            ///< a signal has killed a rank after MPI_Finalize
   bool clearing_up_ = false;          ///< the ranks are through, what they left is being ended
   bool waiting_for_readers_ = false;  ///< all processes are gone, labelled output is not
@@ -275,6 +276,9 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
   }
   if (relayed.signal == SIGTSTP) {
     job_.frequencies.restore();  // stopped ranks are no reason to slow whoever comes now
+    stopped_ = true;
+  } else if (relayed.signal == SIGCONT) {
+    stopped_ = false;
   }
   if (relayed.signal == SIGCHLD) {
     reap();
@@ -415,6 +419,9 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       }
       break;
     case ControlKind::frequency:
+      if (stopped_ && message.code != 0) {
+        break;  // sent before its rank was stopped: it would stay low until the job goes on
+      }
       if (const std::string problem = job_.frequencies.wish(rank, message.code != 0);
           !problem.empty()) {
         mention(problem);

@@ -1,7 +1,9 @@
 // The process that undoes what a job has changed in the machine when mpiexec and its supervisor are
-// both killed. There only if the job may lower frequencies. It belongs to no job's process tree, so
-// nobody who ends that ends it; it sleeps until the last of the two is gone, restores what they
-// have left, and ends.
+// both killed. There only if the job may lower frequencies. It is outside its job's process tree,
+// so nobody who ends that ends it; it sleeps until the last of the two is gone, restores what they
+// have left, and ends. Of an mpiexec inside a job it is not outside the outer job: the outer
+// supervisor is the reaper that it falls to, and where that one kills all its descendants at once,
+// the undoer is killed with the two.
 #pragma once
 
 #include "launch/job.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -95,6 +96,16 @@ std::vector<std::string> policies_in(const std::string& folder) {
   return names;
 }
 
+/// Its first line, empty if it cannot be read.
+std::string get(int descriptor) {
+  std::array<char, 256> buffer;
+  const ssize_t bytes = pread(descriptor, buffer.data(), buffer.size(), 0);
+  std::string text(buffer.data(), bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  text.resize(std::min(text.find('\n'), text.size()));
+  text.resize(text.find_last_not_of(" \r") + 1);
+  return text;
+}
+
 /// The whole value in one write, as the kernel wants it. 0 or an errno.
 int put(int descriptor, const std::string& value) {
   (void)!ftruncate(descriptor, 0);  // of a test's file; the kernel's own do not care
@@ -164,19 +175,12 @@ std::string Frequencies::add_domain(const std::string& folder, const std::vector
   const KnobFiles files = files_of(knob_);
   Domain domain;
   domain.file = folder + "/" + files.written;
-  domain.normal = first_line(domain.file);
   domain.low = first_line(folder + "/" + files.low);
   if (knob_ == Knob::epp) {
     const std::string values = " " + domain.low + " ";
     domain.low = values.find(fmt::format(" {} ", lowest_preference)) == std::string::npos
                      ? ""
                      : lowest_preference;
-  }
-  const bool sensible = knob_ == Knob::epp ? !domain.normal.empty() && !domain.low.empty()
-                                           : is_number(domain.normal) && is_number(domain.low);
-  if (!sensible) {
-    return fmt::format("{} says '{}' and {} '{}': there is nothing to lower", domain.file,
-                       domain.normal, files.low, domain.low);
   }
   domain.descriptor = open(domain.file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (domain.descriptor < 0) {
@@ -185,6 +189,15 @@ std::string Frequencies::add_domain(const std::string& folder, const std::vector
   if (flock(domain.descriptor, LOCK_EX | LOCK_NB) != 0) {
     close(domain.descriptor);
     return fmt::format("{} is in use by another job", domain.file);
+  }
+  // Only now: before, it may have been what another job had lowered it to.
+  domain.normal = get(domain.descriptor);
+  const bool sensible = knob_ == Knob::epp ? !domain.normal.empty() && !domain.low.empty()
+                                           : is_number(domain.normal) && is_number(domain.low);
+  if (!sensible) {
+    close(domain.descriptor);
+    return fmt::format("{} says '{}' and {} '{}': there is nothing to lower", domain.file,
+                       domain.normal, files.low, domain.low);
   }
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
     if (share_cpus(places[rank], cpus)) {

@@ -1,7 +1,7 @@
 // Lower frequencies for CPUs whose ranks wait, and back again, through the kernel's cpufreq files.
 //   domain   CPUs that share a clock: one folder policyN
 //   knob     which of its files is written
-//   normal   what that file said before: it is written back, whatever it was
+//   normal   what that file said when it was locked: it is written back, whatever it was
 //   wish     of a rank: that its CPUs be slow; a domain is lowered while all ranks on its CPUs wish
 //   it
 // Only domains all of whose CPUs belong to this job's ranks are touched, one job at a time (a lock
@@ -37,6 +37,8 @@ class Frequencies {
   /// the folder that has /sys in it, "" but for tests. One line why it cannot be done, else empty.
   std::string prepare(Knob knob, const std::vector<cpu_set_t>& places, const std::string& root);
   [[nodiscard]] bool prepared() const { return !domains_.empty(); }
+  /// As if never prepared; another job may have the files. Only while nothing is lowered.
+  void forget_all();
 
   /// A rank wishes its CPUs slow, or no longer. One line if that cannot be done, once: then all is
   /// undone, and nothing is lowered any more.
@@ -68,7 +70,6 @@ class Frequencies {
   std::string lower(std::size_t domain);
   std::string normalise(std::size_t domain);
   bool share_marks();
-  void forget_all();
 
   Knob knob_ = Knob::max_freq;
   std::vector<Domain> domains_;

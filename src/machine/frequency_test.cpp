@@ -154,5 +154,16 @@ TEST_F(FrequenciesOf, OneJobAtATime) {
   EXPECT_EQ(second.prepare(Knob::max_freq, places({{3}}), root_), "");
 }
 
+TEST_F(FrequenciesOf, ForgottenOnesAreFreeForAnotherJob) {
+  Frequencies first;
+  Frequencies second;
+  ASSERT_EQ(first.prepare(Knob::max_freq, places({{2}}), root_), "");
+  first.forget_all();
+  EXPECT_FALSE(first.prepared());
+  EXPECT_EQ(first.wish(0, true), "");
+  EXPECT_EQ(now(2), "2400000");
+  EXPECT_EQ(second.prepare(Knob::max_freq, places({{2}}), root_), "");
+}
+
 }  // namespace
 }  // namespace meantime::machine

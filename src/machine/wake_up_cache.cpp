@@ -49,6 +49,15 @@ bool only_ours(const struct stat& status) {
   return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+/// In a folder of ours only: root with another user's HOME must not leave him a ~/.cache of root's.
+void make_folder(const std::string& path) {
+  const std::string parent = path.substr(0, path.rfind('/', path.find_last_not_of('/')) + 1);
+  struct stat status {};
+  if (stat(parent.c_str(), &status) == 0 && status.st_uid == geteuid()) {
+    mkdir(path.c_str(), 0700);  // as the standard has it; often there already
+  }
+}
+
 /// The folder if it is ours alone, opened; else -1.
 int open_folder(const std::string& path) {
   const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -80,7 +89,10 @@ std::string machine_key() {
     key += fmt::format("{} {}\n", what,
                        first_line(fmt::format("/sys/devices/system/cpu/cpuidle/{}", what)));
   }
-  return key;
+  int first = -1;
+  int last = -1;
+  choose_cpus(first, last);
+  return key + fmt::format("from CPU {} to {}\n", first, last);
 }
 
 WakeUpCache::WakeUpCache() : WakeUpCache(cache_home(), machine_key()) {}
@@ -131,8 +143,8 @@ bool WakeUpCache::write(std::uint64_t ns) const {
   if (path_.empty()) {
     return false;
   }
-  mkdir(home_.c_str(), 0700);  // as the standard has it; often there already
-  mkdir(folder_.c_str(), 0700);
+  make_folder(home_);
+  make_folder(folder_);
   const int folder = open_folder(folder_);
   if (folder < 0) {
     return false;

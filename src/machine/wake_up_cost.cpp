@@ -129,7 +129,10 @@ class Measurement {
   std::atomic<std::uint32_t> finished_{0};
 };
 
-/// The first and the last CPU of the mask: where they are many, not two threads of one core.
+constexpr char no_figure[] = "not measured: the machine is busy, or it is one CPU";
+
+}  // namespace
+
 bool choose_cpus(int& first, int& last) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -145,8 +148,6 @@ bool choose_cpus(int& first, int& last) {
   }
   return true;
 }
-
-}  // namespace
 
 std::optional<std::uint64_t> measure_wake_up_ns() {
   int first = -1;
@@ -176,7 +177,13 @@ WakeUpCost wake_up_cost() {
     const bool kept = cache.write(*measured);
     return {*measured, kept ? "measured, now in " + cache.path() : "measured; no cache to keep it"};
   }
-  return {0, "not measured: the machine is busy, or it is one CPU"};
+  return {0, no_figure};
+}
+
+WakeUpCost changed_wake_up_cost() {
+  const std::optional<std::uint64_t> measured = measure_wake_up_ns();
+  return measured ? WakeUpCost{*measured, "measured under this job's bound on idle states"}
+                  : WakeUpCost{0, no_figure};
 }
 
 }  // namespace meantime::machine

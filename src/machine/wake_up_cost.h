@@ -28,5 +28,12 @@ struct WakeUpCost {
 
 /// From the user's cache, else measured and put there (machine/wake_up_cache.h).
 WakeUpCost wake_up_cost();
+/// Measured, the cache left alone: for who has changed what a wake-up costs, by a bound on idle
+/// states.
+WakeUpCost changed_wake_up_cost();
+
+/// The CPUs that are measured: first and last of this process's mask; where they are many, not two
+/// threads of one core. False if there are no two.
+bool choose_cpus(int& first, int& last);
 
 }  // namespace meantime::machine

@@ -88,6 +88,25 @@ TEST_F(Cache, IgnoresWhatOthersCouldHaveWritten) {
   }
 }
 
+TEST_F(Cache, MakesItsFolders) {
+  for (const char* name : {"/new", "/with-a-slash/"}) {
+    const WakeUpCache cache(home_ + name, "a machine\n");
+    ASSERT_TRUE(cache.write(23'456)) << name;
+    EXPECT_EQ(cache.read(), 23'456u);
+  }
+}
+
+TEST_F(Cache, MakesNoFolderInAnothersFolder) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root has another's HOME to write in";
+  }
+  const std::string other = home_ + "/home";
+  ASSERT_EQ(mkdir(other.c_str(), 0700), 0);
+  ASSERT_EQ(chown(other.c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(WakeUpCache(other + "/.cache", "a machine\n").write(23'456));
+  EXPECT_FALSE(fs::exists(other + "/.cache"));
+}
+
 TEST_F(Cache, FollowsNoLinks) {
   ASSERT_TRUE(cache().write(23'456));
   fs::rename(cache().path(), home_ + "/elsewhere");

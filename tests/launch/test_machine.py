@@ -12,6 +12,7 @@ import unittest
 
 from mpiexec import BUILD, CFLAGS, MPIEXEC, SOURCE, MpiexecTest, main, processes_of
 from test_kill import supervisor_of
+from test_signals import state_of
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 NORMAL, LEAST = "3000000", "800000"
@@ -125,7 +126,7 @@ class Machine(MpiexecTest):
         self.wait_until_low()
         self.let_go(job)
         self.assertEqual(job.stdout.readline(), b"met\n")
-        self.wait_for(lambda: len(self.lowered()) < 2, "the normal frequency")
+        self.wait_for(lambda: self.value(CPUS[0]) == NORMAL, "the normal frequency")
         with open(fifo, "w") as file:  # until now rank 0 was not in MPI, rank 1 perhaps in MPI_Finalize
             file.write("go\n")
         self.end(job, 0)
@@ -177,6 +178,8 @@ class Machine(MpiexecTest):
         self.wait_until_low()
         job.send_signal(signal.SIGTSTP)
         self.assert_normal()
+        # Its own SIGSTOP would throw away a SIGCONT that came before.
+        self.wait_for(lambda: state_of(job.pid) == "T", "mpiexec to stop")
         job.send_signal(signal.SIGCONT)
         self.end(job, 0)
         self.assertEqual(self.values(), [NORMAL] * len(CPUS))
@@ -226,7 +229,7 @@ class Machine(MpiexecTest):
         self.policy(first, scaling_max_freq="fast")
         self.assertIn("says 'fast'", self.job_says(*bound))
         os.remove(os.path.join(self.cpufreq, f"policy{first}", "scaling_max_freq"))
-        self.assertIn("there is nothing to lower", self.job_says(*bound))
+        self.assertIn("cannot be written: No such file", self.job_says(*bound))
         os.symlink("/etc/hostname", os.path.join(self.cpufreq, f"policy{first}", "scaling_max_freq"))
         self.assertIn("frequencies stay as they are", self.job_says(*bound))
         for cpu in CPUS:
@@ -280,6 +283,16 @@ class Machine(MpiexecTest):
         result = self.run_job(*words, env=dict(self.environment, MEANTIME_ENERGY="none",
                                                MEANTIME_FREQUENCY="none"))
         self.assertEqual((result.status, result.output.split(), result.error), (0, ["123456"], ""))
+
+    def test_a_wake_up_under_a_bound_is_nobody_elses(self):
+        self.put("dev/cpu_dma_latency", "")
+        cache = self.path("cache")
+        result = self.run_job("--report", "-n", 2, "-x", "MEANTIME_CPU_DMA_LATENCY=5", "true",
+                              env=dict(self.environment, MEANTIME_ENERGY="none", MEANTIME_FREQUENCY="none",
+                                       XDG_CACHE_HOME=cache))
+        self.assertEqual(result.status, 0, result)
+        self.assertRegex(result.error, r"a wake-up: .*(under this job's bound on idle states|not measured)")
+        self.assertFalse(os.path.exists(cache))
 
     def test_idle_states_of_this_machine(self):
         def bound():
