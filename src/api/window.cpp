@@ -3,6 +3,7 @@
 // With none of it under way, a fence is a barrier.
 #include "core/window.h"
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdlib>
@@ -62,25 +63,34 @@ void give_pointer(void* place, void* pointer) {
 int allocate_parts(Window& window) {
   Communicator& team = *window.team;
   Datatype& words = *resolve(MPI_AINT);
-  const MPI_Aint mine[] = {window.size, window.disp_unit};
+  const std::string* hint =
+      window.info != nullptr ? window.info->find("alloc_shared_noncontig") : nullptr;
+  const MPI_Aint mine[] = {window.size, window.disp_unit, hint != nullptr && *hint == "true"};
   std::vector<MPI_Aint> all(std::size(mine) * static_cast<std::size_t>(team.size));
   int error = Allgather(mine, std::size(mine), words, all.data(), std::size(mine), words, team);
   if (error != MPI_SUCCESS) {
     return error;
   }
-  // Parts that need not be contiguous begin at a cache line of their own.
-  const std::string* apart =
-      window.info != nullptr ? window.info->find("alloc_shared_noncontig") : nullptr;
-  const MPI_Aint step = apart != nullptr && *apart == "true" ? alignment : 1;
+  // Parts that need not be contiguous begin at a cache line of their own: if all ranks say so, for
+  // all must come to the same offsets.
+  MPI_Aint step = alignment;
+  for (std::size_t at = 2; at < all.size(); at += std::size(mine)) {
+    step = all[at] != 0 ? step : 1;
+  }
   MPI_Aint bytes = 0;
   for (int r = 0; r < team.size; ++r) {
     const MPI_Aint* of_rank = &all[std::size(mine) * static_cast<std::size_t>(r)];
     window.parts.push_back({bytes, of_rank[0], of_rank[1]});
-    bytes = (bytes + of_rank[0] + step - 1) / step * step;
+    if (__builtin_add_overflow(bytes, of_rank[0], &bytes) ||
+        __builtin_add_overflow(bytes, step - 1, &bytes)) {
+      return fail(MPI_ERR_SIZE, "the parts of {} ranks have more bytes together than an address",
+                  team.size);  // at all ranks, which see the same sizes
+    }
+    bytes = bytes / step * step;
   }
   MPI_Aint words_of_memory[] = {0, bytes};  // the link is 0 where there is no memory
   if (team.rank == 0) {
-    const auto wanted = static_cast<std::size_t>(bytes) + alignment;
+    const auto wanted = static_cast<std::size_t>(std::max<MPI_Aint>(bytes, 1));
     window.shared = self().engine->pool.allocate(wanted);
     window.shared_bytes = window.shared != 0 ? wanted : 0;
     words_of_memory[0] = static_cast<MPI_Aint>(window.shared);

@@ -119,6 +119,30 @@ void shared_memory(bool apart) {
   MUST(MPI_Info_free(&info));
 }
 
+// Ranks that do not agree on a hint come to the same places all the same.
+void shared_memory_with_different_hints() {
+  MPI_Info info;
+  MUST(MPI_Info_create(&info));
+  MUST(
+      MPI_Info_set(info, "alloc_shared_noncontig", rank % 2 == 1 || on_mpich() ? "true" : "false"));
+  MPI_Win win;
+  const int count = 1000;
+  int* mine = nullptr;
+  MUST(
+      MPI_Win_allocate_shared(count * sizeof(int), sizeof(int), info, MPI_COMM_WORLD, &mine, &win));
+  for (int i = 0; i < count; ++i) mine[i] = rank * count + i;
+  MUST(MPI_Win_fence(0, win));
+  for (int r = 0; r < size; ++r) {
+    MPI_Aint bytes = 0;
+    int unit = 0, *theirs = nullptr;
+    MUST(MPI_Win_shared_query(win, r, &bytes, &unit, &theirs));
+    for (int i = 0; i < count; ++i) CHECK(theirs[i] == r * count + i);
+  }
+  MUST(MPI_Win_fence(0, win));
+  MUST(MPI_Win_free(&win));
+  MUST(MPI_Info_free(&info));
+}
+
 void attributes() {
   int keys[2], extra = 0, values[2] = {1, 2}, comm_key;
   MPI_Comm comm;
@@ -220,6 +244,13 @@ void error_handlers() {
         MPI_ERR_SIZE);
   CHECK(error_class(MPI_Win_create(&flag, 4, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &none)) ==
         MPI_ERR_DISP);
+  if (!on_mpich()) {  // more memory than there is, or than an address can say
+    const MPI_Aint half = MPI_Aint{1} << 62;
+    void* base = nullptr;
+    const int class_of_it =
+        error_class(MPI_Win_allocate_shared(half, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &none));
+    CHECK(class_of_it == (size == 1 ? MPI_ERR_NO_MEM : MPI_ERR_SIZE));
+  }
   MUST(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
   MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
@@ -277,6 +308,7 @@ int main(int argc, char** argv) {
   flavors();
   shared_memory(false);
   shared_memory(true);
+  shared_memory_with_different_hints();
   attributes();
   error_handlers();
   files();
