@@ -84,10 +84,10 @@ test-all: test-build
 	$(call tests_of,release asan tsan,--output-junit all.xml; status=$$?; \
 	  tests/mpi/catalogue.py --table build/tests/all.xml >docs/test-matrix.md; exit $$status)
 
-# Other people's tests (docs/conformance.md): an hour on 2 cores.
 stress: test-build
 	@tests/stress/waits.py build/release
 
+# Other people's tests (docs/conformance.md): an hour on 2 cores.
 conformance: build
 	@packaging/oracle || true
 	@cmake --install build/release --prefix build/prefix >build/install.log

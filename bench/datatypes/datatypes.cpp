@@ -1,10 +1,9 @@
 // Datatypes beside the loop that a user would write instead of them.
 //
 //   column   one column of a square matrix of doubles (MPI_Type_vector of single elements)
-//   rows     the face y = 0 of a cube of doubles: contiguous rows, a plane apart
-//   (MPI_Type_create_subarray) face     the face x = 0 of the same cube: single elements, a row
-//   apart (MPI_Type_create_subarray) structs  an array of structs without their padding
-//   (MPI_Type_create_struct, resized)
+//   rows     the face y = 0 of a cube of doubles: contiguous rows, a plane apart (a subarray)
+//   face     the face x = 0 of the same cube: single elements, a row apart (a subarray)
+//   structs  an array of structs without their padding (MPI_Type_create_struct, resized)
 //
 // Each is packed and unpacked by MPI_Pack and MPI_Unpack and by a loop, and goes to and fro between
 // ranks 0 and 1: as it is, with the type at both ends, and packed by the loop. What arrives is

@@ -1,9 +1,7 @@
 // What the parts of the fuzzer share: numbers, digests, checked calls, and the run.
 //   plan        what all ranks do, drawn from the seed alone
-//   operation   one entry of the plan: messages, a collective, …; each has random numbers of its
-//   own
-//               (seed, step, number), so leaving one out changes no other: that is how a failure
-//               shrinks
+//   operation   one entry of the plan: messages, a collective, …; each has its own random numbers
+//               (from seed, step and number): without one the others are the same, so it shrinks
 //   own         a rank's private random numbers: in which order it waits. Never changes a result.
 //   digest      a number for everything an operation received; compared between libraries
 // Why no plan deadlocks: every rank does its part of the operations in one total order; a blocking

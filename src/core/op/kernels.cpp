@@ -222,7 +222,7 @@ Kernel on_logicals(Basic basic) {
       return reduce<Operation, Int128>;
     default:
       return basic >= Basic::int8 && basic <= Basic::unsigned_long ? on_integers<Operation>(basic)
-                                                            : nullptr;
+                                                                   : nullptr;
   }
 }
 
