@@ -11,6 +11,13 @@ else()
   set(MEANTIME_TEST_PREFIX "")
 endif()
 
+# What Meantime measures of the machine it keeps in the user's cache: for all tests that is a folder of the build tree,
+# and the developer's own stays as it is. CTest includes the file when it starts, before any test.
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/tests/cache)
+file(WRITE ${CMAKE_BINARY_DIR}/tests/environment.cmake
+     "set(ENV{XDG_CACHE_HOME} \"${CMAKE_BINARY_DIR}/tests/cache\")\n")
+set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_BINARY_DIR}/tests/environment.cmake)
+
 # meantime_unit_test(path/foo_test.cpp [LIBRARY]): one executable with what it uses of the library in it, or
 # of another library.
 # Each of its cases is one test named <part>.<file>.<suite>.<case>; 60 s each.

@@ -67,8 +67,11 @@ class Fuzzer:
     def execute(self, command, library=None):
         """(status, lines): status is "timeout" if it was not over."""
         environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(("MEANTIME_", "MPIR_CVAR_"))}
+                       if not name.startswith(("MEANTIME_", "MPIEXEC_TIMEOUT", "MPIR_CVAR_"))}
         environment.pop("LD_LIBRARY_PATH", None)
+        # Not the user's own (as cmake/MeantimeTests.cmake for CTest).
+        environment["XDG_CACHE_HOME"] = os.path.join(os.path.abspath(self.options.build), "tests/cache")
+        self.said = ""
         if library:
             environment["LD_LIBRARY_PATH"] = library
         try:
@@ -78,10 +81,10 @@ class Fuzzer:
                                   timeout=self.options.limit + 30)
         except subprocess.TimeoutExpired:
             return "timeout", []
+        self.said = done.stderr[-3000:]
         if done.returncode == 0 and not done.stdout.endswith("finished\n"):
             return "unfinished", []
         status = "timeout" if done.returncode == 124 else done.returncode
-        self.said = done.stderr[-3000:]
         return status, done.stdout.splitlines()
 
     def ours(self, ranks, words, setting):

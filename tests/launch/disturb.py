@@ -14,11 +14,12 @@ import uuid
 
 
 class Repeated:
-    """Calls `step` in a thread until the `with` ends, with a pause of some milliseconds between."""
+    """Calls `step` in a thread until the `with` ends, with a pause of some milliseconds between.
+    What goes wrong in the thread, or that nothing was done at all, fails the test at its end."""
 
     def __init__(self, pids, seed, pause=0.03):
         self.pids, self.dice, self.pause = pids, random.Random(seed), pause
-        self.steps = 0
+        self.steps, self.missed, self.failure = 0, None, None
         self.over = threading.Event()
         self.thread = threading.Thread(target=self.run)
 
@@ -26,19 +27,24 @@ class Repeated:
         self.thread.start()
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, kind, *exception):
         self.over.set()
         self.thread.join()
-        self.end()
+        if kind is None:  # else the job's own failure says more
+            if self.failure is not None:
+                raise self.failure
+            assert self.steps > 0, f"{type(self).__name__}: nothing was done ({self.missed})"
 
     def run(self):
-        while not self.over.wait(self.dice.uniform(0, self.pause)):
-            with contextlib.suppress(OSError):  # a rank that has ended
-                self.step(self.dice.choice(self.pids))
-                self.steps += 1
-
-    def end(self):
-        pass
+        try:
+            while not self.over.wait(self.dice.uniform(0, self.pause)):
+                try:
+                    self.step(self.dice.choice(self.pids))
+                    self.steps += 1
+                except OSError as missed:  # a rank that has ended, if it is not so each time
+                    self.missed = missed
+        except BaseException as failure:
+            self.failure = failure
 
 
 class Stopped(Repeated):
@@ -67,9 +73,11 @@ class Traced(Repeated):
     possible = shutil.which("gdb") is not None
 
     def step(self, pid):
-        subprocess.run(["gdb", "-nx", "-batch", "-p", str(pid), "-ex", "detach"],
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, timeout=60)
+        done = subprocess.run(["gdb", "-nx", "-batch", "-p", str(pid), "-ex", "detach"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=60)
+        if done.returncode != 0:
+            raise ChildProcessError(f"gdb ended with {done.returncode}: {done.stdout[-500:]}")
 
 
 def words_of(path):
@@ -100,6 +108,14 @@ class Quota:
     def __enter__(self):
         self.folder = f"{self.root()}/meantime-test-{uuid.uuid4().hex}"
         os.mkdir(self.folder)
+        try:
+            self.fill()
+        except BaseException:  # no __exit__ after this
+            self.__exit__()
+            raise
+        return self
+
+    def fill(self):
         quota = self.period_us * self.percent // 100
         if os.path.exists(f"{self.folder}/cpu.cfs_quota_us"):
             self.write("cpu.cfs_period_us", self.period_us)
@@ -108,7 +124,6 @@ class Quota:
             self.write("cpu.max", f"{quota} {self.period_us}")
         for pid in self.pids:
             self.write("cgroup.procs", pid)
-        return self
 
     def write(self, name, value):
         with open(f"{self.folder}/{name}", "w") as file:

@@ -84,7 +84,7 @@ class MpiexecTest(unittest.TestCase):
         # A rank that crashes on purpose shall die of the signal in sanitized builds too.
         self.environment["ASAN_OPTIONS"] = "handle_segv=0:handle_abort=0"
         for name in list(self.environment):
-            if name.startswith(("MEANTIME_RANK", "MEANTIME_SIZE", "PMI")):
+            if name.startswith(("MEANTIME_RANK", "MEANTIME_SIZE", "MPIEXEC_TIMEOUT", "PMI")):
                 del self.environment[name]
         self.shared_before = shared_files()
 

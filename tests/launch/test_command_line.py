@@ -169,6 +169,7 @@ class OwnOptions(MpiexecTest):
         try:
             self.assertEqual(self.run_job("cat", env=environment, stdin=reader).status, 124)
         finally:
+            os.close(reader)
             os.close(writer)
         self.assertEqual(self.run_job("--timeout", 60, "true", env=environment).status, 0)
         environment["MPIEXEC_TIMEOUT"] = "soon"
