@@ -70,7 +70,19 @@ class Moved(Repeated):
 class Traced(Repeated):
     """A debugger is attached, and let go of."""
 
-    possible = shutil.which("gdb") is not None
+    @classmethod
+    def possible(cls):
+        """There is gdb, and the kernel lets it."""
+        if shutil.which("gdb") is None:
+            return False
+        with subprocess.Popen(["sleep", "100"]) as other:
+            try:
+                cls([other.pid], seed=0).step(other.pid)
+                return True
+            except (OSError, subprocess.TimeoutExpired):
+                return False
+            finally:
+                other.kill()
 
     def step(self, pid):
         done = subprocess.run(["gdb", "-nx", "-batch", "-p", str(pid), "-ex", "detach"],
@@ -83,6 +95,10 @@ class Traced(Repeated):
 def words_of(path):
     with open(path) as file:
         return file.read().split()
+
+
+class QuotaRefused(Exception):
+    """By the kernel, or whoever keeps the control groups here."""
 
 
 class Quota:
@@ -106,12 +122,17 @@ class Quota:
         return None
 
     def __enter__(self):
-        self.folder = f"{self.root()}/meantime-test-{uuid.uuid4().hex}"
-        os.mkdir(self.folder)
+        try:
+            self.folder = f"{self.root()}/meantime-test-{uuid.uuid4().hex}"
+            os.mkdir(self.folder)
+        except OSError as error:
+            raise QuotaRefused(f"no control group can be made here: {error}") from error
         try:
             self.fill()
-        except BaseException:  # no __exit__ after this
+        except BaseException as error:  # no __exit__ after this
             self.__exit__()
+            if isinstance(error, OSError):
+                raise QuotaRefused(f"the control group takes no process: {error}") from error
             raise
         return self
 
@@ -124,6 +145,7 @@ class Quota:
             self.write("cpu.max", f"{quota} {self.period_us}")
         for pid in self.pids:
             self.write("cgroup.procs", pid)
+        self.steps = 1
 
     def write(self, name, value):
         with open(f"{self.folder}/{name}", "w") as file:

@@ -2,9 +2,10 @@
 never wrong. The program (tests/mpi/wait_random) checks what it receives."""
 
 import os
+import subprocess
 import unittest
 
-from disturb import Moved, Quota, Stopped, Traced
+from disturb import Moved, Quota, QuotaRefused, Stopped, Traced
 from mpiexec import BUILD, MpiexecTest, main
 
 PROGRAM = os.path.join(BUILD, "tests", "mpi", "wait_random")
@@ -22,13 +23,18 @@ class Disturbed(MpiexecTest):
     def disturb(self, disturbance, rounds, ways=WAYS):
         for kind, wait in ways:
             with self.subTest(kind=kind, wait=wait):
-                job = self.start("-n", 3, "--as", kind, "--wait", wait, PROGRAM,
-                                 f"--rounds={rounds}", "--delay=300")
+                job = self.start("-n", 3, "--as", kind, "--wait", wait, PROGRAM, "--ask=1",
+                                 f"--rounds={rounds}", "--delay=300", stdin=subprocess.PIPE)
                 ranks = (self.ranks_of(1, "meantime-host") if kind == "threads"
                          else self.ranks_of(3, "wait_random"))
                 try:
-                    with disturbance(ranks):
-                        output, error = job.communicate(timeout=150)
+                    with disturbance(ranks) as disturbed:
+                        self.wait_for(lambda: disturbed.steps > 0, "the first disturbance", 100)
+                        output, error = job.communicate(b"\n", timeout=150)
+                except QuotaRefused as refused:
+                    job.kill()
+                    job.communicate()
+                    self.skipTest(str(refused))
                 except BaseException:
                     job.kill()
                     job.communicate()
@@ -45,8 +51,9 @@ class Disturbed(MpiexecTest):
     def test_a_tenth_of_a_cpu(self):
         self.disturb(lambda pids: Quota(pids, percent=10), 100)
 
-    @unittest.skipUnless(Traced.possible, "no gdb")
     def test_traced(self):
+        if not Traced.possible():
+            self.skipTest("no gdb, or it may not trace")
         self.disturb(lambda pids: Traced(pids, seed=3), 1500, WAYS[1:3])
 
 

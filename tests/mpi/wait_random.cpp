@@ -123,6 +123,10 @@ int main(int argc, char** argv) {
   const int rounds = static_cast<int>(option("rounds", 1500));
   const int delay = static_cast<int>(option("delay", 400));
   Dice dice(static_cast<std::uint64_t>(option("seed", 1)));
+  if (option("ask", 0) != 0) {  // it begins when whoever disturbs it is ready, and says so
+    if (rank == 0 && getchar() == EOF) return 1;
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+  }
   for (int round = 0; round < rounds && size > 1; ++round) {
     if (dice.below(4) == 0) {
       collective(dice, round, delay, MPI_COMM_WORLD);

@@ -68,13 +68,17 @@ def run(build, kind, wait, ranks, disturbed, rounds, seed):
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         words = [tool("mpiexec"), "-n", str(ranks), "--as", kind.split()[0], "--wait", wait,
                  f"--report={report.name}", os.path.join(build, "tests/mpi/wait_random"),
-                 f"--rounds={rounds}", f"--seed={seed}", "--delay=200"]
+                 f"--rounds={rounds}", f"--seed={seed}", "--delay=200", "--ask=1"]
         environment = dict(os.environ, MEANTIME_TEST_ALWAYS_MOVE=str(int("move" in kind)))
-        job = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL)
+        job = subprocess.Popen(words, env=environment, stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL)
         pids = ranks_of(job)
         try:
-            with disturbance(disturbed, pids, seed) if pids else contextlib.nullcontext():
-                status = job.wait(timeout=LONGEST_JOB_S)
+            with disturbance(disturbed, pids, seed) if pids else contextlib.nullcontext() as one:
+                while getattr(one, "steps", 1) == 0 and job.poll() is None:
+                    time.sleep(0.001)
+                job.communicate(b"\n", timeout=LONGEST_JOB_S)
+                status = job.returncode
         except subprocess.TimeoutExpired:
             subprocess.run([tool("meantime"), "stack", str(job.pid)], check=False)
             job.terminate()
