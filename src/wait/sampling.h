@@ -30,7 +30,8 @@ class Sampling {
 
   /// Hundreds of thread ranks may look at the clock within one round of their worker.
   static constexpr std::uint64_t long_ns = 1'000'000;
-  std::uint64_t last_ended_ns = 0;  ///< the last one that was timed
+  std::uint64_t last_ended_ns = 0;    ///< the last one that was timed
+  std::uint64_t last_charged_ns = 0;  ///< the rank's sum of waits then
 
  private:
   static constexpr std::uint32_t samples_of_one_mean = 16;

@@ -39,16 +39,22 @@ class ShortWait {
     Sampling& sampling = rank_.sampling;
     const std::uint64_t now = now_ns();
     const std::uint64_t took = now - began_ns_;
-    charge(activity, took, 1);
     if (const std::uint32_t others = weight_ - 1; others != 0) {
-      // They were all between the last one that was timed and this one.
-      const std::uint64_t most = (began_ns_ - sampling.last_ended_ns) / others;
+      // They were all between the last one that was timed and this one, beside the long waits.
+      const std::uint64_t between = began_ns_ - sampling.last_ended_ns;
+      const std::uint64_t of_long_ones = charged_ns() - sampling.last_charged_ns;
+      const std::uint64_t most = between > of_long_ones ? (between - of_long_ones) / others : 0;
       charge(activity, std::min(took, most), others);
     }
+    charge(activity, took, 1);
     sampling.last_ended_ns = now;
+    sampling.last_charged_ns = charged_ns();
     if (took >= Sampling::long_ns) {
       sampling.time_each(rank_.waits_to_sample);
     }
+  }
+  std::uint64_t charged_ns() const {
+    return rank_.area->account.wait_ns.load(std::memory_order_relaxed);
   }
   void charge(ledger::Activity activity, std::uint64_t nanoseconds, std::uint32_t times) {
     ledger::Wait wait;

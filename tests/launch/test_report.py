@@ -84,7 +84,8 @@ class Report(MpiexecTest):
                     self.assertAlmostEqual(sum(site["seconds"] for site in rank["sites"]),
                                            rank["waiting"], places=6)
                     self.assertEqual(sum(site["waits"] for site in rank["sites"]), rank["waits"])
-                    self.assertLessEqual(rank["waiting"], rank["wall"])
+                    # (Short waits are sampled: what was kept from the core in one counts for several.)
+                    self.assertLessEqual(rank["waiting"], 1.25 * rank["wall"], (kind, wait, rank))
                     self.assertEqual(rank["cpu"] is None, kind == "threads")
                 parts = report["core_seconds"]
                 self.assertGreaterEqual(parts["computing"], 0)
