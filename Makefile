@@ -1,6 +1,7 @@
 # The front door. What it calls can be called by hand: packaging/dependencies, CMake's presets, CTest.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+TRIES ?= 2
 # The first of these commands that is there.
 first_of = $(firstword $(foreach name,$(1),$(shell command -v $(name))) $(firstword $(1)))
 CLANG_FORMAT ?= $(call first_of,clang-format-14 clang-format)
@@ -28,7 +29,8 @@ help:
 	@echo "make peers                 install Open MPI and MPICH from Debian, to compare with (asks)"
 	@echo "make format, make tidy     clang-format and clang-tidy over the sources"
 	@echo
-	@echo "YES=1 installs packages without asking; JOBS=N builds and tests with N at a time ($(JOBS))."
+	@echo "YES=1 installs packages without asking; JOBS=N builds and tests with N at a time ($(JOBS));"
+	@echo "TRIES=1 does not run a failed test a second time."
 
 # $(call configure,PRESET,OPTIONS): quiet unless it fails.
 define configure
@@ -63,7 +65,7 @@ wheel-test: wheel
 define tests_of
 	@mkdir -p build/tests
 	@printf 'subdirs("../%s")\n' $(1) >build/tests/CTestTestfile.cmake
-	@ctest --test-dir build/tests -j $(JOBS) --output-on-failure --no-label-summary $(2)
+	@tests/run-all build/tests --tries $(TRIES) -j $(JOBS) --output-on-failure --no-label-summary $(2)
 endef
 
 test-build:
