@@ -15,7 +15,7 @@ namespace plans = coll::plans;
 namespace shared = coll::shared;
 
 bool fits(const Reduction& reduction, Communicator& comm) {
-  return coll::has_area(comm) && coll::Elements(reduction.type).fit();
+  return coll::has_area(comm) && coll::Elements(reduction.type, reduction.op).fit();
 }
 
 struct Reduce {

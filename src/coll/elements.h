@@ -1,6 +1,10 @@
 // What a reduction works on.
-//   elements    `count` of a datatype, as they lie in a deposit: as in memory, from the first data
-//               byte on, so that an operator can work there
+//   elements    `count` of a datatype, as they lie in a deposit: packed, so that members whose
+//               datatypes have one signature but different layouts understand each other. What one
+//               of MPI's operators works on is the same predefined datatype at all members, and
+//               lies there as in memory
+//   here        whether this member's operator can work in deposits; else it works in places that
+//               are laid out as the member's own datatype says
 //   reduction   input, output, elements and operator of one call
 #pragma once
 
@@ -8,7 +12,8 @@
 
 #include <cstddef>
 #include <cstring>
-#include <vector>
+#include <functional>
+#include <memory>
 
 #include "coll/thresholds.h"
 #include "core/counts.h"
@@ -17,47 +22,56 @@
 
 namespace meantime::coll {
 
+/// How much memory `count` elements of any layout take to be worked on, and where in it, if it is
+/// aligned for all datatypes, the address that MPI calls the buffer is.
+struct Room {
+  Room(MPI_Count count, const Datatype& type);
+  std::size_t bytes;
+  MPI_Count buffer;
+};
+
 class Elements {
  public:
-  explicit Elements(Datatype& type)
-      : type_(type), stride_(static_cast<std::size_t>(type.contiguous ? type.size : type.extent)) {}
+  Elements(Datatype& type, const Op& op)
+      : type_(type),
+        op_(op),
+        as_in_memory_(type.contiguous || (op.predefined && type.predefined)),
+        here_(as_in_memory_ && type.true_lb % alignof(std::max_align_t) == 0),
+        stride_(static_cast<std::size_t>(as_in_memory_ && !type.contiguous ? type.extent
+                                                                           : type.size)) {}
 
-  /// False for elements that overlap, have far more holes than data, are huge, or whose first byte
-  /// of data is not aligned as the element is: such reductions go by messages.
-  bool fit() const {
-    return stride_ <= thresholds::round && type_.true_lb % alignof(std::max_align_t) == 0 &&
-           (type_.contiguous ||
-            (type_.extent >= type_.true_extent && type_.extent <= 4 * type_.size));
-  }
+  /// False for huge elements, at all members alike: such reductions go by messages.
+  bool fit() const { return stride_ <= thresholds::round; }
   std::size_t stride() const { return stride_; }
   std::size_t bytes(MPI_Count count) const { return static_cast<std::size_t>(count) * stride_; }
-  /// What an operator takes for the address of element `index` of a deposit.
-  char* at(char* deposit, MPI_Count index) const {
-    return deposit + index * static_cast<MPI_Count>(stride_) - type_.true_lb;
-  }
+
   /// From a user's buffer, element `first` on, to a deposit; and back.
-  void put(const void* buffer, MPI_Count first, MPI_Count count, char* deposit) const {
-    if (type_.contiguous) {
-      std::memcpy(deposit, user(buffer, first) + type_.true_lb, bytes(count));
-    } else {
-      copy(user(buffer, first), count, type_, at(deposit, 0), count, type_);
-    }
-  }
-  void get(const char* deposit, void* buffer, MPI_Count first, MPI_Count count) const {
-    if (type_.contiguous) {
-      std::memcpy(user(buffer, first) + type_.true_lb, deposit, bytes(count));
-    } else {
-      copy(at(const_cast<char*>(deposit), 0), count, type_, user(buffer, first), count, type_);
-    }
-  }
+  void put(const void* buffer, MPI_Count first, MPI_Count count, char* deposit) const;
+  void get(const char* deposit, void* buffer, MPI_Count first, MPI_Count count) const;
+
+  using Place = std::function<char*(int)>;  ///< a deposit
+  /// All of `members` deposits, joined from the last to the first, in the last: v0 op (v1 op …).
+  void join(const Place& deposit, int members, MPI_Count count) const;
+  /// Each but the first becomes the result up to and including it: v0 op v1, (v0 op v1) op v2, …
+  void join_prefixes(const Place& deposit, int members, MPI_Count count) const;
+  /// `join` of single elements `distance` bytes apart.
+  void join_chain(char* first, std::size_t distance, int members) const;
 
  private:
+  class Workplace;
+  /// Joins step 0, 1, … : each in turn is the operator's `in` and the sum its `inout`, which ends
+  /// in step 0's deposit; or, for prefixes, the sum so far is `in`, and what is joined replaces the
+  /// step's deposit.
+  void reduce_elsewhere(const Place& of_step, int steps, bool prefixes, MPI_Count count) const;
   char* user(const void* buffer, MPI_Count index) const {
     return static_cast<char*>(const_cast<void*>(buffer)) + index * type_.extent;
   }
 
   Datatype& type_;
-  std::size_t stride_;
+  const Op& op_;
+  const bool as_in_memory_;
+  const bool here_;
+  const std::size_t stride_;
 };
 
 struct Reduction {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "coll/elements.h"
 #include "coll/progress.h"
 #include "core/error.h"
 #include "core/point_to_point.h"
@@ -79,18 +80,8 @@ char* Schedule::memory(std::size_t bytes) {
 }
 
 Piece Schedule::elements(MPI_Count count, Datatype& type) {
-  if (count == 0) {
-    return {memory(1), 0, type};
-  }
-  // From the lowest to the highest byte of data, whichever way the extent points.
-  const MPI_Count reach = (count - 1) * type.extent;
-  const MPI_Count lowest = type.true_lb + std::min<MPI_Count>(0, reach);
-  const MPI_Count bytes = type.true_extent + (reach < 0 ? -reach : reach);
-  // An operator relies on the alignment of the whole element, so it is the address from which
-  // `lowest` counts that is aligned, as a user's buffer is.
-  constexpr auto alignment = static_cast<MPI_Count>(alignof(std::max_align_t));
-  const MPI_Count pad = (lowest % alignment + alignment) % alignment;
-  return {memory(static_cast<std::size_t>(bytes + pad)) + pad - lowest, count, type};
+  const Room room(count, type);
+  return {memory(room.bytes) + room.buffer, count, type};
 }
 
 ScheduleRequest::ScheduleRequest(Communicator& comm, int tag, std::unique_ptr<Schedule> schedule,

@@ -18,23 +18,11 @@ bool one_does_it(const Elements& elements, MPI_Count count, int members) {
   return bytes <= thresholds::round && bytes * members <= thresholds::reduce_alone;
 }
 
-/// Elements [first, first + count) of all deposits, joined in the last member's.
-void join(Meeting& meeting, const Reduction& reduction, const Elements& elements, MPI_Count first,
-          MPI_Count count, int members) {
-  char* accumulator = elements.at(meeting.data(members - 1), first);
-  for (int member = members - 2; member >= 0 && count > 0; --member) {
-    reduce_local(reduction.op, elements.at(meeting.data(member), first), accumulator, count,
-                 reduction.type);
-  }
-}
-
-/// The same, but each member's deposit becomes the result up to and including that member.
-void join_prefixes(Meeting& meeting, const Reduction& reduction, const Elements& elements,
-                   MPI_Count first, MPI_Count count, int members) {
-  for (int member = 1; member < members && count > 0; ++member) {
-    reduce_local(reduction.op, elements.at(meeting.data(member - 1), first),
-                 elements.at(meeting.data(member), first), count, reduction.type);
-  }
+/// Element `first` of each member's deposit.
+auto deposits(Meeting& meeting, const Elements& elements, MPI_Count first) {
+  return [&meeting, offset = elements.bytes(first)](int member) {
+    return meeting.data(member) + offset;
+  };
 }
 
 /// A member's share of `count` elements: neighbours do not write to one cache line.
@@ -83,15 +71,14 @@ class Parts {
   }
   /// By whoever does it, when all are there: in the last member's part.
   int join() {
-    const int last = comm_.size - 1;
     if (in_words_) {
-      return reduce_chain(reduction_.op, elements_.at(word(0), 0), sizeof(std::uint64_t), last,
-                          elements_.at(word(last), 0), reduction_.type);
+      elements_.join_chain(word(0), sizeof(std::uint64_t), comm_.size);
+      return MPI_SUCCESS;
     }
     if (meeting_.check_deposits() != MPI_SUCCESS) {
       return MPI_ERR_NO_MEM;
     }
-    shared::join(meeting_, reduction_, elements_, 0, reduction_.count, comm_.size);
+    elements_.join(deposits(meeting_, elements_, 0), comm_.size, reduction_.count);
     return MPI_SUCCESS;
   }
   const char* result() { return in_words_ ? word(comm_.size - 1) : meeting_.data(comm_.size - 1); }
@@ -145,7 +132,7 @@ MPI_Count elements_per_round(const Elements& elements) {
 }  // namespace
 
 int reduce(const Reduction& reduction, int root, Communicator& comm) {
-  const Elements elements(reduction.type);
+  const Elements elements(reduction.type, reduction.op);
   const bool is_root = comm.rank == root;
   const int last = comm.size - 1;
   if (reduction.count == 0) {
@@ -172,7 +159,7 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
     const int error = split_round(
         reduction, elements, Code::reduce_split, root, first, count, is_root, comm,
         [&](Meeting& meeting, Share share) {
-          join(meeting, reduction, elements, share.first, share.count, comm.size);
+          elements.join(deposits(meeting, elements, share.first), comm.size, share.count);
         },
         [&](Meeting& meeting) {
           elements.get(meeting.data(last), reduction.receive, first, count);
@@ -185,7 +172,7 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
 }
 
 int allreduce(const Reduction& reduction, Communicator& comm) {
-  const Elements elements(reduction.type);
+  const Elements elements(reduction.type, reduction.op);
   const int last = comm.size - 1;
   if (reduction.count == 0) {
     return MPI_SUCCESS;
@@ -216,7 +203,7 @@ int allreduce(const Reduction& reduction, Communicator& comm) {
     const int error = split_round(
         reduction, elements, Code::allreduce_split, 0, first, count, true, comm,
         [&](Meeting& meeting, Share share) {
-          join(meeting, reduction, elements, share.first, share.count, comm.size);
+          elements.join(deposits(meeting, elements, share.first), comm.size, share.count);
         },
         [&](Meeting& meeting) {
           elements.get(meeting.data(last), reduction.receive, first, count);
@@ -229,7 +216,7 @@ int allreduce(const Reduction& reduction, Communicator& comm) {
 }
 
 int scan(const Reduction& reduction, bool inclusive, Communicator& comm) {
-  const Elements elements(reduction.type);
+  const Elements elements(reduction.type, reduction.op);
   const Code code = inclusive ? Code::scan : Code::exscan;
   const int from = inclusive ? comm.rank : comm.rank - 1;  // -1: nothing is defined
   if (reduction.count == 0) {
@@ -247,7 +234,7 @@ int scan(const Reduction& reduction, bool inclusive, Communicator& comm) {
       int error = meeting.mismatched();
       error = error == 0 && meeting.check_deposits() != MPI_SUCCESS ? MPI_ERR_NO_MEM : error;
       if (error == 0) {
-        join_prefixes(meeting, reduction, elements, 0, reduction.count, comm.size);
+        elements.join_prefixes(deposits(meeting, elements, 0), comm.size, reduction.count);
       }
       meeting.open_all(error);
     }
@@ -263,7 +250,7 @@ int scan(const Reduction& reduction, bool inclusive, Communicator& comm) {
     const int error = split_round(
         reduction, elements, code, 1, first, count, true, comm,
         [&](Meeting& meeting, Share share) {
-          join_prefixes(meeting, reduction, elements, share.first, share.count, comm.size);
+          elements.join_prefixes(deposits(meeting, elements, share.first), comm.size, share.count);
         },
         [&](Meeting& meeting) { take(meeting, first, count); });
     if (error != MPI_SUCCESS) {
@@ -274,7 +261,7 @@ int scan(const Reduction& reduction, bool inclusive, Communicator& comm) {
 }
 
 int reduce_scatter(const Reduction& reduction, const MemberCounts& counts, Communicator& comm) {
-  const Elements elements(reduction.type);
+  const Elements elements(reduction.type, reduction.op);
   const int members = comm.size;
   if (reduction.count == 0) {
     return MPI_SUCCESS;
@@ -293,14 +280,19 @@ int reduce_scatter(const Reduction& reduction, const MemberCounts& counts, Commu
           ? longest
           : std::max<MPI_Count>(1, static_cast<MPI_Count>(thresholds::round_for_all_of(members) /
                                                           (members * elements.stride())));
-  Reduction input = reduction;
   std::vector<char> aside;
   if (reduction.send == MPI_IN_PLACE && !one_round) {
     // The results go where the input of later rounds is.
     aside.resize(elements.bytes(sum));
     elements.put(reduction.receive, 0, sum, aside.data());
-    input.send = elements.at(aside.data(), 0);
   }
+  const auto put_part = [&](MPI_Count first, MPI_Count count, char* place) {
+    if (aside.empty()) {
+      elements.put(reduction.input(), first, count, place);
+    } else {
+      std::memcpy(place, aside.data() + elements.bytes(first), elements.bytes(count));
+    }
+  };
   for (MPI_Count done = 0; done < longest; done += round) {
     const auto part_of = [&](int member) {
       return std::clamp<MPI_Count>(counts[member] - done, 0, round);
@@ -315,7 +307,7 @@ int reduce_scatter(const Reduction& reduction, const MemberCounts& counts, Commu
     if (char* place = meeting.deposit(elements.bytes(all))) {
       for (int member = 0; member < members; ++member) {
         if (const MPI_Count part = part_of(member); part > 0) {
-          elements.put(input.input(), first_of[member] + done, part, place);
+          put_part(first_of[member] + done, part, place);
           place += elements.bytes(part);
         }
       }
@@ -326,7 +318,7 @@ int reduce_scatter(const Reduction& reduction, const MemberCounts& counts, Commu
       return error;
     }
     if (const MPI_Count own = part_of(comm.rank); own > 0) {
-      join(meeting, reduction, elements, own_first, own, members);
+      elements.join(deposits(meeting, elements, own_first), members, own);
       elements.get(meeting.data(members - 1) + elements.bytes(own_first), reduction.receive, done,
                    own);
     }

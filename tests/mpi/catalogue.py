@@ -112,6 +112,7 @@ PROGRAMS = [
     Program("threads_bsend", ranks=(1, 2, 4)),
     Program("threads_sessions", ranks=(1, 2, 4)),
     Program("threads_sessions", label="more", ranks=(2, 4), arguments=lambda ranks, wait: ["--more"]),
+    Program("coll_layouts", arguments=limited(2000), seconds=120),
     Program("memory_unexpected", label="million", ranks=(2, 16), waits=("adaptive",), seconds=600,
             full_only=True, sanitizers=(),
             arguments=lambda ranks, wait: ["--messages=1000000", "--isends=100000"]),
