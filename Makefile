@@ -89,17 +89,18 @@ test-all: test-build
 stress: test-build
 	@tests/stress/waits.py build/release
 
-# Other people's tests (docs/conformance.md): an hour on 2 cores.
+# Other people's tests (docs/conformance.md): an hour on 2 cores. SUITE=folder: the suite of a checkout of MPICH's
+# repository instead, whose tables stay in build/conformance-of-checkout.
+suite_work = build/conformance$(if $(SUITE),-of-checkout)
+suite_options = --prefix build/prefix --oracle build/oracle --jobs $(JOBS) --work $(suite_work) \
+  $(if $(SUITE),--suite $(SUITE) --suite-name "MPICH's repository at $$(git -C $(SUITE) describe --always 2>/dev/null || echo $(SUITE))")
 conformance: build
 	@packaging/oracle || true
 	@cmake --install build/release --prefix build/prefix >build/install.log
-	@mkdir -p build/conformance
-	@tests/conformance/mpich_suite.py --prefix build/prefix --oracle build/oracle \
-	  --jobs $(JOBS) --write build/conformance/processes.md
-	@tests/conformance/mpich_suite.py --prefix build/prefix --oracle build/oracle \
-	  --jobs $(JOBS) --threads --write build/conformance/threads.md
-	@cat tests/conformance/introduction.md build/conformance/processes.md \
-	  build/conformance/threads.md >docs/conformance.md
+	@mkdir -p $(suite_work)
+	@tests/conformance/mpich_suite.py $(suite_options) --write $(suite_work)/processes.md
+	@tests/conformance/mpich_suite.py $(suite_options) --threads --write $(suite_work)/threads.md
+	$(if $(SUITE),,@cat tests/conformance/introduction.md $(suite_work)/processes.md $(suite_work)/threads.md >docs/conformance.md)
 
 # Random programs (docs/fuzzing.md): what fails is made small and printed with the line that repeats it.
 SECONDS ?= 600
