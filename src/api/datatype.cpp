@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "api/generated/calls.h"
@@ -166,21 +167,21 @@ int Type_create_darray(int size, int rank, int ndims, Counts array_of_gsizes,
 }
 
 int Type_dup(Datatype& oldtype, MPI_Datatype* newtype) {
-  Datatype* made = nullptr;
+  Datatype* duplicate = nullptr;
   *newtype = MPI_DATATYPE_NULL;
-  int error = make_dup(oldtype, &made);
+  int error = make_dup(oldtype, &duplicate);
   if (error != MPI_SUCCESS) {
     return error;
   }
+  std::unique_ptr<Datatype, Drop> made(duplicate);
   const auto& attributes =
       oldtype.predefined ? core::tables().named_type_attributes[&oldtype] : oldtype.attributes;
   error = core::copy_attributes(attributes, oldtype.handle(), made->attributes);
   if (error != MPI_SUCCESS) {
     core::delete_attributes(made->attributes, made->handle());
-    drop(made);
     return error;
   }
-  *newtype = made->handle();
+  *newtype = made.release()->handle();
   return MPI_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <new>
 
 #include "core/blame.h"
@@ -46,13 +47,25 @@ int Entry::report(int code) {
                            : static_cast<void*>(MPI_COMM_NULL);
     return core::invoke_error_handler(*on_result_, none, "", code, name);
   }
-  Communicator* blamed = take_blamed();
-  const int reported = core::invoke_error_handler(on_ != nullptr ? on_ : blamed, code, name);
-  drop(blamed);
-  return reported;
+  // The handler may not come back.
+  const std::unique_ptr<Communicator, Drop> blamed(take_blamed());
+  return core::invoke_error_handler(on_ != nullptr ? on_ : blamed.get(), code, name);
+}
+
+void Entry::throw_kept() {
+  drop(take_blamed());
+  core::release_thrown();
+  __builtin_unreachable();
 }
 
 int Entry::caught() {
+  if (core::is_passing()) {
+    core::forget_thrown();
+    throw;
+  }
+  if (core::thrown.kept != nullptr) {
+    throw_kept();
+  }
   try {
     throw;
   } catch (const abi::__forced_unwind&) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "core/callback.h"
 #include "core/counts.h"
 #include "core/generated/call_ids.h"
 #include "core/handles.h"
@@ -73,10 +74,16 @@ class Entry {
 
   // --- How the shell ends
 
-  int finish(int code) { return code == MPI_SUCCESS ? code : report(code); }
+  int finish(int code) {
+    if (core::thrown.kept != nullptr) [[unlikely]] {
+      throw_kept();
+    }
+    return code == MPI_SUCCESS ? code : report(code);
+  }
   /// After a check failed.
   int rejected() { return report(rejection_); }
-  /// In a catch block: nothing that the implementation throws leaves the entry point.
+  /// In a catch block: nothing that the implementation throws leaves the entry point, only what a
+  /// user's function threw.
   int caught();
   /// For a call that this version does not have.
   int not_there_yet();
@@ -258,6 +265,7 @@ class Entry {
 
  private:
   int report(int code);
+  [[noreturn]] void throw_kept();
   [[noreturn]] void end_of_program();
   static bool is_tag(int tag) {
     return static_cast<unsigned>(tag) <= static_cast<unsigned>(core::highest_user_tag);

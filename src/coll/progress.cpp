@@ -25,7 +25,12 @@ bool Progress::advance() {
   if (active.empty() || advancing) {
     return false;
   }
-  advancing = true;
+  // Reset by a destructor, because a user's operator may end its thread.
+  const struct Advancing {
+    explicit Advancing(bool& now) : now(now) { now = true; }
+    ~Advancing() { now = false; }
+    bool& now;
+  } guard(advancing);
   bool moved = false;
   // Whatever completes takes itself off the list.
   for (std::size_t index = active.size(); index-- > 0;) {
@@ -33,7 +38,6 @@ bool Progress::advance() {
       moved = active[index]->move() || moved;
     }
   }
-  advancing = false;
   return moved;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/callback.h"
 #include "core/error.h"
 #include "core/tables.h"
 
@@ -63,9 +64,9 @@ std::vector<AttributeTable::Entry>::iterator find_entry(AttributeTable& table, i
 
 int call_delete(const AttributeTable::Entry& entry, void* handle) {
   const Keyval& keyval = *entry.keyval;
-  return keyval.delete_ == nullptr
-             ? MPI_SUCCESS
-             : keyval.delete_(handle, keyval.key, entry.value, keyval.extra_state);
+  return keyval.delete_ == nullptr ? MPI_SUCCESS : call_user(MPI_ERR_OTHER, [&] {
+    return keyval.delete_(handle, keyval.key, entry.value, keyval.extra_state);
+  });
 }
 
 }  // namespace
@@ -176,9 +177,10 @@ int copy_attributes(const std::unique_ptr<AttributeTable>& from, void* from_hand
     const auto which = reinterpret_cast<std::uintptr_t>(keyval->copy);
     int wanted = which == reinterpret_cast<std::uintptr_t>(MPI_COMM_DUP_FN) ? 1 : 0;
     if (which > reinterpret_cast<std::uintptr_t>(MPI_COMM_DUP_FN)) {
-      if (const int error =
-              keyval->copy(from_handle, keyval->key, keyval->extra_state, value, &copied, &wanted);
-          error != MPI_SUCCESS) {
+      const int error = call_user(MPI_ERR_OTHER, [&, keyval = keyval.get(), value = value] {
+        return keyval->copy(from_handle, keyval->key, keyval->extra_state, value, &copied, &wanted);
+      });
+      if (error != MPI_SUCCESS) {
         return error;
       }
     }

@@ -1,4 +1,5 @@
 // MPI_Comm_dup and MPI_Comm_idup: one invitation from the leader to everybody.
+#include <memory>
 #include <vector>
 
 #include "core/attribute.h"
@@ -149,8 +150,8 @@ class Duplication final : public Request {
   bool accepted_ = false;
 };
 
-/// Everything of the copy that needs nobody else.
-int copy_locally(Communicator& comm, const Info* info, Communicator** made) {
+/// Everything of the copy that needs nobody else, neither ranks nor the user's functions.
+Communicator* copy_locally(Communicator& comm, const Info* info) {
   const bool inter = comm.is_inter();
   Communicator* child =
       assemble({}, hold(*comm.group), inter ? hold(*comm.remote_group) : nullptr, &comm);
@@ -161,21 +162,20 @@ int copy_locally(Communicator& comm, const Info* info, Communicator** made) {
     child->topology = comm.topology->copy();
   }
   set_hints(*child, info != nullptr ? info : comm.info);
-  *made = child;
-  return copy_attributes(comm.attributes, comm.handle(), child->attributes);
+  return child;
 }
 
 }  // namespace
 
 int start_duplicate(Communicator& comm, const Info* info, Communicator** made, Request** request) {
-  Communicator* child = nullptr;
   // A copy function that fails here may succeed at other ranks, which then wait for this one's
   // part: so it is done before this one gives up.
-  const int copied = copy_locally(comm, info, &child);
+  std::unique_ptr<Communicator, Drop> child(copy_locally(comm, info));
+  const int copied = copy_attributes(comm.attributes, comm.handle(), child->attributes);
   auto* duplication = new Duplication(comm, *child);
   const int started = leads(comm) ? duplication->lead() : duplication->follow();
   if (copied == MPI_SUCCESS && started == MPI_SUCCESS) {
-    *made = child;
+    *made = child.release();
     *request = duplication;
     return MPI_SUCCESS;
   }
@@ -186,7 +186,6 @@ int start_duplicate(Communicator& comm, const Info* info, Communicator** made, R
   }
   // What the copy functions made goes the way of every attribute.
   delete_attributes(child->attributes, child->handle());
-  drop(child);
   *made = nullptr;
   *request = nullptr;
   return copied != MPI_SUCCESS ? copied : started;

@@ -1,8 +1,10 @@
 #include "core/errhandler.h"
 
+#include <memory>
 #include <string>
 
 #include "core/abort.h"
+#include "core/callback.h"
 #include "core/error.h"
 #include "core/error_codes.h"
 #include "core/session.h"
@@ -39,11 +41,10 @@ int invoke_error_handler(Errhandler& handler, void* handle, std::string_view des
     case Errhandler::Action::return_code:
       return code;
     case Errhandler::Action::call: {
-      // It may free the handler, or the object it was set on.
-      handler.retain();
+      // It may free the handler, or the object it was set on, or not come back.
+      const std::unique_ptr<Errhandler, Drop> held(hold(handler));
       int reported = code;
-      handler.function(&handle, &reported, call, 0);
-      drop(&handler);
+      call_last([&] { handler.function(&handle, &reported, call, 0); });
       return code;
     }
     case Errhandler::Action::fatal:

@@ -1,6 +1,7 @@
 // Requests of the user's making (MPI 5.0, 13.2): complete when the user says so.
 #include <utility>
 
+#include "core/callback.h"
 #include "core/requests.h"
 #include "core/status.h"
 #include "rank/rank.h"
@@ -23,12 +24,11 @@ GeneralizedRequest::~GeneralizedRequest() {
   if (!done_) {
     self().area->open_ended.fetch_sub(1, std::memory_order_relaxed);
   }
-  free_state();
 }
 
 int GeneralizedRequest::free_state() {
   MPI_Grequest_free_function* const once = std::exchange(free_, nullptr);
-  return once != nullptr ? once(state_) : MPI_SUCCESS;
+  return once != nullptr ? call_user(MPI_ERR_OTHER, [&] { return once(state_); }) : MPI_SUCCESS;
 }
 
 void GeneralizedRequest::complete_by_user() {
@@ -55,7 +55,9 @@ void GeneralizedRequest::disarm(node::Waiter&) {
 void GeneralizedRequest::describe(wait::Situation&) const {}
 
 int GeneralizedRequest::cancel() {
-  return cancel_ != nullptr ? cancel_(state_, done_ ? 1 : 0) : MPI_SUCCESS;
+  return cancel_ == nullptr
+             ? MPI_SUCCESS
+             : call_user(MPI_ERR_OTHER, [&] { return cancel_(state_, done_ ? 1 : 0); });
 }
 
 void GeneralizedRequest::query(MPI_Status* status) {
@@ -63,7 +65,7 @@ void GeneralizedRequest::query(MPI_Status* status) {
   MPI_Status* out = status == MPI_STATUS_IGNORE ? &unused : status;
   set_blank_status(out);
   if (query_ != nullptr) {
-    error = query_(state_, out);
+    error = call_user(MPI_ERR_OTHER, [&] { return query_(state_, out); });
   }
 }
 

@@ -53,6 +53,14 @@ struct Object {
   ~Object() { kind = Kind::freed; }
 };
 
+/// For smart pointers that hold a reference: gives it back as the object's kind does.
+struct Drop {
+  template <class T>
+  void operator()(T* object) const {
+    drop(object);
+  }
+};
+
 /// The ABI keeps the zero page for predefined handles; every real object lies above it.
 inline constexpr std::uintptr_t predefined_handle_limit = 4096;
 

@@ -298,10 +298,17 @@ void BundleRequest::describe(wait::Situation& situation) const {
 
 // --- the end of requests
 
+void destroy(Request* request) {
+  if (request->type == Request::Type::generalized) {
+    static_cast<GeneralizedRequest*>(request)->free_state();
+  }
+  delete request;
+}
+
 void abandon(Request* request) {
   request->abandoned = true;
   if (request->complete || request->advance()) {
-    delete request;
+    destroy(request);
   } else {
     self().abandoned.push_back(request);
   }
@@ -311,13 +318,19 @@ bool advance_abandoned() {
   if (self().abandoned.empty()) {
     return false;
   }
-  return std::erase_if(self().abandoned, [](Request* request) {
-           const bool over = request->advance();
-           if (over) {
-             delete request;
-           }
-           return over;
-         }) != 0;
+  // Taken off the list first: a user's function may call MPI, which comes here again.
+  std::vector<Request*>& abandoned = self().abandoned;
+  const auto first = std::partition(abandoned.begin(), abandoned.end(),
+                                    [](Request* request) { return !request->advance(); });
+  if (first == abandoned.end()) {
+    return false;
+  }
+  const std::vector<Request*> over(first, abandoned.end());
+  abandoned.erase(first, abandoned.end());
+  for (Request* request : over) {
+    destroy(request);
+  }
+  return true;
 }
 
 void wait_for_quiet() {

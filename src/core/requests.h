@@ -110,6 +110,8 @@ struct BundleRequest final : Request {
 /// The engine's hooks to pack and unpack.
 extern const match::Typed typed;
 
+/// `delete`, after a generalised one's user has freed its state.
+void destroy(Request* request);
 /// A request that nobody will ask for any more goes when it is complete; `progress` looks.
 void abandon(Request* request);
 /// Moves abandoned requests on. True if one went.

@@ -102,6 +102,8 @@ PROGRAMS = [
     Program("errors", crawls=True),
     Program("errors_arguments", crawls=True),
     Program("errors_buffers"),
+    Program("callbacks_throw"),
+    Program("threads_callbacks", ranks=(1, 2, 4)),
     Program("environment", crawls=True),
     Program("affinity", ranks=(2, 4), waits=("yield", "adaptive")),
     Program("progress"),
@@ -229,7 +231,7 @@ def settings(program):
 # As thread ranks: what needs MPI_THREAD_MULTIPLE, or looks at the processor time of its process,
 # cannot be.
 ONLY_PROCESSES = {"threads_pt2pt", "threads_sleepers", "threads_coll", "threads_bsend",
-                  "threads_sessions", "progress", "affinity"}
+                  "threads_callbacks", "threads_sessions", "progress", "affinity"}
 
 
 def thread_rank_runs():

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "core/callback.h"
 #include "core/error.h"
 #include "core/op/kernels.h"
 
@@ -77,20 +78,29 @@ void reduce_gathered(Kernel kernel, const void* in, void* inout, MPI_Count count
   }
 }
 
-void call_user(const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type) {
+void call_function(const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type) {
+  if (core::thrown.kept != nullptr) {
+    return;  // it threw before in this call: no result is right any more
+  }
   // Users' functions do not write to `in`, but MPI's prototype says nothing about it.
   char* from = static_cast<char*>(const_cast<void*>(in));
   char* to = static_cast<char*>(inout);
   MPI_Datatype handle = type.handle();
   if (op.user_large != nullptr) {
-    op.user_large(from, to, &count, &handle);
+    core::call_user(0, [&] {
+      op.user_large(from, to, &count, &handle);
+      return 0;
+    });
     return;
   }
-  while (count > 0) {
+  while (count > 0 && core::thrown.kept == nullptr) {
     int part = static_cast<int>(std::min<MPI_Count>(count, std::numeric_limits<int>::max()));
     const MPI_Count bytes = part * type.extent;
     count -= part;
-    op.user(from, to, &part, &handle);
+    core::call_user(0, [&] {
+      op.user(from, to, &part, &handle);
+      return 0;
+    });
     from += bytes;
     to += bytes;
   }
@@ -109,7 +119,7 @@ int reduce_local(const Op& op, const void* in, void* inout, MPI_Count count, Dat
   switch (op.code) {
     case Op::Code::user:
       if (count > 0) {
-        call_user(op, in, inout, count, type);
+        call_function(op, in, inout, count, type);
       }
       return MPI_SUCCESS;
     case Op::Code::replace:
