@@ -18,39 +18,49 @@ bool meantime_is_contiguous(const CFI_cdesc_t* buffer) {
   return true;
 }
 
-enum direction { IN, OUT };
+// Both copies walk the subarray that the dimensions 0 … rank-1 span from `base`, run by run of
+// neighbouring elements, and return the scratch copy's next place.
+typedef void visit(char* base, char* scratch, size_t bytes, const struct meantime_choice* choice);
 
-// Copies the subarray that the dimensions 0 … rank-1 span from `base`; returns the scratch copy's
-// next place.
-static char* copy(const struct meantime_choice* choice, int rank, char* base, char* scratch,
-                  enum direction direction) {
-  if (rank == 0) {
-    if (direction == IN) {
-      memcpy(scratch, base, choice->element);
-    } else {
-      memcpy(base, scratch, choice->element);
-    }
-    return scratch + choice->element;
-  }
-  const ptrdiff_t extent = choice->extent[rank - 1];
-  const ptrdiff_t stride = choice->stride[rank - 1];
-  if (rank == 1 && stride == (ptrdiff_t)choice->element) {
+static char* walk(const struct meantime_choice* choice, int rank, char* base, char* scratch,
+                  visit* visit) {
+  const ptrdiff_t extent = rank == 0 ? 1 : choice->extent[rank - 1];
+  const ptrdiff_t stride = rank == 0 ? 0 : choice->stride[rank - 1];
+  if (rank == 0 || (rank == 1 && stride == (ptrdiff_t)choice->element)) {
     const size_t bytes = (size_t)extent * choice->element;
-    memcpy(direction == IN ? scratch : base, direction == IN ? base : scratch, bytes);
+    visit(base, scratch, bytes, choice);
     return scratch + bytes;
   }
   for (ptrdiff_t i = 0; i < extent; ++i) {
-    scratch = copy(choice, rank - 1, base + i * stride, scratch, direction);
+    scratch = walk(choice, rank - 1, base + i * stride, scratch, visit);
   }
   return scratch;
 }
 
+static void copy_in(char* base, char* scratch, size_t bytes, const struct meantime_choice* choice) {
+  memcpy(scratch, base, bytes);
+  if (choice->comes_back) memcpy(scratch + choice->bytes, scratch, bytes);
+}
+
+static void copy_out(char* base, char* scratch, size_t bytes,
+                     const struct meantime_choice* choice) {
+  char* before = scratch + choice->bytes;
+  enum { AT_ONCE = 8 };
+  for (size_t i = 0; i < bytes; i += AT_ONCE) {
+    const size_t part = bytes - i < AT_ONCE ? bytes - i : AT_ONCE;
+    if (memcmp(scratch + i, before + i, part) == 0) continue;
+    for (size_t j = i; j < i + part; ++j) {
+      if (scratch[j] != before[j]) base[j] = before[j] = scratch[j];
+    }
+  }
+}
+
 void meantime_copy_in(const struct meantime_choice* choice) {
-  copy(choice, choice->rank, choice->base, choice->scratch, IN);
+  walk(choice, choice->rank, choice->base, choice->scratch, copy_in);
 }
 
 void meantime_copy_out(const struct meantime_choice* choice) {
-  copy(choice, choice->rank, choice->base, choice->scratch, OUT);
+  walk(choice, choice->rank, choice->base, choice->scratch, copy_out);
 }
 
 void meantime_open(struct meantime_choice* choice, const CFI_cdesc_t* buffer,
@@ -68,7 +78,8 @@ void meantime_open(struct meantime_choice* choice, const CFI_cdesc_t* buffer,
     choice->stride[i] = buffer->dim[i].sm;
     elements *= (size_t)buffer->dim[i].extent;
   }
-  choice->scratch = meantime_allocate(elements * choice->element);
+  choice->bytes = elements * choice->element;
+  choice->scratch = meantime_allocate(choice->comes_back ? 2 * choice->bytes : choice->bytes);
   choice->address = choice->scratch;
   meantime_copy_in(choice);
 }

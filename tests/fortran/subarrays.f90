@@ -67,6 +67,49 @@ program subarrays
   call MPI_Get_count(status, MPI_INTEGER, count)
   call check(count == 2 .and. all(square(3, :) == [7, 0, 7, 0, 0]), 'a short message')
 
+  ! What lies between a datatype's elements is the program's, while the receive is under way
+  call MPI_Type_vector(3, 1, 2, MPI_INTEGER, pairs)
+  call MPI_Type_commit(pairs)
+  square = 0
+  call MPI_Irecv(square(3, :), 1, pairs, left, 8, MPI_COMM_WORLD, requests(1))
+  square(3, 2) = 50
+  square(3, 4) = 51
+  call MPI_Send([1, 2, 3], 3, MPI_INTEGER, right, 8, MPI_COMM_WORLD)
+  call MPI_Wait(requests(1), status)
+  call check(all(square(3, :) == [1, 50, 2, 51, 3]), 'gaps')
+  call MPI_Type_free(pairs)
+
+  ! Complete for MPI_Request_get_status is there, and what the program changes then stays
+  square = 0
+  call MPI_Irecv(square(2, 1:5:2), 3, MPI_INTEGER, left, 9, MPI_COMM_WORLD, requests(1))
+  call MPI_Irecv(square(4, 1:5:2), 3, MPI_INTEGER, left, 10, MPI_COMM_WORLD, requests(2))
+  call MPI_Send(picked, 3, MPI_INTEGER, right, 9, MPI_COMM_WORLD)
+  call MPI_Send(picked, 3, MPI_INTEGER, right, 10, MPI_COMM_WORLD)
+  flag = .false.
+  do while (.not. flag)
+    call MPI_Request_get_status(requests(1), flag, status)
+  end do
+  call check(all(square(2, :) == [7, 0, 7, 0, 7]), 'MPI_Request_get_status')
+  flag = .false.
+  do while (.not. flag)
+    call MPI_Request_get_status_all(2, requests(1:2), flag, MPI_STATUSES_IGNORE)
+  end do
+  call check(all(square(4, :) == [7, 0, 7, 0, 7]), 'MPI_Request_get_status_all')
+  square(2, :) = 1
+  call MPI_Waitall(2, requests(1:2), MPI_STATUSES_IGNORE)
+  call check(all(square(2, :) == 1) .and. all(square(4, :) == [7, 0, 7, 0, 7]), 'MPI_Waitall after it')
+
+  ! Freed while it is under way: its copy stays until it is complete, whoever gets its number
+  do i = 1, 20
+    call MPI_Issend(grid(3, 1:8:2), 4, MPI_INTEGER, right, 11, MPI_COMM_WORLD, requests(1))
+    call MPI_Request_free(requests(1))
+    call MPI_Irecv(square(1, 1:5:4), 2, MPI_INTEGER, left, 12, MPI_COMM_WORLD, requests(1))
+    call MPI_Send(picked, 2, MPI_INTEGER, right, 12, MPI_COMM_WORLD)
+    call MPI_Wait(requests(1), status)
+    call MPI_Recv(other(2, 1:8:2), 4, MPI_INTEGER, left, 11, MPI_COMM_WORLD, status)
+    call check(all(other(2, 1:8:2) == [(value(3, j, left), j = 1, 7, 2)]), 'a freed request')
+  end do
+
   ! Persistent: what the array holds when it starts
   call MPI_Send_init(grid(1, 1:8:2), 4, MPI_INTEGER, right, 4, MPI_COMM_WORLD, requests(1))
   call MPI_Recv_init(other(6, 2:8:2), 4, MPI_INTEGER, left, 4, MPI_COMM_WORLD, requests(2))

@@ -19,16 +19,6 @@ BINDING void FORTRAN(grequest_complete)(MPI_Fint *request, MPI_Fint *ierror) {
 }
 SAME_IN_F08(grequest_complete)
 
-BINDING void FORTRAN(request_get_status)(MPI_Fint *request, MPI_Fint *flag, MPI_Fint *status,
-                     MPI_Fint *ierror) {
-  int c_flag = 0;
-  const int error = MPI_CALL(Request_get_status)(meantime_to_Request(*request), &c_flag,
-                             meantime_status(status));
-  if (error == MPI_SUCCESS) *flag = meantime_logical(c_flag);
-  meantime_store(ierror, error);
-}
-SAME_IN_F08(request_get_status)
-
 BINDING void FORTRAN(status_get_error)(MPI_Fint *status, MPI_Fint *err, MPI_Fint *ierror) {
   const int error = MPI_CALL(Status_get_error)((MPI_Status *)status, err);
   meantime_store(ierror, error);
