@@ -83,6 +83,9 @@ int run_job(Job& job, char** arguments) {
     say(line);
     job.frequencies.forget_all();
   }
+  // What came since then there is nobody to pass on to: mpiexec ends of it as anything would.
+  sigprocmask(SIG_SETMASK, &job.signal_mask, nullptr);
+  sigprocmask(SIG_BLOCK, &blocked, nullptr);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   pid_t front = getpid();
   pid_t supervisor = fork();

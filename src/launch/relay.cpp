@@ -9,25 +9,24 @@ Relay::Relay(const Job& job) : job_(job) {
   sigemptyset(&passed_on_);
 }
 
-bool Relay::pass_on(Relayed what) {
-  sigaddset(&passed_on_, what.signal);
-  if (what.signal == SIGINT || what.signal == SIGTERM) {
+bool Relay::pass_on(int signal, int ranks_with_it) {
+  sigaddset(&passed_on_, signal);
+  if (signal == SIGINT || signal == SIGTERM) {
     if (interrupted_ > 0 && seconds_now() - interrupted_ > same_signal_seconds) {
       return false;
     }
     interrupted_ = seconds_now();
   }
-  if (!what.ranks_have_it) {
-    for (const RankProcess& rank : job_.ranks) {
-      if (rank.pid >= 0 && !rank.ended) {
-        pass_on_to(rank, what.signal);
-      }
+  for (std::size_t rank = static_cast<std::size_t>(ranks_with_it); rank < job_.ranks.size();
+       ++rank) {
+    if (job_.ranks[rank].pid >= 0 && !job_.ranks[rank].ended) {
+      pass_on_to(job_.ranks[rank], signal);
     }
-    if (job_.host.pid > 0 && !job_.host.ended) {
-      RankProcess host;
-      host.pid = job_.host.pid;
-      pass_on_to(host, what.signal);
-    }
+  }
+  if (ranks_with_it == 0 && job_.host.pid > 0 && !job_.host.ended) {
+    RankProcess host;
+    host.pid = job_.host.pid;
+    pass_on_to(host, signal);
   }
   return true;
 }

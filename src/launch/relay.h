@@ -13,8 +13,9 @@ class Relay {
   explicit Relay(const Job& job);
 
   /// The first SIGINT or SIGTERM is a request, which ranks may take their time for; the second an
-  /// order: then nothing is passed on, and the result is false.
-  bool pass_on(Relayed what);
+  /// order: then nothing is passed on, and the result is false. The first `ranks_with_it` ranks
+  /// have the signal from the terminal.
+  bool pass_on(int signal, int ranks_with_it);
   /// Whether ranks got this signal, from us or from the terminal.
   [[nodiscard]] bool passed_on(int signal) const;
 

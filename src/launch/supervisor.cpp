@@ -15,6 +15,7 @@
 #include "core/version.h"
 #include "launch/control_channel.h"
 #include "launch/demangle.h"
+#include "launch/early_signals.h"
 #include "launch/ended_process.h"
 #include "launch/ending.h"
 #include "launch/ledger_report.h"
@@ -37,6 +38,9 @@ constexpr std::size_t longest_report = 32 << 20;
 
 /// How long a job that was ended waits for those who read its labelled output.
 constexpr int reading_ms = 500;
+
+/// How long a signal is waited for that the front may have got, while it waits for a CPU.
+constexpr double busy_front_seconds = 5;
 
 /// What an epoll event is about: the high half of its data; the low half is a rank.
 enum class Source : std::uint32_t {
@@ -74,6 +78,7 @@ class Supervisor {
   bool start_ranks();
   bool start_processes();
   bool start_host();
+  void leave_the_process_group();
   bool cannot_start(const std::string& line);
   void watch(int descriptor, Source source, int rank = 0);
 
@@ -85,6 +90,7 @@ class Supervisor {
   void reap();
   void on_control(int rank);
   void on_host_control();
+  void hear_all();
   void on_message(int rank, const ControlMessage& message, std::string_view text);
   void on_foreign_message(int rank);
   void on_rank_ended(int rank, int wait_status);
@@ -102,6 +108,7 @@ class Supervisor {
   const pid_t front_ = getppid();
   Starter starter_;
   Relay relay_;
+  EarlySignals early_;
   Ending ending_;
   Timer time_limit_;
   ControlChannel channel_;
@@ -154,12 +161,7 @@ bool Supervisor::start_ranks() {
   if (!(job_.thread_ranks ? start_host() : start_processes())) {
     return false;
   }
-  // The ranks are in mpiexec's process group, where the terminal's keys reach them; what is sent to
-  // that group reaches us through the front only. A group of our own in the same session would not
-  // do: in a session without a terminal's shell (CI, a batch job) the end of the last rank, whose
-  // parent is in another group, makes the kernel send SIGHUP to mpiexec's whole group, the user's
-  // script with it, if any process in it is stopped (setpgid(2), orphaned process groups).
-  setsid();
+  leave_the_process_group();
   starter_.forward_output();
   output_done_ = starter_.output_done() < 0;
   if (!output_done_) {
@@ -169,7 +171,18 @@ bool Supervisor::start_ranks() {
   return true;
 }
 
+// The ranks are in mpiexec's process group, where the terminal's keys reach them; from now on what
+// is sent to that group reaches us through the front only. A group of our own in the same session
+// would not do: in a session without a terminal's shell (CI, a batch job) the end of the last rank,
+// whose parent is in another group, makes the kernel send SIGHUP to mpiexec's whole group, the
+// user's script with it, if any process in it is stopped (setpgid(2), orphaned process groups).
+void Supervisor::leave_the_process_group() {
+  setsid();
+  early_.look(static_cast<int>(job_.ranks.size()));
+}
+
 bool Supervisor::start_host() {
+  early_.look(0);
   if (std::string problem = starter_.start_host(); !problem.empty()) {
     return cannot_start(problem);
   }
@@ -190,6 +203,7 @@ bool Supervisor::start_processes() {
   for (std::size_t i = 0; i < job_.programs.size(); ++i) {
     for (int k = 0; k < job_.programs[i].request.ranks; ++k, ++rank) {
       job_.ranks[rank].program = static_cast<int>(i);
+      early_.look(rank);
       if (std::string problem = starter_.start_rank(rank); !problem.empty()) {
         return cannot_start(problem);
       }
@@ -265,14 +279,20 @@ void Supervisor::wait_for_event() {
 void Supervisor::on_signals() {
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo != SIGCHLD) {
+      hear_all();
+    }
     on_signal(info);
   }
 }
 
 void Supervisor::on_signal(const signalfd_siginfo& info) {
   Relayed relayed{static_cast<int>(info.ssi_signo), false};
+  int ranks_with_it = 0;
   if (relayed.signal == relayed_signal()) {
     relayed = relayed_from(info.ssi_int);
+    const int all = static_cast<int>(job_.ranks.size());
+    ranks_with_it = early_.first_without(relayed.signal).value_or(relayed.ranks_have_it ? all : 0);
   }
   if (relayed.signal == SIGTSTP) {
     job_.frequencies.restore();  // stopped ranks are no reason to slow whoever comes now
@@ -290,19 +310,24 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
     mention("what each rank does:\n{}", job_report(job_, starter_.segment()));
   } else if (waiting_for_readers_ && ends_a_process(relayed.signal)) {
     ending_.begin(128 + relayed.signal, {});
-  } else if (!relay_.pass_on(relayed)) {
+  } else if (!relay_.pass_on(relayed.signal, ranks_with_it)) {
     ending_.begin_with_kill(128 + relayed.signal);
     running_ = 0;
   }
 }
 
 // A key of the terminal, or a signal to the process group (as timeout(1) sends it), reaches ranks
-// and mpiexec at once. If a rank's end is heard of first, the news of the signal is just behind.
+// and mpiexec at once. If a rank's end is heard of first, the news of the signal is just behind; on
+// a busy machine as far behind as the front is from getting a CPU.
 bool Supervisor::asked_for(int signal) {
   const sigset_t supervised = supervised_signals();
-  const double end = seconds_now() + same_signal_seconds;
-  while (sigismember(&supervised, signal) == 1 && !relay_.passed_on(signal) &&
-         seconds_now() < end) {
+  const double began = seconds_now();
+  const auto may_come = [&] {
+    const double waited = seconds_now() - began;
+    return waited < same_signal_seconds ||
+           (waited < busy_front_seconds && process_stat(front_).state == 'R');
+  };
+  while (sigismember(&supervised, signal) == 1 && !relay_.passed_on(signal) && may_come()) {
     pollfd news{signals_, POLLIN, 0};
     poll(&news, 1, 10);
     signalfd_siginfo info{};
@@ -371,6 +396,15 @@ void Supervisor::on_host_control() {
         break;
       }
     }
+  }
+}
+
+// Whoever sends a signal may have seen of a rank what that rank has told us before: which process
+// is the program, for one.
+void Supervisor::hear_all() {
+  on_host_control();
+  for (int rank = 0; rank < static_cast<int>(job_.ranks.size()); ++rank) {
+    on_control(rank);
   }
 }
 

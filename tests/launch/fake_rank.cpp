@@ -1,7 +1,7 @@
 // A rank without MPI: does what its arguments say, one after the other. It speaks to mpiexec with
 // the library's own client, so that mpiexec can be tested without the library.
 //   init  finalize  abort=CODE[:TEXT]  deadlock=TEXT  exit=CODE  signal=N  sleep=SECONDS  compute
-//   other-version  no-lifeline-init  block=SIGNAL  handle=SIGNAL  stop  fork  daemon
+//   other-version  no-lifeline-init  block=SIGNAL  unblock=SIGNAL  handle=SIGNAL  stop  fork daemon
 //   await (one more handled signal)  only=RANK (what follows is for that rank alone)  print=TEXT
 //   wait-forever  garbage=TEXT
 #include <sys/prctl.h>
@@ -97,11 +97,11 @@ int main(int count, char** words) {
       for (;;) {
         asm volatile("");
       }
-    } else if (name == "block") {
+    } else if (name == "block" || name == "unblock") {
       sigset_t set;
       sigemptyset(&set);
       sigaddset(&set, number);
-      sigprocmask(SIG_BLOCK, &set, nullptr);
+      sigprocmask(name == "block" ? SIG_BLOCK : SIG_UNBLOCK, &set, nullptr);
     } else if (name == "handle") {
       struct sigaction action {};
       action.sa_handler = on_signal;

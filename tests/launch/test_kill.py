@@ -53,7 +53,7 @@ class Kill(MpiexecTest):
         return job
 
     def assert_all_gone(self, job):
-        job.wait(timeout=20)
+        job.wait(timeout=60)
         job.stdout.close()
         job.stderr.close()
         self.assert_nothing_left()
@@ -75,7 +75,7 @@ class Kill(MpiexecTest):
             with self.subTest(name):
                 job = self.start_ranks(words)
                 os.kill(supervisor_of(job.pid), signal.SIGKILL)
-                self.assertEqual(job.wait(timeout=20), 137)
+                self.assertEqual(job.wait(timeout=60), 137)
                 self.assertIn(b"was killed by signal 9", job.stderr.read())
                 self.assert_all_gone(job)
 
@@ -130,7 +130,7 @@ class Kill(MpiexecTest):
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.ranks_of(2)
         os.killpg(shell.pid, signal.SIGTERM)
-        shell.wait(timeout=20)
+        shell.wait(timeout=60)
         self.assert_nothing_left()
 
 

@@ -14,7 +14,7 @@ RANK = os.path.join(SOURCE, "tests", "launch", "rank.c")
 class Command(MpiexecTest):
     def meantime(self, *words, **options):
         return subprocess.run([COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, timeout=20, env=self.environment, **options)
+                              text=True, timeout=60, env=self.environment, **options)
 
     def test_version(self):
         result = self.meantime("version")
@@ -65,7 +65,7 @@ class Command(MpiexecTest):
                 self.assertIn("ptrace_scope", result.stderr)
             self.assertEqual(self.meantime("stack", str(job.pid), "--rank", "3").returncode, 2)
         job.terminate()
-        job.communicate(timeout=20)
+        job.communicate(timeout=60)
         self.assertNotIn(f"job {job.pid}:", self.meantime("ps").stdout)
 
     def test_stack_of_no_job(self):

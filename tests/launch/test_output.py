@@ -39,18 +39,18 @@ class Direct(MpiexecTest):
         job = self.start("-n", 1, "sh", "-c", "printf 'name? '; read name; echo hello $name",
                          stdin=subprocess.PIPE)
         self.assertEqual(os.read(job.stdout.fileno(), 100), b"name? ")
-        output, _ = job.communicate(b"Ada\n", timeout=10)
+        output, _ = job.communicate(b"Ada\n", timeout=60)
         self.assertEqual(output, b"hello Ada\n")
 
     def test_reader_that_goes_away(self):
         result = subprocess.run(f"{MPIEXEC} -n 2 yes | head -n 1", shell=True, env=self.environment,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=10)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
         self.assertEqual(result.stdout, b"y\n")
 
     def test_closed_standard_descriptors(self):
         for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
             status = subprocess.run(["sh", "-c", f"{MPIEXEC} -n 2 true {closed}"],
-                                    env=self.environment, timeout=10).returncode
+                                    env=self.environment, timeout=60).returncode
             self.assertEqual(status, 0, closed)
 
 
@@ -81,7 +81,7 @@ class Input(MpiexecTest):
         # while read line; do mpiexec ...; done: a job that does not read leaves the lines alone.
         script = f"while read line; do {MPIEXEC} -n 2 true; echo $line; done"
         result = subprocess.run(["sh", "-c", script], input=b"a\nb\nc\n", stdout=subprocess.PIPE,
-                                env=self.environment, timeout=20)
+                                env=self.environment, timeout=60)
         self.assertEqual(result.stdout, b"a\nb\nc\n")
 
 
@@ -119,7 +119,7 @@ class Labels(MpiexecTest):
         begin = time.monotonic()
         self.assertEqual(os.read(job.stdout.fileno(), 100), b"[0] name? ")
         self.assert_quick(time.monotonic() - begin)
-        output, _ = job.communicate(b"Ada\n", timeout=10)
+        output, _ = job.communicate(b"Ada\n", timeout=60)
         self.assertEqual(output, b"hello Ada\n")
 
     def test_interrupted_line(self):
@@ -137,7 +137,7 @@ class Labels(MpiexecTest):
             while len(output) < len(expected):
                 output += os.read(job.stdout.fileno(), 100)
             self.assertEqual(output, expected)
-        job.communicate(timeout=20)
+        job.communicate(timeout=60)
 
     def test_last_words_of_a_killed_rank(self):
         result = self.run_job("-l", "-n", 2, "sh", "-c",
@@ -150,7 +150,7 @@ class Labels(MpiexecTest):
                          "[ $MEANTIME_RANK = 1 ] && exec yes; sleep 0.3; kill -9 $$")
         line = job.stderr.readline()  # while nobody reads standard output
         self.assertIn(b"rank 0", line)
-        output, _ = job.communicate(timeout=10)
+        output, _ = job.communicate(timeout=60)
         self.assertEqual(job.returncode, 137)
 
     def test_nobody_reads_and_the_job_is_ended(self):
@@ -173,7 +173,7 @@ class Labels(MpiexecTest):
                     begin = time.monotonic()
                     time.sleep(0.2)
                 try:
-                    self.assertEqual(job.wait(timeout=10), status)
+                    self.assertEqual(job.wait(timeout=60), status)
                     self.assert_quick(time.monotonic() - begin, 1.2)
                 finally:
                     job.kill()
@@ -197,7 +197,7 @@ class Labels(MpiexecTest):
         # Nor does it where processes were left behind, which are ended.
         job = self.start("-l", "-n", 2, "sh", "-c", "sleep 30 & seq 20000")
         time.sleep(1.5)
-        output, _ = job.communicate(timeout=10)
+        output, _ = job.communicate(timeout=60)
         self.assertEqual(job.returncode, 0)
         # A line may come in two pieces, if the other rank's came between them.
         written = {"[0]": "", "[1]": ""}
@@ -210,7 +210,7 @@ class Labels(MpiexecTest):
     def test_reader_that_goes_away(self):
         result = subprocess.run(f"{MPIEXEC} -l -n 1 yes | head -n 1", shell=True,
                                 env=self.environment, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, timeout=10)
+                                stderr=subprocess.PIPE, timeout=60)
         self.assertEqual(result.stdout, b"[0] y\n")
 
     def test_rank_0_has_no_terminal(self):

@@ -32,7 +32,7 @@ class RealRanks(MpiexecTest):
 
     def test_alone(self):
         result = subprocess.run([self.program()], stdout=subprocess.PIPE, env=self.environment,
-                                timeout=10)
+                                timeout=60)
         self.assertEqual(result.stdout, b"sum 0\n")
 
     def test_through_a_script(self):
@@ -61,7 +61,7 @@ class RealRanks(MpiexecTest):
         result = self.run_job("-n", 2, program, "error")
         self.assertEqual(result.status, 6, result)
         self.assertRegex(result.error, r"^mpiexec: rank 1 \(pid \d+ on [^ )]+\): " + said)
-        alone = subprocess.run([program, "error"], stderr=subprocess.PIPE, env=self.environment, timeout=10, text=True)
+        alone = subprocess.run([program, "error"], stderr=subprocess.PIPE, env=self.environment, timeout=60, text=True)
         self.assertEqual(alone.returncode, 6)
         self.assertRegex(alone.stderr, "^Meantime: " + said)
 
@@ -71,7 +71,7 @@ class RealRanks(MpiexecTest):
             result = self.run_job("-n", 2, program, "abort", code)
             self.assertEqual((result.status, result.output), (status, "why"), result)
             alone = subprocess.run([program, "abort", str(code)], stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL, env=self.environment, timeout=10)
+                                   stderr=subprocess.DEVNULL, env=self.environment, timeout=60)
             self.assertEqual((alone.returncode, alone.stdout), (status, b"why"))
 
     def test_file_size_limit(self):
@@ -80,7 +80,7 @@ class RealRanks(MpiexecTest):
         self.assertIn(result.status, range(1, 128), result)
         self.assert_one_line(result, "MPI_ERR_NO_MEM")
         alone = subprocess.run(["sh", "-c", f"ulimit -f 0; exec {program}"], env=self.environment,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=10)
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
         self.assertIn(alone.returncode, range(1, 128), alone)
 
     def test_number_of_the_program(self):
@@ -97,7 +97,7 @@ class RealRanks(MpiexecTest):
             self.assertEqual((result.status, result.output), (1, ""), result)
             self.assert_one_line(result, setting.partition("=")[0] + " must be")
         alone = subprocess.run([program], env=dict(self.environment, MEANTIME_ON_DEADLOCK="never"),
-                               stderr=subprocess.PIPE, timeout=10)
+                               stderr=subprocess.PIPE, timeout=60)
         self.assertEqual((alone.returncode, alone.stderr),
                          (1, b"Meantime: MEANTIME_ON_DEADLOCK must be abort, report or ignore, not "
                           b"'never'\n"))
@@ -145,7 +145,11 @@ class RealRanks(MpiexecTest):
         self.assertRegex(result.error, r"rank 1 .* waits in MPI_Waitall .* memory is full of messages")
 
     def test_timeout_shows_calls(self):
-        result = self.run_job("--timeout", 3, "-n", 3, self.program(), "late")
+        program = self.program()
+        for limit in (3, 20):  # on a busy machine it takes the ranks a while to come so far
+            result = self.run_job("--timeout", limit, "-n", 3, program, "late")
+            if "rank 1" in result.error and "running" in result.error and "MPI_Barrier" in result.error:
+                break
         self.assertEqual(result.status, 124, result)
         self.assertRegex(result.error, r"rank 0 \(pid \d+\) waits in MPI_Barrier.* for \d+\.\d s")
         self.assertRegex(result.error, r"rank 1 \(pid \d+\) .*running")
@@ -165,7 +169,7 @@ class RealRanks(MpiexecTest):
         self.wait_for(report, "rank 2 to wait in MPI_Barrier")
         self.assertIsNone(job.poll())
         job.terminate()
-        job.communicate(timeout=5)
+        job.communicate(timeout=60)
         self.assertEqual(job.returncode, 143)
 
     def test_killed_with_mpiexec(self):

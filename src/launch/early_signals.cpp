@@ -1,0 +1,25 @@
+#include "launch/early_signals.h"
+
+#include <ctime>
+
+#include "launch/supervised_signals.h"
+
+namespace meantime::launch {
+
+void EarlySignals::look(int next) {
+  sigset_t signals = supervised_signals();
+  sigdelset(&signals, SIGCHLD);
+  const timespec at_once{};
+  for (int signal = 0; (signal = sigtimedwait(&signals, nullptr, &at_once)) > 0;) {
+    first_without_[static_cast<std::size_t>(signal)] = next;
+  }
+}
+
+std::optional<int> EarlySignals::first_without(int signal) {
+  std::optional<int>& place = first_without_[static_cast<std::size_t>(signal)];
+  const std::optional<int> first = place;
+  place.reset();
+  return first;
+}
+
+}  // namespace meantime::launch

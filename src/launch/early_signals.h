@@ -1,0 +1,28 @@
+// What a terminal's key does while the ranks are being started. Until they all are, the supervisor
+// is in mpiexec's process group, as the ranks are, for they must inherit it: what is sent to the
+// group reaches it too, and that is how it knows which ranks have it and which came too late. What
+// is to be done about it the front tells later, as always. Main thread only.
+#pragma once
+
+#include <array>
+#include <csignal>
+#include <optional>
+
+namespace meantime::launch {
+
+class EarlySignals {
+ public:
+  /// Before rank `next` is started, and once more when the group has been left: what has come up to
+  /// now the ranks from `next` on do not have. All of `supervised_signals` but SIGCHLD is blocked,
+  /// and taken away here.
+  void look(int next);
+
+  /// The front tells of this signal: the first rank that lacks it, if it came while they were
+  /// started. Only once: a later one is another signal.
+  std::optional<int> first_without(int signal);
+
+ private:
+  std::array<std::optional<int>, _NSIG> first_without_;
+};
+
+}  // namespace meantime::launch
