@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
+#include <vector>
 
 #include "launch/installation.h"
 #include "machine/wake_up_cache.h"
+#include "settings/contradictions.h"
+#include "settings/misspelt.h"
 #include "settings/sources.h"
 #include "subcommands.h"
+#include "wait/presets.h"
 
 namespace meantime::tools {
 
@@ -22,39 +27,121 @@ std::string measured() {
                  : "#   auto: not measured yet\n";
 }
 
+/// What the number in a value counts; nothing if it is none.
+std::string unit(const settings::Setting& setting, std::string_view value) {
+  if (value.empty() || value.find_first_not_of("0123456789KMGkmg") != std::string_view::npos) {
+    return {};
+  }
+  switch (setting.kind) {
+    case settings::Kind::microseconds:
+      return " us";
+    case settings::Kind::bytes:
+      return " bytes";
+    case settings::Kind::count:
+      return " looks";
+    default:
+      return {};
+  }
+}
+
+std::string number(std::uint64_t value) {
+  return value == wait::endless ? "infinity" : fmt::to_string(value);
+}
+
+/// What a word of MEANTIME_WAIT stands for.
+std::string knobs(std::string_view word) {
+  const wait::Preset* preset = wait::find_preset(word);
+  if (preset == nullptr) {
+    return {};
+  }
+  const std::string shared =
+      preset->tries_poll_shared == preset->knobs.tries_poll
+          ? std::string()
+          : fmt::format(" ({} where ranks share cores)", number(preset->tries_poll_shared));
+  return fmt::format(
+      "#   {}: {}\n#   MEANTIME_TRIES_POLL {}{}, MEANTIME_TRIES_YIELD {}, MEANTIME_TIMEOUT {}{}\n",
+      preset->name, preset->meaning, number(preset->knobs.tries_poll), shared,
+      number(preset->knobs.tries_yield), number(preset->knobs.timeout_us),
+      preset->knobs.timeout_us == wait::endless ? "" : " us");
+}
+
+/// One setting as it is printed.
+struct Row {
+  const settings::Setting* setting;
+  settings::Value value;
+  std::string text;  ///< value and unit
+};
+
+std::vector<Row> rows_of(const settings::Files& files, const settings::Environment& environment) {
+  std::vector<Row> rows;
+  for (const settings::Setting& setting : settings::all()) {
+    const settings::Value value = files.value(setting, environment);
+    if (setting.scope == settings::Scope::test && value.text.empty()) {
+      continue;
+    }
+    const std::string text = value.text.empty() ? std::string(setting.preset) : value.text;
+    rows.push_back({&setting, value, text + unit(setting, text)});
+  }
+  return rows;
+}
+
+/// What makes no sense, or is not read by anybody.
+int print_problems(const std::vector<Row>& rows, const settings::Files& files,
+                   const settings::Environment& environment) {
+  int status = 0;
+  const auto complain = [&](const std::string& line) {
+    if (!line.empty()) {
+      fmt::print(stderr, "meantime: {}\n", line);
+      status = 1;
+    }
+  };
+  complain(files.problem());
+  for (const Row& row : rows) {
+    complain(row.value.text.empty() ? std::string()
+                                    : settings::problem(*row.setting, row.value.text));
+  }
+  if (status == 0) {
+    complain(settings::contradiction(
+        [&](const settings::Setting& setting) { return files.value(setting, environment); }));
+  }
+  if (const std::string unknown = settings::unknown_variables(settings::own_names());
+      !unknown.empty()) {
+    fmt::print(stderr, "meantime: {}\n", unknown);
+  }
+  return status;
+}
+
 }  // namespace
 
 int config() {
   const settings::Environment environment = settings::own_environment();
   settings::Files files;
   files.read(launch::prefix(), environment);
-  int status = 0;
-  if (!files.problem().empty()) {
-    fmt::print(stderr, "meantime: {}\n", files.problem());
-    status = 1;
+  const std::vector<Row> rows = rows_of(files, environment);
+  std::size_t name_width = 0;
+  std::size_t text_width = 0;
+  constexpr std::size_t widest_column = 24;  // longer values push what follows to the right
+  for (const Row& row : rows) {
+    name_width = std::max(name_width, row.setting->name.size());
+    if (row.text.size() <= widest_column) {
+      text_width = std::max(text_width, row.text.size());
+    }
   }
-  for (const settings::Setting& setting : settings::all()) {
-    const settings::Value value = files.value(setting, environment);
-    if (setting.scope == settings::Scope::test && value.text.empty()) {
-      continue;
+  for (const Row& row : rows) {
+    fmt::print("{:<{}}  {:<{}}  # {}; {}{}\n", row.setting->name, name_width, row.text, text_width,
+               settings::source_name(row.value), row.setting->meaning,
+               row.value.in_vain.empty() ? "" : "; not " + row.value.in_vain);
+    if (row.setting->name == "MEANTIME_WAIT") {
+      fmt::print("{}", knobs(row.text));
     }
-    fmt::print("{:<24} {:<12} # {}; {}\n", setting.name,
-               value.text.empty() ? setting.preset : std::string_view(value.text),
-               settings::source_name(value), setting.meaning);
-    if (setting.name == "MEANTIME_WAKE_UP_COST" && (value.text.empty() || value.text == "auto")) {
+    if (row.setting->name == "MEANTIME_WAKE_UP_COST" && row.text == "auto") {
       fmt::print("{}", measured());
-    }
-    if (const std::string wrong =
-            value.text.empty() ? std::string() : settings::problem(setting, value.text);
-        !wrong.empty()) {
-      std::fflush(stdout);
-      fmt::print(stderr, "meantime: {}\n", wrong);
-      status = 1;
     }
   }
   fmt::print("\n# files: {}\n",
              files.paths().empty() ? "none" : fmt::to_string(fmt::join(files.paths(), ", ")));
-  return status;
+  std::fflush(stdout);
+  return print_problems(rows, files, environment);
 }
 
 }  // namespace meantime::tools

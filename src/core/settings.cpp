@@ -8,6 +8,8 @@
 
 #include "launch/control.h"
 #include "rank/rank.h"
+#include "settings/contradictions.h"
+#include "settings/misspelt.h"
 #include "settings/sources.h"
 #include "wait/policy.h"
 
@@ -65,6 +67,33 @@ bool read_wire(std::string_view value, match::Wire& wire) {
 
 void read_setting_files() {
   files().read(prefix(), settings::own_environment());
+}
+
+std::string settings_without_mpiexec(std::vector<std::string>& remarks) {
+  const settings::Environment environment = settings::own_environment();
+  const auto value = [&](const settings::Setting& row) { return files().value(row, environment); };
+  if (std::string wrong = settings::first_problem(files(), environment); !wrong.empty()) {
+    return wrong;
+  }
+  if (std::string wrong = settings::contradiction(value); !wrong.empty()) {
+    return wrong;
+  }
+  // Undone by mpiexec's processes, whatever happens to the ranks: so nothing is done without them.
+  for (const std::string_view name : {"MEANTIME_FREQUENCY", "MEANTIME_CPU_DMA_LATENCY"}) {
+    if (const std::string text = setting(name); !text.empty() && text != "none") {
+      std::string line = fmt::format("{} needs mpiexec, which did not start this program", name);
+      if (setting("MEANTIME_MACHINE") == "require") {
+        return line + " (MEANTIME_MACHINE=require)";
+      }
+      remarks.push_back(line + ": it does nothing");
+    }
+  }
+  for (const settings::Setting& row : settings::all()) {
+    remarks.push_back(settings::overruled(row, value(row)));
+  }
+  remarks.push_back(settings::unknown_variables(settings::own_names()));
+  std::erase(remarks, std::string());
+  return {};
 }
 
 std::string setting(std::string_view name) {

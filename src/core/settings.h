@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "match/engine.h"
 #include "settings/settings.h"
@@ -25,6 +26,10 @@ struct Settings {
 /// Makes the site's and the user's file count. Not in a job: there mpiexec has read them and put
 /// what they say into the environment.
 void read_setting_files();
+
+/// What mpiexec would have said before the start. What contradicts itself, or cannot be had without
+/// mpiexec though it is required, in one line; `remarks` gets a line for all that has no effect.
+std::string settings_without_mpiexec(std::vector<std::string>& remarks);
 
 /// A setting's value when this host started, by name; empty: not set, so its preset holds.
 std::string setting(std::string_view name);

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "core/abort.h"
 #include "core/call_names.h"
@@ -189,6 +190,13 @@ int start_up(Rank& rank) {
   if (!in_job) {
     refuse_unknown_launchers();
     read_setting_files();
+    std::vector<std::string> remarks;
+    if (const std::string wrong = settings_without_mpiexec(remarks); !wrong.empty()) {
+      give_up(wrong);
+    }
+    for (const std::string& remark : remarks) {
+      std::fputs(fmt::format("Meantime: {}\n", remark).c_str(), stderr);
+    }
     if (const int result = make_singleton(rank); result != MPI_SUCCESS) {
       return result;
     }

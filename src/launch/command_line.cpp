@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <sstream>
 
 #include "core/version.h"
@@ -167,6 +168,12 @@ class Parser {
       throw Mistake{fmt::format("--stdin {}: the job has ranks 0 to {} only", result_.stdin_rank,
                                 result_.ranks() - 1)};
     }
+    if (result_.kind != RankKind::automatic) {
+      if (std::string wrong = of_the_other_kind(result_, result_.kind == RankKind::threads);
+          !wrong.empty()) {
+        throw Mistake{wrong};
+      }
+    }
     return std::move(result_);
   }
 
@@ -191,6 +198,7 @@ class Parser {
                         ? "no program before or after ':'"
                         : "no program to start (mpiexec --help shows how)"};
     }
+    program_.wait = wait_;
     result_.programs.push_back(program_);
     if (position_ < words_.size() && ++position_ == words_.size()) {
       throw Mistake{"no program before or after ':'"};
@@ -255,8 +263,36 @@ class Parser {
     apply(*option, arguments);
   }
 
+  /// Said of one program, and yet for the whole job: not twice in different ways.
+  void require_one_for_all(const Option& option, const std::string& value) {
+    switch (option.action) {
+      case Action::timeout:
+      case Action::bind:
+      case Action::on_deadlock:
+      case Action::ledger_report:
+      case Action::kind:
+      case Action::place:
+      case Action::balance:
+      case Action::standard_input: {
+        const std::string& said = option.arguments == 0 && option.action == Action::bind
+                                      ? std::string(option.note)
+                                      : value;
+        const auto [place, is_new] = of_the_job_.try_emplace(option.action, said);
+        if (!is_new && place->second != said && !result_.programs.empty()) {
+          throw Mistake{fmt::format("{} is for the whole job: '{}' and '{}' cannot both hold",
+                                    spelled_, place->second, said)};
+        }
+        place->second = said;
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
   void apply(const Option& option, const std::vector<std::string>& arguments) {
     const std::string& first = arguments[0];
+    require_one_for_all(option, first);
     switch (option.action) {
       case Action::ranks:
         program_.ranks = parse_ranks(spelled_, first);
@@ -340,7 +376,7 @@ class Parser {
             !wrong.empty()) {
           throw Mistake{fmt::format("{}: {}", spelled_, wrong)};
         }
-        result_.wait = first;
+        wait_ = first;
         break;
       case Action::ledger_report:
         result_.report = true;
@@ -355,6 +391,7 @@ class Parser {
                                           : RankKind::processes;
         break;
       case Action::place:
+        result_.for_threads = true;
         if (first.starts_with("file:")) {
           result_.placement = Placement::file;
           result_.placement_file = first.substr(5);
@@ -371,6 +408,7 @@ class Parser {
           throw Mistake{fmt::format("--balance takes none or steal, not '{}'", first)};
         }
         result_.balance = first == "none" ? Balance::none : Balance::steal;
+        result_.for_threads = true;
         break;
       case Action::standard_input:
         if (first == "none") {
@@ -418,6 +456,9 @@ class Parser {
   ProgramRequest program_;
   bool counted_ = false;  ///< program_.ranks was given
   bool timeout_given_ = false;
+  std::optional<std::string>
+      wait_;  ///< of this and the programs that follow, until another is given
+  std::map<Action, std::string> of_the_job_;  ///< what programs before this one have said for all
   CommandLine result_;
 };
 
@@ -429,6 +470,18 @@ int CommandLine::ranks() const {
     total += program.ranks;
   }
   return static_cast<int>(std::min(total, 1L << 30));
+}
+
+std::string of_the_other_kind(const CommandLine& command, bool thread_ranks) {
+  if (!thread_ranks && command.for_threads) {
+    return "--place and --balance are for thread ranks (--as threads); a process rank runs on any "
+           "CPU, or where --bind pins it";
+  }
+  if (thread_ranks && command.binding != Binding::none) {
+    return "--bind is for process ranks; every worker of thread ranks has a CPU of its own, and "
+           "--place says which ranks begin on it";
+  }
+  return {};
 }
 
 const char* binding_name(Binding binding) {

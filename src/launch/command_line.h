@@ -20,7 +20,8 @@ struct ProgramRequest {
   int ranks = 1;
   std::vector<std::string> arguments;  ///< the program's name first
   std::vector<EnvironmentEdit> environment;
-  std::string directory;  ///< empty: mpiexec's own
+  std::string directory;            ///< empty: mpiexec's own
+  std::optional<std::string> wait;  ///< --wait, as it was typed: settings know what makes sense
 };
 
 enum class Binding { none, hwthread, core, numa, socket };
@@ -46,14 +47,14 @@ struct CommandLine {
   double timeout_seconds = 0;  ///< 0: none
   Binding binding = Binding::none;
   DeadlockAction on_deadlock = DeadlockAction::abort;
-  bool on_deadlock_given = false;   ///< else a setting may say otherwise
-  bool report = false;              ///< where the time went, on standard error …
-  std::string report_file;          ///< … or, if this is not empty, as JSON in this file
-  std::optional<std::string> wait;  ///< --wait, as it was typed: settings know what makes sense
+  bool on_deadlock_given = false;  ///< else a setting may say otherwise
+  bool report = false;             ///< where the time went, on standard error …
+  std::string report_file;         ///< … or, if this is not empty, as JSON in this file
   RankKind kind = RankKind::processes;
   Placement placement = Placement::block;
   std::string placement_file;
   Balance balance = Balance::steal;
+  bool for_threads = false;        ///< --place or --balance is given
   int stdin_rank = 0;              ///< -1: nobody
   std::vector<std::string> notes;  ///< what was ignored and why, shown under -v
 
@@ -67,6 +68,9 @@ struct ParsedCommandLine {
   std::string error;   ///< one line for standard error
   int status = 0;
 };
+
+/// Options that would do nothing for ranks of this kind, in one line; empty if there are none.
+std::string of_the_other_kind(const CommandLine& command, bool thread_ranks);
 
 ParsedCommandLine parse_command_line(const std::vector<std::string>& words);
 

@@ -66,11 +66,20 @@ std::string user_value(const CommandLine& command, const ProgramRequest& program
   return {};
 }
 
-std::optional<std::string> option_value(const CommandLine& command, std::string_view setting) {
+std::vector<std::string> user_names(const CommandLine& command, const ProgramRequest& program) {
+  std::vector<std::string> names;
+  for (const std::string& variable : user_environment(command, program)) {
+    names.emplace_back(name_of(variable));
+  }
+  return names;
+}
+
+std::optional<std::string> option_value(const CommandLine& command, const ProgramRequest& program,
+                                        std::string_view setting) {
   if (setting == deadlock_variable && command.on_deadlock_given) {
     return deadlock_action_name(command.on_deadlock);
   }
-  return setting == "MEANTIME_WAIT" ? command.wait : std::nullopt;
+  return setting == "MEANTIME_WAIT" ? program.wait : std::nullopt;
 }
 
 std::string Job::setting(std::string_view name) const {
@@ -79,7 +88,10 @@ std::string Job::setting(std::string_view name) const {
     std::string value = user_value(command, command.programs.front(), std::string(variable));
     return value.empty() ? std::nullopt : std::optional(value);
   };
-  return settings.value(*settings::find(name), environment, option_value(command, name)).text;
+  return settings
+      .value(*settings::find(name), environment,
+             option_value(command, command.programs.front(), name))
+      .text;
 }
 
 RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
@@ -116,11 +128,11 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
     set(variables_, "LD_LIBRARY_PATH", job.library_folder + (path.empty() ? "" : ":" + path));
   }
   drop(variables_, rank_variable);
-  apply_settings(job);
+  apply_settings(job, program.request);
 }
 
 // Ranks look at no files: whatever holds for them stands in their environment.
-void RankEnvironment::apply_settings(const Job& job) {
+void RankEnvironment::apply_settings(const Job& job, const ProgramRequest& program) {
   const settings::Environment own = [this](std::string_view name) -> std::optional<std::string> {
     for (const std::string& variable : variables_) {
       if (name_of(variable) == name) {
@@ -131,7 +143,7 @@ void RankEnvironment::apply_settings(const Job& job) {
   };
   for (const settings::Setting& setting : settings::all()) {
     const settings::Value value =
-        job.settings.value(setting, own, option_value(job.command, setting.name));
+        job.settings.value(setting, own, option_value(job.command, program, setting.name));
     if (!value.text.empty() && value.source != settings::Source::environment) {
       set(variables_, setting.name, value.text);
     }

@@ -30,16 +30,19 @@ class RankEnvironment {
   std::vector<char*> of_host() const;
 
  private:
-  void apply_settings(const Job& job);
+  void apply_settings(const Job& job, const ProgramRequest& program);
 
   std::vector<std::string> variables_;
 };
 
-/// What mpiexec's command line says of a setting, or nothing.
-std::optional<std::string> option_value(const CommandLine& command, std::string_view setting);
+/// What mpiexec's command line says of a setting for a program's ranks, or nothing.
+std::optional<std::string> option_value(const CommandLine& command, const ProgramRequest& program,
+                                        std::string_view setting);
 
 /// The value a program's ranks will have for `name` before the launcher adds its own.
 std::string user_value(const CommandLine& command, const ProgramRequest& program,
                        const std::string& name);
+/// The names of all that they will have.
+std::vector<std::string> user_names(const CommandLine& command, const ProgramRequest& program);
 
 }  // namespace meantime::launch

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include "launch/control.h"
 #include "launch/debugger.h"
@@ -20,6 +21,8 @@
 #include "launch/map_file.h"
 #include "launch/messages.h"
 #include "launch/thread_ranks.h"
+#include "settings/contradictions.h"
+#include "settings/misspelt.h"
 
 namespace meantime::launch {
 
@@ -77,9 +80,11 @@ int prepare_programs(Job& job) {
 }
 
 /// Reads the files and looks at what each program's ranks would get: the first thing that makes no
-/// sense, in one line. Says what a lock of the site's file overrules.
+/// sense, in one line. Says what a lock of the site's file overrules, and what nobody reads.
 std::string check_settings(Job& job) {
   job.settings.read(prefix(), settings::own_environment());
+  std::vector<std::string> names;
+  std::set<std::string> remarks;
   for (const ProgramRequest& program : job.command.programs) {
     const settings::Environment environment =
         [&](std::string_view name) -> std::optional<std::string> {
@@ -90,19 +95,27 @@ std::string check_settings(Job& job) {
         !problem.empty()) {
       return problem;
     }
-    for (const settings::Setting& setting : settings::all()) {
-      const settings::Value value =
-          job.settings.value(setting, environment, option_value(job.command, setting.name));
-      if (value.outvoted) {
-        say("{} stays {}: {}", setting.name, value.text, settings::source_name(value));
-      }
+    const auto value = [&](const settings::Setting& setting) {
+      return job.settings.value(setting, environment,
+                                option_value(job.command, program, setting.name));
+    };
+    if (std::string problem = settings::contradiction(value); !problem.empty()) {
+      return problem;
     }
-    const settings::Setting& deadlock = *settings::find(deadlock_variable);
-    job.command.on_deadlock =
-        deadlock_action(
-            job.settings.value(deadlock, environment, option_value(job.command, deadlock.name))
-                .text)
-            .value_or(job.command.on_deadlock);
+    for (const settings::Setting& setting : settings::all()) {
+      remarks.insert(settings::overruled(setting, value(setting)));
+    }
+    for (std::string& name : user_names(job.command, program)) {
+      names.push_back(std::move(name));
+    }
+    job.command.on_deadlock = deadlock_action(value(*settings::find(deadlock_variable)).text)
+                                  .value_or(job.command.on_deadlock);
+  }
+  remarks.insert(settings::unknown_variables(names));
+  for (const std::string& line : remarks) {
+    if (!line.empty()) {
+      say(line);
+    }
   }
   return {};
 }

@@ -1,7 +1,6 @@
 #include "launch/options.h"
 
-#include <algorithm>
-#include <vector>
+#include "settings/misspelt.h"
 
 namespace meantime::launch {
 
@@ -209,26 +208,6 @@ constexpr Option options[] = {
 };
 // clang-format on
 
-// Edits (insert, drop, replace, swap neighbours) between two short words.
-std::size_t distance(std::string_view left, std::string_view right) {
-  std::vector<std::vector<std::size_t>> table(left.size() + 1,
-                                              std::vector<std::size_t>(right.size() + 1));
-  for (std::size_t i = 0; i <= left.size(); ++i) {
-    for (std::size_t j = 0; j <= right.size(); ++j) {
-      if (i == 0 || j == 0) {
-        table[i][j] = i + j;
-        continue;
-      }
-      table[i][j] = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1,
-                              table[i - 1][j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1]) {
-        table[i][j] = std::min(table[i][j], table[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return table[left.size()][right.size()];
-}
-
 }  // namespace
 
 std::span<const Option> all_options() {
@@ -251,7 +230,7 @@ std::string nearest_option(std::string_view name) {
     if (option.name.size() < 2 || option.action == Action::refuse) {
       continue;
     }
-    std::size_t here = distance(name, option.name);
+    std::size_t here = settings::slips(name, option.name);
     if (here < best_distance || (best && here == best_distance && option.own && !best->own)) {
       best = &option;
       best_distance = here;

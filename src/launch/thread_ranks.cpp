@@ -45,6 +45,9 @@ std::string why_not(const Job& job) {
         !(program.request.environment.empty() && program.request.directory.empty())) {
       return "several programs (:) of which one has -env or -wdir can only be processes so far";
     }
+    if (program.request.wait != job.programs.front().request.wait) {
+      return "several programs (:) with different --wait can only be processes";
+    }
     if (std::string why = why_not(job, program); !why.empty()) {
       return why;
     }
@@ -57,6 +60,10 @@ std::string why_not(const Job& job) {
 std::string choose_thread_ranks(Job& job) {
   const std::string why = why_not(job);
   job.thread_ranks = why.empty();
+  if (const std::string in_vain = of_the_other_kind(job.command, job.thread_ranks);
+      !in_vain.empty() && job.command.kind == RankKind::automatic) {
+    say("ranks are {}: {}", job.thread_ranks ? "threads" : "processes", in_vain);
+  }
   if (why.empty()) {
     return {};
   }

@@ -95,8 +95,12 @@ void Files::read_line(std::string_view line, Source source, const std::string& w
     return;
   }
   Value& value = values_[setting - all().data()];
-  if (!value.locked) {
-    value = {std::string(text), source, where, locked, false};
+  if (value.locked && source == Source::site) {
+    problem_ = fmt::format("{}: {} is locked already, by {}", where, setting->name, value.where);
+  } else if (!value.locked) {
+    value = {std::string(text), source, where, locked};
+  } else if (text != value.text) {
+    value.in_vain = fmt::format("{} as {} says", text, where);
   }
 }
 
@@ -105,15 +109,20 @@ Value Files::value(const Setting& setting, const Environment& environment,
   Value value = values_.empty() ? Value{} : values_[&setting - all().data()];
   const std::string variable = environment(setting.name).value_or("");
   if (value.locked) {
-    value.outvoted =
-        (!variable.empty() && variable != value.text) || (option && *option != value.text);
+    if (option && *option != value.text) {
+      value.in_vain = fmt::format("{} as mpiexec's options say", *option);
+    } else if (!option && !variable.empty() && variable != value.text) {
+      value.in_vain = fmt::format("{} as the environment says", variable);
+    } else if (option || !variable.empty()) {
+      value.in_vain.clear();  // who speaks last agrees
+    }
     return value;
   }
   if (option) {
-    return {*option, Source::launcher, {}, false, false};
+    return {*option, Source::launcher, {}};
   }
   if (!variable.empty()) {
-    return {variable, Source::environment, {}, false, false};
+    return {variable, Source::environment, {}};
   }
   return value;
 }
@@ -129,6 +138,12 @@ std::string source_name(const Value& value) {
     default:
       return value.where + (value.locked ? ", locked" : "");
   }
+}
+
+std::string overruled(const Setting& setting, const Value& value) {
+  return value.in_vain.empty() ? std::string()
+                               : fmt::format("{} stays {}, not {}: {}", setting.name, value.text,
+                                             value.in_vain, source_name(value));
 }
 
 std::string first_problem(const Files& files, const Environment& environment) {

@@ -25,8 +25,8 @@ struct Value {
   std::string text;  ///< empty: not set
   Source source = Source::preset;
   std::string where;      ///< FILE:LINE of a file's
-  bool locked = false;    ///< by the site file: environment and mpiexec were not asked
-  bool outvoted = false;  ///< ... though they say otherwise
+  bool locked = false;    ///< by the site file: nobody else was asked
+  std::string in_vain{};  ///< ... though somebody says otherwise: "poll in the environment"
 };
 
 /// The value of an environment variable; nothing if it is not set.
@@ -59,6 +59,9 @@ class Files {
 
 /// "environment", "PREFIX/etc/meantime.conf:3, locked" ...: for people.
 std::string source_name(const Value& value);
+
+/// What a lock has overruled, in one line; empty if nothing was.
+std::string overruled(const Setting& setting, const Value& value);
 
 /// What is wrong with the environment's value of any setting, in one line; values that a lock
 /// makes void are not looked at. Empty if all make sense.

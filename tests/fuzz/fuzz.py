@@ -50,7 +50,7 @@ def draw_setting(numbers, ranks):
     more = []
     if numbers.random() < 0.15:
         more.append("MEANTIME_EAGER_LIMIT=" + numbers.choice(("64", "1K", "128K")))
-    if numbers.random() < 0.1:
+    if numbers.random() < 0.1 and "MEANTIME_EAGER_LIMIT=128K" not in more:
         more.append("MEANTIME_EAGER_PAIR=64K")
     threads = numbers.random() < 0.4
     if threads and numbers.random() < 0.2:

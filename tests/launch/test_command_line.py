@@ -36,6 +36,23 @@ class OwnOptions(MpiexecTest):
         for number in ("0", "-1", "abc", "1x", "", "1.5", "99999999999", "0x4"):
             self.assert_refused("-n", number, "true", parts=("-n wants a number of ranks",))
 
+    def test_for_the_whole_job(self):
+        for option, one, other in (("--timeout", "5", "6"), ("--bind", "core", "none"), ("--stdin", "0", "none"),
+                                   ("--on-deadlock", "abort", "ignore"), ("--as", "auto", "processes")):
+            self.assert_refused(option, one, "true", ":", option, other, "true",
+                                parts=(f"{option} is for the whole job: '{one}' and '{other}' cannot both hold",))
+            for words in ((option, one, option, one, "true"), (option, one, "true", ":", option, one, "true"),
+                          (option, other, option, one, "true")):
+                self.assertEqual(self.run_job(*words).status, 0, words)
+
+    def test_for_the_other_kind_of_rank(self):
+        for words in (("--place", "round-robin"), ("--balance", "none"), ("--as", "processes", "--place", "block")):
+            self.assert_refused(*words, "true", parts=("--place and --balance are for thread ranks",))
+        self.assert_refused("--as", "threads", "--bind", "core", "true", parts=("--bind is for process ranks",))
+        result = self.run_job("--as", "auto", "--balance", "none", "sh", "-c", "echo x")
+        self.assertEqual((result.status, result.output), (0, "x\n"), result)
+        self.assert_one_line(result, "ranks are processes: --place and --balance are for thread ranks")
+
     def test_too_many_ranks(self):
         for words in (("-n", "65536"), ("-n", "1000000000"), ("-n", "65000", "true", ":", "-n", "536")):
             self.assert_refused(*words, "true", parts=("at most 65535 ranks",))
@@ -267,7 +284,7 @@ class OtherLaunchersOptions(MpiexecTest):
                            (self.folder.name, "not a regular file"), ("missing", "No such file"),
                            (self.path("long", "#\n" * 600_000), "too long"),
                            (self.path("line", "x" * 100_000), "names 'xxx")):
-            result = self.run_job("--hostfile", path, "-n", 1, "true", timeout=10)
+            result = self.run_job("--hostfile", path, "-n", 1, "true", timeout=60)
             self.assertEqual(result.status, 2, path)
             self.assert_one_line(result, part)
             self.assertLess(len(result.error), 500)

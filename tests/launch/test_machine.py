@@ -216,15 +216,18 @@ class Machine(MpiexecTest):
         self.assertIn("not bound", self.job_says("-bind-to", "numa", "-n", 2))
         self.assertRegex(self.job_says("-bind-to", "hwthread", "-n", len(CPUS) + 1),
                          r"\d+ ranks share \d+ cores")
+        # Of a file, which is for other jobs too; who says so for one job is refused.
+        self.put("meantime.conf", "frequency = max_freq\n")
         self.assertIn("of no use without MEANTIME_ENERGY=countdown",
-                      self.job_says(*bound, MEANTIME_ENERGY="balanced"))
+                      self.job_says(*bound, MEANTIME_ENERGY="balanced", MEANTIME_FREQUENCY="",
+                                    XDG_CONFIG_HOME=self.machine))
         self.assertIn("lowers nothing: MEANTIME_FREQUENCY says how",
                       self.job_says(*bound, MEANTIME_FREQUENCY="none"))
         self.assertIn("scaling_governor is 'schedutil': setspeed needs 'userspace'",
                       self.job_says(*bound, MEANTIME_FREQUENCY="setspeed"))
         if os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host")):
             self.assertIn("thread ranks have no timer",
-                          self.job_says(*bound, "--as", "threads", program=self.program))
+                          self.job_says("-n", 2, "--as", "threads", program=self.program))
         first = CPUS[0]
         self.policy(first, scaling_max_freq="fast")
         self.assertIn("says 'fast'", self.job_says(*bound))

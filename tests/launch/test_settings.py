@@ -80,8 +80,119 @@ class Settings(MpiexecTest):
                                    (("-env", "MEANTIME_WAIT", "poll"), {})):
             result = self.wait_in_job(*options, **variables)
             self.assertEqual((result.stdout, result.returncode), ("event\n", 0), result)
-            self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event: .*:1, locked\n$")
+            self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event, not poll as .* says?: "
+                             r".*:1, locked\n$")
         self.assertEqual(self.wait_in_job("--wait", "event").stderr, "")
+        # The user's own file is overruled as well, and is told so once, for two programs too.
+        result = self.wait_in_job("-n", "1", "true", ":")
+        self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event, not yield as "
+                         r"\S*/.config/meantime.conf:1 says: \S*:1, locked\n$")
+        self.assertRegex(self.line_of("MEANTIME_WAIT"), r"locked; .*; not yield as \S*/meantime.conf:1 says$")
+        alone = self.alone()
+        self.assertEqual(alone.returncode, 0, alone)
+        self.assertRegex(alone.stderr, r"^Meantime: MEANTIME_WAIT stays event, not yield as ")
+
+    def test_locked_twice(self):
+        for second in ("lock wait = poll", "wait = poll", "lock wait = event"):
+            self.site_file(f"lock wait = event\n{second}\n")
+            for command in (("mpiexec", "true"), ("meantime", "config")):
+                result = self.command(*command)
+                self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
+                self.assertRegex(result.stderr, r":2: MEANTIME_WAIT is locked already, by .*:1$")
+
+    def alone(self, **variables):
+        """An MPI program without mpiexec, which finds the site's file where it finds the library."""
+        program = self.program()
+        return subprocess.run([program], timeout=60, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=dict(
+                                  self.environment, **variables,
+                                  LD_LIBRARY_PATH=os.path.join(self.prefix, "lib")))
+
+    def test_unknown_variables(self):
+        line = ("nothing in Meantime reads MEANTIME_COLOUR_OF_THE_SKY, MEANTIME_TRIESPOLL (meant "
+                "MEANTIME_TRIES_POLL?), MEANTIME_WIAT (meant MEANTIME_WAIT?); `meantime config` lists all "
+                "settings\n")
+        unknown = {"MEANTIME_WIAT": "poll", "MEANTIME_COLOUR_OF_THE_SKY": "blue"}
+        result = self.command("mpiexec", "-n", "2", "-x", "MEANTIME_TRIESPOLL=1", "true", ":", "true", **unknown)
+        self.assertEqual((result.returncode, result.stderr), (0, "mpiexec: " + line), result)
+        unknown["MEANTIME_TRIESPOLL"] = "1"
+        self.assertEqual(self.command("meantime", "config", **unknown).stderr, "meantime: " + line)
+        self.assertEqual(self.alone(**unknown).stderr, "Meantime: " + line)
+        # What other tools and Meantime's own ranks have there is none of these.
+        result = self.command("mpiexec", os.path.join(self.prefix, "bin", "mpiexec"), "true", MEANTIME_ROOT="/opt", MEANTIME_CC="cc",
+                              MEANTIME_SINGLETON="1")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+
+    def test_contradictions(self):
+        def refused(part, options=(), **variables):
+            for command in (("mpiexec", *options, "true"), ("meantime", "config")):
+                result = self.command(*command, **variables)
+                self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
+                self.assertIn(part, result.stderr)
+            alone = self.alone(**variables)
+            self.assertEqual(alone.returncode, 1, alone)
+            self.assertIn(part, alone.stderr)
+
+        def allowed(**variables):
+            result = self.command("mpiexec", "true", **variables)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+
+        refused("MEANTIME_TRIES_YIELD=4 is never come to after MEANTIME_TRIES_POLL=infinity",
+                MEANTIME_TRIES_POLL="infinity", MEANTIME_TRIES_YIELD="4")
+        refused("MEANTIME_TIMEOUT=100 is never come to after MEANTIME_TRIES_YIELD=infinity",
+                MEANTIME_TRIES_YIELD="infinity", MEANTIME_TIMEOUT="100")
+        refused("MEANTIME_EAGER_PAIR=1K must not be less than MEANTIME_EAGER_LIMIT=2K",
+                MEANTIME_EAGER_PAIR="1K", MEANTIME_EAGER_LIMIT="2K")
+        refused("MEANTIME_EAGER_RANK=1M must not be less than MEANTIME_EAGER_PAIR=2M",
+                MEANTIME_EAGER_RANK="1M", MEANTIME_EAGER_PAIR="2M")
+        refused("MEANTIME_COUNTDOWN=100 is of no use without MEANTIME_ENERGY=countdown", MEANTIME_COUNTDOWN="100")
+        refused("MEANTIME_FREQUENCY=epp is of no use without MEANTIME_ENERGY=countdown",
+                MEANTIME_FREQUENCY="epp", MEANTIME_ENERGY="powersave")
+        refused("are both set", MEANTIME_ENERGY="powersave", MEANTIME_ENERGY_HANDLER="/lib/x.so")
+        refused("are all 0", MEANTIME_TRIES_POLL="0", MEANTIME_TRIES_YIELD="0", MEANTIME_TIMEOUT="0")
+        allowed(MEANTIME_TRIES_POLL="infinity", MEANTIME_TRIES_YIELD="0")
+        allowed(MEANTIME_TRIES_YIELD="infinity", MEANTIME_TRIES_POLL="8")
+        allowed(MEANTIME_EAGER_PAIR="1K", MEANTIME_EAGER_LIMIT="1K")
+        # A file says what holds for many jobs; one of them may want something else, or not need it.
+        self.user_file("tries_yield = 4\ncountdown = 100\n")
+        allowed(MEANTIME_TRIES_POLL="infinity")
+        self.user_file("tries_yield = 4\ntries_poll = infinity\n")
+        refused("meantime.conf:1) is never come to after MEANTIME_TRIES_POLL=infinity")
+
+    def test_wait_by_program(self):
+        script = ("sh", "-c", "echo $MEANTIME_APPNUM $MEANTIME_WAIT")
+        result = self.command("mpiexec", *script, ":", "--wait", "event", *script, ":", *script, ":",
+                              "--wait", "poll", *script)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["0", "1 event", "2 event", "3 poll"], result)
+        if self.has_thread_ranks():
+            result = self.run_job("--as", "threads", "--wait", "event", self.program(), ":", "--wait", "poll",
+                                  self.program())
+            self.assertEqual(result.status, 1)
+            self.assert_one_line(result, "different --wait can only be processes")
+
+    def test_machine_settings_need_mpiexec(self):
+        for name, value in (("MEANTIME_FREQUENCY", "epp"), ("MEANTIME_CPU_DMA_LATENCY", "10")):
+            more = {"MEANTIME_ENERGY": "countdown"} if name == "MEANTIME_FREQUENCY" else {}
+            more["MEANTIME_WAIT"] = "event"  # as the program expects
+            result = self.alone(**{name: value}, **more)
+            self.assertEqual((result.returncode, result.stderr),
+                             (0, f"Meantime: {name} needs mpiexec, which did not start this program: it does "
+                              "nothing\n"), result)
+            result = self.alone(**{name: value}, **more, MEANTIME_MACHINE="require")
+            self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
+            self.assertIn(f"{name} needs mpiexec", result.stderr)
+        self.assertEqual(self.alone(MEANTIME_FREQUENCY="none").stderr, "")
+
+    def test_config_says_units_and_knobs(self):
+        self.assertRegex(self.line_of("MEANTIME_COUNTDOWN"), r"^MEANTIME_COUNTDOWN +500 us +# built in;")
+        self.assertRegex(self.line_of("MEANTIME_FRAGMENT"), r" 128K bytes +# ")
+        self.assertRegex(self.line_of("MEANTIME_TRIES_POLL", MEANTIME_TRIES_POLL="9"), r" 9 looks +# environment")
+        output = self.command("meantime", "config", MEANTIME_WAIT="yield").stdout
+        self.assertIn("#   MEANTIME_TRIES_POLL 8, MEANTIME_TRIES_YIELD infinity, MEANTIME_TIMEOUT infinity\n",
+                      output)
+        places = {line.index("  # ") for line in output.splitlines()
+                  if line.startswith("MEANTIME_") and len(line.split("  # ")[0].split(None, 1)[1].strip()) <= 24}
+        self.assertEqual(len(places), 1, output)
 
     def test_nonsense_is_refused_in_one_line(self):
         for variables, part in (({"MEANTIME_WAIT": "evnt"}, "adaptive, poll, yield, event, predicted, "

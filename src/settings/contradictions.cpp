@@ -1,0 +1,133 @@
+#include "settings/contradictions.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string_view>
+
+namespace meantime::settings {
+namespace {
+
+using Values = std::function<Value(const Setting&)>;
+
+/// What somebody has said about a setting.
+struct Said {
+  std::string_view name;
+  Value value;
+
+  [[nodiscard]] bool anything() const { return !value.text.empty(); }
+  [[nodiscard]] bool is(std::string_view text) const { return value.text == text; }
+  [[nodiscard]] std::string text() const {
+    return value.where.empty() ? fmt::format("{}={}", name, value.text)
+                               : fmt::format("{}={} ({})", name, value.text, value.where);
+  }
+  [[nodiscard]] std::optional<std::uint64_t> number() const {
+    return settings::number(*find(name), value.text);
+  }
+  /// For this job alone, not in a file.
+  [[nodiscard]] bool for_this_job() const {
+    return anything() && (value.source == Source::environment || value.source == Source::launcher);
+  }
+};
+
+Said said(const Values& values, std::string_view name) {
+  return {name, values(*find(name))};
+}
+
+/// `later` was said as late as `earlier` or later: whoever said it could know.
+bool is_no_earlier(const Said& later, const Said& earlier) {
+  return later.value.source >= earlier.value.source;
+}
+
+std::string of_no_rung(const Values& values) {
+  for (const std::string_view name :
+       {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
+    if (!said(values, name).is("0")) {
+      return {};
+    }
+  }
+  return "MEANTIME_TRIES_POLL, MEANTIME_TRIES_YIELD and MEANTIME_TIMEOUT are all 0: then a rank "
+         "has "
+         "no way to wait";
+}
+
+/// A rung that is never come to.
+std::string of_endless_rungs(const Values& values) {
+  for (const std::string_view endless : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD"}) {
+    const Said before = said(values, endless);
+    if (!before.is("infinity")) {
+      continue;
+    }
+    for (const std::string_view next : {"MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
+      const Said after = said(values, next);
+      const bool says_nothing = !after.anything() || after.name == before.name || after.is("0") ||
+                                (after.is("infinity") && next == "MEANTIME_TIMEOUT");
+      if (!says_nothing && is_no_earlier(after, before)) {
+        return fmt::format("{} is never come to after {}: leave one of them out", after.text(),
+                           before.text());
+      }
+    }
+  }
+  return {};
+}
+
+/// The part cannot be larger than the whole.
+std::string of_sizes(const Values& values) {
+  constexpr std::string_view pairs[][2] = {{"MEANTIME_EAGER_PAIR", "MEANTIME_EAGER_LIMIT"},
+                                           {"MEANTIME_EAGER_RANK", "MEANTIME_EAGER_LIMIT"},
+                                           {"MEANTIME_EAGER_RANK", "MEANTIME_EAGER_PAIR"}};
+  for (const auto& [whole_name, part_name] : pairs) {
+    const Said whole = said(values, whole_name);
+    const Said part = said(values, part_name);
+    if (whole.anything() && part.anything() && whole.number() < part.number()) {
+      return fmt::format("{} must not be less than {}", whole.text(), part.text());
+    }
+  }
+  return {};
+}
+
+/// What only works with something else that nobody has asked for.
+std::string of_what_is_missing(const Values& values) {
+  struct Need {
+    std::string_view name;
+    std::string_view harmless;  ///< a value that asks for nothing
+    std::string_view needs;
+    std::string_view wanted;
+  };
+  constexpr Need table[] = {
+      {"MEANTIME_COUNTDOWN", "", "MEANTIME_ENERGY", "countdown"},
+      {"MEANTIME_FREQUENCY", "none", "MEANTIME_ENERGY", "countdown"},
+  };
+  for (const Need& need : table) {
+    const Said given = said(values, need.name);
+    if (given.for_this_job() && !given.is(need.harmless) &&
+        !said(values, need.needs).is(need.wanted)) {
+      return fmt::format("{} is of no use without {}={}", given.text(), need.needs, need.wanted);
+    }
+  }
+  return {};
+}
+
+/// Two who would both decide.
+std::string of_policies(const Values& values) {
+  const Said policy = said(values, "MEANTIME_ENERGY");
+  if (!said(values, "MEANTIME_ENERGY_HANDLER").anything() || !policy.anything() ||
+      policy.is("none")) {
+    return {};
+  }
+  return "MEANTIME_ENERGY and MEANTIME_ENERGY_HANDLER are both set; one policy is all there can be";
+}
+
+}  // namespace
+
+std::string contradiction(const Values& values) {
+  for (const auto& rule :
+       {of_no_rung, of_endless_rungs, of_sizes, of_what_is_missing, of_policies}) {
+    if (std::string wrong = rule(values); !wrong.empty()) {
+      return wrong;
+    }
+  }
+  return {};
+}
+
+}  // namespace meantime::settings
