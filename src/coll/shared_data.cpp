@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "coll/lent.h"
 #include "coll/meeting.h"
 #include "coll/shared.h"
 #include "coll/thresholds.h"
@@ -122,6 +123,18 @@ int even_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Comm
   if (block == 0) {
     return MPI_SUCCESS;
   }
+  const Piece own = send[comm.rank];
+  const Piece to = receive[comm.rank];
+  const auto keep_own = [&] {
+    return in_place ? MPI_SUCCESS
+                    : copy(own.buffer, own.count, *own.type, to.buffer, to.count, *to.type);
+  };
+  if (worth_lending(comm, block)) {
+    const int error = lent_alltoall(send, receive, in_place, comm);
+    if (error != refused) {
+      return error == MPI_SUCCESS ? keep_own() : error;
+    }
+  }
   const std::size_t most =
       std::max<std::size_t>(64, thresholds::round_for_all_of(members) / members);
   for (std::size_t offset = 0; offset < block; offset += most) {
@@ -145,10 +158,7 @@ int even_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Comm
       receive[from].unpack_from(meeting.data(from) + comm.rank * part, offset, part);
     }
   }
-  const Piece own = send[comm.rank];
-  const Piece to = receive[comm.rank];
-  return in_place ? MPI_SUCCESS
-                  : copy(own.buffer, own.count, *own.type, to.buffer, to.count, *to.type);
+  return keep_own();
 }
 
 int uneven_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Communicator& comm) {

@@ -42,6 +42,7 @@ struct State {
   void (*until)(wait::Awaited&) = wait::until;
   Area area;  ///< false: none, the collectives of this communicator go by messages
   int rank;
+  bool lends = true;  ///< large blocks may be read where they lie (lent.h); the same at all members
   bool in_words = false;  ///< the members are thread ranks, see Area
   /// Members on this member's worker, itself included, that arrive together; 1: it arrives alone.
   int gathered = 1;

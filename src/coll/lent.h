@@ -1,0 +1,24 @@
+// Lending: large blocks that others read where they lie, in the lender's own memory, so that they
+// are copied once and not into shared memory and out of it.
+//   loan     where a member's blocks are; it says so in its slot, or that it cannot lend
+//   refused  a member could not lend (no memory) or not read (no permission, any more)
+// Two meetings: behind the first the loans are read, behind the second the lenders may write to
+// their memory again. All decide alike: whether a loan is missing all see in the slots of the first
+// meeting; that somebody could not read them the last one of the second meeting finds, and all are
+// told with its verdict. Then all do it with deposits, and never lend again on this communicator.
+#pragma once
+
+#include "coll/blocks.h"
+#include "core/communicator.h"
+
+namespace meantime::coll {
+
+/// In place of an MPI error class: nothing is done, and all members get this.
+inline constexpr int refused = 0xff;
+
+/// Whether an alltoall with blocks of this size had better go so; the same at all members.
+bool worth_lending(Communicator& comm, std::size_t block);
+/// An MPI error class, or `refused`. Blocks of one size; `in_place`: both are the same.
+int lent_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Communicator& comm);
+
+}  // namespace meantime::coll
