@@ -81,7 +81,7 @@ using namespace meantime::host;
 MEANTIME_IN_FRONT int __libc_start_main(Main main, int count, char** words, void (*init)(),
                                         void (*fini)(), void (*linker_fini)(), void* stack_end) {
   if (RankState* rank = mine(); rank != nullptr) {
-    rank->image.run_initialisers(rank->program->closure, count, words, environ);
+    rank->image.run_initialisers(rank->program->closure, count, words, *rank->environment());
     end_rank(main(count, words, *rank->environment()), true);
   }
   static auto* const real =

@@ -1,5 +1,5 @@
-// Which function an address lies in, by the file's own tables. Reads mapped memory only, takes no
-// lock and no memory: it is asked in a signal handler (crash.cpp).
+// What the file's own tables say of its symbols. Reads mapped memory only, takes no lock and no
+// memory: function_at is asked in a signal handler (crash.cpp).
 #include "host/elf_template.h"
 
 namespace meantime::host {
@@ -34,6 +34,27 @@ ElfTemplate::Function ElfTemplate::function_at(std::uint64_t address) const {
     }
   }
   return best;
+}
+
+const char* ElfTemplate::version_of(const Elf64_Sym& symbol) const {
+  const auto index = static_cast<std::size_t>(&symbol - at_address<const Elf64_Sym>(symbols_));
+  const auto* versions = at_address<const Elf64_Half>(versions_, symbol_count_);
+  if (versions_ == 0 || versions == nullptr || defined_versions_ == 0) {
+    return "";
+  }
+  const unsigned wanted = versions[index] & 0x7fffu;
+  std::uint64_t place = defined_versions_;
+  while (const auto* definition = wanted > 1 ? at_address<const Elf64_Verdef>(place) : nullptr) {
+    if (definition->vd_ndx == wanted) {
+      const auto* first = at_address<const Elf64_Verdaux>(place + definition->vd_aux);
+      return first == nullptr ? "" : name(first->vda_name);
+    }
+    if (definition->vd_next == 0) {
+      break;
+    }
+    place += definition->vd_next;
+  }
+  return "";
 }
 
 }  // namespace meantime::host

@@ -2,44 +2,27 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <gnu/libc-version.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
-#include "host/host_main.h"
-
 namespace meantime::host {
+
+using namespace elf;
+
 namespace {
 
-constexpr std::uint64_t page = 4096;
-
-std::uint64_t down(std::uint64_t value) {
-  return value & ~(page - 1);
-}
-std::uint64_t up(std::uint64_t value) {
-  return down(value + page - 1);
-}
-
-/// A tag that the run-time linker skips.
-constexpr Elf64_Sxword hidden_tag = DT_DEBUG;
-
-/// What a profiling library may define, too (MPI 5.0, 15.2).
-bool is_mpi_call(const char* name) {
-  return std::strncmp(name, "MPI_", 4) == 0 || std::strncmp(name, "MPIX_", 5) == 0;
+bool has_no_executable_stacks() {
+  return strverscmp(gnu_get_libc_version(), "2.41") >= 0;
 }
 
 }  // namespace
-
-const std::vector<std::string>& private_data() {
-  static const std::vector<std::string> names = {"stdin",     "stdout",  "stderr", "optarg",
-                                                 "optind",    "opterr",  "optopt", "environ",
-                                                 "__environ", "_environ"};
-  return names;
-}
 
 ElfTemplate::~ElfTemplate() {
   if (bytes_ != nullptr) {
@@ -59,8 +42,8 @@ std::uint64_t ElfTemplate::entry() const {
   return at<Elf64_Ehdr>(0)->e_entry;
 }
 
-std::string ElfTemplate::open(const std::string& path, bool is_executable,
-                              bool (*is_private)(const std::string&)) {
+std::string ElfTemplate::open(const std::string& path, bool (*is_private)(const std::string&)) {
+  errno = 0;
   char* const absolute = realpath(path.c_str(), nullptr);
   path_ = absolute != nullptr ? absolute : path;
   std::free(absolute);
@@ -75,7 +58,7 @@ std::string ElfTemplate::open(const std::string& path, bool is_executable,
     return fmt::format("'{}' cannot be read: {}", path, std::strerror(errno));
   }
   bytes_ = static_cast<unsigned char*>(place);
-  if (std::string why = read_segments(is_executable); !why.empty()) {
+  if (std::string why = read_segments(); !why.empty()) {
     return why;
   }
   if (std::string why = read_dynamic(is_private); !why.empty()) {
@@ -83,18 +66,18 @@ std::string ElfTemplate::open(const std::string& path, bool is_executable,
   }
   take_over_functions();
   make_symbols_common();
-  find_data_references();
-  if (!private_libraries_.empty()) {
+  find_references();
+  if (!private_libraries_.empty() && !make_room_in_padding()) {
     if (std::string why = make_room_for_names(); !why.empty()) {
       return why;
     }
-    rename_libraries(is_private);
   }
+  rename_libraries(is_private);
   plan_copy();
   return {};
 }
 
-std::string ElfTemplate::read_segments(bool is_executable) {
+std::string ElfTemplate::read_segments() {
   const auto* header = at<Elf64_Ehdr>(0);
   if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
       header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64) {
@@ -112,12 +95,17 @@ std::string ElfTemplate::read_segments(bool is_executable) {
       dynamic_ = at<Elf64_Dyn>(segment.p_offset, dynamic_count_);
     } else if (segment.p_type == PT_GNU_RELRO) {
       segment.p_type = PT_NULL;
-    } else if (segment.p_type == PT_TLS) {
-      thread_data_ = &segment;
-      if (is_executable && segment.p_memsz + segment.p_align > MEANTIME_PROGRAM_TLS) {
-        return fmt::format("'{}' has {} bytes of thread-local variables, {} are the most", path_,
-                           segment.p_memsz, MEANTIME_PROGRAM_TLS);
+    } else if (segment.p_type == PT_GNU_STACK) {
+      // We do it ourselves (host_main.cpp): glibc refuses it for what is loaded later since 2.41,
+      // and before did it for threads to come only.
+      wants_executable_stack_ = (segment.p_flags & PF_X) != 0;
+      if (has_no_executable_stacks()) {
+        segment.p_flags &= ~static_cast<Elf64_Word>(PF_X);
       }
+    } else if (segment.p_type == PT_TLS) {
+      thread_block_ = {segment.p_vaddr, segment.p_filesz, segment.p_memsz,
+                       std::max<std::size_t>(segment.p_align, 1)};
+      segment.p_type = PT_NULL;
     }
   }
   if (dynamic_ == nullptr) {
@@ -141,6 +129,21 @@ std::string ElfTemplate::read_dynamic(bool (*is_private)(const std::string&)) {
       case DT_VERSYM:
         versions_ = entry.d_un.d_ptr;
         break;
+      case DT_VERDEF:
+        defined_versions_ = entry.d_un.d_ptr;
+        break;
+      case DT_RELA:
+        relocations_[0].address = entry.d_un.d_ptr;
+        break;
+      case DT_RELASZ:
+        relocations_[0].count = entry.d_un.d_val / sizeof(Elf64_Rela);
+        break;
+      case DT_JMPREL:
+        relocations_[1].address = entry.d_un.d_ptr;
+        break;
+      case DT_PLTRELSZ:
+        relocations_[1].count = entry.d_un.d_val / sizeof(Elf64_Rela);
+        break;
       case DT_HASH:
         hash = entry.d_un.d_ptr;
         break;
@@ -158,9 +161,8 @@ std::string ElfTemplate::read_dynamic(bool (*is_private)(const std::string&)) {
   }
   for (std::size_t i = 0; i < dynamic_count_ && dynamic_[i].d_tag != DT_NULL; ++i) {
     if (dynamic_[i].d_tag == DT_NEEDED) {
-      if (std::string library = name(dynamic_[i].d_un.d_val); is_private(library)) {
-        private_libraries_.push_back(std::move(library));
-      }
+      std::string library = name(dynamic_[i].d_un.d_val);
+      (is_private(library) ? private_libraries_ : shared_libraries_).push_back(std::move(library));
     }
   }
   if (const auto* words = at_address<Elf64_Word>(hash, 2); hash != 0 && words != nullptr) {
@@ -244,153 +246,59 @@ void ElfTemplate::make_symbols_common() {
   }
 }
 
-void ElfTemplate::find_data_references() {
-  std::uint64_t tables[2] = {};
-  std::uint64_t sizes[2] = {};
-  for (std::size_t i = 0; i < dynamic_count_ && dynamic_[i].d_tag != DT_NULL; ++i) {
-    const Elf64_Dyn& entry = dynamic_[i];
-    if (entry.d_tag == DT_RELA || entry.d_tag == DT_JMPREL) {
-      tables[entry.d_tag == DT_JMPREL] = entry.d_un.d_ptr;
-    } else if (entry.d_tag == DT_RELASZ || entry.d_tag == DT_PLTRELSZ) {
-      sizes[entry.d_tag == DT_PLTRELSZ] = entry.d_un.d_val;
-    }
-  }
-  const auto* symbols = at_address<const Elf64_Sym>(symbols_, symbol_count_);
-  const std::vector<std::string>& names = private_data();
-  for (int table = 0; table < 2; ++table) {
-    const std::size_t count = sizes[table] / sizeof(Elf64_Rela);
-    const auto* entries = at_address<const Elf64_Rela>(tables[table], count);
-    for (std::size_t i = 0; entries != nullptr && symbols != nullptr && i < count; ++i) {
-      const auto type = ELF64_R_TYPE(entries[i].r_info);
-      text_is_run_early_ = text_is_run_early_ || type == R_X86_64_IRELATIVE;
-      const std::size_t symbol = ELF64_R_SYM(entries[i].r_info);
-      if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_64) &&
-          symbol < symbol_count_ && is_mpi_call(name(symbols[symbol].st_name))) {
-        call_references_.push_back(
-            {entries[i].r_offset, name(symbols[symbol].st_name), entries[i].r_addend});
-      }
-      if ((type != R_X86_64_COPY && type != R_X86_64_GLOB_DAT && type != R_X86_64_64) ||
-          symbol == 0 || symbol >= symbol_count_) {
-        continue;
-      }
-      if (type == R_X86_64_COPY) {
-        copied_data_.push_back(
-            {entries[i].r_offset, symbols[symbol].st_size, name(symbols[symbol].st_name)});
-      }
-      const auto found = std::find(names.begin(), names.end(), name(symbols[symbol].st_name));
-      if (found != names.end()) {
-        data_references_.push_back({entries[i].r_offset, static_cast<int>(found - names.begin()),
-                                    entries[i].r_addend, type == R_X86_64_COPY});
-      }
-    }
-  }
-}
-
-// The names of private libraries are longer than those in the file and different in each copy. They
-// get a segment of their own behind the others; its entry in the table takes the place of one of
-// the notes, which nobody reads when a library is loaded.
-std::string ElfTemplate::make_room_for_names() {
-  int note = -1;
-  int last_load = -1;
-  std::uint64_t end = 0;
-  for (int i = 0; i < segment_count_; ++i) {
-    const Elf64_Phdr& segment = segments_[i];
-    if (segment.p_type == PT_LOAD) {
-      last_load = i;
-      end = std::max(end, segment.p_vaddr + segment.p_memsz);
-    }
-    if (segment.p_type == PT_NOTE || segment.p_type == PT_GNU_PROPERTY ||
-        segment.p_type == PT_NULL) {
-      note = i;
-    }
-  }
-  if (note < 0) {
-    return fmt::format("'{}' has no room for other names of its libraries", path_);
-  }
-  names_address_ = up(end);
-  names_offset_ = up(size_);
-  Elf64_Phdr load{};
-  load.p_type = PT_LOAD;
-  load.p_flags = PF_R;
-  load.p_offset = names_offset_;
-  load.p_vaddr = load.p_paddr = names_address_;
-  load.p_filesz = load.p_memsz = private_libraries_.size() * longest_name;
-  load.p_align = page;
-  // Loaded segments stand in the table in the order of their addresses.
-  if (note < last_load) {
-    std::move(segments_ + note + 1, segments_ + last_load + 1, segments_ + note);
-    segments_[last_load] = load;
-  } else {
-    std::move_backward(segments_ + last_load + 1, segments_ + note, segments_ + note + 1);
-    segments_[last_load + 1] = load;
-  }
-  for (int i = 0; i < segment_count_; ++i) {
-    thread_data_ = segments_[i].p_type == PT_TLS ? &segments_[i] : thread_data_;
-  }
-  return {};
-}
-
-void ElfTemplate::rename_libraries(bool (*is_private)(const std::string&)) {
-  const auto new_index = [&](const std::string& library) {
-    const auto found = std::find(private_libraries_.begin(), private_libraries_.end(), library);
-    return names_address_ +
-           static_cast<std::uint64_t>(found - private_libraries_.begin()) * longest_name - strings_;
-  };
-  std::uint64_t versions = 0;
-  std::uint64_t version_count = 0;
-  for (std::size_t i = 0; i < dynamic_count_ && dynamic_[i].d_tag != DT_NULL; ++i) {
-    Elf64_Dyn& entry = dynamic_[i];
-    if (entry.d_tag == DT_NEEDED) {
-      if (const std::string library = name(entry.d_un.d_val); is_private(library)) {
-        entry.d_un.d_val = new_index(library);
-      }
-    } else if (entry.d_tag == DT_VERNEED) {
-      versions = entry.d_un.d_ptr;
-    } else if (entry.d_tag == DT_VERNEEDNUM) {
-      version_count = entry.d_un.d_val;
-    }
-  }
-  for (std::uint64_t i = 0; i < version_count; ++i) {
-    auto* needed = at_address<Elf64_Verneed>(versions);
-    if (needed == nullptr) {
-      break;
-    }
-    if (const std::string library = name(needed->vn_file); is_private(library)) {
-      needed->vn_file = static_cast<Elf64_Word>(new_index(library));
-    }
-    versions += needed->vn_next;
-  }
-}
-
-/// Written: whatever is changed in a copy or written to by the rank. The rest is mapped from the
-/// original, unless indirect functions run it before that can be done.
+/// Written: whatever is changed in a copy, written to by the rank, or run before the rest can be
+/// mapped from the original.
 void ElfTemplate::plan_copy() {
+  const auto has_tables = [&](const Elf64_Phdr& segment) {
+    return std::ranges::any_of(
+        std::initializer_list<std::uint64_t>{symbols_, strings_, versions_, relocations_[0].address,
+                                             relocations_[1].address},
+        [&](std::uint64_t table) {
+          return table >= segment.p_vaddr && table < segment.p_vaddr + segment.p_memsz;
+        });
+  };
   bool first = true;
   for (int i = 0; i < segment_count_; ++i) {
     const Elf64_Phdr& segment = segments_[i];
-    if (segment.p_type != PT_LOAD || segment.p_offset >= size_) {
+    if (segment.p_type != PT_LOAD || segment.p_filesz == 0 || segment.p_offset >= size_) {
       continue;
     }
     const std::uint64_t begin = down(segment.p_offset);
     const std::uint64_t end =
         std::min<std::uint64_t>(up(segment.p_offset + segment.p_filesz), size_);
-    const bool text = (segment.p_flags & PF_W) == 0 && !first;
-    // Tables that a copy has others of stand in the first segment, or, with some linkers, in
-    // another one that cannot be run.
-    const bool has_tables =
-        symbols_ >= segment.p_vaddr && symbols_ < segment.p_vaddr + segment.p_memsz;
-    first = false;
-    if (!text || has_tables || text_is_run_early_) {
+    const std::uint64_t address = down(segment.p_vaddr);
+    const bool own = (segment.p_flags & PF_W) != 0;
+    if (own || first || text_is_run_early_ || has_tables(segment)) {
       written_.push_back({begin, end - begin});
+    }
+    first = false;
+    if (own) {
+      own_pieces_.push_back({address, up(segment.p_vaddr + segment.p_filesz) - address});
     } else {
-      const int protection = PROT_READ | ((segment.p_flags & PF_X) != 0 ? PROT_EXEC : 0);
-      shared_pieces_.push_back({down(segment.p_vaddr), begin, up(end - begin), protection});
+      share({address, begin, up(end - begin),
+             PROT_READ | ((segment.p_flags & PF_X) != 0 ? PROT_EXEC : 0)});
     }
   }
 }
 
+/// Neighbours in the file and in memory become one mapping, because the kernel limits their number:
+/// constants can then be executed like text, as in all programs until 2018 (ld -z separate-code).
+void ElfTemplate::share(const SharedPiece& piece) {
+  if (!shared_pieces_.empty()) {
+    SharedPiece& last = shared_pieces_.back();
+    if (last.address + last.bytes == piece.address && last.offset + last.bytes == piece.offset) {
+      last.bytes += piece.bytes;
+      last.protection |= piece.protection;
+      return;
+    }
+  }
+  shared_pieces_.push_back(piece);
+}
+
 bool ElfTemplate::write_copy(int descriptor, const std::vector<std::string>& names) const {
-  const std::uint64_t end = names.empty() ? size_ : names_offset_ + names.size() * longest_name;
+  const std::uint64_t end =
+      names.empty() ? size_
+                    : std::max<std::uint64_t>(size_, names_offset_ + names.size() * longest_name);
   if (ftruncate(descriptor, static_cast<off_t>(end)) != 0) {
     return false;
   }

@@ -3,9 +3,11 @@
 // because we do it ourselves on the rank's own stack.
 //   cleared     "this is an executable" (DF_1_PIE), read-only after relocation (it costs a map),
 //               constructors and destructors (run by Image), uniqueness over the process of C++
-//               symbols (STB_GNU_UNIQUE)
+//               symbols (STB_GNU_UNIQUE), the block of thread-local variables and what refers to it
+//               (closure_threads.cpp), needed libraries that are shared (the host has loaded them
+//               for all: names are looked for in the image first, as in a process of its own)
 //   renamed     the needed libraries that are private too: in each copy other names
-//   text        is not copied: it is mapped from the original file over the copy
+//   read-only   is mapped from the original file over the copy once it is loaded, so all share it
 // Reads one file; loads nothing.
 #pragma once
 
@@ -16,12 +18,27 @@
 #include <string>
 #include <vector>
 
+#include "host/private_data.h"
+
 namespace meantime::host {
+
+namespace elf {
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t down(std::uint64_t value) {
+  return value & ~(page - 1);
+}
+constexpr std::uint64_t up(std::uint64_t value) {
+  return down(value + page - 1);
+}
+/// A tag that the run-time linker skips.
+constexpr Elf64_Sxword hidden_tag = DT_DEBUG;
+}  // namespace elf
 
 /// Where a copy refers to data of libc that every rank has its own of (stdout, optind …).
 struct DataReference {
   std::uint64_t address;  ///< in the file's own address space
-  int which;              ///< index in private_data()
+  Datum datum;
+  std::string name;
   std::int64_t addend;
   bool is_copy;  ///< the data themselves lie here (a COPY relocation), not a pointer to them
 };
@@ -33,11 +50,28 @@ struct CopiedData {
   std::string name;
 };
 
-/// Where a copy keeps the address of an MPI call, which a library of the program may wrap.
-struct CallReference {
+/// Where a copy keeps the address of a function of libc that needs to know which image calls it.
+struct LookupReference {
   std::uint64_t address;
-  std::string name;
+  bool with_version;  ///< dlvsym, not dlsym
+};
+
+/// The block of thread-local variables as a file has it; `bytes` is 0 if it has none.
+struct ThreadBlock {
+  std::uint64_t address = 0;
+  std::size_t file_bytes = 0;  ///< what they begin as; the rest is zero
+  std::size_t bytes = 0;
+  std::size_t alignment = 1;
+};
+
+/// A relocation about a thread-local variable.
+struct ThreadReference {
+  std::size_t relocation;  ///< for ElfTemplate::take_over
+  std::uint64_t address;
+  std::uint32_t type;
   std::int64_t addend;
+  std::string name;         ///< empty: `value` in this file's own block
+  std::uint64_t value = 0;  ///< then
 };
 
 class ElfTemplate {
@@ -48,12 +82,12 @@ class ElfTemplate {
   ~ElfTemplate();
 
   /// `is_private` says which needed libraries get other names. Empty, or why no copy can be made.
-  std::string open(const std::string& path, bool is_executable,
-                   bool (*is_private)(const std::string& library));
+  std::string open(const std::string& path, bool (*is_private)(const std::string& library));
 
   const std::string& path() const { return path_; }
-  /// In the order in which the file needs them.
+  /// Both in the order in which the file needs them.
   const std::vector<std::string>& private_libraries() const { return private_libraries_; }
+  const std::vector<std::string>& shared_libraries() const { return shared_libraries_; }
 
   /// Writes one copy to an empty memfd. `names` are what its private libraries are called there;
   /// each is shorter than longest_name.
@@ -68,6 +102,12 @@ class ElfTemplate {
     int protection;
   };
   const std::vector<SharedPiece>& shared_pieces() const { return shared_pieces_; }
+  /// A piece of variables, whole pages; what the linker has set to zero follows.
+  struct OwnPiece {
+    std::uint64_t address;
+    std::size_t bytes;
+  };
+  const std::vector<OwnPiece>& own_pieces() const { return own_pieces_; }
   int original() const { return original_; }
 
   std::uint64_t entry() const;
@@ -84,23 +124,39 @@ class ElfTemplate {
     std::uint64_t address = 0;   ///< where it begins
   };
   Function function_at(std::uint64_t address) const;
-  const Elf64_Phdr* thread_data() const { return thread_data_; }
+  const ThreadBlock& thread_block() const { return thread_block_; }
+  const std::vector<ThreadReference>& thread_references() const { return thread_references_; }
+  /// The run-time linker will not see it.
+  void take_over(const ThreadReference& reference);
+  /// Its stack is to hold code (functions inside functions, in C and Fortran).
+  bool wants_executable_stack() const { return wants_executable_stack_; }
   const std::vector<DataReference>& data_references() const { return data_references_; }
   const std::vector<CopiedData>& copied_data() const { return copied_data_; }
-  const std::vector<CallReference>& call_references() const { return call_references_; }
-  /// Calls `found(symbol's name, address)` for every symbol that others may use.
+  const std::vector<LookupReference>& lookup_references() const { return lookup_references_; }
+  /// Calls `found(name, symbol)` for every symbol that others may use. Old versions, for old
+  /// programs, are left out.
   template <class Found>
   void for_each_definition(Found&& found) const {
+    for_each_definition_of_any_version([&](const char* name, const Elf64_Sym& symbol, bool old) {
+      if (!old) {
+        found(name, symbol);
+      }
+    });
+  }
+  template <class Found>
+  void for_each_definition_of_any_version(Found&& found) const {
     const auto* symbols = at_address<const Elf64_Sym>(symbols_, symbol_count_);
     const auto* versions = at_address<const Elf64_Half>(versions_, symbol_count_);
-    constexpr Elf64_Half hidden = 0x8000;  // an old version, for old programs
+    constexpr Elf64_Half hidden = 0x8000;
     for (std::size_t i = 1; symbols != nullptr && i < symbol_count_; ++i) {
-      if (symbols[i].st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbols[i].st_info) != STB_LOCAL &&
-          (versions_ == 0 || versions == nullptr || (versions[i] & hidden) == 0)) {
-        found(name(symbols[i].st_name), symbols[i].st_value);
+      if (symbols[i].st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbols[i].st_info) != STB_LOCAL) {
+        found(name(symbols[i].st_name), symbols[i],
+              versions_ != 0 && versions != nullptr && (versions[i] & hidden) != 0);
       }
     }
   }
+  /// The name of a definition's version; empty: it has none.
+  const char* version_of(const Elf64_Sym& symbol) const;
 
  private:
   template <class T>
@@ -122,14 +178,18 @@ class ElfTemplate {
     return nullptr;
   }
   const char* name(std::uint64_t index) const;
-  std::string read_segments(bool is_executable);
+  std::string read_segments();
   std::string read_dynamic(bool (*is_private)(const std::string&));
   void take_over_functions();
   void make_symbols_common();
-  void find_data_references();
+  Elf64_Rela* relocation(std::size_t index) const;
+  void find_references();
+  void note_thread_reference(std::size_t index, const Elf64_Sym* symbols);
+  bool make_room_in_padding();
   std::string make_room_for_names();
   void rename_libraries(bool (*is_private)(const std::string&));
   void plan_copy();
+  void share(const SharedPiece& piece);
 
   std::string path_;
   int original_ = -1;
@@ -143,14 +203,23 @@ class ElfTemplate {
   std::uint64_t symbols_ = 0;
   std::size_t symbol_count_ = 0;
   std::uint64_t versions_ = 0;
+  std::uint64_t defined_versions_ = 0;
+  struct RelocationTable {
+    std::uint64_t address = 0;
+    std::size_t count = 0;
+  };
+  RelocationTable relocations_[2];  ///< DT_RELA, DT_JMPREL
+  bool wants_executable_stack_ = true;
   bool text_is_run_early_ = false;  ///< by indirect functions, while it is relocated
 
-  Elf64_Phdr* thread_data_ = nullptr;
+  ThreadBlock thread_block_;
   Functions preinitialisers_, initialisers_, finalisers_;
   std::vector<std::string> private_libraries_;
+  std::vector<std::string> shared_libraries_;
   std::vector<DataReference> data_references_;
   std::vector<CopiedData> copied_data_;
-  std::vector<CallReference> call_references_;
+  std::vector<LookupReference> lookup_references_;
+  std::vector<ThreadReference> thread_references_;
   std::uint64_t names_address_ = 0;
   std::uint64_t names_offset_ = 0;
 
@@ -160,9 +229,7 @@ class ElfTemplate {
   };
   std::vector<Range> written_;
   std::vector<SharedPiece> shared_pieces_;
+  std::vector<OwnPiece> own_pieces_;
 };
-
-/// Names of libc's data that every rank has its own of; DataReference::which counts them.
-const std::vector<std::string>& private_data();
 
 }  // namespace meantime::host

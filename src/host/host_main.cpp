@@ -1,14 +1,19 @@
 #include "host/host_main.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -57,28 +62,33 @@ int number(const char* text) {
   return value;
 }
 
-/// As a process would have it; without a limit a generous one, because it is only reserved.
+/// As a process would have it; without a limit a generous one, because it is only reserved: a
+/// thousand of them take a hundredth of the addresses that there are.
 std::size_t stack_bytes() {
   rlimit limit{};
-  constexpr std::size_t unlimited = std::size_t{256} << 20;
-  constexpr std::size_t least = std::size_t{256} << 10;
-  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-      limit.rlim_cur > unlimited) {
+  constexpr rlim_t unlimited = rlim_t{1} << 30;
+  constexpr rlim_t most = rlim_t{64} << 30;
+  constexpr rlim_t least = rlim_t{256} << 10;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
     return unlimited;
   }
-  return std::max<std::size_t>(limit.rlim_cur, least);
+  return std::clamp(limit.rlim_cur, least, most);
 }
 
 /// On the rank's own thread: from here on its control block knows whose it is.
 void prepare(int index) {
   RankState& rank = *states()[static_cast<std::size_t>(index)];
-  rank.image.copy_thread_data(rank.program->closure);
+  const Closure& closure = rank.program->closure;
+  rank.image.copy_thread_data(closure);
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
     void* low = nullptr;
     std::size_t bytes = 0;
     pthread_attr_getstack(&attributes, &low, &bytes);
     rank.stack_low = static_cast<char*>(low);
+    if (closure.wants_executable_stack) {
+      mprotect(low, bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
+    }
     pthread_attr_destroy(&attributes);
   }
   detail::current = &rank;
@@ -93,8 +103,9 @@ void run(int index) {
     // The host's says that all are of the first one.
     setenv(launch::program_variable, fmt::to_string(rank.program->number).c_str(), 1);
   }
+  char** const environment = *rank.environment();
   std::size_t variables = 0;
-  while (environ[variables] != nullptr) {
+  while (environment[variables] != nullptr) {
     ++variables;
   }
   const std::size_t count = (1 + words.size() + variables + 1 + 2 + 1) & ~std::size_t{1};
@@ -107,7 +118,7 @@ void run(int index) {
     *place++ = reinterpret_cast<std::uintptr_t>(word == nullptr ? nullptr : strdup(word));
   }
   for (std::size_t i = 0; i <= variables; ++i) {
-    *place++ = reinterpret_cast<std::uintptr_t>(environ[i]);
+    *place++ = reinterpret_cast<std::uintptr_t>(environment[i]);
   }
   *place++ = 0;  // AT_NULL: what the kernel tells a program, getauxval still knows
   *place++ = 0;
@@ -122,6 +133,24 @@ void run(int index) {
   __builtin_unreachable();
 }
 
+/// A list of their own: libc's has the time zone of whoever asked last (in_front_time.cpp).
+char** environment_of_ranks() {
+  static auto& list = *new std::vector<char*>([] {
+    std::vector<char*> copy;
+    for (char** each = environ; *each != nullptr; ++each) {
+      copy.push_back(*each);
+    }
+    copy.push_back(nullptr);
+    return copy;
+  }());
+  return list.data();
+}
+
+char* last_part(char* path) {
+  char* const slash = std::strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
 std::unique_ptr<Program> open_program(launch::HostProgram& what, int number) {
   auto program = std::make_unique<Program>();
   program->number = number;
@@ -129,10 +158,57 @@ std::unique_ptr<Program> open_program(launch::HostProgram& what, int number) {
     program->words.push_back(word.data());
   }
   program->words.push_back(nullptr);
-  if (const std::string why = open_closure(what.path, program->closure); !why.empty()) {
+  if (const std::string why = program->closure.open(what.path); !why.empty()) {
     give_up(fmt::format("{}; start it without --as threads", why));
   }
   return program;
+}
+
+/// Where this executable has its block for the programs' thread-local variables. If it is too small
+/// another executable takes this one's place.
+ThreadRoom find_thread_room(const std::vector<std::unique_ptr<Program>>& programs, char** words,
+                            const char* block, std::size_t bytes) {
+  std::size_t needed = 0;
+  std::size_t alignment = 1;
+  for (const auto& program : programs) {
+    needed = std::max(needed, program->closure.thread_bytes);
+    alignment = std::max(alignment, program->closure.thread_alignment);
+  }
+  struct Larger {
+    const char* name;
+    std::size_t bytes;
+    std::size_t alignment;
+  };
+  // As in CMakeLists.txt.
+  constexpr Larger larger[] = {{"meantime-host-medium", 32768, 64},
+                               {"meantime-host-large", MEANTIME_MOST_PROGRAM_TLS, 4096}};
+  constexpr std::size_t usual_alignment = 64;
+  if (needed > bytes ||
+      (alignment > usual_alignment && bytes < std::size_t{MEANTIME_MOST_PROGRAM_TLS})) {
+    char self[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self);
+    const std::string path(self, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    for (const Larger& each : larger) {
+      if (needed <= each.bytes && alignment <= each.alignment && bytes < each.bytes) {
+        execv((path.substr(0, path.rfind('/') + 1) + each.name).c_str(), words);
+        give_up(fmt::format("cannot run {}: {}", each.name, std::strerror(errno)));
+      }
+    }
+    give_up(
+        fmt::format("'{}' has {} bytes of thread-local variables, {} are the most; start it "
+                    "without --as threads",
+                    programs.front()->words[0], needed, MEANTIME_MOST_PROGRAM_TLS));
+  }
+  ThreadRoom room;
+  void* const host = dlopen(nullptr, RTLD_NOW);
+  std::size_t module = 0;
+  if (host == nullptr || dlinfo(host, RTLD_DI_TLS_MODID, &module) != 0 || module == 0) {
+    give_up("the host has no thread-local block");
+  }
+  room.module = module;
+  room.distance =
+      static_cast<std::uint64_t>(static_cast<const char*>(__builtin_thread_pointer()) - block);
+  return room;
 }
 
 /// Streams of its own on descriptors of its own: what one rank does to its standard output (close,
@@ -194,7 +270,8 @@ void raise_descriptor_limit() {
 using namespace meantime;
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments) {
+MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* block,
+                                         unsigned long bytes) {
   launch::HostWords words;
   if (!words.parse(count, arguments)) {
     give_up("meantime-host is started by mpiexec --as threads");
@@ -204,10 +281,10 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments) {
   for (launch::HostProgram& each : words.programs) {
     programs.push_back(open_program(each, static_cast<int>(programs.size())));
   }
-  char* const name = programs.front()->words[0];
-  program_invocation_name = name;
-  char* const slash = std::strrchr(name, '/');
-  program_invocation_short_name = slash != nullptr ? slash + 1 : name;
+  const ThreadRoom room = find_thread_room(programs, arguments, block, bytes);
+  // What libc itself goes by (error, argp).
+  program_invocation_name = programs.front()->words[0];
+  program_invocation_short_name = last_part(programs.front()->words[0]);
   const long maps_before_first = count_maps();
   meantime_host_loading();
   for (int index = 0; index < words.ranks; ++index) {
@@ -215,10 +292,14 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments) {
     rank->world_rank = words.first_rank + index;
     rank->program = programs[words.program_of(index)].get();
     const Closure& closure = rank->program->closure;
-    rank->fallback.environment = environ;
+    rank->fallback.environment = environment_of_ranks();
+    rank->fallback.invocation_name = rank->program->words[0];
+    rank->fallback.short_invocation_name = last_part(rank->program->words[0]);
+    rank->fallback.time_zone_names[0] = tzname[0];
+    rank->fallback.time_zone_names[1] = tzname[1];
     std::snprintf(rank->number, sizeof rank->number, "%d", rank->world_rank);
     open_streams(*rank, words, index);
-    if (const std::string why = rank->image.load(closure, index); !why.empty()) {
+    if (const std::string why = rank->image.load(closure, index, room); !why.empty()) {
       give_up(why);
     }
     rank->image.use_data(closure, rank->fallback);
@@ -238,7 +319,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments) {
   plan.workers = std::clamp(number(std::getenv(launch::workers_variable)), 1, words.ranks);
   plan.segment = number(std::getenv(launch::segment_variable));
   plan.control = number(std::getenv(launch::control_variable));
-  plan.stack_bytes = stack_bytes();
+  plan.stack_bytes = stack_bytes() + room.distance;  // which lies on it
   plan.round_robin = words.round_robin;
   plan.first_workers = words.first_workers.empty() ? nullptr : words.first_workers.data();
   plan.steal = words.steal;

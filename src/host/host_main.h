@@ -5,11 +5,14 @@
 extern "C" {
 #endif
 
-/* Bytes of thread-local variables that a program may have (not its libraries: theirs come on top).
-   Every thread of the host has so much memory for them. */
-#define MEANTIME_PROGRAM_TLS 16384
+/* Bytes of thread-local variables that a program and its libraries may have. Every thread of the
+   host has memory for as many as its executable was built for; there are three of them, because
+   that memory is touched at the start of a thread. */
+#define MEANTIME_LEAST_PROGRAM_TLS 2048
+#define MEANTIME_MOST_PROGRAM_TLS (1 << 20)
 
-int meantime_host_main(int count, char** words);
+/* With the executable's block of thread-local memory. */
+int meantime_host_main(int count, char** words, char* block, unsigned long bytes);
 
 /* Of the executable, so that a debugger knows them from the start; they do nothing. The ranks'
    images are about to be loaded; they are all there. */

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "host/in_front_lookup.h"
+
 namespace meantime::host {
 namespace {
 
@@ -39,15 +41,44 @@ class Descriptors {
 
 using Function = void (*)(int, char**, char**);
 
-/// In private_data().
-constexpr int first_environment = 7;
-bool is_number(int which) {
-  return which >= 4 && which < first_environment;
+[[noreturn]] void give_up(const char* what) {
+  std::perror(what);
+  std::_Exit(1);
+}
+
+void map_shared_pieces(const ElfTemplate& file, std::uintptr_t base) {
+  for (const ElfTemplate::SharedPiece& piece : file.shared_pieces()) {
+    if (mmap(reinterpret_cast<void*>(base + piece.address), piece.bytes, piece.protection,
+             MAP_PRIVATE | MAP_FIXED, file.original(),
+             static_cast<off_t>(piece.offset)) == MAP_FAILED) {
+      give_up("meantime-host: a program's text");
+    }
+  }
+}
+
+/// Once loaded, variables leave the memory file for the rank's own memory: most pages have been
+/// written to and exist twice, and then they are one mapping with the zeroed ones behind them.
+void take_out_of_file(const ElfTemplate& file, std::uintptr_t base) {
+  std::vector<char> content;
+  const std::vector<char> zero(elf::page);
+  for (const ElfTemplate::OwnPiece& piece : file.own_pieces()) {
+    char* const place = reinterpret_cast<char*>(base + piece.address);
+    content.assign(place, place + piece.bytes);
+    if (mmap(place, piece.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS,
+             -1, 0) == MAP_FAILED) {
+      give_up("meantime-host: a program's variables");
+    }
+    for (std::size_t offset = 0; offset < piece.bytes; offset += elf::page) {
+      if (std::memcmp(content.data() + offset, zero.data(), elf::page) != 0) {
+        std::memcpy(place + offset, content.data() + offset, elf::page);
+      }
+    }
+  }
 }
 
 }  // namespace
 
-std::string Image::load(const Closure& closure, int number) {
+std::string Image::load(const Closure& closure, int number, const ThreadRoom& room) {
   Descriptors descriptors;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < closure.members.size(); ++i) {
@@ -69,7 +100,8 @@ std::string Image::load(const Closure& closure, int number) {
                          std::strerror(errno));
     }
   }
-  void* const program = dlopen(names[0].c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Names are looked for in the image before the host and libc, in the order of a process's own.
+  void* const program = dlopen(names[0].c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (program == nullptr) {
     return fmt::format("'{}' cannot be loaded once more: {}", closure.members[0]->file.path(),
                        dlerror());
@@ -82,11 +114,15 @@ std::string Image::load(const Closure& closure, int number) {
       return fmt::format("'{}' has not been loaded as a copy", closure.members[i]->file.path());
     }
     bases_.push_back(map->l_addr);
-    map_shared_pieces(closure.members[i]->file, *map);
     maps.push_back(map);
   }
+  for (std::size_t i = 0; i < closure.members.size(); ++i) {
+    map_shared_pieces(closure.members[i]->file, bases_[i]);
+    take_out_of_file(closure.members[i]->file, bases_[i]);
+  }
   copy_data(closure);
-  call_wrappers(closure);
+  fill_in_lookups(closure);
+  fill_in_thread_words(closure, room);
   // The linker has no more use for the made-up names. By these debuggers, profilers and dladdr find
   // the symbols; each image is one more object of that file, at an address of its own.
   for (std::size_t i = 0; i < maps.size(); ++i) {
@@ -109,65 +145,87 @@ void Image::copy_data(const Closure& closure) const {
   }
 }
 
-/// A profiling library that the program is linked to: this rank's calls go to this rank's copy of
-/// it. The tables can be written, because a copy has no "read-only after relocation".
-void Image::call_wrappers(const Closure& closure) const {
-  for (const Closure::Wrapped& call : closure.wrapped_calls) {
-    *at<std::uintptr_t>(call.member, call.address) =
-        reinterpret_cast<std::uintptr_t>(at<char>(call.wrapper.member, call.wrapper.address)) +
-        static_cast<std::uintptr_t>(call.addend);
+// The words can be written, because a copy has no "read-only after relocation".
+
+void Image::fill_in_lookups(const Closure& closure) const {
+  for (std::size_t i = 0; i < closure.members.size(); ++i) {
+    for (const LookupReference& reference : closure.members[i]->file.lookup_references()) {
+      *at<std::uintptr_t>(static_cast<int>(i), reference.address) =
+          reference.with_version ? reinterpret_cast<std::uintptr_t>(find_with_version_for_rank)
+                                 : reinterpret_cast<std::uintptr_t>(find_for_rank);
+    }
   }
 }
 
-void Image::map_shared_pieces(const ElfTemplate& file, const link_map& map) const {
-  for (const ElfTemplate::SharedPiece& piece : file.shared_pieces()) {
-    void* const place = reinterpret_cast<void*>(map.l_addr + piece.address);
-    if (mmap(place, piece.bytes, piece.protection, MAP_PRIVATE | MAP_FIXED, file.original(),
-             static_cast<off_t>(piece.offset)) == MAP_FAILED) {
-      std::perror("meantime-host: a program's text");
-      std::_Exit(1);
+void Image::fill_in_thread_words(const Closure& closure, const ThreadRoom& room) const {
+  for (const Closure::ThreadWord& word : closure.thread_words) {
+    auto* const place = at<std::int64_t>(word.member, word.address);
+    const auto distance = static_cast<std::int64_t>(room.distance);
+    switch (word.kind) {
+      case Closure::ThreadWord::Kind::module:
+        *place = static_cast<std::int64_t>(room.module);
+        break;
+      case Closure::ThreadWord::Kind::offset:
+        *place = distance + word.value;
+        break;
+      case Closure::ThreadWord::Kind::added_offset:
+        *place += distance + word.value;
+        break;
+      case Closure::ThreadWord::Kind::distance:
+        *place = word.value;
+        break;
+      case Closure::ThreadWord::Kind::descriptor:
+        place[0] = reinterpret_cast<std::int64_t>(meantime_thread_descriptor);
+        place[1] = word.value;
+        break;
     }
   }
 }
 
 void Image::use_data(const Closure& closure, PrivateData& fallback) {
-  data_ = {&fallback.standard_input,  &fallback.standard_output, &fallback.standard_error,
-           &fallback.option_argument, &fallback.option_index,    &fallback.option_errors,
-           &fallback.option_unknown,  &fallback.environment,     &fallback.environment,
-           &fallback.environment};
-  const std::vector<void*> values = data_;
-  for (std::size_t i = 0; i < closure.members.size(); ++i) {
-    for (const DataReference& reference : closure.members[i]->file.data_references()) {
-      if (!reference.is_copy) {
-        continue;
-      }
-      const auto which = static_cast<std::size_t>(reference.which);
-      void* const place = at<void>(static_cast<int>(i), reference.address);
-      std::memcpy(place, values[which], is_number(reference.which) ? sizeof(int) : sizeof(void*));
-      data_[which] = place;
-      if (reference.which >= first_environment) {  // three names of one variable
-        std::fill(data_.begin() + first_environment, data_.end(), place);
-      }
+  for (std::size_t i = 0; i < datums; ++i) {
+    data_[i] = reinterpret_cast<char*>(&fallback) + place_of(static_cast<Datum>(i)).offset;
+  }
+  for (const Closure::DataWord& word : closure.data_words) {
+    if (word.reference->is_copy) {
+      const DatumPlace from = place_of(word.reference->datum);
+      void* const place = at<void>(word.member, word.reference->address);
+      std::memcpy(place, reinterpret_cast<char*>(&fallback) + from.offset, from.bytes);
+      data_[static_cast<std::size_t>(word.reference->datum)] = place;
     }
   }
-  for (std::size_t i = 0; i < closure.members.size(); ++i) {
-    for (const DataReference& reference : closure.members[i]->file.data_references()) {
-      if (!reference.is_copy) {
-        *at<char*>(static_cast<int>(i), reference.address) =
-            static_cast<char*>(data_[static_cast<std::size_t>(reference.which)]) + reference.addend;
-      }
+  for (const Closure::DataWord& word : closure.data_words) {
+    if (!word.reference->is_copy) {
+      *at<char*>(word.member, word.reference->address) =
+          &data<char>(word.reference->datum) + word.reference->addend;
     }
   }
 }
 
 void Image::copy_thread_data(const Closure& closure) const {
-  const Elf64_Phdr* const data = closure.members[0]->file.thread_data();
-  if (data == nullptr) {
-    return;
-  }
-  const std::size_t room = (data->p_memsz + data->p_align - 1) / data->p_align * data->p_align;
   char* const pointer = static_cast<char*>(__builtin_thread_pointer());
-  std::memcpy(pointer - room, at<char>(0, data->p_vaddr), data->p_filesz);
+  for (const Closure::ThreadPart& part : closure.thread_parts) {
+    const ThreadBlock& block =
+        closure.members[static_cast<std::size_t>(part.member)]->file.thread_block();
+    std::memcpy(pointer - part.distance, at<char>(part.member, block.address), block.file_bytes);
+  }
+}
+
+void* Image::find(const Closure& closure, const char* name, int from, const char* version) const {
+  const Closure::Definition found = closure.find(name, from, version);
+  if (found.symbol == nullptr) {
+    return nullptr;
+  }
+  switch (ELF64_ST_TYPE(found.symbol->st_info)) {
+    case STT_TLS:
+      return static_cast<char*>(__builtin_thread_pointer()) + found.symbol->st_value -
+             closure.thread_distance(found.member);
+    case STT_GNU_IFUNC:
+      return at<void*()>(found.member, found.symbol->st_value)();
+    default:
+      return found.symbol->st_shndx == SHN_ABS ? reinterpret_cast<void*>(found.symbol->st_value)
+                                               : at<void>(found.member, found.symbol->st_value);
+  }
 }
 
 void Image::run_initialisers(const Closure& closure, int count, char** words,

@@ -4,25 +4,13 @@
 
 #include <link.h>
 
-#include <cstdio>
+#include <array>
 #include <string>
 #include <vector>
 
 #include "host/closure.h"
 
 namespace meantime::host {
-
-/// What libc has once and every rank has of its own; private_data() names them in this order.
-struct PrivateData {
-  std::FILE* standard_input = nullptr;
-  std::FILE* standard_output = nullptr;
-  std::FILE* standard_error = nullptr;
-  char* option_argument = nullptr;
-  int option_index = 1;
-  int option_errors = 1;
-  int option_unknown = '?';
-  char** environment = nullptr;
-};
 
 class Image {
  public:
@@ -32,14 +20,17 @@ class Image {
 
   /// `number` makes its names different from those of all other images of the host. Empty, or one
   /// line why not.
-  std::string load(const Closure& closure, int number);
+  std::string load(const Closure& closure, int number, const ThreadRoom& room);
 
   /// The rank's own variables: where its program has them, if it has them, else in `fallback`.
   /// After `load`.
   void use_data(const Closure& closure, PrivateData& fallback);
-  void* data(int which) const { return data_[static_cast<std::size_t>(which)]; }
+  template <class T>
+  T& data(Datum datum) const {
+    return *static_cast<T*>(data_[static_cast<std::size_t>(datum)]);
+  }
 
-  /// To be called on the own thread of the rank.
+  /// To be called on the own thread of the rank, and on each thread that the rank starts.
   void copy_thread_data(const Closure& closure) const;
 
   /// On the rank's own stack.
@@ -48,18 +39,20 @@ class Image {
   void* entry(const Closure& closure) const;
   /// Which member is loaded there, or -1.
   int member_of_base(const void* base) const;
+  /// What dlsym tells of a name: the first definition of it from that member on, or nullptr.
+  void* find(const Closure& closure, const char* name, int from, const char* version) const;
 
  private:
-  void map_shared_pieces(const ElfTemplate& file, const link_map& map) const;
   void copy_data(const Closure& closure) const;
-  void call_wrappers(const Closure& closure) const;
+  void fill_in_lookups(const Closure& closure) const;
+  void fill_in_thread_words(const Closure& closure, const ThreadRoom& room) const;
   template <class T>
   T* at(int member, std::uint64_t address) const {
     return reinterpret_cast<T*>(bases_[static_cast<std::size_t>(member)] + address);
   }
 
   std::vector<std::uintptr_t> bases_;  ///< by member
-  std::vector<void*> data_;
+  std::array<void*, datums> data_{};
 };
 
 }  // namespace meantime::host

@@ -26,10 +26,10 @@ class Options {
         index_(index),
         long_with_one_dash_(long_with_one_dash),
         stderr_(rank.standard_error()),
-        argument_(*static_cast<char**>(rank.image.data(3))),
-        next_(*static_cast<int*>(rank.image.data(4))),
-        errors_(*static_cast<int*>(rank.image.data(5))),
-        unknown_(*static_cast<int*>(rank.image.data(6))) {}
+        argument_(rank.image.data<char*>(Datum::option_argument)),
+        next_(rank.image.data<int>(Datum::option_index)),
+        errors_(rank.image.data<int>(Datum::option_errors)),
+        unknown_(rank.image.data<int>(Datum::option_unknown)) {}
 
   int next() {
     argument_ = nullptr;

@@ -3,7 +3,6 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "host/rank_state.h"
 
@@ -123,21 +122,4 @@ MEANTIME_IN_FRONT void lcong48(unsigned short from[7]) noexcept {
 MEANTIME_IN_FRONT char* strtok(char* text, const char* separators) noexcept {
   static char* host_place = nullptr;
   return strtok_r(text, separators, mine() != nullptr ? &mine()->strtok_place : &host_place);
-}
-
-// Their results lie in one buffer of the process.
-#define INTO_OWN_BUFFER(result, name, argument)             \
-  MEANTIME_IN_FRONT result* name(argument value) noexcept { \
-    static thread_local result buffer;                      \
-    return name##_r(value, &buffer);                        \
-  }
-INTO_OWN_BUFFER(struct tm, localtime, const time_t*)
-INTO_OWN_BUFFER(struct tm, gmtime, const time_t*)
-MEANTIME_IN_FRONT char* ctime(const time_t* value) noexcept {
-  static thread_local char buffer[26];
-  return ctime_r(value, buffer);
-}
-MEANTIME_IN_FRONT char* asctime(const struct tm* value) noexcept {
-  static thread_local char buffer[64];
-  return asctime_r(value, buffer);
 }

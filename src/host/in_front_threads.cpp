@@ -35,6 +35,7 @@ MEANTIME_IN_FRONT int pthread_create(pthread_t* thread, const pthread_attr_t* at
     return real(thread, attributes, function, argument);
   }
   auto* start = new Start{mine(), function, argument};
+  mine()->image.data<char>(Datum::single_threaded) = 0;
   // The rank's worker is bound to a CPU; its threads may use all of the host's.
   const int error = real(thread, attributes, begin, start);
   if (error != 0) {

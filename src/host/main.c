@@ -5,7 +5,12 @@
    libmeantime_host.so, because this file may have no other thread-local data. */
 #include "host/host_main.h"
 
-__attribute__((aligned(64), used)) _Thread_local char meantime_program_tls[MEANTIME_PROGRAM_TLS];
+#ifndef MEANTIME_PROGRAM_TLS
+#define MEANTIME_PROGRAM_TLS MEANTIME_LEAST_PROGRAM_TLS
+#define MEANTIME_PROGRAM_TLS_ALIGNMENT 64
+#endif
+__attribute__((aligned(MEANTIME_PROGRAM_TLS_ALIGNMENT))) static _Thread_local char
+    program_tls[MEANTIME_PROGRAM_TLS];
 
 /* Where a debugger waits for the ranks' images (tools/gdb/meantime.py). */
 __attribute__((noinline)) void meantime_host_loading(void) {
@@ -16,5 +21,5 @@ __attribute__((noinline)) void meantime_host_loaded(void) {
 }
 
 int main(int count, char** words) {
-  return meantime_host_main(count, words);
+  return meantime_host_main(count, words, program_tls, sizeof program_tls);
 }

@@ -60,10 +60,10 @@ struct RankState {
   char number[16] = "";          ///< its rank, as text
 
   /// Where its program has its `environ`.
-  char*** environment() { return static_cast<char***>(image.data(7)); }
-  std::FILE*& standard_input() { return *static_cast<std::FILE**>(image.data(0)); }
-  std::FILE*& standard_output() { return *static_cast<std::FILE**>(image.data(1)); }
-  std::FILE*& standard_error() { return *static_cast<std::FILE**>(image.data(2)); }
+  char*** environment() { return &image.data<char**>(Datum::environment); }
+  std::FILE*& standard_input() { return image.data<std::FILE*>(Datum::standard_input); }
+  std::FILE*& standard_output() { return image.data<std::FILE*>(Datum::standard_output); }
+  std::FILE*& standard_error() { return image.data<std::FILE*>(Datum::standard_error); }
 };
 
 namespace detail {

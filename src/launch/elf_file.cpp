@@ -172,17 +172,6 @@ std::size_t ElfFile::symbol_count() const {
   return 0;
 }
 
-bool ElfFile::exports_thread_data() const {
-  const std::size_t count = symbol_count();
-  const auto* symbols = at<Elf64_Sym>(symbols_, count);
-  for (std::size_t i = 1; symbols_ != 0 && symbols != nullptr && i < count; ++i) {
-    if (ELF64_ST_TYPE(symbols[i].st_info) == STT_TLS && symbols[i].st_shndx != SHN_UNDEF) {
-      return true;
-    }
-  }
-  return false;
-}
-
 bool ElfFile::has_symbol(const std::string& prefix) const {
   const auto* header = at<Elf64_Ehdr>(0);
   const auto* sections = at<Elf64_Shdr>(header->e_shoff, header->e_shnum);

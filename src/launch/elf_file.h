@@ -27,8 +27,6 @@ class ElfFile {
   [[nodiscard]] bool position_independent() const { return position_independent_; }
   /// Bytes of its thread-local variables.
   [[nodiscard]] std::size_t thread_bytes() const { return thread_bytes_; }
-  /// Other files may use its thread-local variables.
-  [[nodiscard]] bool exports_thread_data() const;
   /// A symbol with this beginning, its own or imported, is in the full symbol table or the dynamic
   /// one.
   [[nodiscard]] bool has_symbol(const std::string& prefix) const;

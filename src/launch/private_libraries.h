@@ -14,6 +14,10 @@ inline constexpr std::string_view shared_libraries[] = {
     "ld-linux",  "libc.so.", "libm.so.",   "libmvec.so.", "libpthread.so.", "libdl.so.",
     "librt.so.", "libutil.", "libresolv.", "libgcc_s.so", "libmpi_abi.so.", "libanl.so."};
 
+inline bool is_our_library(const std::string& name) {
+  return std::string_view(name).substr(name.rfind('/') + 1).starts_with("libmpi_abi.so.");
+}
+
 inline bool is_private_library(const std::string& name) {
   const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);
   return std::none_of(std::begin(shared_libraries), std::end(shared_libraries),

@@ -9,8 +9,9 @@ extern "C" {
 #endif
 
 #define MEANTIME_HOST_INTERFACE 3
-/* That no access is allowed to, below each rank's stack. */
-#define MEANTIME_HOST_GUARD_BYTES 65536
+/* That no access is allowed to, below each rank's stack; at least, where addresses are scarce. */
+#define MEANTIME_HOST_GUARD_BYTES (256ul << 20)
+#define MEANTIME_HOST_LEAST_GUARD_BYTES (64ul << 10)
 
 struct meantime_host_plan {
   int interface_version; /* MEANTIME_HOST_INTERFACE */

@@ -19,6 +19,13 @@ static int recurse(int depth) {
   return recurse(depth + 1) + bytes[1];
 }
 
+/* Far more than what lies below any stack by default; only its end is touched. */
+__attribute__((noinline)) static int large_frame(void) {
+  volatile char bytes[100 << 20];
+  bytes[0] = 1;
+  return bytes[0] - 1;
+}
+
 __attribute__((noinline)) static void write_to(volatile int* volatile place) {
   *place = 1;
 }
@@ -124,6 +131,7 @@ int main(int count, char** words) {
     if (is(way, "lost")) lose_the_stack();
     if (is(way, "heap")) spoil_the_heap();
     if (is(way, "stack")) return recurse(0);
+    if (is(way, "array") && large_frame() != 0) return 1;
     if (is(way, "abort")) abort();
     if (is(way, "exit")) exit(3);
     if (is(way, "_exit")) _exit(4);

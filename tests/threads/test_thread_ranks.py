@@ -4,6 +4,7 @@
 import ctypes
 import os
 import re
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -304,6 +305,26 @@ int main(int c, char** v) { MPI_Init(&c, &v); Solver().step((volatile int*)16); 
     def test_full_stack_names_the_rank(self):
         self.ends("stack", 139, r"rank 1 .*its stack is full.*ulimit -s")
 
+    def test_an_array_larger_than_the_stack_is_in_nobody_elses(self):
+        limit = resource.getrlimit(resource.RLIMIT_STACK)
+        kib = 1024
+
+        def with_stack(size, ranks):
+            program = self.build("ends.c")
+            result = self.run_ranks(ranks, program, "array", preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_STACK, (size, limit[1])))
+            return result
+
+        result = with_stack(8192 * kib, 16)
+        self.assertEqual(result.returncode, 139, self.text)
+        self.assertRegex(result.stderr, r"rank 1 .*its stack is full.*ulimit -s")
+        self.assertRegex(result.stderr, r"ends_c\+0x[0-9a-f]+ \(large_frame")
+        for size in (1024 * 1024 * kib, resource.RLIM_INFINITY):
+            if limit[1] != resource.RLIM_INFINITY and not 0 <= size <= limit[1]:
+                continue
+            for ranks in (2, 64):
+                self.assertEqual(with_stack(size, ranks).returncode, 0, self.text)
+
     def test_exits(self):
         self.ends("exit", 3, "rank 1 .*ended with status 3 without MPI_Finalize")
         self.ends("_exit", 4, "rank 1 .*ended with status 4 without MPI_Finalize")
@@ -372,8 +393,8 @@ int main(int c, char** v) { MPI_Init(&c, &v); Solver().step((volatile int*)16); 
         self.check(self.build(text, name="good"), 0, "ok as threads", "note: getpid .*same")
         self.check(self.build(text, "-no-pie", "-fno-pie", name="fixed"), 1, "processes only",
                    "-fPIE")
-        self.check(self.build(text + "__thread char big[20000]; char* f(void) { return big; }\n",
-                              name="large_tls"), 1, "20000 bytes of thread-local")
+        self.check(self.build(text + "__thread char big[2000000]; char* f(void) { return big; }\n",
+                              name="large_tls"), 1, "2000000 bytes of thread-local")
         static = os.path.join(self.folder.name, "static")
         done = command("cc", "-static", os.path.join(self.folder.name, "good.c"), "-o", static)
         if done.returncode == 0:
