@@ -12,10 +12,10 @@ import os
 import pathlib
 import sys
 
-from . import common, heat, hypre, mpi4py, npb
+from . import common, heat, hypre, mpi4py, npb, petsc
 from .table import document
 
-PROJECTS = {"mpi4py": mpi4py, "hypre": hypre, "npb": npb, "heat": heat}
+PROJECTS = {"mpi4py": mpi4py, "hypre": hypre, "npb": npb, "heat": heat, "petsc": petsc}
 
 
 def arguments():

@@ -71,10 +71,10 @@ def environment(implementation):
     return variables
 
 
-def run(implementation, command, folder, limit):
+def run(implementation, command, folder, limit, variables=None):
     """A launch.Outcome and the load before."""
     load = os.getloadavg()[0]
-    outcome = launch.run(list(map(str, command)), limit, environment(implementation),
+    outcome = launch.run(list(map(str, command)), limit, variables or environment(implementation),
                          directory=str(folder))
     return outcome, load
 
