@@ -57,12 +57,11 @@ void end_rank(int status, bool handlers) {
     if (!std::exchange(rank.ending, true)) {
       rank.image.run_finalisers(rank.program->closure);
     }
-    fflush(nullptr);  // other ranks' output may go out earlier for it, which they cannot tell
   }
-  // Whoever reads the labelled output hears of its end.
-  for (int descriptor : rank.descriptors) {
-    reinterpret_cast<int (*)(int)>(real_function("close"))(descriptor);
-  }
+  rank.streams.end(handlers, rank.descriptors);
+  rank.children.forget_all();
+  // Whoever reads the labelled output, or a pipe, hears of its end.
+  rank.descriptors.close_all();
   meantime_host_tell_end(rank.world_rank, status & 0xff, 0, "");
   meantime_host_finish();
 }

@@ -1,6 +1,11 @@
 // A scope in which a rank may sleep in the kernel.
 #pragma once
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "host/rank_state.h"
 #include "rank/host.h"
 
@@ -23,5 +28,15 @@ class Elsewhere {
  private:
   const bool left_;
 };
+
+/// True if the calling rank would sleep in a call that waits for this on a descriptor of the host.
+inline bool would_sleep(int place, short events) {
+  if (mine() == nullptr) {
+    return false;
+  }
+  pollfd look{place, events, 0};
+  return syscall(SYS_poll, &look, 1, 0) == 0 &&
+         (syscall(SYS_fcntl, place, F_GETFL) & O_NONBLOCK) == 0;
+}
 
 }  // namespace meantime::host

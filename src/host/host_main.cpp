@@ -219,6 +219,7 @@ void open_streams(RankState& rank, const launch::HostWords& words, int index) {
                     labelled ? words.first_label + 2 * index : STDOUT_FILENO,
                     labelled ? words.first_label + 2 * index + 1 : STDERR_FILENO};
   constexpr const char* modes[3] = {"r", "w", "w"};
+  int places[3];
   std::FILE** streams[3] = {&rank.fallback.standard_input, &rank.fallback.standard_output,
                             &rank.fallback.standard_error};
   for (int i = 0; i < 3; ++i) {
@@ -228,13 +229,37 @@ void open_streams(RankState& rank, const launch::HostWords& words, int index) {
       give_up(fmt::format("rank {}: no descriptor for its streams: {}", rank.world_rank,
                           std::strerror(errno)));
     }
-    rank.descriptors[i] = own;
-    *streams[i] = fdopen(own, modes[i]);
+    places[i] = own;
+    *streams[i] = rank.streams.add(fdopen(own, modes[i]));
     if (labelled && i > 0) {
       close(sources[i]);  // so that the pipe ends with the rank
     }
   }
   setvbuf(rank.fallback.standard_error, nullptr, _IONBF, 0);
+  rank.descriptors.begin(index, places);
+}
+
+/// Out of the way of numbers that a program may choose: the library uses it on the ranks' stacks.
+int moved_up(int descriptor) {
+  constexpr int least = 800;
+  const int other = fcntl(descriptor, F_DUPFD_CLOEXEC, least);
+  if (other < 0) {
+    return descriptor;
+  }
+  close_for_host(descriptor);
+  keep_for_host(other);
+  return other;
+}
+
+/// That mpiexec gave us for ourselves.
+std::vector<int> descriptors_of_meantime(const launch::HostWords& words) {
+  std::vector<int> all = {words.no_input, number(std::getenv(launch::segment_variable)),
+                          number(std::getenv(launch::control_variable)),
+                          number(std::getenv(launch::lifeline_variable))};
+  for (int i = 0; words.first_label >= 0 && i < 2 * words.ranks; ++i) {
+    all.push_back(words.first_label + i);
+  }
+  return all;
 }
 
 long count_maps() {
@@ -277,6 +302,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
     give_up("meantime-host is started by mpiexec --as threads");
   }
   raise_descriptor_limit();
+  note_inherited_descriptors(descriptors_of_meantime(words));
   auto& programs = *new std::vector<std::unique_ptr<Program>>;  // as long as the process lives
   for (launch::HostProgram& each : words.programs) {
     programs.push_back(open_program(each, static_cast<int>(programs.size())));
@@ -317,8 +343,8 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
   plan.ranks = words.ranks;
   plan.world_size = number(std::getenv(launch::size_variable));
   plan.workers = std::clamp(number(std::getenv(launch::workers_variable)), 1, words.ranks);
-  plan.segment = number(std::getenv(launch::segment_variable));
-  plan.control = number(std::getenv(launch::control_variable));
+  plan.segment = moved_up(number(std::getenv(launch::segment_variable)));
+  plan.control = moved_up(number(std::getenv(launch::control_variable)));
   plan.stack_bytes = stack_bytes() + room.distance;  // which lies on it
   plan.round_robin = words.round_robin;
   plan.first_workers = words.first_workers.empty() ? nullptr : words.first_workers.data();

@@ -1,19 +1,18 @@
 // Calls in which a rank may sleep in the kernel: its own thread makes them, and its worker runs the
 // others meanwhile (Elsewhere in src/rank/worker.h). Going and coming back costs two wake-ups of a
 // kernel thread, so a call goes elsewhere only if it would really sleep, as far as that can be
-// seen.
+// seen. (Those that make a descriptor are in in_front_openers.cpp, those for several descriptors in
+// in_front_polling.cpp, those for children in in_front_children.cpp.)
 #include <poll.h>
-#include <sys/epoll.h>
-#include <sys/select.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <vector>
+#include <cerrno>
 
 #include "host/elsewhere.h"
 #include "host/own_descriptor.h"
@@ -23,21 +22,11 @@
 namespace meantime::host {
 namespace {
 
-/// True if the descriptor is none of a file or has nothing for us yet.
-bool would_sleep(int descriptor, short events) {
-  if (mine() == nullptr) {
-    return false;
-  }
-  pollfd look{descriptor, events, 0};
-  MEANTIME_REAL(poll);
-  return real(&look, 1, 0) == 0;
-}
-
 /// One of the calls that move bytes, on the rank's own descriptor of that number.
 template <typename Real, typename... Words>
-ssize_t transfer(Real* real, short events, int descriptor, Words... words) {
-  const int own = own_descriptor(descriptor);
-  const Elsewhere elsewhere(would_sleep(own, events));
+ssize_t transfer(Real* real, short events, int flags, int number, Words... words) {
+  const int own = own_descriptor(number);
+  const Elsewhere elsewhere((flags & MSG_DONTWAIT) == 0 && would_sleep(own, events));
   return real(own, words...);
 }
 
@@ -46,61 +35,96 @@ ssize_t transfer(Real* real, short events, int descriptor, Words... words) {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT ssize_t read(int descriptor, void* to, size_t bytes) {
-  MEANTIME_REAL(read);
-  return transfer(real, POLLIN, descriptor, to, bytes);
-}
-MEANTIME_IN_FRONT ssize_t readv(int descriptor, const iovec* pieces, int count) {
-  MEANTIME_REAL(readv);
-  return transfer(real, POLLIN, descriptor, pieces, count);
-}
-MEANTIME_IN_FRONT ssize_t write(int descriptor, const void* from, size_t bytes) {
-  MEANTIME_REAL(write);
-  return transfer(real, POLLOUT, descriptor, from, bytes);
-}
-MEANTIME_IN_FRONT ssize_t writev(int descriptor, const iovec* pieces, int count) {
-  MEANTIME_REAL(writev);
-  return transfer(real, POLLOUT, descriptor, pieces, count);
-}
-MEANTIME_IN_FRONT ssize_t recv(int descriptor, void* to, size_t bytes, int flags) {
-  MEANTIME_REAL(recv);
-  const Elsewhere elsewhere(would_sleep(descriptor, POLLIN));
-  return real(descriptor, to, bytes, flags);
-}
-MEANTIME_IN_FRONT int accept(int descriptor, sockaddr* address, socklen_t* bytes) {
-  MEANTIME_REAL(accept);
-  const Elsewhere elsewhere(would_sleep(descriptor, POLLIN));
-  return real(descriptor, address, bytes);
-}
-MEANTIME_IN_FRONT int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
-  MEANTIME_REAL(poll);
-  if (mine() == nullptr) {
-    return real(descriptors, count, milliseconds);
+#define MOVES(name, events, flags, parameters, ...)    \
+  MEANTIME_IN_FRONT ssize_t name parameters {          \
+    MEANTIME_REAL(name);                               \
+    return transfer(real, events, flags, __VA_ARGS__); \
   }
-  std::vector<pollfd> own(descriptors, descriptors + count);
-  for (pollfd& each : own) {
-    each.fd = own_descriptor(each.fd);
+MOVES(read, POLLIN, 0, (int number, void* to, size_t bytes), number, to, bytes)
+MOVES(readv, POLLIN, 0, (int number, const iovec* pieces, int count), number, pieces, count)
+MOVES(write, POLLOUT, 0, (int number, const void* from, size_t bytes), number, from, bytes)
+MOVES(writev, POLLOUT, 0, (int number, const iovec* pieces, int count), number, pieces, count)
+MOVES(recv, POLLIN, flags, (int number, void* to, size_t bytes, int flags), number, to, bytes,
+      flags)
+MOVES(recvfrom, POLLIN, flags,
+      (int number, void* to, size_t bytes, int flags, sockaddr* address, socklen_t* length), number,
+      to, bytes, flags, address, length)
+MOVES(send, POLLOUT, flags, (int number, const void* from, size_t bytes, int flags), number, from,
+      bytes, flags)
+MOVES(sendto, POLLOUT, flags,
+      (int number, const void* from, size_t bytes, int flags, const sockaddr* address,
+       socklen_t length),
+      number, from, bytes, flags, address, length)
+MOVES(sendmsg, POLLOUT, flags, (int number, const msghdr* message, int flags), number, message,
+      flags)
+// At a place of a file: never sleep as those above do.
+MOVES(pread, 0, MSG_DONTWAIT, (int number, void* to, size_t bytes, off_t at), number, to, bytes, at)
+MOVES(pread64, 0, MSG_DONTWAIT, (int number, void* to, size_t bytes, off64_t at), number, to, bytes,
+      at)
+MOVES(pwrite, 0, MSG_DONTWAIT, (int number, const void* from, size_t bytes, off_t at), number, from,
+      bytes, at)
+MOVES(pwrite64, 0, MSG_DONTWAIT, (int number, const void* from, size_t bytes, off64_t at), number,
+      from, bytes, at)
+MOVES(preadv, 0, MSG_DONTWAIT, (int number, const iovec* pieces, int count, off_t at), number,
+      pieces, count, at)
+MOVES(pwritev, 0, MSG_DONTWAIT, (int number, const iovec* pieces, int count, off_t at), number,
+      pieces, count, at)
+
+// Of fortified programs; the sizes were checked where they could be.
+extern "C" [[noreturn]] void __chk_fail() noexcept;
+MEANTIME_IN_FRONT ssize_t __read_chk(int number, void* to, size_t bytes, size_t room) {
+  if (bytes > room) {
+    __chk_fail();
   }
-  int result;
-  {
-    const Elsewhere elsewhere(milliseconds != 0);
-    result = real(own.data(), count, milliseconds);
+  return read(number, to, bytes);
+}
+MEANTIME_IN_FRONT ssize_t __pread_chk(int number, void* to, size_t bytes, off_t at, size_t room) {
+  if (bytes > room) {
+    __chk_fail();
   }
-  for (nfds_t i = 0; i < count; ++i) {
-    descriptors[i].revents = own[i].revents;
+  return pread(number, to, bytes, at);
+}
+MEANTIME_IN_FRONT ssize_t __pread64_chk(int number, void* to, size_t bytes, off64_t at,
+                                        size_t room) {
+  if (bytes > room) {
+    __chk_fail();
   }
-  return result;
+  return pread64(number, to, bytes, at);
 }
-MEANTIME_IN_FRONT int select(int count, fd_set* in, fd_set* out, fd_set* other, timeval* limit) {
-  MEANTIME_REAL(select);
-  const Elsewhere elsewhere(limit == nullptr || limit->tv_sec != 0 || limit->tv_usec != 0);
-  return real(count, in, out, other, limit);
+MEANTIME_IN_FRONT ssize_t __recv_chk(int number, void* to, size_t bytes, size_t room, int flags) {
+  if (bytes > room) {
+    __chk_fail();
+  }
+  return recv(number, to, bytes, flags);
 }
-MEANTIME_IN_FRONT int epoll_wait(int descriptor, epoll_event* events, int count, int limit) {
-  MEANTIME_REAL(epoll_wait);
-  const Elsewhere elsewhere(limit != 0);
-  return real(descriptor, events, count, limit);
+MEANTIME_IN_FRONT ssize_t __recvfrom_chk(int number, void* to, size_t bytes, size_t room, int flags,
+                                         sockaddr* address, socklen_t* length) {
+  if (bytes > room) {
+    __chk_fail();
+  }
+  return recvfrom(number, to, bytes, flags, address, length);
 }
+
+MEANTIME_IN_FRONT int connect(int number, const sockaddr* address, socklen_t length) {
+  MEANTIME_REAL(connect);
+  const int own = own_descriptor(number);
+  const Elsewhere elsewhere(mine() != nullptr &&
+                            (syscall(SYS_fcntl, own, F_GETFL) & O_NONBLOCK) == 0);
+  return real(own, address, length);
+}
+MEANTIME_IN_FRONT int flock(int number, int operation) noexcept {
+  MEANTIME_REAL(flock);
+  const int own = own_descriptor(number);
+  if (mine() != nullptr && (operation & LOCK_NB) == 0) {
+    const int result = real(own, operation | LOCK_NB);
+    if (result == 0 || errno != EWOULDBLOCK) {
+      return result;
+    }
+  }
+  const Elsewhere elsewhere((operation & LOCK_NB) == 0);
+  return real(own, operation);
+}
+
 MEANTIME_IN_FRONT int nanosleep(const timespec* time, timespec* left) {
   MEANTIME_REAL(nanosleep);
   const Elsewhere elsewhere;
@@ -127,10 +151,44 @@ MEANTIME_IN_FRONT int pause() {
   const Elsewhere elsewhere;
   return real();
 }
-MEANTIME_IN_FRONT pid_t waitpid(pid_t pid, int* status, int flags) {
-  MEANTIME_REAL(waitpid);
-  const Elsewhere elsewhere((flags & WNOHANG) == 0);
-  return real(pid, status, flags);
+
+// Other threads of the rank. (A mutex is mostly free, and one that is not is left to the monitor.)
+MEANTIME_IN_FRONT int pthread_join(pthread_t thread, void** result) {
+  MEANTIME_REAL(pthread_join);
+  const Elsewhere elsewhere;
+  return real(thread, result);
+}
+MEANTIME_IN_FRONT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  MEANTIME_REAL(pthread_cond_wait);
+  const Elsewhere elsewhere;
+  return real(condition, mutex);
+}
+MEANTIME_IN_FRONT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                             const timespec* until) {
+  MEANTIME_REAL(pthread_cond_timedwait);
+  const Elsewhere elsewhere;
+  return real(condition, mutex, until);
+}
+MEANTIME_IN_FRONT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
+  MEANTIME_REAL(pthread_barrier_wait);
+  const Elsewhere elsewhere;
+  return real(barrier);
+}
+MEANTIME_IN_FRONT int sem_wait(sem_t* semaphore) {
+  MEANTIME_REAL(sem_wait);
+  if (mine() != nullptr && sem_trywait(semaphore) == 0) {
+    return 0;
+  }
+  const Elsewhere elsewhere;
+  return real(semaphore);
+}
+MEANTIME_IN_FRONT int sem_timedwait(sem_t* semaphore, const timespec* until) {
+  MEANTIME_REAL(sem_timedwait);
+  if (mine() != nullptr && sem_trywait(semaphore) == 0) {
+    return 0;
+  }
+  const Elsewhere elsewhere;
+  return real(semaphore, until);
 }
 /// A rank that only yields lets the others of its worker run.
 MEANTIME_IN_FRONT int sched_yield() noexcept {

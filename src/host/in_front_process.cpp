@@ -1,19 +1,15 @@
 // What the kernel or libc keeps for a process and a rank has of its own all the same: the working
-// directory, the mask for new files, the environment; and the children that see them.
+// directory, the mask for new files, the environment.
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <string>
 #include <vector>
 
-#include "host/elsewhere.h"
 #include "host/own_descriptor.h"
 #include "host/rank_state.h"
 #include "launch/control.h"
@@ -177,50 +173,4 @@ MEANTIME_IN_FRONT int clearenv() noexcept {
   mine()->variables.assign(1, nullptr);
   show(mine()->variables);
   return 0;
-}
-
-/// With the rank's environment, streams and working directory.
-MEANTIME_IN_FRONT int system(const char* command) {
-  MEANTIME_REAL(system);
-  if (mine() == nullptr) {
-    return real(command);
-  }
-  if (command == nullptr) {
-    return 1;
-  }
-  const Elsewhere elsewhere;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (int descriptor = 0; descriptor < 3; ++descriptor) {
-    if (mine()->descriptors[descriptor] >= 0) {
-      posix_spawn_file_actions_adddup2(&actions, mine()->descriptors[descriptor], descriptor);
-    } else {
-      posix_spawn_file_actions_addclose(&actions, descriptor);
-    }
-  }
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;  // the rank's own thread has all signals blocked
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  char shell[] = "sh";
-  char option[] = "-c";
-  char* const words[] = {shell, option, const_cast<char*>(command), nullptr};
-  pid_t child = -1;
-  const int error =
-      posix_spawn(&child, "/bin/sh", &actions, &attributes, words, *mine()->environment());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    errno = error;
-    return -1;
-  }
-  int status = -1;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) {
-      return -1;
-    }
-  }
-  return status;
 }

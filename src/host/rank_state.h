@@ -11,7 +11,10 @@
 #include <cstdlib>
 #include <vector>
 
+#include "host/children.h"
 #include "host/image.h"
+#include "host/open_streams.h"
+#include "host/own_descriptor.h"
 
 namespace meantime::host {
 
@@ -35,7 +38,9 @@ struct RankState {
   const Program* program = nullptr;
   Image image;
   PrivateData fallback;
-  int descriptors[3] = {0, 1, 2};  ///< what it knows as 0, 1 and 2
+  Descriptors descriptors;
+  OpenStreams streams;
+  Children children;
   std::vector<AtExit> at_exit;
   std::vector<AtExit> at_thread_exit;
   bool ending = false;
@@ -92,6 +97,7 @@ void prepare_thread_for_crashes();
 
 /// A function that programs find in place of libc's.
 #define MEANTIME_IN_FRONT extern "C" __attribute__((visibility("default")))
-#define MEANTIME_REAL(name) \
-  static auto* const real = \
+#define MEANTIME_REAL(name) MEANTIME_REAL_OF(name, real)
+#define MEANTIME_REAL_OF(name, variable) \
+  static auto* const variable =          \
       reinterpret_cast<decltype(&::name)>(meantime::host::real_function(#name))

@@ -19,7 +19,6 @@ inline constexpr Denied denied_imports[] = {
      "a child would be a copy of all ranks with one of them running", "use posix_spawn or system"},
     {"execl execle execlp execv execve execveat execvp execvpe fexecve",
      "it would replace all ranks", "use posix_spawn or system"},
-    {"wait wait3 wait4 waitid", "it would take the children of other ranks", "use waitpid"},
     {"signal sigaction bsd_signal sysv_signal __sysv_signal sigset siginterrupt sigignore "
      "signalfd sigwait sigwaitinfo sigtimedwait sigsuspend sigpause sigprocmask pthread_sigmask",
      "signals and their handlers belong to the process", "leave the handler out"},

@@ -1,0 +1,195 @@
+/* The children of a rank: what they inherit is the rank's, and it hears of its own only.
+   With the word "says": what they print goes where the rank's output goes. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+static int errors, rank, size;
+
+static void check(int right, const char* what) {
+  if (!right) {
+    errors++;
+    dprintf(2, "rank %d: wrong: %s (errno %d)\n", rank, what, errno);
+  }
+}
+static void others(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void says(void) {
+  printf("printf %d\n", rank);
+  fflush(stdout);
+  check(system("echo system; echo error >&2") == 0, "system");
+  FILE* child = popen("cat", "w");
+  check(child != NULL && fprintf(child, "popen %d\n", rank) > 0 && pclose(child) == 0, "popen");
+  char* words[] = {"sh", "-c", "echo spawn", NULL};
+  pid_t pid;
+  int status;
+  check(posix_spawnp(&pid, "sh", NULL, NULL, words, environ) == 0 &&
+            waitpid(pid, &status, 0) == pid && status == 0,
+        "posix_spawnp");
+  char name[30], line[100] = "";
+  snprintf(name, sizeof name, "said.%d", rank);
+  check(freopen(name, "w+", stdout) != NULL && system("echo hidden") == 0, "freopen");
+  rewind(stdout);
+  check(fgets(line, sizeof line, stdout) != NULL && strcmp(line, "hidden\n") == 0, "a file's");
+  unlink(name);
+}
+
+static void streams(void) {
+  char line[100] = "", command[100];
+  for (int i = 0; i < 5; i++) {
+    snprintf(command, sizeof command, "echo $((%d + %d)); exit 3", rank, i);
+    FILE* const child = popen(command, "r");
+    FILE* const other = popen("cat >/dev/null", "w"); /* does not keep the first's pipe */
+    check(child != NULL && other != NULL && fgets(line, sizeof line, child) != NULL &&
+              atoi(line) == rank + i,
+          "popen to read");
+    const int status = pclose(child);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 3, "pclose");
+    check(pclose(other) == 0, "pclose of another");
+  }
+  others();
+}
+
+static void descriptors(void) {
+  char name[30], bytes[100] = "";
+  snprintf(name, sizeof name, "child.%d", rank);
+  const int made = open(name, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
+  const int file = fcntl(made, F_DUPFD, 20), secret = fcntl(made, F_DUPFD_CLOEXEC, 20);
+  close(made);
+  check(dup2(file, 9) == 9, "dup2");
+  others();
+  snprintf(
+      bytes, sizeof bytes,
+      "echo nine >&9; echo file >>/proc/self/fd/%d; test ! -e /proc/self/fd/%d && echo closed >&9",
+      file, secret);
+  check(system(bytes) == 0, "system with descriptors");
+  memset(bytes, 0, sizeof bytes);
+  check(pread(file, bytes, sizeof bytes, 0) == 17 && strcmp(bytes, "nine\nfile\nclosed\n") == 0,
+        "what a child wrote to them");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, file, 1);
+  posix_spawn_file_actions_addopen(&actions, 0, name, O_RDONLY, 0);
+  posix_spawn_file_actions_addclose(&actions, 9);
+  check(ftruncate(9, 0) == 0 && write(9, "tail\n", 5) == 5, "a text");
+  char* words[] = {"sh", "-c", "read a; test -e /proc/self/fd/9 || echo is $a", NULL};
+  pid_t pid;
+  int status = -1;
+  check(posix_spawn(&pid, "/bin/sh", &actions, NULL, words, environ) == 0 &&
+            waitpid(pid, &status, 0) == pid && status == 0,
+        "posix_spawn with actions");
+  posix_spawn_file_actions_destroy(&actions);
+  memset(bytes, 0, sizeof bytes);
+  check(pread(9, bytes, sizeof bytes, 0) > 0 && strstr(bytes, "is tail\n") != NULL, bytes);
+  close(9);
+  close(file);
+  close(secret);
+  unlink(name);
+  others();
+}
+
+static pid_t begin(const char* command) {
+  char* words[] = {"sh", "-c", (char*)command, NULL};
+  pid_t pid = -1;
+  check(posix_spawn(&pid, "/bin/sh", NULL, NULL, words, environ) == 0, "posix_spawn");
+  return pid;
+}
+
+static void only_ones_own(void) {
+  int status = 0;
+  check(waitpid(-1, &status, 0) == -1 && errno == ECHILD, "waitpid without a child");
+  others();
+  char command[100];
+  snprintf(command, sizeof command, "exit %d", 10 + rank % 100);
+  for (int i = 0; i < 3; i++) {
+    const pid_t pid = begin(command);
+    int foreign = (int)pid;
+    MPI_Bcast(&foreign, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    check(rank == 0 || (waitpid(foreign, &status, 0) == -1 && errno == ECHILD), "another's child");
+    struct rusage usage;
+    siginfo_t info = {0};
+    switch (i) {
+      case 0:
+        check(waitpid(-1, &status, 0) == pid, "waitpid(-1)");
+        break;
+      case 1:
+        check(wait4(0, &status, 0, &usage) == pid, "wait4(0)");
+        break;
+      default:
+        check(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) == 0 && info.si_pid == pid, "waitid");
+        check(wait(&status) == pid, "wait");
+    }
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 10 + rank % 100, "its status");
+    check(waitpid(-1, &status, WNOHANG) == -1 && errno == ECHILD, "no child more");
+    others();
+  }
+  const pid_t sleeper = begin("read x; exit 4 < /dev/null"), quick = begin("sleep 100");
+  check(waitpid(quick, &status, WNOHANG) == 0, "WNOHANG");
+  kill(quick, SIGTERM);
+  kill(sleeper, SIGTERM);
+  check(waitpid(quick, &status, 0) == quick && WIFSIGNALED(status), "a killed child");
+  check(waitpid(sleeper, &status, 0) == sleeper, "the other one");
+  others();
+}
+
+/* Waits while its rank has one child, that another thread ends when it has had another one. */
+static sem_t waits;
+static void* waiter(void* result) {
+  int status;
+  sem_post(&waits);
+  *(pid_t*)result = waitpid(-1, &status, 0);
+  return NULL;
+}
+static void of_another_thread(void) {
+  int ends[2];
+  check(pipe2(ends, O_CLOEXEC) == 0, "pipe2");
+  const pid_t long_one = begin("sleep 1000");
+  pthread_t thread;
+  pid_t heard = 0;
+  sem_init(&waits, 0, 0);
+  pthread_create(&thread, NULL, waiter, &heard);
+  sem_wait(&waits);
+  usleep(20000); /* it waits by now, mostly */
+  const pid_t short_one = begin("exit 0");
+  pthread_join(thread, NULL);
+  check(heard == short_one, "a thread hears of another's child");
+  kill(long_one, SIGKILL);
+  check(waitpid(-1, NULL, 0) == long_one, "and this one of the first");
+  close(ends[0]);
+  close(ends[1]);
+  others();
+}
+
+int main(int count, char** words) {
+  MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int only_says = count > 1;
+  if (only_says) {
+    says();
+  } else {
+    streams();
+    descriptors();
+    only_ones_own();
+    of_another_thread();
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &errors, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  if (rank == 0 && errors == 0 && !only_says) printf(" No Errors\n");
+  return errors != 0;
+}
