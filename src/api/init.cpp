@@ -38,7 +38,11 @@ int Finalize() {
   if (!rank.world_initialized || rank.world_finalized) {
     return fail(MPI_ERR_OTHER, "MPI_Init has not been called, or MPI_Finalize has been");
   }
-  const int deleted = core::delete_final_attributes(rank);
+  int deleted = core::delete_final_attributes(rank);
+  if (rank.users == 1) {  // no session is left
+    const int of_types = core::delete_named_types_attributes();
+    deleted = deleted != MPI_SUCCESS ? deleted : of_types;
+  }
   rank.world_finalized = true;
   const int ended = core::end_use(rank);
   return deleted != MPI_SUCCESS ? deleted : ended;

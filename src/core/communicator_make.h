@@ -45,5 +45,8 @@ int compare(const Communicator& first, const Communicator& second);
 Info* visible_hints(const Communicator& comm);
 /// Takes over those hints of `info` that are known; the others are ignored.
 void set_hints(Communicator& comm, const Info* info);
+/// What a duplicate has of the original's hints: how the rank waits. MPI's own assertions are
+/// promises about one communicator (MPI 5.0, 7.4.2: not propagated).
+void inherit_hints(Communicator& comm, const Communicator& from);
 
 }  // namespace meantime::core

@@ -161,7 +161,11 @@ Communicator* copy_locally(Communicator& comm, const Info* info) {
   if (comm.topology != nullptr) {
     child->topology = comm.topology->copy();
   }
-  set_hints(*child, info != nullptr ? info : comm.info);
+  if (info != nullptr) {
+    set_hints(*child, info);
+  } else {
+    inherit_hints(*child, comm);
+  }
   return child;
 }
 

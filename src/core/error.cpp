@@ -3,16 +3,26 @@
 namespace meantime {
 namespace {
 
-// Of the thread, not of the rank: several threads of a rank may fail at once.
-thread_local std::string detail;
+/// Of the thread, not of the rank: several threads of a rank may fail at once. It goes before
+/// atexit handlers run, which may call MPI.
+constinit thread_local bool gone = false;
+struct Detail {
+  Detail() = default;
+  Detail(const Detail&) = delete;
+  ~Detail() { gone = true; }
+  std::string text;
+};
+thread_local Detail detail;
 
 }  // namespace
 
 std::string_view error_detail() {
-  return detail;
+  return gone ? std::string_view{} : detail.text;
 }
 void set_error_detail(std::string text) {
-  detail = std::move(text);
+  if (!gone) {
+    detail.text = std::move(text);
+  }
 }
 
 }  // namespace meantime

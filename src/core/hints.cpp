@@ -71,6 +71,12 @@ void set_hints(Communicator& comm, const Info* info) {
   set_wait_hints(comm, *info);
 }
 
+void inherit_hints(Communicator& comm, const Communicator& from) {
+  if (from.info != nullptr) {
+    set_wait_hints(comm, *from.info);
+  }
+}
+
 Info* visible_hints(const Communicator& comm) {
   Info* info = new Info;
   for (const char* assertion : assertions) {

@@ -18,7 +18,7 @@ namespace {
 
 /// One a process: set before any rank reads from it.
 settings::Files& files() {
-  static settings::Files files;
+  static auto& files = *new settings::Files;  // never destroyed: atexit handlers may ask
   return files;
 }
 

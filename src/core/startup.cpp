@@ -332,7 +332,10 @@ void leave_doubt_to_a_sleeper() {
 
 int shut_down(Rank& rank) {
   rank.phase.store(Phase::finalizing);
-  const int result = delete_final_attributes(rank);  // of a program with sessions alone
+  int result = delete_final_attributes(rank);  // of a program with sessions alone
+  if (const int error = delete_named_types_attributes(); result == MPI_SUCCESS) {
+    result = error;
+  }
   wait_for_quiet();
   rank.area->report.state.store(static_cast<std::uint32_t>(node::RankState::finalized));
   node::Header& header = node::segment().header();

@@ -5,6 +5,7 @@
 
 #include "coll/state.h"
 #include "core/context.h"
+#include "core/datatype/datatype.h"
 #include "core/plane.h"
 #include "launch/control.h"
 #include "node/segment.h"
@@ -68,8 +69,27 @@ int make_world(Rank& rank) {
 }
 
 int delete_final_attributes(Rank& rank) {
-  return rank.alone == nullptr ? MPI_SUCCESS
-                               : delete_attributes(rank.alone->attributes, MPI_COMM_SELF);
+  if (rank.alone == nullptr) {
+    return MPI_SUCCESS;
+  }
+  const int own = delete_attributes(rank.alone->attributes, MPI_COMM_SELF);
+  const int worlds = delete_attributes(rank.world->attributes, MPI_COMM_WORLD);
+  return own != MPI_SUCCESS ? own : worlds;
+}
+
+int delete_named_types_attributes() {
+  int first_error = MPI_SUCCESS;
+  // One by one, as the user's functions may set others.
+  for (Datatype* type : predefined_datatypes) {
+    auto& all = tables().named_type_attributes;
+    const auto found = type == nullptr ? all.end() : all.find(type);
+    if (found == all.end()) {
+      continue;
+    }
+    const int error = delete_attributes(found->second, type->handle());
+    first_error = first_error != MPI_SUCCESS ? first_error : error;
+  }
+  return first_error;
 }
 
 void free_world(Rank& rank) {

@@ -50,7 +50,7 @@ struct Tables {
   Errhandler abort{Errhandler::Action::abort, Errhandler::Of::any};
   Errhandler returns{Errhandler::Action::return_code, Errhandler::Of::any};
   Errhandler* files = hold(returns);  ///< MPI_FILE_NULL's: that of files when they are opened
-  Info* environment = nullptr;  ///< behind MPI_INFO_ENV; made when first asked for
+  Info* environment = nullptr;        ///< behind MPI_INFO_ENV; made when first asked for
 
   struct Key {
     std::weak_ptr<Keyval> keyval;
@@ -87,8 +87,11 @@ Info* environment_info();
 /// world_size are known. Communicates with nobody. For MPI_Init and the first session.
 int make_world(Rank& rank);
 /// MPI_Finalize's first step: deletes MPI_COMM_SELF's attributes, last set first, while MPI still
-/// works (MPI 5.0 11.2.4). Returns what a user's delete function returned.
+/// works (MPI 5.0 11.2.4), then MPI_COMM_WORLD's. Returns the first error of a user's delete
+/// function.
 int delete_final_attributes(Rank& rank);
+/// Those of the named datatypes, when the rank's last use of MPI ends.
+int delete_named_types_attributes();
 /// Gives back what make_world built, after the last communication.
 void free_world(Rank& rank);
 

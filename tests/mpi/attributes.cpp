@@ -105,9 +105,42 @@ static void infos() {
   CHECK(info == MPI_INFO_NULL);
 }
 
+// Assertions are promises about one communicator: a duplicate does not have them (MPI 4.0, 7.4.2).
+static bool asserted(MPI_Comm comm) {
+  const char* const key = "mpi_assert_no_any_tag";
+  MPI_Info used;
+  char value[8] = "";
+  int length = sizeof value, flag = 0;
+  MUST(MPI_Comm_get_info(comm, &used));
+  MUST(MPI_Info_get_string(used, key, &length, value, &flag));
+  MUST(MPI_Info_free(&used));
+  return flag && !strcmp(value, "true");
+}
+
+static void hints() {
+  MPI_Info info;
+  MPI_Comm first, copies[3];
+  MPI_Request request;
+  MUST(MPI_Info_create(&info));
+  MUST(MPI_Info_set(info, "mpi_assert_no_any_tag", "true"));
+  MUST(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &first));
+  CHECK(asserted(first) && !asserted(MPI_COMM_WORLD));
+  MUST(MPI_Comm_dup(first, &copies[0]));
+  MUST(MPI_Comm_idup(first, &copies[1], &request));
+  MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  MUST(MPI_Comm_dup_with_info(first, MPI_INFO_NULL, &copies[2]));
+  for (MPI_Comm& copy : copies) {
+    CHECK(!asserted(copy));
+    MUST(MPI_Comm_free(&copy));
+  }
+  MUST(MPI_Comm_free(&first));
+  MUST(MPI_Info_free(&info));
+}
+
 int main(int argc, char** argv) {
   start(argc, argv);
   keyvals();
+  hints();
   predefined();
   infos();
   double before = MPI_Wtime(), tick = MPI_Wtick();

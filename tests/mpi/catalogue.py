@@ -111,6 +111,7 @@ PROGRAMS = [
     Program("memory_unexpected"),
     Program("coll_bottom"),
     Program("finalize_sends", ranks=RANKS[1:]),
+    Program("finalize_attributes"),
     Program("threads_bsend", ranks=(1, 2, 4)),
     Program("threads_sessions", ranks=(1, 2, 4)),
     Program("threads_sessions", label="more", ranks=(2, 4), arguments=lambda ranks, wait: ["--more"]),

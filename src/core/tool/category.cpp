@@ -30,7 +30,8 @@ std::vector<int> all_performance_variables() {
 }  // namespace
 
 const std::vector<Category>& categories() {
-  static const std::vector<Category> all = {
+  // Never destroyed: tools may ask at the very end.
+  static const auto& all = *new std::vector<Category>{
       {"Meantime", "everything of this MPI implementation", {}, {}, {1, 2, 3}},
       {"Meantime waiting",
        "what a rank does while it waits: settings that may change while it runs, and accounts",

@@ -20,7 +20,7 @@ constexpr int text_room = 256;
 
 /// One for each setting that is a word; a deque, because variables point into it.
 const Enumeration* enumeration_of(const Setting& setting) {
-  static std::deque<Enumeration> enumerations;
+  static auto& enumerations = *new std::deque<Enumeration>;
   return &enumerations.emplace_back(
       Enumeration{std::string(setting.name) + " values", setting.words});
 }
@@ -65,10 +65,11 @@ std::uint64_t number_in_effect(const Rank& rank, const Setting& setting) {
 }  // namespace
 
 std::span<const ControlVariable> control_variables() {
-  static const std::vector<ControlVariable> variables = [] {
-    std::vector<ControlVariable> all;
+  // Never destroyed, like all of the tool interface's state: tools may ask at the very end.
+  static const auto& variables = *[] {
+    auto* all = new std::vector<ControlVariable>;
     for (const Setting& setting : settings::all()) {
-      all.push_back(variable_of(setting));
+      all->push_back(variable_of(setting));
     }
     return all;
   }();
