@@ -68,6 +68,11 @@ int stack(int number, int rank) {
     return 2;
   }
   const std::vector<RankLine> ranks = ranks_of(*job);
+  if (ranks.empty()) {
+    fmt::print(stderr, "meantime: job {} has ended, or is of another version of Meantime\n",
+               number);
+    return 2;
+  }
   if (rank >= static_cast<int>(ranks.size())) {
     fmt::print(stderr, "meantime: job {} has {} ranks, no rank {}\n", number, ranks.size(), rank);
     return 2;
@@ -76,7 +81,7 @@ int stack(int number, int rank) {
   std::fflush(stdout);
   std::string problem;
   Backtraces of_threads;
-  if (const pid_t host = ranks.empty() ? 0 : ranks[std::max(rank, 0)].host; host > 0) {
+  if (const pid_t host = ranks[std::max(rank, 0)].host; host > 0) {
     of_threads = backtraces_of_host(host, rank < 0 ? "all" : fmt::to_string(rank), problem);
   }
   bool all = true;
@@ -87,6 +92,9 @@ int stack(int number, int rank) {
     }
     fmt::print("{}\n", line.text);
     std::fflush(stdout);
+    if (line.ended) {
+      continue;
+    }
     if (line.host > 0) {
       // One that has not begun, or has ended, has no frames; but gdb must have named it.
       const auto found = of_threads.find(each);
@@ -97,6 +105,10 @@ int stack(int number, int rank) {
       }
     } else if (line.pid > 0) {
       const std::vector<std::string> frames = backtrace_of_process(line.pid, problem);
+      if (frames.empty() && has_ended(line)) {
+        fmt::print("      has ended meanwhile\n");
+        continue;
+      }
       print_frames(frames, problem);
       all = all && !frames.empty();
     }

@@ -15,6 +15,7 @@
 
 #include "core/call_names.h"
 #include "launch/front.h"
+#include "launch/named_places.h"
 #include "launch/process_info.h"
 #include "node/segment.h"
 #include "wait/report.h"
@@ -89,6 +90,11 @@ std::vector<RunningJob> running_jobs() {
   return jobs;
 }
 
+bool has_ended(const RankLine& rank) {
+  const char state = rank.pid > 0 ? launch::process_stat(rank.pid).state : 'R';
+  return state == 0 || state == 'Z' || state == 'X';
+}
+
 std::vector<RankLine> ranks_of(const RunningJob& job) {
   std::vector<RankLine> ranks;
   const int descriptor = open_segment(job.supervisor);
@@ -96,15 +102,19 @@ std::vector<RankLine> ranks_of(const RunningJob& job) {
   if (descriptor < 0 || segment.map(descriptor) != 0) {
     return ranks;
   }
-  std::istringstream lines(wait::describe_ranks(segment, call_name));
+  std::istringstream lines(launch::with_named_places(wait::describe_ranks(segment, call_name)));
   for (std::string line; std::getline(lines, line);) {
     const node::RankArea& area = segment.area(static_cast<int>(ranks.size()));
-    const pid_t pid = area.pid.load();
-    const char state = pid > 0 ? launch::process_stat(pid).state : 0;
-    ranks.push_back({pid, area.host.load(),
-                     line + (state == 'T'   ? ", is stopped"
-                             : state == 't' ? ", is stopped by a debugger"
-                                            : "")});
+    RankLine rank;
+    rank.pid = area.pid.load();
+    rank.host = area.host.load();
+    const char state = rank.pid > 0 ? launch::process_stat(rank.pid).state : 0;
+    rank.ended = has_ended(rank);
+    rank.text = rank.ended ? fmt::format("  rank {} (pid {}) has ended", ranks.size(), rank.pid)
+                           : line + (state == 'T'   ? ", is stopped"
+                                     : state == 't' ? ", is stopped by a debugger"
+                                                    : "");
+    ranks.push_back(rank);
   }
   segment.unmap();
   close(descriptor);

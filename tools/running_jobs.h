@@ -18,10 +18,14 @@ struct RunningJob {
 
 /// One rank as it is now.
 struct RankLine {
-  pid_t pid = 0;   ///< 0 before MPI_Init
-  pid_t host = 0;  ///< of a thread rank: the process of all of them; else 0
+  pid_t pid = 0;       ///< 0 before MPI_Init
+  pid_t host = 0;      ///< of a thread rank: the process of all of them; else 0
+  bool ended = false;  ///< its process is gone
   std::string text;
 };
+
+/// Whether a rank that was listed has ended meanwhile.
+bool has_ended(const RankLine& rank);
 
 /// In the order of their pids; only those whose segment this user may see.
 std::vector<RunningJob> running_jobs();

@@ -44,7 +44,8 @@ void signal_descendants(std::initializer_list<int> signals) {
   }
 }
 
-int kill_descendants(double patience_seconds) {
+int kill_descendants(double patience_seconds,
+                     const std::function<void(pid_t, const rusage&)>& ended) {
   // A process that forks while we look may be missed by one round, never by all: each round ends
   // its parents, and what they leave comes to us.
   constexpr timespec pause{0, 5'000'000};
@@ -52,7 +53,11 @@ int kill_descendants(double patience_seconds) {
   for (int round = 0; round < rounds; ++round) {
     signal_descendants({SIGKILL});
     pid_t reaped = 0;
-    while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {
+    rusage used{};
+    while ((reaped = wait4(-1, nullptr, WNOHANG, &used)) > 0) {
+      if (ended) {
+        ended(reaped, used);
+      }
     }
     if (reaped < 0 && errno == ECHILD) {
       return 0;

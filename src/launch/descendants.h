@@ -2,8 +2,10 @@
 // subreapers, so a rank's orphans come back as children and nobody can slip away.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <initializer_list>
 #include <vector>
 
@@ -16,7 +18,8 @@ std::vector<pid_t> descendants();
 void signal_descendants(std::initializer_list<int> signals);
 
 /// Kills all descendants and waits until none is left; `patience_seconds` bounds the wait for
-/// those that the kernel does not let go. Returns how many stayed.
-int kill_descendants(double patience_seconds);
+/// those that the kernel does not let go. `ended` hears of each child. Returns how many stayed.
+int kill_descendants(double patience_seconds,
+                     const std::function<void(pid_t pid, const rusage& used)>& ended = {});
 
 }  // namespace meantime::launch

@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "launch/cpu_time.h"
 #include "launch/descendants.h"
 #include "launch/messages.h"
 
@@ -47,7 +48,8 @@ void Ending::begin_with_kill(int status) {
 void Ending::kill_all() {
   grace_.set(0);
   signal_ranks({SIGKILL});
-  const int left = kill_descendants(patience_seconds);
+  const int left = kill_descendants(
+      patience_seconds, [this](pid_t pid, const rusage& used) { note_cpu_time(job_, pid, used); });
   undo_changes();
   for (RankProcess& rank : job_.ranks) {
     rank.ended = true;

@@ -83,14 +83,16 @@ std::optional<std::string> option_value(const CommandLine& command, const Progra
 }
 
 std::string Job::setting(std::string_view name) const {
+  return setting(name, command.programs.front());
+}
+
+std::string Job::setting(std::string_view name, const ProgramRequest& program) const {
   const settings::Environment environment =
-      [this](std::string_view variable) -> std::optional<std::string> {
-    std::string value = user_value(command, command.programs.front(), std::string(variable));
+      [&](std::string_view variable) -> std::optional<std::string> {
+    std::string value = user_value(command, program, std::string(variable));
     return value.empty() ? std::nullopt : std::optional(value);
   };
-  return settings
-      .value(*settings::find(name), environment,
-             option_value(command, command.programs.front(), name))
+  return settings.value(*settings::find(name), environment, option_value(command, program, name))
       .text;
 }
 

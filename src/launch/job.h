@@ -34,9 +34,10 @@ struct RankProcess {
   int control = -1;      ///< our end of its control socket
   int mpi_process = -1;  ///< pidfd of mpi_pid, where that is not pid
   MpiPhase phase = MpiPhase::outside;
-  bool ended = false;   ///< of a thread rank: it has told so
-  int wait_status = 0;  ///< of pid, once ended
-  std::string text;     ///< deadlock report as far as it has come
+  bool ended = false;       ///< of a thread rank: it has told so
+  int wait_status = 0;      ///< of pid, once ended
+  double cpu_seconds = -1;  ///< of pid and the children it has waited for, once ended
+  std::string text;         ///< deadlock report as far as it has come
 };
 
 /// The one process of a job whose ranks are threads.
@@ -65,6 +66,8 @@ struct Job {
   /// What holds of a setting for the whole job, as its first program's ranks would have it; empty:
   /// nobody has said anything.
   [[nodiscard]] std::string setting(std::string_view name) const;
+  /// The same for the ranks of one program.
+  [[nodiscard]] std::string setting(std::string_view name, const ProgramRequest& program) const;
 
   // What mpiexec had when it was started and its ranks get back.
   sigset_t signal_mask{};

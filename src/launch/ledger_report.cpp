@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "core/call_names.h"
@@ -11,6 +12,7 @@
 #include "ledger/histogram.h"
 #include "ledger/reader.h"
 #include "node/segment.h"
+#include "wait/presets.h"
 
 namespace meantime::launch {
 namespace {
@@ -44,7 +46,9 @@ struct CoreSeconds {
   double allocated = 0;  ///< workers × wall time
   double computing = 0;  ///< CPU time but for what follows
   double awake = 0;      ///< CPU time of polling and yielding
-  double asleep = 0;     ///< the rest: cores that nobody of the job used
+  double asleep = 0;     ///< of the rest as much as ranks slept in MPI
+  double unused =
+      0;  ///< what remains: nobody of the job used the core, and MPI knows nothing of it
   double preempted = 0;  ///< not of that sum: ranks were ready to run, and others had the cores
 };
 
@@ -53,14 +57,18 @@ CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const J
   sums.allocated =
       std::min(job.cpus.workers, static_cast<int>(job.ranks.size())) * times.wall_seconds;
   std::uint64_t awake = figures.workers_polled_ns;
+  std::uint64_t slept = 0;
   for (const RankFigures& rank : figures.ranks) {
     const std::uint64_t looked = spent(rank, Activity::poll) + spent(rank, Activity::yield);
     awake += looked > rank.held_up_ns ? looked - rank.held_up_ns : 0;
+    slept += spent(rank, Activity::sleep);
     sums.preempted += seconds(rank.preempted_ns);
   }
   sums.awake = std::min(seconds(awake), times.cpu_seconds);
   sums.computing = times.cpu_seconds - sums.awake;
-  sums.asleep = std::max(0.0, sums.allocated - times.cpu_seconds);
+  const double idle = std::max(0.0, sums.allocated - times.cpu_seconds);
+  sums.asleep = std::min(idle, seconds(slept));
+  sums.unused = idle - sums.asleep;
   return sums;
 }
 
@@ -115,9 +123,58 @@ ledger::Figures figures_in(int descriptor) {
   return figures;
 }
 
-std::string rank_line(std::size_t number, const RankFigures& rank) {
+/// In MPI, by the rank itself; of one that did not get to MPI_Finalize the whole process's, by the
+/// kernel. Nothing if neither is known.
+std::optional<double> cpu_time(const RankFigures& rank, const RankProcess& process) {
+  return rank.cpu_ns != 0           ? std::optional(seconds(rank.cpu_ns))
+         : process.cpu_seconds >= 0 ? std::optional(process.cpu_seconds)
+                                    : std::nullopt;
+}
+
+/// How the ranks of each program were to wait when they started: "adaptive", "event,
+/// MEANTIME_TRIES_POLL=5".
+std::vector<std::string> ways_to_wait(const Job& job) {
+  std::vector<std::string> ways;
+  for (const PreparedProgram& program : job.programs) {
+    const std::string name = job.setting("MEANTIME_WAIT", program.request);
+    std::string way = name.empty() ? std::string(wait::presets[0].name) : name;
+    for (const char* knob : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
+      const std::string value = job.setting(knob, program.request);
+      way += value.empty() ? "" : fmt::format(", {}={}", knob, value);
+    }
+    ways.push_back(way);
+  }
+  return ways;
+}
+
+/// "waiting: adaptive; rank 3: poll; ranks 4 to 7: event"
+std::string wait_line(const Job& job) {
+  const std::vector<std::string> ways = ways_to_wait(job);
+  std::string text = "waiting: " + ways.front();
+  int first = job.programs.front().request.ranks;
+  for (std::size_t program = 1; program < ways.size(); ++program) {
+    const int ranks = job.programs[program].request.ranks;
+    if (ways[program] != ways.front()) {
+      text += ranks == 1
+                  ? fmt::format("; rank {}: {}", first, ways[program])
+                  : fmt::format("; ranks {} to {}: {}", first, first + ranks - 1, ways[program]);
+    }
+    first += ranks;
+  }
+  return text + "\n";
+}
+
+/// The energy policy that was asked in each wait; "none" if there was none.
+std::string energy_policy(const Job& job, const ledger::Figures& figures) {
+  const std::string name = job.setting("MEANTIME_ENERGY");
+  return !figures.energy_handler.empty() ? "handler" : name.empty() ? "none" : name;
+}
+
+std::string rank_line(std::size_t number, const RankFigures& rank, const RankProcess& process) {
+  const std::optional<double> cpu = cpu_time(rank, process);
   if (!rank.in_mpi) {
-    return fmt::format("{:>6}  never called MPI_Init\n", number);
+    return fmt::format("{:>6}  never called MPI_Init{}\n", number,
+                       cpu ? fmt::format("; CPU time {:.3f} s", *cpu) : "");
   }
   const auto share = [&rank](Activity activity) {
     return rank.wait_ns == 0 ? 0.0
@@ -129,7 +186,7 @@ std::string rank_line(std::size_t number, const RankFigures& rank) {
       "{:>6} {:>10.3f} {:>10.3f} {:>9} {:>5.0f} {:>5.0f} {:>5.0f} {:>5.0f} {:>10} {:>10}\n", number,
       seconds(running), seconds(rank.wait_ns), rank.waits, share(Activity::help),
       share(Activity::poll), share(Activity::yield), share(Activity::sleep),
-      rank.cpu_ns != 0 ? fmt::format("{:.3f}", seconds(rank.cpu_ns)) : "-",
+      cpu ? fmt::format("{:.3f}", *cpu) : "-",
       rank.cpu_ns != 0 ? fmt::format("{:.3f}", seconds(rank.preempted_ns)) : "-");
 }
 
@@ -188,15 +245,16 @@ std::string json_site(const SiteFigures& site, const std::map<Place, PlaceName>&
       site.predictions != 0 ? seconds(site.error_ns / site.predictions) : 0.0);
 }
 
-std::string json_rank(std::size_t number, const RankFigures& rank,
-                      const std::map<Place, PlaceName>& names) {
+std::string json_rank(std::size_t number, const RankFigures& rank, const RankProcess& process,
+                      const std::string& way, const std::map<Place, PlaceName>& names) {
+  const std::optional<double> cpu = cpu_time(rank, process);
   std::string text = fmt::format(
-      R"(    {{"rank": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
+      R"(    {{"rank": {}, "wait": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
       R"("rung_in_vain": {}, "spent": {}, )"
       R"("held_up": {:.9f}, "cpu": {}, "preempted": {}, "sites": [)",
-      number, seconds(rank.wall_ns), seconds(rank.wait_ns), rank.waits, rank.parks,
+      number, quoted(way), seconds(rank.wall_ns), seconds(rank.wait_ns), rank.waits, rank.parks,
       rank.rung_in_vain, json_activities(rank.spent_ns), seconds(rank.held_up_ns),
-      rank.cpu_ns != 0 ? fmt::format("{:.9f}", seconds(rank.cpu_ns)) : "null",
+      cpu ? fmt::format("{:.9f}", *cpu) : "null",
       rank.cpu_ns != 0 ? fmt::format("{:.9f}", seconds(rank.preempted_ns)) : "null");
   for (std::size_t index = 0; index < rank.sites.size(); ++index) {
     text += (index == 0 ? "\n      " : ",\n      ") + json_site(rank.sites[index], names);
@@ -216,7 +274,7 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
       "  rank    running    waiting     waits  of it in % by         CPU time  preempted\n"
       "                 s          s            help  poll yield sleep          s          s\n";
   for (std::size_t rank = 0; rank < std::min(figures.ranks.size(), most_rank_lines); ++rank) {
-    text += rank_line(rank, figures.ranks[rank]);
+    text += rank_line(rank, figures.ranks[rank], job.ranks[rank]);
   }
   if (figures.ranks.size() > most_rank_lines) {
     text += fmt::format("   ... and {} more: --report=FILE has them all\n",
@@ -232,8 +290,13 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
   const CoreSeconds sums = core_seconds(job, figures, times);
   text += fmt::format(
       "core-seconds: allocated {:.3f} = computing {:.3f} + waiting awake {:.3f} + waiting asleep "
-      "{:.3f}; preempted {:.3f}\n",
-      sums.allocated, sums.computing, sums.awake, sums.asleep, sums.preempted);
+      "{:.3f} + unused {:.3f}; preempted {:.3f}\n",
+      sums.allocated, sums.computing, sums.awake, sums.asleep, sums.unused, sums.preempted);
+  text += wait_line(job);
+  if (const std::string policy = energy_policy(job, figures);
+      policy != "none" && policy != "handler") {
+    text += fmt::format("energy policy: {}\n", policy);
+  }
   text += job.wake_up.ns != 0
               ? fmt::format("a wake-up: {} ({})\n", duration(job.wake_up.ns), job.wake_up.source)
               : fmt::format("a wake-up: {}\n", job.wake_up.source);
@@ -250,23 +313,27 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
   const ledger::Figures figures = figures_in(segment);
   const std::map<Place, PlaceName> names = names_of(figures);
   const CoreSeconds sums = core_seconds(job, figures, times);
+  const std::vector<std::string> ways = ways_to_wait(job);
   std::string text = fmt::format(
       "{{\n  \"format\": 1,\n  \"ranks_count\": {},\n  \"workers\": {},\n  \"wall\": {:.9f},\n"
       "  \"cpu\": {:.9f},\n"
       "  \"core_seconds\": {{\"allocated\": {:.9f}, \"computing\": {:.9f}, \"waiting_awake\": "
-      "{:.9f}, \"waiting_asleep\": {:.9f}, \"preempted\": {:.9f}}},\n"
+      "{:.9f}, \"waiting_asleep\": {:.9f}, \"unused\": {:.9f}, \"preempted\": {:.9f}}},\n"
+      "  \"wait\": {},\n  \"energy_policy\": {},\n"
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
       "  \"frequency\": {{\"times_lowered\": {}, \"seconds_lowered\": {:.9f}}},\n"
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
-      sums.computing, sums.awake, sums.asleep, sums.preempted,
+      sums.computing, sums.awake, sums.asleep, sums.unused, sums.preempted, quoted(ways.front()),
+      quoted(energy_policy(job, figures)),
       job.wake_up.ns != 0 ? fmt::format("{:.9f}", seconds(job.wake_up.ns)) : "null",
       quoted(job.wake_up.source), job.frequencies.times_lowered(),
       job.frequencies.seconds_lowered(),
       times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null", quoted(times.energy_source),
       figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
-    text += json_rank(rank, figures.ranks[rank], names);
+    text += json_rank(rank, figures.ranks[rank], job.ranks[rank],
+                      ways.at(static_cast<std::size_t>(job.ranks[rank].program)), names);
     text += rank + 1 < figures.ranks.size() ? ",\n" : "\n";
   }
   return text + "  ]\n}\n";

@@ -9,8 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <sstream>
 #include <string_view>
+
+#include "launch/timer.h"
 
 namespace meantime::launch {
 namespace {
@@ -22,8 +25,20 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// What a command writes, without its complaints; empty if it cannot be run.
-std::string output_of(const std::vector<std::string>& words) {
+/// False if there is still nothing to read when it is time to stop.
+bool readable_before(int descriptor, double end) {
+  for (;;) {
+    const double left = end - seconds_now();
+    pollfd news{descriptor, POLLIN, 0};
+    const int count = poll(&news, 1, std::max(0, static_cast<int>(left * 1e3)));
+    if (count >= 0 || errno != EINTR) {
+      return count > 0;
+    }
+  }
+}
+
+/// What a command writes, without its complaints; empty if it cannot be run, or not in time.
+std::string output_of(const std::vector<std::string>& words, double end) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return {};
@@ -45,10 +60,16 @@ std::string output_of(const std::vector<std::string>& words) {
   std::string text;
   if (error == 0) {
     char buffer[4096];
-    for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) != 0;) {
+    for (ssize_t got = 1; got != 0;) {
+      if (!readable_before(ends[0], end)) {
+        kill(pid, SIGKILL);
+        text.clear();
+        break;
+      }
+      got = read(ends[0], buffer, sizeof buffer);
       if (got > 0) {
         text.append(buffer, static_cast<std::size_t>(got));
-      } else if (errno != EINTR) {
+      } else if (got < 0 && errno != EINTR) {
         break;
       }
     }
@@ -80,12 +101,12 @@ std::string short_function(std::string function) {
 }
 
 void name_those_of(const std::string& file, const std::vector<Place>& places,
-                   std::map<Place, PlaceName>& names) {
+                   std::map<Place, PlaceName>& names, double end) {
   std::vector<std::string> words = {"addr2line", "-C", "-f", "-e", file};
   for (const Place& place : places) {
     words.push_back(fmt::format("{:#x}", place.offset));
   }
-  std::istringstream lines(output_of(words));
+  std::istringstream lines(output_of(words, end));
   std::string function;
   std::string source;
   for (const Place& place : places) {
@@ -106,7 +127,8 @@ void name_those_of(const std::string& file, const std::vector<Place>& places,
 
 }  // namespace
 
-std::map<Place, PlaceName> name_places(const std::vector<Place>& places) {
+std::map<Place, PlaceName> name_places(const std::vector<Place>& places, double seconds) {
+  const double give_up = seconds_now() + seconds;
   std::map<Place, PlaceName> names;
   std::map<std::string, std::vector<Place>> by_file;
   for (const Place& place : places) {
@@ -119,7 +141,7 @@ std::map<Place, PlaceName> name_places(const std::vector<Place>& places) {
       const std::size_t end = std::min(begin + most_words, those.size());
       name_those_of(
           file, {those.begin() + static_cast<long>(begin), those.begin() + static_cast<long>(end)},
-          names);
+          names, give_up);
     }
   }
   return names;

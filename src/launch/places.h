@@ -23,7 +23,8 @@ struct PlaceName {
   std::string text;      ///< all of it, for people
 };
 
-/// Runs addr2line once a file. Takes a while for large programs.
-std::map<Place, PlaceName> name_places(const std::vector<Place>& places);
+/// Runs addr2line once a file. Takes a while for large programs: what is not named after so many
+/// seconds stays without a name.
+std::map<Place, PlaceName> name_places(const std::vector<Place>& places, double seconds = 60);
 
 }  // namespace meantime::launch

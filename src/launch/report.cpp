@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/call_names.h"
+#include "launch/named_places.h"
 #include "launch/process_info.h"
 #include "node/segment.h"
 #include "wait/report.h"
@@ -86,7 +87,7 @@ std::string job_report(const Job& job, int segment) {
     }
   }
   text.pop_back();  // who says it ends the last line
-  return text;
+  return with_named_places(text);
 }
 
 }  // namespace meantime::launch

@@ -14,12 +14,14 @@
 
 #include "core/version.h"
 #include "launch/control_channel.h"
+#include "launch/cpu_time.h"
 #include "launch/demangle.h"
 #include "launch/early_signals.h"
 #include "launch/ended_process.h"
 #include "launch/ending.h"
 #include "launch/ledger_report.h"
 #include "launch/messages.h"
+#include "launch/named_places.h"
 #include "launch/process_info.h"
 #include "launch/relay.h"
 #include "launch/report.h"
@@ -342,7 +344,9 @@ bool Supervisor::asked_for(int signal) {
 
 void Supervisor::reap() {
   int wait_status = 0;
-  for (pid_t pid = 0; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+  rusage used{};
+  for (pid_t pid = 0; (pid = wait4(-1, &wait_status, WNOHANG, &used)) > 0;) {
+    note_cpu_time(job_, pid, used);
     if (pid == job_.host.pid && !job_.host.ended) {
       on_host_control();
       on_host_ended(wait_status);
@@ -474,6 +478,9 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         process.text += '\n';
       }
       const bool worth_saying = !ending_.begun();
+      if (worth_saying) {
+        process.text = with_named_places(process.text);  // as long as the ranks are there
+      }
       if (job_.command.on_deadlock == DeadlockAction::abort) {
         ending_.begin(deadlock_status, {});
       }
@@ -616,7 +623,8 @@ bool Supervisor::all_gone() {
     return false;
   }
   reap();
-  if (waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) {
+  siginfo_t info{};
+  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) {
     return true;
   }
   if (!ending_.begun() && !clearing_up_) {
@@ -651,8 +659,7 @@ void Supervisor::report_ledger() {
   times.wall_seconds = seconds_now() - began_;
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
-  times.cpu_seconds = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-                      static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+  times.cpu_seconds = cpu_seconds(used);
   times.joules = energy_->readable() ? energy_->joules() : -1;
   times.energy_source = energy_->source();
   if (job_.report_file < 0) {

@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();
   if (!strcmp(what, "after") && rank == 1) return 9;
+  if (!strcmp(what, "linger") && rank == 0) pause();
   if (rank == 0) printf("sum %d\n", sum);
   return 0;
 }

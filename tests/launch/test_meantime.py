@@ -68,6 +68,30 @@ class Command(MpiexecTest):
         job.communicate(timeout=60)
         self.assertNotIn(f"job {job.pid}:", self.meantime("ps").stdout)
 
+    def test_ranks_that_have_ended(self):
+        program = self.path("rank")
+        subprocess.run([MPICC, "-g", "-O1", *CFLAGS, RANK, "-o", program], check=True)
+        job = self.start("-n", 3, program, "linger")
+
+        def listed():
+            text = self.meantime("ps").stdout
+            start = text.find(f"job {job.pid}:")
+            text = text[start:text.find("\njob ", start) + 1 or None]
+            return text if start >= 0 and text.count("has ended") == 2 else None
+
+        text = self.wait_for(listed, "two ranks to end")
+        self.assertRegex(text, r"\n  rank 0 \(pid \d+\) has finalized\n  rank 1 \(pid \d+\) has ended\n"
+                         r"  rank 2 \(pid \d+\) has ended\n")
+        if shutil.which("gdb"):
+            result = self.meantime("stack", str(job.pid), "--rank", "1")
+            self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+            self.assertRegex(result.stdout, r"rank 1 \(pid \d+\) has ended\n$")
+            result = self.meantime("stack", str(job.pid))
+            if result.returncode != 0:  # where nobody may be traced
+                self.assertIn("ptrace_scope", result.stderr)
+        job.terminate()
+        job.communicate(timeout=60)
+
     def test_stack_of_no_job(self):
         result = self.meantime("stack", str(os.getpid()))
         self.assertEqual((result.returncode, result.stdout), (2, ""))

@@ -109,11 +109,22 @@ class RealRanks(MpiexecTest):
         self.assertEqual((result.status, result.output), (1, ""), result)
         self.assert_one_line(result, "shared memory", "ulimit -v")
 
-    def test_places_are_for_addr2line(self):
+    def test_places_have_names(self):
+        with open(RANK) as lines:
+            number = next(number for number, line in enumerate(lines, 1) if "% size, 5, MPI_COMM" in line)
         for flag in ("-pie", "-no-pie"):
             program = self.path("rank")
             subprocess.run([MPICC, "-g", "-O0", flag, *CFLAGS, RANK, "-o", program], check=True)
-            result = self.run_job("-n", 1, program, "hang")
+            result = self.run_job("-n", 2, program, "hang")
+            self.assertEqual(len(re.findall(rf", called from main \(rank.c:{number}\), for ", result.error)), 2,
+                             result)
+
+    def test_places_are_for_addr2line(self):
+        # Where nobody can name them.
+        for flag in ("-pie", "-no-pie"):
+            program = self.path("rank")
+            subprocess.run([MPICC, "-g", "-O0", flag, *CFLAGS, RANK, "-o", program], check=True)
+            result = self.run_job("-n", 1, program, "hang", env=dict(self.environment, PATH="/nowhere"))
             place = re.search(r"called from rank\+(0x[0-9a-f]+)", result.error)
             self.assertTrue(place, result)
             found = subprocess.run(["addr2line", "-f", "-e", program, place[1]],

@@ -39,7 +39,8 @@ class Report(MpiexecTest):
         self.assertRegex(result.error, r"where the time of 2 ranks on \d+ workers went")
         self.assertRegex(result.error, r"\n +1 +\d+\.\d{3} +\d+\.\d{3} +\d+ ")
         self.assertRegex(result.error, r"core-seconds: allocated \d+\.\d+ = computing .* asleep "
-                         r"\d+\.\d+; preempted \d+\.\d+\n")
+                         r"\d+\.\d+ \+ unused \d+\.\d+; preempted \d+\.\d+\n")
+        self.assertIn("\nwaiting: adaptive\n", result.error)
         self.assertRegex(result.error, r"\nenergy: (\d|not read \(.*\); CPU time )")
 
     def test_call_site(self):
@@ -91,6 +92,29 @@ class Report(MpiexecTest):
                 self.assertGreaterEqual(parts["computing"], 0)
                 self.assertAlmostEqual(parts["computing"] + parts["waiting_awake"], report["cpu"],
                                        places=6)
+                self.assertGreaterEqual(parts["allocated"] + 1e-6, parts["waiting_asleep"] + parts["unused"])
+                self.assertEqual((report["wait"], report["energy_policy"]), (wait, "none"))
+                self.assertEqual({rank["wait"] for rank in report["ranks"]}, {wait})
+
+    def test_ways_that_differ(self):
+        program = self.program()
+        words = ("-n", 2, "--wait", "event", program, ":", "-n", 1, "--wait", "poll", program, ":", "-n", 1,
+                 "--wait", "event", "-env", "MEANTIME_TRIES_POLL=5", program)
+        report = self.json_of(*words)
+        self.assertEqual([rank["wait"] for rank in report["ranks"]],
+                         ["event", "event", "poll", "event, MEANTIME_TRIES_POLL=5"])
+        result = self.run_job("--report", *words)
+        self.assertIn("\nwaiting: event; rank 2: poll; rank 3: event, MEANTIME_TRIES_POLL=5\n", result.error)
+        report = self.json_of("-x", "MEANTIME_ENERGY=powersave", "-n", 2, program)
+        self.assertEqual((report["wait"], report["energy_policy"]), ("adaptive", "powersave"))
+
+    def test_what_mpi_knows_nothing_of_is_no_sleep(self):
+        path = self.path("report.json")
+        self.run_job(f"--report={path}", "-n", 1, "sleep", "0.5")
+        with open(path) as file:
+            parts = json.load(file)["core_seconds"]
+        self.assertEqual(parts["waiting_asleep"], 0)
+        self.assertGreater(parts["unused"], 0.4)
 
     def test_rank_without_mpi_and_rank_that_dies(self):
         result = self.run_job("--report", "-n", 2, "true")
@@ -99,6 +123,20 @@ class Report(MpiexecTest):
         result = self.run_job("--report", "-n", 2, self.program(), "die")
         self.assertEqual(result.status, 3, result)
         self.assertIn("core-seconds", result.error)
+
+    def test_cpu_time_of_ranks_that_come_to_a_bad_end(self):
+        busy = f"{self.program()} die & wait $!"  # the shell's account has its children's
+        compute = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; "
+        for words in (("-n", 2, self.program(), "die"), ("-n", 2, "sh", "-c", compute + "kill -9 $$"),
+                      ("--timeout", 3, "-n", 2, "sh", "-c", f"trap '' TERM; {compute} sleep 100"),
+                      ("-n", 2, "sh", "-c", f"{compute} {busy}")):
+            path = self.path("report.json")
+            result = self.run_job(f"--report={path}", *words)
+            self.assertNotEqual(result.status, 0, result)
+            with open(path) as file:
+                report = json.load(file)
+            for rank in report["ranks"]:
+                self.assertGreater(rank["cpu"], 0, (words, report))
 
     def test_file_that_cannot_be_written(self):
         result = self.run_job("--report=/no/such/folder/report.json", "true")

@@ -1,0 +1,94 @@
+#include "launch/named_places.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "launch/places.h"
+
+namespace meantime::launch {
+namespace {
+
+constexpr std::string_view before_pid = "(pid ";
+constexpr std::string_view before_place = "called from ";
+
+/// The job waits for its end meanwhile.
+constexpr double longest_seconds = 3;
+
+/// A place in the text: from `begin` to `end` there is "module+0x1234".
+struct Mention {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  Place place;
+};
+
+/// Full paths of what is mapped into a process, by their last part.
+using Modules = std::map<std::string, std::string>;
+
+Modules modules_of(int pid) {
+  Modules modules;
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  for (std::string line; std::getline(maps, line);) {
+    if (const std::size_t path = line.find('/'); path != std::string::npos) {
+      modules.emplace(line.substr(line.rfind('/') + 1), line.substr(path));
+    }
+  }
+  return modules;
+}
+
+std::vector<Mention> mentions_in(const std::string& text) {
+  std::vector<Mention> mentions;
+  std::map<int, Modules> processes;
+  std::size_t at = 0;
+  while ((at = text.find(before_place, at)) != std::string::npos) {
+    at += before_place.size();
+    const std::size_t line = text.rfind('\n', at) + 1;  // 0 if it is the first
+    const std::size_t pid_at = text.find(before_pid, line);
+    const std::size_t plus = text.find("+0x", at);
+    const std::size_t end = text.find_first_of(",\n", at);
+    if (pid_at == std::string::npos || pid_at > at || end == std::string::npos || plus > end) {
+      continue;
+    }
+    const int pid = std::atoi(text.c_str() + pid_at + before_pid.size());
+    auto [process, is_new] = processes.try_emplace(pid);
+    if (is_new) {
+      process->second = modules_of(pid);
+    }
+    const auto module = process->second.find(text.substr(at, plus - at));
+    if (module != process->second.end()) {
+      mentions.push_back(
+          {at, end, {module->second, std::strtoull(text.c_str() + plus + 1, nullptr, 16)}});
+    }
+  }
+  return mentions;
+}
+
+}  // namespace
+
+std::string with_named_places(const std::string& text) {
+  const std::vector<Mention> mentions = mentions_in(text);
+  if (mentions.empty()) {
+    return text;
+  }
+  std::vector<Place> places;
+  for (const Mention& mention : mentions) {
+    places.push_back(mention.place);
+  }
+  const std::map<Place, PlaceName> names = name_places(places, longest_seconds);
+  std::string result;
+  std::size_t done = 0;
+  for (const Mention& mention : mentions) {
+    const PlaceName& name = names.at(mention.place);
+    result.append(text, done, mention.begin - done);
+    result +=
+        name.function.empty() ? text.substr(mention.begin, mention.end - mention.begin) : name.text;
+    done = mention.end;
+  }
+  return result + text.substr(done);
+}
+
+}  // namespace meantime::launch

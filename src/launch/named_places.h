@@ -1,0 +1,13 @@
+// Lists of what ranks do (wait/report.h), with the places in them as people know them. A rank
+// writes "called from solver+0x1234", for it reads no debug info; mpiexec has the time.
+#pragma once
+
+#include <string>
+
+namespace meantime::launch {
+
+/// The same text with "called from main (solver.c:12)" for each such place that can be named. Looks
+/// at the memory maps of the processes, which must be there still.
+std::string with_named_places(const std::string& text);
+
+}  // namespace meantime::launch
