@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 import sys
 from pathlib import Path
 
@@ -56,7 +57,12 @@ def main(prefix, words):
             found = results.Results.load(path, name)
         else:
             found = results.Results.new(name, ["meantime", "bench", name, *words])
-            benchmark.measure(prefix, options, found)
+            signal.signal(signal.SIGTERM, interrupt)
+            try:
+                benchmark.measure(prefix, options, found)
+            except BaseException as end:
+                keep_what_there_is(found, path, end)
+                raise
             found.save(path)
         text = benchmark.tables(found)
         (options.output / "results.md").write_text(f"{found.heading()}\n\n{text}\n")
@@ -68,3 +74,18 @@ def main(prefix, words):
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def interrupt(number, _):
+    raise KeyboardInterrupt
+
+
+def keep_what_there_is(found, path, end):
+    """The rows so far, if the measurement ends early."""
+    if not found.data["rows"]:
+        return
+    found.note("interrupted: these are the results until then" if isinstance(end, KeyboardInterrupt)
+               else "ended early: these are the results until then")
+    found.save(path)
+    results.progress("")
+    print(f"\nWritten to {path}: what was measured so far (--show makes tables of it)", file=sys.stderr)

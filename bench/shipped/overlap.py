@@ -81,6 +81,9 @@ def tables(found):
                 cells = []
                 for size in sizes:
                     comp, comm, full = phases(found, side=side, kind=kind, per_core=per_core, bytes=size)
+                    if None in (comp, comm, full):  # interrupted before
+                        cells.append("–")
+                        continue
                     cells.append(f"{comp:.0f} + {comm:.0f} → {full:.0f}: {full / max(comp, comm):.2f}")
                 lines.append([kind, per_core, *cells])
         text += [f"## {side}: T_comp + T_comm → T_full in µs: T_full / max(T_comp, T_comm)", "",
@@ -97,6 +100,8 @@ def over_communication(found, pyplot, side):
         for axes, per_core in zip(row, ratios):
             keys = {"side": side, "kind": kind, "per_core": per_core}
             sizes = sorted(found.kinds("bytes", name="T_full", **keys))
+            if not sizes:  # interrupted before
+                continue
             lines = list(zip(*(phases(found, bytes=size, **keys) for size in sizes)))
             for values, name, style in zip(lines, ("T_comp", "T_comm", "T_full"), ("C0-", "C1-", "C2-o")):
                 axes.plot([size / 1024 for size in sizes], [value / 1000 for value in values], style, markersize=3,

@@ -103,8 +103,11 @@ def run_json(command, limit, environment=None):
 
 
 def progress(text):
+    """What is done now; "" at the end. One line that changes on a terminal, else a line each."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+    elif text:
+        print(text, file=sys.stderr, flush=True)
 
 
 def number(value):

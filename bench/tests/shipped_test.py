@@ -3,6 +3,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -223,6 +224,25 @@ class MeantimeBench(Shipped):
             before = self.read(parts, "results.md")
             self.run_here("meantime", "bench", "libra", "--show", "--output", parts)
             self.assertEqual(self.read(parts, "results.md"), before)
+
+    def test_progress_and_partial_results(self):
+        # Interrupted in the second of many repetitions: the first has been written down.
+        command = [os.path.join(BIN, "meantime"), "bench", "wakeup", "--quick", "--repetitions", "100000", "--late", "1000",
+                   "--ways", "futex"]
+        for number in (signal.SIGINT, signal.SIGTERM):
+            bench = subprocess.Popen(command, cwd=self.folder, text=True, env=ENVIRONMENT, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE,  # SIGINT is ignored in a script's background
+                                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+            self.assertEqual(bench.stderr.readline(), "run 1 of 100000: 1000 µs\n")
+            self.assertEqual(bench.stderr.readline(), "run 2 of 100000: 1000 µs\n")
+            bench.send_signal(number)
+            said = bench.communicate(timeout=300)[1]
+            self.assertEqual(bench.returncode, 130, said)
+            self.assertIn("what was measured so far", said)
+            found = json.loads(self.read("meantime-wakeup", "results.json"))
+            self.assertIn(0, {row["repetition"] for row in found["rows"]})
+            self.assertTrue(any("interrupted" in note for note in found["notes"]), found["notes"])
+            self.run_here("meantime", "bench", "wakeup", "--show")
 
     def test_wakeup(self):
         self.run_here("meantime", "bench", "wakeup", "--quick", "--repetitions", 2, "--late", "1000", "--ways", "futex,pipe")
