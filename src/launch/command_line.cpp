@@ -1,10 +1,7 @@
 #include "launch/command_line.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
@@ -19,6 +16,7 @@
 #include "launch/options.h"
 #include "node/layout.h"
 #include "settings/settings.h"
+#include "settings/text_file.h"
 
 namespace meantime::launch {
 
@@ -54,34 +52,12 @@ void require_local_list(std::string_view option, const std::string& list) {
   }
 }
 
-// Only a regular file: others may block, or never end.
-std::string text_of_file(std::string_view option, const std::string& path) {
-  constexpr std::size_t longest = 1 << 20;
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat status {};
-  if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-    const std::string why = file < 0 ? std::strerror(errno) : "it is not a regular file";
-    if (file >= 0) {
-      close(file);
-    }
+void require_local_file(std::string_view option, const std::string& path) {
+  std::string text;
+  if (const std::string why = settings::read_text_file(path, &text); !why.empty()) {
     throw Mistake{fmt::format("{}: cannot read '{}': {}", option, path, why)};
   }
-  std::string text(longest + 1, '\0');
-  std::size_t bytes = 0;
-  for (ssize_t got = 1; got > 0 && bytes < text.size();) {
-    got = read(file, text.data() + bytes, text.size() - bytes);
-    bytes += got > 0 ? static_cast<std::size_t>(got) : 0;
-  }
-  close(file);
-  if (bytes > longest) {
-    throw Mistake{fmt::format("{}: '{}' is too long for a list of hosts", option, path)};
-  }
-  text.resize(bytes);
-  return text;
-}
-
-void require_local_file(std::string_view option, const std::string& path) {
-  std::istringstream file(text_of_file(option, path));
+  std::istringstream file(text);
   for (std::string line; std::getline(file, line);) {
     std::size_t begin = line.find_first_not_of(" \t\r");
     if (begin != std::string::npos && line[begin] != '#') {

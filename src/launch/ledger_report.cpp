@@ -210,9 +210,36 @@ std::string energy_line(const JobTimes& times) {
                            times.cpu_seconds);
 }
 
+/// The bytes of the UTF-8 character that begins there; 0 if none does.
+std::size_t utf8_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xc2 && first < 0xe0 ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
+  if (length == 0 || length > text.size()) {
+    return 0;
+  }
+  for (std::size_t place = 1; place < length; ++place) {
+    if ((static_cast<unsigned char>(text[place]) & 0xc0) != 0x80) {
+      return 0;
+    }
+  }
+  return length;
+}
+
+/// As JSON has it: UTF-8, whatever bytes a path is of.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
-  for (const char letter : text) {
+  for (std::size_t place = 0; place < text.size();) {
+    const std::size_t length = utf8_length(std::string_view(text).substr(place));
+    if (length != 1) {
+      result += length == 0 ? "\\ufffd" : text.substr(place, length);
+      place += std::max<std::size_t>(length, 1);
+      continue;
+    }
+    const char letter = text[place++];
     if (letter == '"' || letter == '\\') {
       result += '\\';
       result += letter;

@@ -2,20 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
+#include <sstream>
 #include <string_view>
+
+#include "settings/text_file.h"
 
 namespace meantime::launch {
 
 std::string read_map_file(const std::string& path, int ranks, int worker_count,
                           std::vector<int>& workers) {
-  std::ifstream file(path);
-  if (!file) {
-    return fmt::format("--place file:{}: {}", path, std::strerror(errno));
+  std::string whole;
+  if (const std::string why = settings::read_text_file(path, &whole); !why.empty()) {
+    return fmt::format("--place file:{}: {}", path, why);
   }
+  std::istringstream file(whole);
   workers.clear();
   int number = 0;
   for (std::string text; std::getline(file, text);) {
@@ -44,9 +45,6 @@ std::string read_map_file(const std::string& path, int ranks, int worker_count,
       return wrong(fmt::format("one too many, there are {} ranks", ranks));
     }
     workers.push_back(worker);
-  }
-  if (file.bad()) {
-    return fmt::format("--place file:{}: {}", path, std::strerror(EIO));
   }
   if (static_cast<int>(workers.size()) < ranks) {
     return fmt::format("--place: {} ends at line {} with {} of {} ranks", path, number,

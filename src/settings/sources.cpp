@@ -1,11 +1,15 @@
 #include "settings/sources.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
+#include <sstream>
+
+#include "settings/text_file.h"
 
 namespace meantime::settings {
 namespace {
@@ -54,13 +58,19 @@ void Files::read(const std::string& prefix, const Environment& environment) {
 }
 
 void Files::read_file(const std::string& path, Source source) {
-  std::ifstream file(path);
-  if (!file) {
+  std::string text;
+  if (const std::string why = read_text_file(path, &text); !why.empty()) {
+    // What is not there, or not ours to read, says nothing; what is no file would be overlooked.
+    struct stat status {};
+    if (problem_.empty() && stat(path.c_str(), &status) == 0 && access(path.c_str(), R_OK) == 0) {
+      problem_ = fmt::format("{}: {}", path, why);
+    }
     return;
   }
   paths_.push_back(path);
   int number = 0;
-  for (std::string line; std::getline(file, line) && problem_.empty();) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line) && problem_.empty();) {
     ++number;
     read_line(trimmed(std::string_view(line).substr(0, line.find('#'))), source,
               fmt::format("{}:{}", path, number));

@@ -96,6 +96,14 @@ class Report(MpiexecTest):
                 self.assertEqual((report["wait"], report["energy_policy"]), (wait, "none"))
                 self.assertEqual({rank["wait"] for rank in report["ranks"]}, {wait})
 
+    def test_a_name_that_is_no_text(self):
+        program = os.fsencode(self.program())
+        odd = program + b"\xff\xc3\xa4\""
+        os.rename(program, odd)
+        report = self.json_of("-n", 2, "--wait", "event", os.fsdecode(odd))
+        files = {site["file"] for rank in report["ranks"] for site in rank["sites"]}
+        self.assertIn("report\ufffd\u00e4\"", {os.path.basename(file) for file in files})
+
     def test_ways_that_differ(self):
         program = self.program()
         words = ("-n", 2, "--wait", "event", program, ":", "-n", 1, "--wait", "poll", program, ":", "-n", 1,

@@ -222,6 +222,20 @@ class Settings(MpiexecTest):
                 self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
                 self.assertIn(part, result.stderr)
 
+    def test_files_that_are_none(self):
+        path = os.path.join(self.home, ".config", "meantime.conf")
+        for make, part in ((os.mkfifo, "it is not a regular file"), (os.mkdir, "it is not a regular file"),
+                           (lambda path: os.symlink("/dev/zero", path), "it is not a regular file"),
+                           (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_RDWR), 1 << 30), "it is too long")):
+            make(path)
+            for command in (("mpiexec", "true"), ("meantime", "config")):
+                result = self.command(*command)
+                self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
+                self.assertIn(f"{path}: {part}", result.stderr)
+            os.rmdir(path) if os.path.isdir(path) else os.remove(path)
+        os.symlink("/no/such/file", path)
+        self.assertEqual(self.command("mpiexec", "true").returncode, 0)
+
     def program(self):
         program = self.path("settings")
         subprocess.run([MPICC, *CFLAGS, SETTINGS, "-o", program], check=True)

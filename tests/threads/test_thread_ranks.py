@@ -210,6 +210,10 @@ int main(int c, char** v) {
         os.unlink(path)
         result = self.run_ranks(4, self.build("ends.c"), options=["--place", "file:" + path])
         self.assertIn("No such file", self.text)
+        os.mkfifo(path)
+        for name in (path, "/dev/zero", self.folder.name):
+            self.run_ranks(4, self.build("ends.c"), options=["--place", "file:" + name])
+            self.assertIn(f"--place file:{name}: it is not a regular file", self.text)
 
     def test_ranks_that_hold_their_worker_up(self):
         program = self.build("held_up.c", "-pthread")
