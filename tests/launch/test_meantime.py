@@ -77,8 +77,10 @@ class Command(MpiexecTest):
             text = self.meantime("ps").stdout
             start = text.find(f"job {job.pid}:")
             text = text[start:text.find("\njob ", start) + 1 or None]
-            return text if start >= 0 and text.count("has ended") == 2 else None
+            ready = start >= 0 and text.count("has ended") == 2 and "has finalized" in text
+            return text if ready else None
 
+        self.addCleanup(job.kill)  # if it is not done
         text = self.wait_for(listed, "two ranks to end")
         self.assertRegex(text, r"\n  rank 0 \(pid \d+\) has finalized\n  rank 1 \(pid \d+\) has ended\n"
                          r"  rank 2 \(pid \d+\) has ended\n")

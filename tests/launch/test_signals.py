@@ -220,6 +220,8 @@ class TerminalKeys(MpiexecTest):
         ranks = 30
         reader, writer = os.pipe()
         room = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        if room > 4096:
+            self.skipTest("memory pages are larger here")
 
         def before():
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
