@@ -24,9 +24,12 @@ int check(const std::string& program) {
   }
   const char* library_path = std::getenv("LD_LIBRARY_PATH");
   const launch::ThreadVerdict verdict =
-      launch::check_for_threads(resolved.path, library_path == nullptr ? "" : library_path);
+      launch::check_for_threads(resolved.path, library_path == nullptr ? "" : library_path, true);
   fmt::print("{}: {}\n", resolved.path,
-             verdict.problems.empty() ? "ok as threads (mpiexec --as threads)" : "processes only");
+             verdict.problems.empty() ? "ok as threads (mpiexec --as threads)"
+             : verdict.problems.size() == verdict.of_build
+                 ? "processes only, as it is built; ok as threads after this"
+                 : "processes only");
   for (const std::string& problem : verdict.problems) {
     fmt::print("  {}\n", problem);
   }

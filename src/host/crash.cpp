@@ -18,6 +18,9 @@
 #include "rank/host.h"
 
 namespace meantime::host {
+
+using Handler = void (*)(int);
+
 namespace {
 
 constexpr std::size_t signal_stack_bytes = 256 * 1024;
@@ -110,6 +113,13 @@ void describe_backtrace(Text& text, const RankState& rank, ucontext_t& context) 
   }
 }
 
+/// libc's signal is not ours to call: a rank's stands in front of it.
+void take_back(int signal) {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+}
+
 enum class Turn { tells, tells_the_rest };
 
 /// The first one tells; a rank that crashes meanwhile waits for the end. Telling itself may crash,
@@ -144,7 +154,7 @@ void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& 
     }
     describe_backtrace(text, rank, context);
   } else {
-    std::signal(signal, SIG_DFL);
+    take_back(signal);
     text.add("\n  (and no more can be read of its stack)");
   }
   meantime_host_tell_end(rank.world_rank, 0, told_signal, text.text());
@@ -154,7 +164,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   if (const RankState* const rank = mine(); rank != nullptr) {
     tell(*rank, signal, *info, *static_cast<ucontext_t*>(context));
   }
-  std::signal(signal, SIG_DFL);
+  take_back(signal);
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, signal);
@@ -183,3 +193,14 @@ void catch_crashes() {
 }
 
 }  // namespace meantime::host
+
+// Programs that import it are refused, so this is a run-time library's: Fortran's would catch
+// crashes, for the whole process and without knowing of ranks. on_crash stays.
+MEANTIME_IN_FRONT meantime::host::Handler signal(int number,
+                                                 meantime::host::Handler handler) noexcept {
+  if (meantime::host::mine() != nullptr) {
+    return SIG_DFL;
+  }
+  MEANTIME_REAL(signal);
+  return real(number, handler);
+}

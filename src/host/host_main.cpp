@@ -24,6 +24,7 @@
 
 #include "host/rank_state.h"
 #include "launch/control.h"
+#include "launch/host_trial.h"
 #include "launch/host_words.h"
 #include "rank/host.h"
 
@@ -48,10 +49,19 @@ std::vector<std::unique_ptr<RankState>>& states() {
   return all;
 }
 
+/// It only loads the program, for somebody who reads its standard output (launch/host_trial.cpp).
+bool is_trial = false;
+
 [[noreturn]] void give_up(const std::string& line) {
-  const std::string text = "mpiexec: " + line + "\n";
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+  const std::string text = (is_trial ? "" : "mpiexec: ") + line + "\n";
+  [[maybe_unused]] const auto written =
+      write(is_trial ? STDOUT_FILENO : STDERR_FILENO, text.data(), text.size());
   _exit(1);
+}
+
+/// Nothing of the program has run; the job does not start.
+[[noreturn]] void refuse(const std::string& why) {
+  give_up(is_trial ? why : why + "; start it without --as threads");
 }
 
 int number(const char* text) {
@@ -159,7 +169,7 @@ std::unique_ptr<Program> open_program(launch::HostProgram& what, int number) {
   }
   program->words.push_back(nullptr);
   if (const std::string why = program->closure.open(what.path); !why.empty()) {
-    give_up(fmt::format("{}; start it without --as threads", why));
+    refuse(why);
   }
   return program;
 }
@@ -194,10 +204,8 @@ ThreadRoom find_thread_room(const std::vector<std::unique_ptr<Program>>& program
         give_up(fmt::format("cannot run {}: {}", each.name, std::strerror(errno)));
       }
     }
-    give_up(
-        fmt::format("'{}' has {} bytes of thread-local variables, {} are the most; start it "
-                    "without --as threads",
-                    programs.front()->words[0], needed, MEANTIME_MOST_PROGRAM_TLS));
+    refuse(fmt::format("'{}' has {} bytes of thread-local variables, {} are the most",
+                       programs.front()->words[0], needed, MEANTIME_MOST_PROGRAM_TLS));
   }
   ThreadRoom room;
   void* const host = dlopen(nullptr, RTLD_NOW);
@@ -209,6 +217,19 @@ ThreadRoom find_thread_room(const std::vector<std::unique_ptr<Program>>& program
   room.distance =
       static_cast<std::uint64_t>(static_cast<const char*>(__builtin_thread_pointer()) - block);
   return room;
+}
+
+[[noreturn]] void try_to_load(char** arguments, const char* block, std::size_t bytes) {
+  is_trial = true;
+  launch::HostProgram what{1, arguments[2], {arguments[2]}};
+  std::vector<std::unique_ptr<Program>> programs;
+  programs.push_back(open_program(what, 0));
+  const ThreadRoom room = find_thread_room(programs, arguments, block, bytes);
+  Image image;
+  if (const std::string why = image.load(programs.front()->closure, 0, room); !why.empty()) {
+    refuse(why);
+  }
+  _exit(0);
 }
 
 /// Streams of its own on descriptors of its own: what one rank does to its standard output (close,
@@ -297,6 +318,9 @@ using namespace meantime::host;
 
 MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* block,
                                          unsigned long bytes) {
+  if (count == 3 && std::strcmp(arguments[1], launch::trial_word) == 0) {
+    try_to_load(arguments, block, bytes);
+  }
   launch::HostWords words;
   if (!words.parse(count, arguments)) {
     give_up("meantime-host is started by mpiexec --as threads");
@@ -326,7 +350,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
     std::snprintf(rank->number, sizeof rank->number, "%d", rank->world_rank);
     open_streams(*rank, words, index);
     if (const std::string why = rank->image.load(closure, index, room); !why.empty()) {
-      give_up(why);
+      refuse(why);
     }
     rank->image.use_data(closure, rank->fallback);
     states().push_back(std::move(rank));

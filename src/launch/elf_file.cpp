@@ -39,6 +39,7 @@ ElfFile& ElfFile::operator=(ElfFile&& other) noexcept {
   std::swap(size_, other.size_);
   dynamic_ = other.dynamic_;
   position_independent_ = other.position_independent_;
+  interpreted_ = other.interpreted_;
   thread_bytes_ = other.thread_bytes_;
   strings_ = other.strings_;
   strings_size_ = other.strings_size_;
@@ -109,6 +110,8 @@ void ElfFile::read_dynamic_section() {
     if (segments[i].p_type == PT_DYNAMIC) {
       count = segments[i].p_filesz / sizeof(Elf64_Dyn);
       entries = at<Elf64_Dyn>(segments[i].p_offset, count);
+    } else if (segments[i].p_type == PT_INTERP) {
+      interpreted_ = true;
     } else if (segments[i].p_type == PT_TLS) {
       thread_bytes_ = segments[i].p_memsz;
     }
@@ -170,6 +173,21 @@ std::size_t ElfFile::symbol_count() const {
     return hash[1];
   }
   return 0;
+}
+
+void ElfFile::for_each_symbol(const std::function<void(const char*, bool)>& found) const {
+  const std::size_t count = symbol_count();
+  const auto* symbols = at<Elf64_Sym>(symbols_, count);
+  for (std::size_t i = 1; symbols_ != 0 && symbols != nullptr && i < count; ++i) {
+    const Elf64_Sym& symbol = symbols[i];
+    const char* const name = reinterpret_cast<const char*>(bytes_ + strings_) + symbol.st_name;
+    if (symbol.st_name < strings_size_ &&
+        strnlen(name, strings_size_ - symbol.st_name) < strings_size_ - symbol.st_name) {
+      const int visibility = ELF64_ST_VISIBILITY(symbol.st_other);
+      found(name, symbol.st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL &&
+                      (visibility == STV_DEFAULT || visibility == STV_PROTECTED));
+    }
+  }
 }
 
 bool ElfFile::has_symbol(const std::string& prefix) const {

@@ -2,6 +2,7 @@
 // them looked for, and the symbols it imports. 64-bit files of this machine's processor only.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,18 @@ class ElfFile {
   /// one.
   [[nodiscard]] bool has_symbol(const std::string& prefix) const;
 
+  /// Asks for no interpreter: nobody loads libraries for it.
+  [[nodiscard]] bool without_interpreter() const { return !interpreted_; }
+  /// Calls `found(name)` for each symbol that others may use.
+  template <class Found>
+  void for_each_definition(Found&& found) const {
+    for_each_symbol([&](const char* name, bool defined) {
+      if (defined) {
+        found(name);
+      }
+    });
+  }
+
   /// Names of undefined dynamic symbols that begin with `prefix`.
   [[nodiscard]] std::vector<std::string> imports(const std::string& prefix) const;
 
@@ -40,12 +53,15 @@ class ElfFile {
   [[nodiscard]] std::size_t offset_of(std::size_t address) const;
   [[nodiscard]] std::string string_at(std::size_t index) const;
   void read_dynamic_section();
+  /// Of the dynamic table: name, and whether it is defined for others.
+  void for_each_symbol(const std::function<void(const char*, bool)>& found) const;
   [[nodiscard]] std::size_t symbol_count() const;
 
   const unsigned char* bytes_ = nullptr;
   std::size_t size_ = 0;
   bool dynamic_ = false;
   bool position_independent_ = false;
+  bool interpreted_ = false;
   std::size_t thread_bytes_ = 0;
   std::size_t strings_ = 0;
   std::size_t strings_size_ = 0;

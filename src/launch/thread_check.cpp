@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <set>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 
 #include "host/host_main.h"
 #include "launch/elf_file.h"
+#include "launch/host_trial.h"
 #include "launch/library_search.h"
 #include "launch/private_libraries.h"
 #include "launch/thread_deny_list.h"
@@ -44,95 +48,176 @@ std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-void look_at_imports(const LoadedFile& file, const std::set<std::string>& imports,
-                     ThreadVerdict& verdict) {
-  const std::string by = file.loader == nullptr ? "" : " (in " + file_name(file.path) + ")";
-  for (const Denied& row : denied_imports) {
-    for_each_word(row.names, [&](std::string_view name) {
-      if (imports.count(std::string(name)) != 0) {
-        verdict.problems.push_back(sentence(fmt::format("{}{}", name, by), row));
-      }
-    });
-  }
-  for (const Denied& row : shared_answers) {
-    for_each_word(row.names, [&](std::string_view name) {
-      if (imports.count(std::string(name)) != 0) {
-        verdict.notes.push_back(fmt::format("{}{} {}", name, by, row.reason));
-      }
-    });
-  }
+/// Names of C++ functions as they stand in the list, by how they begin in a file.
+std::string_view in_file(std::string_view name) {
+  return name == "std::locale::global" ? "_ZNSt6locale6globalERKS_" : name;
 }
 
-void look_at_instruments(const LoadedFile& file, ThreadVerdict& verdict) {
-  for (const Denied& row : denied_instruments) {
-    for_each_word(row.names, [&](std::string_view prefix) {
-      if (file.elf.has_symbol(std::string(prefix))) {
-        verdict.problems.push_back(sentence(file_name(file.path), row));
-      }
-    });
+class Check {
+ public:
+  Check(const std::string& path, const std::string& library_path) : library_path_(library_path) {
+    files_.emplace_back();
+    files_.front().path = path;
   }
-}
 
-void look_at_shape(const LoadedFile& file, ThreadVerdict& verdict) {
-  if (!file.elf.dynamic()) {
-    verdict.problems.emplace_back("it is linked statically; link it without -static");
-  } else if (!file.elf.position_independent()) {
-    verdict.problems.emplace_back(
-        "it is linked for one address; build it with -fPIE and link it with -pie");
-  }
-  if (file.elf.thread_bytes() > MEANTIME_MOST_PROGRAM_TLS) {
-    verdict.problems.push_back(
-        fmt::format("it has {} bytes of thread-local variables, {} are the most",
-                    file.elf.thread_bytes(), MEANTIME_MOST_PROGRAM_TLS));
-  }
-}
-
-}  // namespace
-
-ThreadVerdict check_for_threads(const std::string& path, const std::string& library_path) {
-  ThreadVerdict verdict;
-  std::deque<LoadedFile> files;  // addresses stay
-  files.emplace_back();
-  files.front().path = path;
-  if (!files.front().elf.open(path)) {
-    verdict.problems.emplace_back("it is no program for this processor");
-    return verdict;
-  }
-  look_at_shape(files.front(), verdict);
-  std::set<std::string> seen;
-  for (std::size_t i = 0; i < files.size() && files.size() < 1000; ++i) {
-    const LoadedFile& file = files[i];
-    if (!is_run_time(file_name(file.path))) {
-      const std::vector<std::string> names = file.elf.imports("");
-      look_at_imports(file, {names.begin(), names.end()}, verdict);
-      look_at_instruments(file, verdict);
+  ThreadVerdict run(bool trial) {
+    if (!files_.front().elf.open(files_.front().path)) {
+      problem("it is no program for this processor");
+      return std::move(verdict_);
     }
-    for (const std::string& library : file.elf.needed()) {
-      if (!is_private_library(library) || !seen.insert(library).second) {
-        continue;
+    look_at_shape();
+    find_libraries();
+    find_definitions();
+    for (const LoadedFile& file : files_) {
+      if (!is_run_time(file_name(file.path))) {
+        look_at_names(file);
+        look_at_instruments(file);
       }
+    }
+    if (trial && verdict_.problems.empty()) {
+      if (std::string why = try_to_load(files_.front().path, library_path_); !why.empty()) {
+        problem(std::move(why));
+      }
+    }
+    return std::move(verdict_);
+  }
+
+ private:
+  void problem(std::string text) { verdict_.problems.push_back(std::move(text)); }
+  /// One that goes away if the same source is built in another way.
+  void problem_of_build(std::string text) {
+    problem(std::move(text));
+    ++verdict_.of_build;
+  }
+
+  void look_at_shape() {
+    const ElfFile& program = files_.front().elf;
+    if (!program.dynamic() || program.without_interpreter()) {
+      problem_of_build("it is linked statically; link it without -static or -static-pie");
+    } else if (!program.position_independent()) {
+      problem_of_build("it is linked for one address; build it with -fPIE and link it with -pie");
+    }
+    if (program.thread_bytes() > MEANTIME_MOST_PROGRAM_TLS) {
+      problem(fmt::format("it has {} bytes of thread-local variables, {} are the most",
+                          program.thread_bytes(), MEANTIME_MOST_PROGRAM_TLS));
+    }
+  }
+
+  /// All files that each rank will have a copy of.
+  void find_libraries() {
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < files_.size() && files_.size() < 1000; ++i) {
+      for (const std::string& library : files_[i].elf.needed()) {
+        if (is_our_library(library) || !seen.insert(library).second || is_denied(library)) {
+          continue;
+        }
+        LoadedFile next;
+        next.path = find_library(library, files_[i], library_path_).path;
+        next.loader = &files_[i];
+        if (next.path.empty()) {
+          problem(fmt::format("{} is not found, which {} needs; tell LD_LIBRARY_PATH its folder",
+                              library, file_name(files_[i].path)));
+        } else if (is_private_library(library) && next.elf.open(next.path)) {
+          files_.push_back(std::move(next));
+        }
+      }
+    }
+  }
+
+  bool is_denied(const std::string& library) {
+    for (const Denied& row : denied_libraries) {
       bool denied = false;
-      for (const Denied& row : denied_libraries) {
-        for_each_word(row.names, [&](std::string_view prefix) {
-          if (library.starts_with(prefix)) {
-            denied = true;
-            verdict.problems.push_back(sentence(library, row));
+      for_each_word(row.names,
+                    [&](std::string_view prefix) { denied |= library.starts_with(prefix); });
+      if (denied) {
+        problem(sentence(library, row));
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Which of the names in question the program or one of its libraries defines: then that is
+  /// meant, and not libc's.
+  void find_definitions() {
+    std::unordered_set<std::string_view> wanted;
+    const auto want = [&](const auto& rows) {
+      for (const Denied& row : rows) {
+        for_each_word(row.names, [&](std::string_view name) { wanted.insert(in_file(name)); });
+      }
+    };
+    want(denied_imports);
+    want(denied_definitions);
+    want(denied_data);
+    want(shared_answers);
+    for (const LoadedFile& file : files_) {
+      const bool run_time = is_run_time(file_name(file.path));
+      file.elf.for_each_definition([&](const char* name) {
+        if (const auto found = wanted.find(name);
+            found != wanted.end() && !(run_time && name[0] == '_')) {
+          definers_.try_emplace(*found, file_name(file.path));
+        }
+      });
+    }
+  }
+
+  void look_at_names(const LoadedFile& file) {
+    const std::vector<std::string> list = file.elf.imports("");
+    const std::set<std::string, std::less<>> imports(list.begin(), list.end());
+    const std::string name_of_file = file_name(file.path);
+    const std::string by = file.loader == nullptr ? "" : " (in " + name_of_file + ")";
+    const auto takes_from_libc = [&](std::string_view name) {
+      return imports.count(in_file(name)) != 0 && definers_.count(in_file(name)) == 0;
+    };
+    const auto defines = [&](std::string_view name) {
+      const auto found = definers_.find(name);
+      return found != definers_.end() && found->second == name_of_file;
+    };
+    const auto look = [&](const auto& rows, const auto& matters) {
+      for (const Denied& row : rows) {
+        for_each_word(row.names, [&](std::string_view name) {
+          if (matters(name)) {
+            problem(sentence(fmt::format("{}{}", name, by), row));
           }
         });
       }
-      const FoundLibrary found = find_library(library, file, library_path);
-      if (denied || found.path.empty()) {
-        continue;
-      }
-      LoadedFile next;
-      next.path = found.path;
-      next.loader = &file;
-      if (next.elf.open(found.path)) {
-        files.push_back(std::move(next));
+    };
+    look(denied_imports, takes_from_libc);
+    look(denied_definitions, defines);
+    look(denied_data,
+         [&](std::string_view name) { return takes_from_libc(name) || defines(name); });
+    for (const Denied& row : shared_answers) {
+      for_each_word(row.names, [&](std::string_view name) {
+        if (takes_from_libc(name)) {
+          verdict_.notes.push_back(fmt::format("{}{} {}", name, by, row.reason));
+        }
+      });
+    }
+  }
+
+  void look_at_instruments(const LoadedFile& file) {
+    for (const Denied& row : denied_instruments) {
+      bool has = false;
+      for_each_word(row.names, [&](std::string_view prefix) {
+        has = has || file.elf.has_symbol(std::string(prefix));
+      });
+      if (has) {
+        problem_of_build(sentence(file_name(file.path), row));
       }
     }
   }
-  return verdict;
+
+  const std::string library_path_;
+  std::deque<LoadedFile> files_;  ///< addresses stay
+  std::map<std::string_view, std::string> definers_;
+  ThreadVerdict verdict_;
+};
+
+}  // namespace
+
+ThreadVerdict check_for_threads(const std::string& path, const std::string& library_path,
+                                bool trial) {
+  return Check(path, library_path).run(trial);
 }
 
 }  // namespace meantime::launch

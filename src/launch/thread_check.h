@@ -1,5 +1,5 @@
-// Whether a program's ranks can be threads of one process. Reads the program and its libraries,
-// starts nothing.
+// Whether a program's ranks can be threads of one process: by its files, and by loading it once.
+// Nothing of it runs.
 #pragma once
 
 #include <string>
@@ -9,10 +9,13 @@ namespace meantime::launch {
 
 struct ThreadVerdict {
   std::vector<std::string> problems;  ///< each one line: what, why, what to do; empty: it can
-  std::vector<std::string> notes;     ///< what it should know
+  std::size_t of_build = 0;  ///< how many of them another build of the same source does not have
+  std::vector<std::string> notes;  ///< what it should know
 };
 
+/// Without `trial` only its files are read.
 /// `library_path`: LD_LIBRARY_PATH as the program will see it.
-ThreadVerdict check_for_threads(const std::string& path, const std::string& library_path);
+ThreadVerdict check_for_threads(const std::string& path, const std::string& library_path,
+                                bool trial);
 
 }  // namespace meantime::launch

@@ -9,7 +9,7 @@
 namespace meantime::launch {
 
 struct Denied {
-  std::string_view names;  ///< functions, with spaces between them
+  std::string_view names;  ///< as in the file or, of C++, as people write them; with spaces between
   std::string_view reason;
   std::string_view remedy;
 };
@@ -40,6 +40,31 @@ inline constexpr Denied denied_imports[] = {
     {"pthread_exit pthread_cancel", "the rank's own thread is not its to end", "return instead"},
     {"hcreate hsearch hdestroy", "there is one table in the process", "use hcreate_r and its kin"},
     {"mcheck mtrace mallopt", "the allocator is the process's", "leave it out"},
+    {"std::locale::global", "it sets the locale, which is the process's",
+     "give streams a locale of theirs (imbue)"},
+    {"_gfortran_signal_func _gfortran_signal_func_int _gfortran_signal_sub "
+     "_gfortran_signal_sub_int",
+     "signals and their handlers belong to the process", "leave call signal out"},
+    {"_gfortran_alarm_sub_i4 _gfortran_alarm_sub_i8 _gfortran_alarm_sub_int_i4 "
+     "_gfortran_alarm_sub_int_i8",
+     "timers signal the process", "leave call alarm out"},
+};
+
+/// What neither the program nor a library of its own may define, because libc would go on with its
+/// own.
+inline constexpr Denied denied_definitions[] = {
+    {"malloc calloc realloc free",
+     "an allocator of its own would free what libc's has given, and libc and MPI have only one",
+     "link it without"},
+};
+
+/// Variables of libc that it reads, writes and shows to programs.
+inline constexpr Denied denied_data[] = {
+    {"obstack_alloc_failed_handler obstack_exit_failure error_print_progname error_message_count "
+     "error_one_per_line argp_program_version argp_program_version_hook argp_program_bug_address "
+     "argp_err_exit_status getdate_err re_syntax_options re_max_failures rpc_createerr svc_fdset "
+     "svc_max_pollfd svc_pollfd",
+     "this variable of libc is the process's", "leave it out"},
 };
 
 /// Libraries (beginnings of their names) that mean the same.
@@ -53,7 +78,8 @@ inline constexpr Denied denied_libraries[] = {
     {"libjvm.so", "a Java machine is the process's", ""},
 };
 
-/// Beginnings of symbols, defined or imported, that a build with such an instrument has.
+/// Beginnings of symbols, defined or imported, that a build with such an instrument has; another
+/// build is without.
 inline constexpr Denied denied_instruments[] = {
     {"__asan_init __tsan_init __msan_init __hwasan_init __ubsan_handle",
      "it is built with a sanitizer, which watches a process and not a rank",

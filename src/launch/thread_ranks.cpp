@@ -21,7 +21,8 @@ std::string why_not(const Job& job, const PreparedProgram& program) {
                                ? program.path
                                : program.request.directory + "/" + program.path;
   const ThreadVerdict verdict =
-      check_for_threads(file, user_value(job.command, program.request, "LD_LIBRARY_PATH"));
+      check_for_threads(file, user_value(job.command, program.request, "LD_LIBRARY_PATH"),
+                        job.command.kind == RankKind::automatic);
   if (!verdict.problems.empty()) {
     const std::size_t more = verdict.problems.size() - 1;
     return fmt::format(

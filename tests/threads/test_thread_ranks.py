@@ -363,7 +363,7 @@ int main(int c, char** v) { MPI_Init(&c, &v); Solver().step((volatile int*)16); 
     def denied(self):
         with open(os.path.join(SOURCE, "src/launch/thread_deny_list.h")) as file:
             text = file.read()
-        table = text[text.index("denied_imports[]"):text.index("denied_libraries[]")]
+        table = text[text.index("denied_imports[]"):text.index("denied_definitions[]")]
         for row in re.findall(r"\{((?:\s*\"[^\"]*\",?)+)\s*\}", table, re.S):
             pieces = re.findall(r'((?:"[^"]*"\s*)+)', row)
             words = ["".join(re.findall(r'"([^"]*)"', piece)) for piece in pieces]

@@ -1,0 +1,16 @@
+// A trial start of the host of thread ranks: it loads one image of the program, as for a rank, and
+// ends before anything of it runs. So whether it can be loaded is said by who would load it.
+#pragma once
+
+#include <string>
+
+namespace meantime::launch {
+
+/// The first word of the host for a trial; the program's path follows.
+inline constexpr const char* trial_word = "--trial";
+
+/// Empty, or one line why the program cannot be loaded. `library_path`: LD_LIBRARY_PATH as the
+/// program will see it.
+std::string try_to_load(const std::string& path, const std::string& library_path);
+
+}  // namespace meantime::launch

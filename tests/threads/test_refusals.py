@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Which programs are refused as thread ranks, beyond the imports that test_thread_ranks.py goes
+through: `meantime check`, --as threads and --as auto agree, and say what to do."""
+
+import os
+import re
+import shutil
+import unittest
+
+from threads_case import BIN, SOURCE, ThreadsCase, command
+
+MAIN = "#include <mpi.h>\nint main(int c, char** v) { MPI_Init(&c, &v); MPI_Finalize(); return 0; }\n"
+
+
+def rows_of(table):
+    with open(os.path.join(SOURCE, "src/launch/thread_deny_list.h")) as file:
+        text = file.read()
+    text = text[text.index(table + "[]"):]
+    text = text[:text.index("\n};")]
+    for row in re.findall(r"\{((?:\s*\"[^\"]*\",?)+)\s*\}", text, re.S):
+        pieces = re.findall(r'((?:"[^"]*"\s*)+)', row)
+        words = ["".join(re.findall(r'"([^"]*)"', piece)) for piece in pieces]
+        yield words[0].split(), words[1], words[2]
+
+
+class Refusals(ThreadsCase):
+    def refused(self, program, problem, headline="processes only"):
+        """By all three, with the same reason; as processes it starts."""
+        checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+        self.assertEqual(checked.returncode, 1, checked.stdout + checked.stderr)
+        self.assertRegex(checked.stdout.splitlines()[0], headline + "$")
+        self.assertIn(problem, checked.stdout)
+        result = self.run_ranks(2, program)
+        self.assertEqual(result.returncode, 1, self.text)
+        self.assertIn(problem, result.stderr)
+        result = self.run_ranks(2, program, kind="auto", options=("-v",))
+        self.assertIn("ranks are processes", result.stderr)
+        self.assertIn(problem, result.stderr)
+        return result
+
+    def accepted(self, program):
+        checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        self.assertIn("ok as threads", checked.stdout)
+        self.assertEqual(self.run_ranks(2, program).returncode, 0, self.text)
+        self.assertNotIn("ranks are processes",
+                         self.run_ranks(2, program, kind="auto", options=("-v",)).stderr)
+
+    def test_an_allocator_of_its_own(self):
+        (names, reason, remedy), = rows_of("denied_definitions")
+        self.assertIn("malloc", names)
+        text = "#include <stddef.h>\nvoid* %s(size_t bytes, size_t more) { return NULL; }\n"
+        for name in names:
+            self.build_library(text % name + "int mine(void) { return 1; }\n", "-fno-builtin", "-w",
+                               name="own_" + name)
+            program = self.build("#include <stddef.h>\nint mine(void);\n"
+                                 "int main(int c, char** v) { return c > 9 ? mine() : 0; }\n",
+                                 *self.with_libraries("own_" + name), name="with_own_" + name)
+            checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+            self.assertEqual(checked.returncode, 1, checked.stdout)
+            self.assertIn(f"{name} (in libown_{name}.so): {reason}; {remedy}", checked.stdout)
+            self.assertIn(f"{name} (in libown_{name}.so): {reason}; {remedy}",
+                          self.run_ranks(2, program).stderr)
+
+    def test_variables_of_libc_that_it_goes_by(self):
+        for names, reason, remedy in rows_of("denied_data"):
+            for name in names:
+                program = os.path.join(self.folder, "data_" + name)
+                with open(program + ".c", "w") as file:
+                    file.write(f"extern int {name};\nint main(int c, char** v) "
+                               f"{{ return c > 9 ? {name} : 0; }}\n")
+                if command("cc", "-w", program + ".c", "-o", program).returncode != 0:
+                    continue  # libc keeps it for old programs
+                self.refused(program, f"{name}: {reason}; {remedy}")
+
+    def test_locale_of_cxx(self):
+        path = os.path.join(self.folder, "locale.cpp")
+        with open(path, "w") as file:
+            file.write("#include <locale>\n" + MAIN.replace("MPI_Init", "std::locale::global("
+                                                            "std::locale::classic()); MPI_Init"))
+        program = self.build(path, name="locale", compiler="mpicxx")
+        self.refused(program, "std::locale::global: it sets the locale")
+
+    @unittest.skipUnless(shutil.which("gfortran"), "no gfortran")
+    def test_signals_of_fortran(self):
+        for call in ("call signal(10, handler)", "call alarm(1, handler)"):
+            path = os.path.join(self.folder, "signals.f90")
+            with open(path, "w") as file:
+                file.write(f"program signals\n  intrinsic :: signal, alarm\n  external :: handler\n"
+                           f"  {call}\nend program\nsubroutine handler()\nend subroutine\n")
+            program = self.build_fortran(path, "-w", name="signals_" + call.split("(")[0][5:])
+            checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+            self.assertEqual(checked.returncode, 1, checked.stdout)
+            self.assertRegex(checked.stdout, r"_gfortran_(signal|alarm)_sub\w*: .*process.*; leave")
+
+    def test_other_builds(self):
+        headline = "processes only, as it is built; ok as threads after this"
+        self.refused(self.build(MAIN, "-no-pie", "-fno-pie", name="fixed"),
+                     "it is linked for one address; build it with -fPIE and link it with -pie", headline)
+        for flag in ("-static", "-static-pie"):
+            program = os.path.join(self.folder, "linked" + flag)
+            with open(program + ".c", "w") as file:
+                file.write("int main(void) { return 0; }\n")
+            if command("cc", flag, program + ".c", "-o", program).returncode == 0:
+                self.refused(program, "it is linked statically; link it without -static", headline)
+        program = self.build("#include <unistd.h>\n" + MAIN.replace("return 0", "return c > 9 ? fork() : 0"),
+                             "-no-pie", "-fno-pie", name="fixed_forks")
+        checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+        self.assertRegex(checked.stdout, r": processes only\n[^\0]*fork: a child would be")
+
+    def test_missing_libraries_are_named(self):
+        self.build_library("int there(void) { return 1; }\n", name="gone")
+        self.build_library("int there(void); int caller(void) { return there(); }\n",
+                           *self.with_libraries("gone"), name="caller")
+        program = self.build("int caller(void);\nint main(int c, char** v) "
+                             "{ return c > 9 ? caller() : 0; }\n", *self.with_libraries("caller"),
+                             name="without")
+        self.accepted(program)
+        os.unlink(os.path.join(self.folder, "libgone.so"))
+        checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+        self.assertEqual(checked.returncode, 1, checked.stdout)
+        self.assertIn("libgone.so is not found, which libcaller.so needs; tell LD_LIBRARY_PATH",
+                      checked.stdout)
+        self.assertIn("libgone.so is not found", self.run_ranks(2, program).stderr)
+
+    def test_who_loads_it_says_the_last_word(self):
+        """A symbol that nobody has: no list knows, the trial start does."""
+        self.build_library("int there(void) { return 1; }\n", name="changes")
+        program = self.build("int there(void);\nint main(int c, char** v) "
+                             "{ return c > 9 ? there() : 0; }\n", *self.with_libraries("changes"),
+                             "-Wl,-z,now", name="changed")
+        self.accepted(program)
+        self.build_library("int other(void) { return 1; }\n", name="changes")
+        checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+        self.assertEqual(checked.returncode, 1, checked.stdout)
+        self.assertIn("undefined symbol: there", checked.stdout)
+        result = self.run_ranks(2, program)
+        self.assertEqual(result.returncode, 1, self.text)
+        self.assertIn("undefined symbol: there", result.stderr)
+        self.assertIn("undefined symbol: there",
+                      self.run_ranks(2, program, kind="auto", options=("-v",)).stderr)
+
+    def test_functions_of_its_own_by_denied_names(self):
+        self.build_library("int fork(void) { return 3; }\nint nice(int n) { return n; }\n", name="names")
+        self.build_library("int nice(int);\nint caller(void) { return nice(2); }\n",
+                           *self.with_libraries("names"), name="calls_names")
+        program = self.build("#include <mpi.h>\nint fork(void);\nint nice(int);\nint caller(void);\n"
+                             "int main(int c, char** v) { MPI_Init(&c, &v); MPI_Finalize();\n"
+                             "return fork() != 3 || nice(4) != 4 || caller() != 2; }\n",
+                             *self.with_libraries("names", "calls_names"), name="own_names")
+        self.accepted(program)
+
+
+if __name__ == "__main__":
+    unittest.main()
