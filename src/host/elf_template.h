@@ -7,7 +7,8 @@
 //               (closure_threads.cpp), needed libraries that are shared (the host has loaded them
 //               for all: names are looked for in the image first, as in a process of its own)
 //   renamed     the needed libraries that are private too: in each copy other names
-//   read-only   is mapped from the original file over the copy once it is loaded, so all share it
+//   read-only   and large tables without addresses in them: is mapped from the original file over
+//   the copy once it is loaded, so all share it
 // Reads one file; loads nothing.
 #pragma once
 
@@ -189,7 +190,9 @@ class ElfTemplate {
   std::string make_room_for_names();
   void rename_libraries(bool (*is_private)(const std::string&));
   void plan_copy();
+  void write(std::uint64_t offset, std::size_t bytes);
   void share(const SharedPiece& piece);
+  void plan_variables(const SharedPiece& whole, bool all);
 
   std::string path_;
   int original_ = -1;

@@ -116,6 +116,46 @@ int main(int c, char** v) {
 """, name="nested")
         self.assert_right(self.run_ranks(4, program))
 
+    def test_large_tables(self):
+        """Data without addresses are not copied before somebody writes to them."""
+        program = self.build("""
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+int table[5 << 20] = {1, 2, 3};
+int* inside = &table[3];
+static int zero[1 << 18];
+static char text[1 << 20] = "text";
+static long memory_kib(void) {
+  char line[200];
+  long kib = -1;
+  FILE* file = fopen("/proc/self/smaps_rollup", "r");
+  while (file != NULL && fgets(line, sizeof line, file) && sscanf(line, "Private_Dirty: %ld", &kib) < 1)
+    ;
+  if (file != NULL) fclose(file);
+  return kib;
+}
+int main(int c, char** v) {
+  const int last = sizeof table / sizeof table[0] - 1;
+  int rank, wrong;
+  MPI_Init(&c, &v);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  wrong = table[0] != 1 || table[2] != 3 || table[last] || inside != &table[3] || zero[99] ||
+          strcmp(text, "text") != 0;
+  table[1000000] = table[last] = zero[5] = rank;
+  text[sizeof text - 1] = (char)rank;
+  MPI_Barrier(MPI_COMM_WORLD);
+  wrong |= table[1000000] != rank || table[last] != rank || zero[5] != rank || inside[-1] != 3 ||
+           text[sizeof text - 1] != (char)rank;
+  if (memory_kib() > 400000) wrong |= 2; /* 2.6 GB if each had all */
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_BOR, MPI_COMM_WORLD);
+  if (rank == 0 && !wrong) printf(" No Errors\\n");
+  MPI_Finalize();
+  return wrong;
+}
+""", name="tables")
+        self.assert_right(self.run_ranks(120, program))
+
     def maps_of_a_rank(self, program):
         def maps(ranks):
             result = self.run_ranks(ranks, program)
