@@ -133,9 +133,10 @@ class Report(MpiexecTest):
         self.assertIn("core-seconds", result.error)
 
     def test_cpu_time_of_ranks_that_come_to_a_bad_end(self):
-        busy = f"{self.program()} die & wait $!"  # the shell's account has its children's
+        program = self.program()
+        busy = f"{program} die & wait $!"  # the shell's account has its children's
         compute = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; "
-        for words in (("-n", 2, self.program(), "die"), ("-n", 2, "sh", "-c", compute + "kill -9 $$"),
+        for words in (("-n", 2, program, "die"), ("-n", 2, "sh", "-c", compute + "kill -9 $$"),
                       ("--timeout", 3, "-n", 2, "sh", "-c", f"trap '' TERM; {compute} sleep 100"),
                       ("-n", 2, "sh", "-c", f"{compute} {busy}")):
             path = self.path("report.json")
