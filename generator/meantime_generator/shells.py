@@ -154,12 +154,26 @@ class Shell:
         elif self.base and self.base in rules.COUNT_ARRAYS and p.name in rules.COUNT_ARRAYS[self.base]:
             check = f"entry.counts({self.place(p)}, {p.name}, {self.count_array_length()})"
             self.checks.append(self.guarded(p, check))
+        elif self.base in rules.COUNT_ARRAYS and p.kind in ("POLYDISPLACEMENT", "DISPLACEMENT"):
+            counts = self.counts_of_displacements(p)
+            check = f"entry.displacements({self.place(p)}, {p.name}, {counts.name}, " \
+                    f"{self.count_array_length()})"
+            guard = self.guard(counts)
+            self.checks.append(f"(!{guard} || {check})" if guard else check)
+        elif p.name == "array_of_indices" and self.form.parameter("incount"):
+            self.checks.append(f"entry.array({self.place(p)}, {p.name}, incount)")
         elif self.base == "Alltoallw" and p.kind == "DATATYPE":
             counts = p.name.replace("types", "counts")
             check = f"entry.committed_types({self.place(p)}, {p.name}, {counts}, " \
                     f"{self.comm[1:]}->peers())"
             self.checks.append(self.guarded(p, check))
         self.arguments.append(p.name)
+
+    def counts_of_displacements(self, p: Parameter) -> Parameter:
+        """The array of counts that belongs to sdispls, rdispls or displs."""
+        names = {"sdispls": ("sendcounts",), "rdispls": ("recvcounts",)}.get(
+            p.name, ("recvcounts", "sendcounts"))
+        return next(filter(None, map(self.form.parameter, names)))
 
     def rank(self, p: Parameter) -> None:
         key = (self.call.name, p.name)
@@ -196,9 +210,15 @@ class Shell:
             else:
                 prefix = p.name[:4]
                 count = prefix + "count" if prefix + "count" in names else None
-                rtype = prefix + "type" if prefix + "type" in names else None
+                rtype = next((n for n in (prefix + "type", prefix + "types") if n in names), None)
+        counts = next((n for n in (p.name[:4] + "counts", "recvcounts") if n in names), None)
+        if self.base in rules.COUNT_ARRAYS and not count:
+            count = counts
         if count and rtype:
             check = f"entry.buffer({self.place(p)}, {p.name}, {count}, {rtype})"
+            if count == counts:
+                check = f"entry.buffer_of({self.place(p)}, {p.name}, {count}, " \
+                        f"{self.count_array_length()}, {rtype})"
             if self.base in rules.IN_PLACE_SENDS and p.name == "sendbuf":
                 condition = rules.IN_PLACE_SENDS[self.base].format(comm=self.comm)
                 check = f"({condition} || {check})"
@@ -220,7 +240,7 @@ class Shell:
     def pointer(self, p: Parameter) -> None:
         """An OUT or INOUT scalar, a string, or an attribute."""
         exempt = (p.kind in ("STATUS", "EXTRA_STATE", "EXTRA_STATE2", "STRING_ARRAY",
-                             "STRING_2DARRAY", "ARGUMENT_LIST", "C_BUFFER2", "POLYFUNCTION",
+                             "STRING_2DARRAY", "ARGUMENT_LIST", "POLYFUNCTION",
                              "FUNCTION", "FUNCTION_SMALL") and not
                   (p.kind == "STATUS" and p.direction != "out"))
         exempt = exempt or (p.kind.startswith("ATTRIBUTE_VAL") and p.direction == "in")
@@ -309,7 +329,7 @@ class Shell:
         """A check of a whole array comes after those of the plain arguments that it uses."""
         late = [c for c in self.checks if re.search(r"entry\.(requests|types)\(", c)]
         self.checks = [c for c in self.checks if c not in late] + late
-        buffers = [c for c in self.checks if "entry.buffer(" in c]
+        buffers = [c for c in self.checks if re.search(r"entry\.buffer(_of)?\(", c)]
         self.checks = [c for c in self.checks if c not in buffers] + buffers
 
     def render(self) -> List[str]:

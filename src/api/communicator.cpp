@@ -195,6 +195,8 @@ int Intercomm_create(Communicator& local_comm, int local_leader, MPI_Comm peer_c
     } else if (remote_leader < 0 || remote_leader >= bridge->peers()) {
       error = fail(MPI_ERR_RANK, "remote leader {} is not in the peer communicator of {} ranks",
                    remote_leader, bridge->peers());
+    } else if (bridge->peer_world_rank(remote_leader) == self().world_rank) {
+      error = fail(MPI_ERR_RANK, "both leaders are this rank: the two groups have it in common");
     }
   }
   if (error == MPI_SUCCESS) {

@@ -155,6 +155,9 @@ bool Entry::committed_types(Place place, const MPI_Datatype* handles, Counts cou
     if (counts[i] == 0) {
       continue;
     }
+    if (handles == nullptr) {
+      return missing(MPI_ERR_ARG, place);
+    }
     const Datatype* type = resolve(handles[i]);
     if (type == nullptr || !type->committed) {
       return reject(fail(MPI_ERR_TYPE, "{}: entry {} is {}, which is no committed datatype",
@@ -247,6 +250,20 @@ bool Entry::special_buffer(Place place, const void* address, MPI_Count count, MP
   return reject(fail(MPI_ERR_BUFFER, "{} is {}, which is no buffer for {} elements of {}",
                      argument(place), address == MPI_BOTTOM ? "NULL" : "MPI_BUFFER_AUTOMATIC",
                      count, handle_name(type)));
+}
+
+bool Entry::buffer_of(Place place, const void* address, Counts counts, MPI_Count count,
+                      const MPI_Datatype* types) {
+  if (reinterpret_cast<std::uintptr_t>(address) > 2) {
+    return true;
+  }
+  // NULL is MPI_BOTTOM if all types with elements have addresses in them.
+  for (MPI_Count i = 0; i < count; ++i) {
+    if (counts[i] != 0 && is_predefined(types[i])) {
+      return special_buffer(place, address, counts[i], types[i]);
+    }
+  }
+  return special_buffer(place, address, 0, MPI_DATATYPE_NULL);
 }
 
 bool Entry::aliased() {

@@ -234,6 +234,17 @@ class Entry {
     return reinterpret_cast<std::uintptr_t>(address) > 2 ||
            special_buffer(place, address, count, type);
   }
+  /// The same for an array of counts: the buffer matters if one of them is not 0.
+  bool buffer_of(Place place, const void* address, Counts counts, MPI_Count count,
+                 MPI_Datatype type) {
+    return reinterpret_cast<std::uintptr_t>(address) > 2 ||
+           special_buffer(place, address, any(counts, count) ? 1 : 0, type);
+  }
+  bool buffer_of(Place place, const void* address, Counts counts, MPI_Count count,
+                 const MPI_Datatype* types);
+  bool displacements(Place place, Counts values, Counts counts, MPI_Count count) {
+    return values || !any(counts, count) || missing(MPI_ERR_ARG, place);
+  }
   bool distinct(const void* send_buffer, const void* receive_buffer) {
     return send_buffer != receive_buffer || send_buffer == MPI_BOTTOM || aliased();
   }

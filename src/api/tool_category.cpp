@@ -23,8 +23,11 @@ int give_members(int cat_index, std::vector<int> tool::Category::*members, int l
   if (category == nullptr) {
     return MPI_T_ERR_INVALID_INDEX;
   }
+  if (len < 0) {
+    return MPI_T_ERR_INVALID;
+  }
   const std::vector<int>& all = category->*members;
-  const std::size_t room = len > 0 ? static_cast<std::size_t>(len) : 0;
+  const auto room = static_cast<std::size_t>(len);
   if (room > 0 && indices == nullptr) {
     return MPI_T_ERR_INVALID;
   }
@@ -60,6 +63,9 @@ int T_category_get_num_events(int cat_index, int* num_events) {
   if (category_at(cat_index) == nullptr) {
     return MPI_T_ERR_INVALID_INDEX;
   }
+  if (num_events == nullptr) {
+    return MPI_T_ERR_INVALID;
+  }
   tool::give(0, num_events);
   return MPI_SUCCESS;
 }
@@ -89,8 +95,10 @@ int T_category_get_categories(int cat_index, int len, int indices[]) {
   return give_members(cat_index, &tool::Category::categories, len, indices);
 }
 
-int T_category_get_events(int cat_index, int /*len*/, int* /*indices*/) {
-  return category_at(cat_index) == nullptr ? MPI_T_ERR_INVALID_INDEX : MPI_SUCCESS;
+int T_category_get_events(int cat_index, int len, int* /*indices*/) {
+  return category_at(cat_index) == nullptr ? MPI_T_ERR_INVALID_INDEX
+         : len < 0                         ? MPI_T_ERR_INVALID
+                                           : MPI_SUCCESS;
 }
 
 int T_category_changed(int* update_number) {

@@ -40,14 +40,23 @@ int check_room(int room, std::size_t needed, const char* what) {
 /// The first `nodes` ranks keep their rank, the others have no place.
 int map_first(const Communicator& comm, long nodes, int* newrank) {
   if (nodes > comm.size) {
-    return fail(MPI_ERR_DIMS, "the topology needs {} ranks, the communicator has {}", nodes,
+    return fail(MPI_ERR_ARG, "the topology needs {} ranks, the communicator has {}", nodes,
                 comm.size);
   }
   *newrank = comm.rank < nodes ? comm.rank : MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
 
+/// An array that has entries is there.
+int check_array(const void* array, int count, const char* name) {
+  return array != nullptr || count <= 0 ? MPI_SUCCESS
+                                        : fail(MPI_ERR_ARG, "the array {} is NULL", name);
+}
+
 int check_neighbours(const Communicator& comm, int count, const int neighbours[]) {
+  if (const int error = check_array(neighbours, count, "of ranks"); error != MPI_SUCCESS) {
+    return error;
+  }
   for (int index = 0; index < count; ++index) {
     if (neighbours[index] < 0 || neighbours[index] >= comm.size) {
       return fail(MPI_ERR_RANK, "there is no rank {} in a communicator of {}", neighbours[index],
@@ -89,6 +98,9 @@ int Cart_sub(Communicator& comm, const int remain_dims[], MPI_Comm* newcomm) {
   const Grid* grid = nullptr;
   Communicator* made = nullptr;
   int error = find_grid(comm, &grid);
+  if (error == MPI_SUCCESS) {
+    error = check_array(remain_dims, grid->dimensions(), "remain_dims");
+  }
   if (error == MPI_SUCCESS) {
     error = core::make_subgrid(comm, remain_dims, &made);
   }
@@ -137,6 +149,9 @@ int Cart_rank(Communicator& comm, const int coords[], int* rank) {
   if (const int error = find_grid(comm, &grid); error != MPI_SUCCESS) {
     return error;
   }
+  if (const int error = check_array(coords, grid->dimensions(), "coords"); error != MPI_SUCCESS) {
+    return error;
+  }
   *rank = grid->rank(coords);
   return *rank >= 0 ? MPI_SUCCESS : fail(MPI_ERR_ARG, "the coordinates are outside of the grid");
 }
@@ -147,7 +162,7 @@ int Cart_shift(Communicator& comm, int direction, int disp, int* rank_source, in
     return error;
   }
   if (direction < 0 || direction >= grid->dimensions()) {
-    return fail(MPI_ERR_DIMS, "there is no direction {} in {} dimensions", direction,
+    return fail(MPI_ERR_ARG, "there is no direction {} in {} dimensions", direction,
                 grid->dimensions());
   }
   *rank_source = grid->neighbour(comm.rank, direction, -disp);
@@ -224,6 +239,11 @@ int Graph_neighbors(Communicator& comm, int rank, int maxneighbors, int neighbor
 }
 
 int Graph_map(Communicator& comm, int nnodes, const int indx[], const int edges[], int* newrank) {
+  if (const int error =
+          check_array(edges, nnodes > 0 && indx != nullptr ? indx[nnodes - 1] : 0, "edges");
+      error != MPI_SUCCESS) {
+    return error;
+  }
   return map_first(comm, nnodes, newrank);
 }
 
@@ -238,6 +258,13 @@ int Dist_graph_create_adjacent(Communicator& comm_old, int indegree, const int s
     return error;
   }
   if (const int error = check_neighbours(comm_old, outdegree, destinations); error != MPI_SUCCESS) {
+    return error;
+  }
+  if (const int error = check_array(sourceweights, indegree, "sourceweights");
+      error != MPI_SUCCESS) {
+    return error;
+  }
+  if (const int error = check_array(destweights, outdegree, "destweights"); error != MPI_SUCCESS) {
     return error;
   }
   auto neighbourhood = std::make_unique<Neighbourhood>();
@@ -268,11 +295,14 @@ int Dist_graph_create(Communicator& comm_old, int n, const int sources[], const 
     return error;
   }
   for (int index = 0; index < n; ++index) {
+    if (const int error = check_array(weights, degrees[index], "weights"); error != MPI_SUCCESS) {
+      return error;
+    }
     if (degrees[index] < 0) {
       return fail(MPI_ERR_ARG, "degree {} is {}", index, degrees[index]);
     }
-    if (const int error = check_neighbours(comm_old, degrees[index], destinations + next);
-        error != MPI_SUCCESS) {
+    const int* const own = destinations == nullptr ? nullptr : destinations + next;
+    if (const int error = check_neighbours(comm_old, degrees[index], own); error != MPI_SUCCESS) {
       return error;
     }
     for (int edge = 0; edge < degrees[index]; ++edge, ++next) {

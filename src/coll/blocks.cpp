@@ -22,6 +22,13 @@ int Blocks::check(std::size_t peers) const {
     if (type == nullptr || !type->committed) {
       return fail(MPI_ERR_TYPE, "type {} of an array is no committed datatype", peer);
     }
+    if (!displacements_) {
+      return fail(MPI_ERR_ARG, "the array of displacements is a null pointer");
+    }
+    if (in_place() || (buffer_ == nullptr && type->predefined)) {
+      return fail(MPI_ERR_BUFFER, "{} is no buffer for {} elements",
+                  in_place() ? "MPI_IN_PLACE" : "NULL", count);
+    }
     if (MPI_Count bytes = 0; __builtin_mul_overflow(count, type->size, &bytes)) {
       return fail(MPI_ERR_COUNT,
                   "count {} of an array is {} elements of {} bytes, more than can be counted", peer,

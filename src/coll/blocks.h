@@ -67,15 +67,17 @@ class Blocks {
       return {at(peer * count_ * type_->extent), count_, *type_};
     }
     if (types_ == nullptr) {
-      return {at(displacements_[peer] * type_->extent), counts_[peer], *type_};
+      return {at(displacement(peer) * type_->extent), counts_[peer], *type_};
     }
     // A type of which nothing is taken need not be valid.
     Datatype* type = counts_[peer] == 0 ? resolve(MPI_BYTE) : resolve(types_[peer]);
-    return {at(displacements_[peer]), counts_[peer], *type};
+    return {at(displacement(peer)), counts_[peer], *type};
   }
   std::size_t bytes(int peer) const { return (*this)[peer].bytes(); }
 
  private:
+  /// The array may be NULL if all counts are 0.
+  MPI_Count displacement(int peer) const { return displacements_ ? displacements_[peer] : 0; }
   // MPI_BOTTOM is a null pointer, from which displacements count as addresses.
   char* at(MPI_Count offset) const {
     return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(buffer_) +

@@ -114,7 +114,7 @@ int attach_buffer(BufferPlace& place, void* address, MPI_Count size) {
     place = std::make_shared<Buffer>();
   }
   if (place->attached) {
-    return fail(MPI_ERR_BUFFER, "a buffer is attached already");
+    return fail(MPI_ERR_OTHER, "a buffer is attached already");
   }
   place->attached = true;
   place->address = address;

@@ -65,7 +65,7 @@ int add_error_code(int error_class, int* code) {
   const ErrorCodes::Code* users = find_users(error_class);
   if (find_error_class(error_class) == nullptr &&
       (users == nullptr || users->error_class != error_class)) {
-    return fail(MPI_ERR_ARG, "{} is no error class", error_class);
+    return fail(MPI_ERR_OTHER, "{} is no error class", error_class);
   }
   *code = add(error_class);
   return MPI_SUCCESS;
@@ -83,7 +83,7 @@ int add_error_string(int code, std::string_view text) {
 int remove_error_class(int error_class) {
   const ErrorCodes::Code* users = find_users(error_class);
   if (users == nullptr || users->error_class != error_class) {
-    return fail(MPI_ERR_ARG, "{} is no error class that this program added", error_class);
+    return fail(MPI_ERR_OTHER, "{} is no error class that this program added", error_class);
   }
   if (!users->text.empty()) {
     return fail(MPI_ERR_OTHER, "error class {} still has a text", error_class);
@@ -100,7 +100,7 @@ int remove_error_class(int error_class) {
 int remove_error_code(int code) {
   const ErrorCodes::Code* users = find_users(code);
   if (users == nullptr || users->error_class == code) {
-    return fail(MPI_ERR_ARG, "{} is no error code that this program added", code);
+    return fail(MPI_ERR_OTHER, "{} is no error code that this program added", code);
   }
   if (!users->text.empty()) {
     return fail(MPI_ERR_OTHER, "error code {} still has a text", code);
@@ -112,7 +112,7 @@ int remove_error_code(int code) {
 int remove_error_string(int code) {
   ErrorCodes::Code* users = find_users(code);
   if (users == nullptr || users->text.empty()) {
-    return fail(MPI_ERR_ARG, "{} has no text that this program added", code);
+    return fail(MPI_ERR_OTHER, "{} has no text that this program added", code);
   }
   users->text.clear();
   return MPI_SUCCESS;

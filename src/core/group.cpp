@@ -65,6 +65,9 @@ Group* filter(Group& group, Wanted wanted) {
 
 /// A range (first, last, stride) as MPI_Group_range_incl means it, appended to `members`.
 int expand_ranges(const Group& group, int count, const int ranges[][3], std::vector<int>& members) {
+  if (count > 0 && ranges == nullptr) {
+    return fail(MPI_ERR_ARG, "the array of ranges is a null pointer");
+  }
   for (int index = 0; index < count; ++index) {
     const long first = ranges[index][0];
     const long last = ranges[index][1];
@@ -73,7 +76,7 @@ int expand_ranges(const Group& group, int count, const int ranges[][3], std::vec
       return fail(MPI_ERR_ARG, "the stride of range {} is 0", index);
     }
     if (first < 0 || first >= group.size) {
-      return fail(MPI_ERR_RANK, "range {} begins at rank {} of a group of {}", index, first,
+      return fail(MPI_ERR_ARG, "range {} begins at rank {} of a group of {}", index, first,
                   group.size);
     }
     // The last rank named need not be reached, so it is only wrong if the steps get there.
@@ -84,7 +87,7 @@ int expand_ranges(const Group& group, int count, const int ranges[][3], std::vec
     const long steps = (last - first) / stride;
     const long reached = first + steps * stride;
     if (reached < 0 || reached >= group.size) {
-      return fail(MPI_ERR_RANK, "range {} reaches rank {} of a group of {}", index, reached,
+      return fail(MPI_ERR_ARG, "range {} reaches rank {} of a group of {}", index, reached,
                   group.size);
     }
     for (long step = 0; step <= steps; ++step) {

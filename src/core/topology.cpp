@@ -182,7 +182,7 @@ int make_grid(Communicator& comm, int count, const int dims[], const int periods
     }
     ranks *= dims[dimension];
     if (ranks > comm.size) {
-      return fail(MPI_ERR_DIMS, "the grid needs more than the communicator's {} ranks", comm.size);
+      return fail(MPI_ERR_ARG, "the grid needs more than the communicator's {} ranks", comm.size);
     }
     grid->dims.push_back(dims[dimension]);
     grid->periods.push_back(periods[dimension] != 0 ? 1 : 0);
@@ -233,6 +233,9 @@ int make_graph(Communicator& comm, int nodes, const int index[], const int edges
     if (graph->degree(node) < 0) {
       return fail(MPI_ERR_ARG, "index[{}] is {}, less than the one before", node, index[node]);
     }
+  }
+  if (edges == nullptr && index[nodes - 1] > 0) {
+    return fail(MPI_ERR_ARG, "the array of edges is a null pointer");
   }
   graph->edges.assign(edges, edges + index[nodes - 1]);
   for (const int neighbour : graph->edges) {

@@ -102,6 +102,7 @@ PROGRAMS = [
     Program("errors", crawls=True),
     Program("errors_arguments", crawls=True),
     Program("errors_buffers"),
+    Program("errors_arrays"),
     Program("callbacks_throw"),
     Program("threads_callbacks", ranks=(1, 2, 4)),
     Program("environment", crawls=True),

@@ -49,8 +49,10 @@ int checked_Allgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.displacements({6, "displs"}, displs, recvcounts, comm_object->peers()) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        entry.buffer_of({4, "recvbuf"}, recvbuf, recvcounts, comm_object->peers(), recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
         (!(sendcount > 0 && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
@@ -120,9 +122,13 @@ int checked_Alltoallv(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.displacements({3, "sdispls"}, sdispls, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.displacements({7, "rdispls"}, rdispls, recvcounts, comm_object->peers()) &&
         entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
+        (!sends || entry.buffer_of({1, "sendbuf"}, sendbuf, sendcounts, comm_object->peers(), sendtype)) &&
+        entry.buffer_of({5, "recvbuf"}, recvbuf, recvcounts, comm_object->peers(), recvtype) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
         entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
         (!(sends && Entry::any(sendcounts, comm_object->peers()) && sendtype == recvtype && sdispls.data() == rdispls.data()) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
@@ -143,9 +149,13 @@ int checked_Alltoallw(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.displacements({3, "sdispls"}, sdispls, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_types({4, "sendtypes"}, sendtypes, sendcounts, comm_object->peers())) &&
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.displacements({7, "rdispls"}, rdispls, recvcounts, comm_object->peers()) &&
         entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()) &&
+        (!sends || entry.buffer_of({1, "sendbuf"}, sendbuf, sendcounts, comm_object->peers(), sendtypes)) &&
+        entry.buffer_of({5, "recvbuf"}, recvbuf, recvcounts, comm_object->peers(), recvtypes) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), sendtypes)) &&
         entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes) &&
         (!(sends && Entry::any(sendcounts, comm_object->peers()) && sendtypes == recvtypes && sdispls.data() == rdispls.data()) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
@@ -251,8 +261,10 @@ int checked_Gatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI_
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers())) &&
+        (!receives || entry.displacements({6, "displs"}, displs, recvcounts, comm_object->peers())) &&
         (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!receives || entry.buffer_of({4, "recvbuf"}, recvbuf, recvcounts, comm_object->peers(), recvtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)) &&
         (!(sendcount > 0 && receives && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
@@ -298,6 +310,8 @@ int checked_Reduce_scatter(Entry& entry, const void* sendbuf, void* recvbuf, Cou
         entry.counts({3, "recvcounts"}, recvcounts, comm_object->size) &&
         entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer_of({1, "sendbuf"}, sendbuf, recvcounts, comm_object->size, datatype)) &&
+        entry.buffer_of({2, "recvbuf"}, recvbuf, recvcounts, comm_object->size, datatype) &&
         entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object) &&
         (!(Entry::any(recvcounts, comm_object->size)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
@@ -392,9 +406,11 @@ int checked_Scatterv(Entry& entry, const void* sendbuf, Counts sendcounts, Displ
   const bool sends = Entry::is_root(*comm_object, root);
   const bool receives = Entry::takes_from_root(*comm_object, root, recvbuf);
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.displacements({3, "displs"}, displs, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {6, "recvcount"}, recvcount)) &&
         (!receives || entry.type_of(recvcount, {7, "recvtype"}, recvtype, recvtype_object)) &&
+        (!sends || entry.buffer_of({1, "sendbuf"}, sendbuf, sendcounts, comm_object->peers(), sendtype)) &&
         (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
         (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)) &&

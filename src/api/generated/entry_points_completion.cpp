@@ -97,6 +97,7 @@ int checked_Request_get_status_some(Entry& entry, int incount,
   if (!(entry.not_negative(MPI_ERR_COUNT, {1, "incount"}, incount) &&
         entry.array({2, "array_of_requests"}, array_of_requests, incount) &&
         entry.given({3, "outcount"}, outcount) &&
+        entry.array({4, "array_of_indices"}, array_of_indices, incount) &&
         entry.requests({2, "array_of_requests"}, array_of_requests, incount, true))) [[unlikely]] {
     return entry.rejected();
   }
@@ -247,6 +248,7 @@ int checked_Testsome(Entry& entry, int incount, MPI_Request array_of_requests[],
   if (!(entry.not_negative(MPI_ERR_COUNT, {1, "incount"}, incount) &&
         entry.array({2, "array_of_requests"}, array_of_requests, incount) &&
         entry.given({3, "outcount"}, outcount) &&
+        entry.array({4, "array_of_indices"}, array_of_indices, incount) &&
         entry.requests({2, "array_of_requests"}, array_of_requests, incount, true))) [[unlikely]] {
     return entry.rejected();
   }
@@ -296,6 +298,7 @@ int checked_Waitsome(Entry& entry, int incount, MPI_Request array_of_requests[],
   if (!(entry.not_negative(MPI_ERR_COUNT, {1, "incount"}, incount) &&
         entry.array({2, "array_of_requests"}, array_of_requests, incount) &&
         entry.given({3, "outcount"}, outcount) &&
+        entry.array({4, "array_of_indices"}, array_of_indices, incount) &&
         entry.requests({2, "array_of_requests"}, array_of_requests, incount, true))) [[unlikely]] {
     return entry.rejected();
   }

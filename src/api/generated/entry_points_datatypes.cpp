@@ -82,7 +82,7 @@ int checked_Pack_external(Entry& entry, const char* datarep, const void* inbuf, 
   if (!(entry.given({1, "datarep"}, datarep) &&
         entry.not_negative(MPI_ERR_COUNT, {3, "incount"}, incount) &&
         entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
-        entry.not_negative(MPI_ERR_ARG, {6, "outsize"}, outsize) &&
+        entry.not_negative(MPI_ERR_COUNT, {6, "outsize"}, outsize) &&
         entry.given({7, "position"}, position) &&
         entry.countable({3, "incount"}, incount, *datatype_object))) [[unlikely]] {
     return entry.rejected();
@@ -243,7 +243,7 @@ int checked_Type_create_hindexed_block(Entry& entry, MPI_Count count, MPI_Count 
                                        MPI_Datatype* newtype, bool large) try {
   Datatype* oldtype_object = nullptr;
   if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
-        entry.not_negative(MPI_ERR_ARG, {2, "blocklength"}, blocklength) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "blocklength"}, blocklength) &&
         entry.array({3, "array_of_displacements"}, array_of_displacements.data(), count) &&
         entry.type({4, "oldtype"}, oldtype, oldtype_object) &&
         entry.given({5, "newtype"}, newtype))) [[unlikely]] {
@@ -260,7 +260,7 @@ int checked_Type_create_hvector(Entry& entry, MPI_Count count, MPI_Count blockle
                                 bool large) try {
   Datatype* oldtype_object = nullptr;
   if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
-        entry.not_negative(MPI_ERR_ARG, {2, "blocklength"}, blocklength) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "blocklength"}, blocklength) &&
         entry.type({4, "oldtype"}, oldtype, oldtype_object) &&
         entry.given({5, "newtype"}, newtype))) [[unlikely]] {
     return entry.rejected();
@@ -276,7 +276,7 @@ int checked_Type_create_indexed_block(Entry& entry, MPI_Count count, MPI_Count b
                                       MPI_Datatype* newtype, bool large) try {
   Datatype* oldtype_object = nullptr;
   if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
-        entry.not_negative(MPI_ERR_ARG, {2, "blocklength"}, blocklength) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "blocklength"}, blocklength) &&
         entry.array({3, "array_of_displacements"}, array_of_displacements.data(), count) &&
         entry.type({4, "oldtype"}, oldtype, oldtype_object) &&
         entry.given({5, "newtype"}, newtype))) [[unlikely]] {
@@ -576,7 +576,7 @@ int checked_Type_vector(Entry& entry, MPI_Count count, MPI_Count blocklength, MP
                         MPI_Datatype oldtype, MPI_Datatype* newtype, bool large) try {
   Datatype* oldtype_object = nullptr;
   if (!(entry.not_negative(MPI_ERR_COUNT, {1, "count"}, count) &&
-        entry.not_negative(MPI_ERR_ARG, {2, "blocklength"}, blocklength) &&
+        entry.not_negative(MPI_ERR_COUNT, {2, "blocklength"}, blocklength) &&
         entry.type({4, "oldtype"}, oldtype, oldtype_object) &&
         entry.given({5, "newtype"}, newtype))) [[unlikely]] {
     return entry.rejected();
@@ -609,7 +609,7 @@ int checked_Unpack_external(Entry& entry, const char* datarep, const void* inbuf
                             MPI_Datatype datatype) try {
   Datatype* datatype_object = nullptr;
   if (!(entry.given({1, "datarep"}, datarep) &&
-        entry.not_negative(MPI_ERR_ARG, {3, "insize"}, insize) &&
+        entry.not_negative(MPI_ERR_COUNT, {3, "insize"}, insize) &&
         entry.given({4, "position"}, position) &&
         entry.not_negative(MPI_ERR_COUNT, {6, "outcount"}, outcount) &&
         entry.committed_type({7, "datatype"}, datatype, datatype_object) &&

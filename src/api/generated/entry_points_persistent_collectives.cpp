@@ -55,10 +55,12 @@ int checked_Allgatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcou
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.displacements({6, "displs"}, displs, recvcounts, comm_object->peers()) &&
         entry.committed_type({7, "recvtype"}, recvtype, recvtype_object) &&
         entry.info_or_null({9, "info"}, info, info_object) &&
         entry.given({10, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        entry.buffer_of({4, "recvbuf"}, recvbuf, recvcounts, comm_object->peers(), recvtype) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
         (!(sendcount > 0 && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
@@ -139,11 +141,15 @@ int checked_Alltoallv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.displacements({3, "sdispls"}, sdispls, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.displacements({7, "rdispls"}, rdispls, recvcounts, comm_object->peers()) &&
         entry.committed_type({8, "recvtype"}, recvtype, recvtype_object) &&
         entry.info_or_null({10, "info"}, info, info_object) &&
         entry.given({11, "request"}, request) &&
+        (!sends || entry.buffer_of({1, "sendbuf"}, sendbuf, sendcounts, comm_object->peers(), sendtype)) &&
+        entry.buffer_of({5, "recvbuf"}, recvbuf, recvcounts, comm_object->peers(), recvtype) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
         entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object) &&
         (!(sends && Entry::any(sendcounts, comm_object->peers()) && sendtype == recvtype && sdispls.data() == rdispls.data()) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
@@ -166,11 +172,15 @@ int checked_Alltoallw_init(Entry& entry, const void* sendbuf, Counts sendcounts,
   }
   const bool sends = sendbuf != MPI_IN_PLACE;
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.displacements({3, "sdispls"}, sdispls, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_types({4, "sendtypes"}, sendtypes, sendcounts, comm_object->peers())) &&
         entry.counts({6, "recvcounts"}, recvcounts, comm_object->peers()) &&
+        entry.displacements({7, "rdispls"}, rdispls, recvcounts, comm_object->peers()) &&
         entry.committed_types({8, "recvtypes"}, recvtypes, recvcounts, comm_object->peers()) &&
         entry.info_or_null({10, "info"}, info, info_object) &&
         entry.given({11, "request"}, request) &&
+        (!sends || entry.buffer_of({1, "sendbuf"}, sendbuf, sendcounts, comm_object->peers(), sendtypes)) &&
+        entry.buffer_of({5, "recvbuf"}, recvbuf, recvcounts, comm_object->peers(), recvtypes) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), sendtypes)) &&
         entry.countable({6, "recvcounts"}, recvcounts, comm_object->peers(), recvtypes) &&
         (!(sends && Entry::any(sendcounts, comm_object->peers()) && sendtypes == recvtypes && sdispls.data() == rdispls.data()) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
@@ -295,10 +305,12 @@ int checked_Gatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcount,
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers())) &&
+        (!receives || entry.displacements({6, "displs"}, displs, recvcounts, comm_object->peers())) &&
         (!receives || entry.committed_type({7, "recvtype"}, recvtype, recvtype_object)) &&
         entry.info_or_null({10, "info"}, info, info_object) &&
         entry.given({11, "request"}, request) &&
         (!sends || entry.buffer({1, "sendbuf"}, sendbuf, sendcount, sendtype)) &&
+        (!receives || entry.buffer_of({4, "recvbuf"}, recvbuf, recvcounts, comm_object->peers(), recvtype)) &&
         (!sends || entry.countable({2, "sendcount"}, sendcount, *sendtype_object)) &&
         (!receives || entry.countable({5, "recvcounts"}, recvcounts, comm_object->peers(), *recvtype_object)) &&
         (!(sendcount > 0 && receives && sends && !comm_object->is_inter() && sendtype == recvtype) || entry.distinct(sendbuf, Entry::block(recvbuf, displs[comm_object->rank], *recvtype_object))))) [[unlikely]] {
@@ -378,6 +390,8 @@ int checked_Reduce_scatter_init(Entry& entry, const void* sendbuf, void* recvbuf
         entry.op({5, "op"}, op, op_object) &&
         entry.info_or_null({7, "info"}, info, info_object) &&
         entry.given({8, "request"}, request) &&
+        (sendbuf == MPI_IN_PLACE || entry.buffer_of({1, "sendbuf"}, sendbuf, recvcounts, comm_object->size, datatype)) &&
+        entry.buffer_of({2, "recvbuf"}, recvbuf, recvcounts, comm_object->size, datatype) &&
         entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object) &&
         (!(Entry::any(recvcounts, comm_object->size)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
@@ -462,11 +476,13 @@ int checked_Scatterv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
   const bool sends = Entry::is_root(*comm_object, root);
   const bool receives = Entry::takes_from_root(*comm_object, root, recvbuf);
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
+        (!sends || entry.displacements({3, "displs"}, displs, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
         (!receives || entry.not_negative(MPI_ERR_COUNT, {6, "recvcount"}, recvcount)) &&
         (!receives || entry.type_of(recvcount, {7, "recvtype"}, recvtype, recvtype_object)) &&
         entry.info_or_null({10, "info"}, info, info_object) &&
         entry.given({11, "request"}, request) &&
+        (!sends || entry.buffer_of({1, "sendbuf"}, sendbuf, sendcounts, comm_object->peers(), sendtype)) &&
         (!receives || entry.buffer({5, "recvbuf"}, recvbuf, recvcount, recvtype)) &&
         (!sends || entry.countable({2, "sendcounts"}, sendcounts, comm_object->peers(), *sendtype_object)) &&
         (!receives || entry.countable({6, "recvcount"}, recvcount, *recvtype_object)) &&

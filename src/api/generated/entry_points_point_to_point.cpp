@@ -56,7 +56,8 @@ int checked_Buffer_attach(Entry& entry, void* buffer, MPI_Count size) try {
 }
 
 int checked_Buffer_detach(Entry& entry, void* buffer_addr, MPI_Count* size) try {
-  if (!(entry.given({2, "size"}, size))) [[unlikely]] {
+  if (!(entry.given({1, "buffer_addr"}, buffer_addr) &&
+        entry.given({2, "size"}, size))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Buffer_detach(buffer_addr, size));
@@ -94,6 +95,7 @@ int checked_Comm_detach_buffer(Entry& entry, MPI_Comm comm, void* buffer_addr,
                                MPI_Count* size) try {
   Communicator* comm_object = nullptr;
   if (!(entry.communicator({1, "comm"}, comm, comm_object) &&
+        entry.given({2, "buffer_addr"}, buffer_addr) &&
         entry.given({3, "size"}, size))) [[unlikely]] {
     return entry.rejected();
   }
@@ -535,6 +537,7 @@ int checked_Session_detach_buffer(Entry& entry, MPI_Session session, void* buffe
                                   MPI_Count* size) try {
   Session* session_object = nullptr;
   if (!(entry.session({1, "session"}, session, session_object) &&
+        entry.given({2, "buffer_addr"}, buffer_addr) &&
         entry.given({3, "size"}, size))) [[unlikely]] {
     return entry.rejected();
   }

@@ -26,7 +26,7 @@ int checked_Cart_create(Entry& entry, MPI_Comm comm_old, int ndims, const int di
                         const int periods[], int reorder, MPI_Comm* comm_cart) try {
   Communicator* comm_old_object = nullptr;
   if (!(entry.intracommunicator({1, "comm_old"}, comm_old, comm_old_object) &&
-        entry.not_negative(MPI_ERR_DIMS, {2, "ndims"}, ndims) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "ndims"}, ndims) &&
         entry.array({3, "dims"}, dims, ndims) &&
         entry.array({4, "periods"}, periods, ndims) &&
         entry.given({6, "comm_cart"}, comm_cart))) [[unlikely]] {
@@ -56,7 +56,7 @@ int checked_Cart_map(Entry& entry, MPI_Comm comm, int ndims, const int dims[], c
                      int* newrank) try {
   Communicator* comm_object = nullptr;
   if (!(entry.intracommunicator({1, "comm"}, comm, comm_object) &&
-        entry.not_negative(MPI_ERR_DIMS, {2, "ndims"}, ndims) &&
+        entry.not_negative(MPI_ERR_ARG, {2, "ndims"}, ndims) &&
         entry.array({3, "dims"}, dims, ndims) &&
         entry.array({4, "periods"}, periods, ndims) &&
         entry.given({5, "newrank"}, newrank))) [[unlikely]] {
@@ -114,7 +114,7 @@ int checked_Cartdim_get(Entry& entry, MPI_Comm comm, int* ndims) try {
 }
 
 int checked_Dims_create(Entry& entry, int nnodes, int ndims, int dims[]) try {
-  if (!(entry.not_negative(MPI_ERR_DIMS, {2, "ndims"}, ndims) &&
+  if (!(entry.not_negative(MPI_ERR_ARG, {2, "ndims"}, ndims) &&
         entry.array({3, "dims"}, dims, ndims))) [[unlikely]] {
     return entry.rejected();
   }

@@ -225,8 +225,11 @@ int make_darray(int size, int rank, int dimensions, const MPI_Count* global_size
   if (error != MPI_SUCCESS) {
     return error;
   }
-  if (size < 1 || rank < 0 || rank >= size) {
-    return fail(MPI_ERR_ARG, "rank {} of {}", rank, size);
+  if (size < 1) {
+    return fail(MPI_ERR_ARG, "{} processes", size);
+  }
+  if (rank < 0 || rank >= size) {
+    return fail(MPI_ERR_RANK, "rank {} of {}", rank, size);
   }
   MPI_Count processes = 1;
   for (int i = 0; i < dimensions; ++i) {

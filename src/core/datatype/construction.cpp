@@ -147,7 +147,7 @@ int check_count(MPI_Count count) {
 }
 
 int check_block_length(MPI_Count length) {
-  return length < 0 ? fail(MPI_ERR_ARG, "block length is {}", length) : MPI_SUCCESS;
+  return length < 0 ? fail(MPI_ERR_COUNT, "block length is {}", length) : MPI_SUCCESS;
 }
 
 int check_lists(MPI_Count count, const MPI_Count* block_lengths, const MPI_Count* displacements) {

@@ -85,7 +85,7 @@ const FortranKind* select_real(int precision, int range) {
 }
 
 int no_kind(const char* what, int precision, int range) {
-  return fail(MPI_ERR_ARG, "no {} has precision {} and range {}", what, precision, range);
+  return fail(MPI_ERR_OTHER, "no {} has precision {} and range {}", what, precision, range);
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ int find_f90_integer(int range, Datatype** found) {
       return find_selected(MPI_COMBINER_F90_INTEGER, {range}, kind.type, found);
     }
   }
-  return fail(MPI_ERR_ARG, "no INTEGER has range {}", range);
+  return fail(MPI_ERR_OTHER, "no INTEGER has range {}", range);
 }
 
 int find_f90_real(int precision, int range, Datatype** found) {
