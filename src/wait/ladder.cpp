@@ -221,7 +221,7 @@ namespace {
 // it out yet, that ringer is awake.
 void nap(Rank& rank, Awaited& what, std::uint64_t nanoseconds, std::uint32_t looks) {
   const ranks::Stopped clocks_stopped;
-  Record record(rank, what, false);
+  Record record(rank, what, rank.looks.asking_since_ns());
   Consultation consultation(rank, record);
   if (!record.policy().sleeps() ||
       (consultation.has_advisor() && consultation.next(looks, Rung::park) != Rung::park)) {
@@ -246,7 +246,7 @@ void fruitless_look(Awaited& what, std::uintptr_t wanted) {
       rank.area->mailbox.sleepers.load(std::memory_order_relaxed) == 0) {
     if (const std::uint64_t time = rank.looks.nap_ns(rank.policy, now_ns(), wanted); time != 0) {
       nap(rank, what, time, looks);
-      rank.looks.ends(now_ns());
+      rank.looks.ends(now_ns(), true);
       return;
     }
   }

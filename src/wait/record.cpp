@@ -14,11 +14,17 @@ constexpr std::uint64_t long_wait_ns = 20'000;
 
 }  // namespace
 
-Record::Record(Rank& rank, const Awaited& what, bool learns)
+Record::Record(Rank& rank, const Awaited& what) : Record(rank, what, true, 0) {}
+
+Record::Record(Rank& rank, const Awaited& what, std::uint64_t asking_since_ns)
+    : Record(rank, what, false, asking_since_ns) {}
+
+Record::Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown_since_ns)
     : rank_(rank),
       experience_(*rank.experience),
       site_(experience_.here(rank)),
       began_(now_ns()),
+      shown_since_(shown_since_ns != 0 ? shown_since_ns : began_),
       since_(began_),
       looked_(began_),
       learns_(learns),
@@ -151,7 +157,7 @@ void Record::report() const {
   report.world_peer.store(situation_.world_peer, std::memory_order_relaxed);
   report.tag.store(situation_.tag, std::memory_order_relaxed);
   report.requests.store(situation_.requests, std::memory_order_relaxed);
-  report.since_ns.store(began_, std::memory_order_relaxed);
+  report.since_ns.store(shown_since_, std::memory_order_relaxed);
   report.state.store(static_cast<std::uint32_t>(node::RankState::waiting),
                      std::memory_order_release);
 }

@@ -19,8 +19,10 @@ namespace meantime::wait {
 /// On the waiting thread's stack. Rank's lock held when it is made and when it ends.
 class Record {
  public:
-  /// `learns`: how long it takes says something of the next one.
-  Record(Rank& rank, const Awaited& what, bool learns = true);
+  Record(Rank& rank, const Awaited& what);
+  /// Of a look that naps: how long it takes says nothing of the next wait. Reports say since when
+  /// the program has been asking.
+  Record(Rank& rank, const Awaited& what, std::uint64_t asking_since_ns);
   /// Charges the wait to its call site, and learns from it.
   ~Record();
   Record(const Record&) = delete;
@@ -49,6 +51,7 @@ class Record {
   Outcome outcome;  ///< but its waited_ns: the climb knows how the wait goes
 
  private:
+  Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown_since_ns);
   void change_to(ledger::Activity activity);
   void settle(std::uint64_t now);
   std::uint64_t awake_ns(std::uint64_t now) const;
@@ -62,8 +65,9 @@ class Record {
   Plan plan_;
   ledger::Wait wait_;
   std::uint64_t began_;
-  std::uint64_t since_;   ///< when the activity began
-  std::uint64_t looked_;  ///< when the clock was looked at last
+  std::uint64_t shown_since_;  ///< what reports count from
+  std::uint64_t since_;        ///< when the activity began
+  std::uint64_t looked_;       ///< when the clock was looked at last
   /// Of a wait that stays awake: CPU time and awake time when it turned out to be a long one. What
   /// of the awake time since is not CPU time, somebody else had the core.
   std::uint64_t cpu_mark_ns_ = 0;
