@@ -1,0 +1,69 @@
+#include "wait/yielding.h"
+
+#include <gtest/gtest.h>
+
+namespace meantime::wait {
+namespace {
+
+constexpr std::uint64_t quick_ns = 2'000;
+constexpr std::uint64_t slice_ns = 3'000'000;
+
+/// So many waits, each ended by its yields; every `slice_every`th of these loses a slice. What lost
+/// slices cost a wait on average.
+std::uint64_t cost_of(Yielding& yielding, int waits, int slice_every, int* slept) {
+  std::uint64_t lost = 0;
+  int yields = 0;
+  for (int wait = 0; wait < waits; ++wait) {
+    if (!yielding.begins()) {
+      ++*slept;
+      continue;
+    }
+    const bool slice = ++yields % slice_every == 0;
+    yielding.ended(true, slice ? slice_ns : quick_ns);
+    lost += slice ? slice_ns : 0;
+  }
+  return lost / static_cast<std::uint64_t>(waits);
+}
+
+TEST(Yielding, ANeighbourThatAlwaysPollsIsPaidForBySleeping) {
+  Yielding messages = Yielding::for_messages();
+  int slept = 0;
+  EXPECT_LE(cost_of(messages, 100'000, 1, &slept), 5'100u);
+  EXPECT_GT(slept, 99'000);
+  Yielding gates = Yielding::for_gates();
+  EXPECT_LE(cost_of(gates, 100'000, 1, &slept), 51'000u);
+}
+
+TEST(Yielding, GatesSaveUpForANeighbourThatTakesASliceNowAndThen) {
+  Yielding gates = Yielding::for_gates();
+  int slept = 0;
+  cost_of(gates, 1'000, 1'000'000, &slept);
+  cost_of(gates, 100'000, 100, &slept);  // 30 us a wait
+  EXPECT_EQ(slept, 0);
+  cost_of(gates, 6, 1, &slept);  // several in a row
+  EXPECT_EQ(slept, 0);
+}
+
+TEST(Yielding, ItIsTriedAgain) {
+  Yielding messages = Yielding::for_messages();
+  messages.ended(true, 60'000'000'000);  // stopped for a minute
+  int slept = 0;
+  cost_of(messages, 10'000, 1'000'000, &slept);
+  EXPECT_LE(slept, 4'000);
+}
+
+TEST(Yielding, InVainItIsTriedMoreAndMoreRarely) {
+  Yielding messages = Yielding::for_messages();
+  int tries = 0;
+  for (int wait = 0; wait < 1'600; ++wait) {
+    if (messages.begins()) {
+      ++tries;
+      messages.ended(false, 0);
+    }
+  }
+  EXPECT_LE(tries, 110);
+  EXPECT_GE(tries, 90);
+}
+
+}  // namespace
+}  // namespace meantime::wait
