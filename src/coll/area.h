@@ -60,7 +60,7 @@ inline constexpr std::size_t result_bytes = sizeof(Stage::result);
 
 /// What outlives the stages, one for each member.
 struct alignas(node::cache_line) Member {
-  std::atomic<node::Link> waiter;  ///< rung when this member sleeps at a gate
+  std::atomic<node::SleepLink> waiter;  ///< rung when this member sleeps at a gate
 };
 static_assert(sizeof(Member) == member_bytes);
 

@@ -47,9 +47,9 @@ bool GateWait::progress() {
 }
 
 void GateWait::arm(node::Waiter& waiter) {
-  waiter.remaining.store(1, std::memory_order_relaxed);
+  wait::expect(waiter, 1);
   core::arm_background(waiter);
-  area_.member(state_.rank).waiter.store(node::segment().link(&waiter), std::memory_order_seq_cst);
+  area_.member(state_.rank).waiter.store(wait::sleep_of(waiter), std::memory_order_seq_cst);
   take_ticket();
 }
 
@@ -85,9 +85,9 @@ void ring_ticket(const Area& area, Stage& stage, std::uint64_t epoch, Gate gate,
     return;
   }
   const int rank = area.sleeper(stage, gate, group, ticket).load(std::memory_order_seq_cst);
-  const node::Link waiter = area.member(rank).waiter.load(std::memory_order_seq_cst);
-  if (waiter != 0) {
-    wait::ring(*node::segment().at<node::Waiter>(waiter));
+  const node::SleepLink sleep = area.member(rank).waiter.load(std::memory_order_seq_cst);
+  if (sleep != 0) {
+    wait::ring(sleep);
   }
 }
 

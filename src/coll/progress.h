@@ -31,7 +31,7 @@ struct Progress {
   void add(ScheduleRequest& request);
   void remove(ScheduleRequest& request);
   /// A rank that sleeps, for whatever, wakes up when any of its background collectives can move:
-  /// each completion counts `waiter.remaining` down. True if there may be some.
+  /// each completion counts the waiter down. True if there may be some.
   bool arm(node::Waiter& waiter);
   void disarm(node::Waiter& waiter);
 

@@ -58,7 +58,7 @@ class MessageAwaited final : public wait::Awaited {
   // Sequentially consistent, like the look at the queue that follows and, on the other side, the
   // adding to the queue: both under the mailbox's right.
   void arm(node::Waiter& waiter) override {
-    waiter.remaining.store(1, std::memory_order_relaxed);
+    wait::expect(waiter, 1);
     core::arm_background(waiter);
     box().wants_any.fetch_add(1, std::memory_order_seq_cst);
   }

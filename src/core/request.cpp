@@ -38,7 +38,7 @@ class RequestsAwaited final : public wait::Awaited {
   bool progress() override { return core::progress(); }
 
   void arm(node::Waiter& waiter) override {
-    waiter.remaining.store(arming_bias, std::memory_order_relaxed);
+    wait::expect(waiter, arming_bias);
     std::int32_t leaves = 0;
     bool any = !all_;
     bool can_go_on = false;
@@ -66,13 +66,10 @@ class RequestsAwaited final : public wait::Awaited {
       wait::ring(waiter);
     } else if (any) {
       // Whatever completed since we began is a reason not to sleep.
-      std::int32_t untouched = arming_bias;
-      if (!waiter.remaining.compare_exchange_strong(untouched, 1, std::memory_order_acq_rel)) {
+      if (!wait::expect_instead(waiter, arming_bias, 1)) {
         wait::ring(waiter);
       }
-    } else if (waiter.remaining.fetch_add(leaves - arming_bias, std::memory_order_acq_rel) +
-                   leaves - arming_bias <=
-               0) {
+    } else if (wait::expect_more(waiter, leaves - arming_bias) <= 0) {
       wait::ring(waiter);
     }
   }

@@ -49,7 +49,7 @@ struct Request : Object {
   /// Tries to get on with it; true once complete. Called with the rank's lock held.
   virtual bool advance() = 0;
   /// See wait::Awaited::arm/disarm. Returns how many completions will count the waiter down: the
-  /// caller sets waiter.remaining from the sum. An already completed one returns 0.
+  /// caller tells the waiter the sum (wait::expect_more). An already completed one returns 0.
   virtual int arm(node::Waiter& waiter) = 0;
   virtual void disarm(node::Waiter& waiter) = 0;
   /// Fills in peer, tag … for policies and the hang report.

@@ -204,12 +204,12 @@ void Engine::join(Message& message, Receive& receive) {
   } else {
     // The owner finds the payload in the cell. From the state's change on, the entry is its own.
     std::uint32_t old = receive.state.load(std::memory_order_acquire);
-    Link waiter = 0;
+    node::SleepLink waiter = 0;
     do {
       waiter = (old & awaited) != 0 ? receive.waiter.load(std::memory_order_relaxed) : 0;
     } while (!receive.state.compare_exchange_weak(old, matched, std::memory_order_acq_rel));
     if (waiter != 0) {
-      wake(*segment_.at<node::Waiter>(waiter));
+      wake(waiter);
     }
   }
 }
@@ -295,9 +295,9 @@ void Engine::after_drain() {
   while (!to_wake_.empty() || !ranks_to_wake_.empty() || !to_take_part_.empty() ||
          !to_copy_.empty()) {
     while (!to_wake_.empty()) {
-      node::Waiter* waiter = to_wake_.back();
+      const node::SleepLink sleep = to_wake_.back();
       to_wake_.pop_back();
-      wait::count_down(*waiter);
+      wait::count_down(sleep);
     }
     while (!ranks_to_wake_.empty()) {
       const int world_rank = ranks_to_wake_.back();
@@ -316,11 +316,11 @@ void Engine::after_drain() {
   }
 }
 
-void Engine::wake(node::Waiter& waiter) {
+void Engine::wake(node::SleepLink sleep) {
   if (holds_right_) {
-    to_wake_.push_back(&waiter);
+    to_wake_.push_back(sleep);
   } else {
-    wait::count_down(waiter);
+    wait::count_down(sleep);
   }
 }
 

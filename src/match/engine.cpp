@@ -279,8 +279,8 @@ namespace {
 // Whoever makes it final reads the waiter, then changes the word that it saw before. Each arming
 // gives the word another number, so that its change fails if meanwhile one thread of the owner has
 // disarmed and another armed. (The number comes round after 8 million armings of one entry.)
-bool mark_awaited(std::atomic<std::uint32_t>& state, std::atomic<Link>& place, Link waiter,
-                  bool (*over)(std::uint32_t)) {
+bool mark_awaited(std::atomic<std::uint32_t>& state, std::atomic<SleepLink>& place,
+                  SleepLink waiter, bool (*over)(std::uint32_t)) {
   // The waiter's link is written before the flag (release), read after it (acquire).
   place.store(waiter, std::memory_order_relaxed);
   std::uint32_t old = state.load(std::memory_order_acquire);
@@ -305,7 +305,7 @@ int Engine::arm(LocalSend& send, node::Waiter& waiter) {
     return send.done ? 0 : 1;
   }
   Transfer& transfer = transfer_of(*send.message);
-  return mark_awaited(transfer.state, transfer.waiter, segment_.link(&waiter),
+  return mark_awaited(transfer.state, transfer.waiter, wait::sleep_of(waiter),
                       [](std::uint32_t state) { return state == delivered; })
              ? 1
              : 0;
@@ -370,7 +370,7 @@ bool Engine::finished(Receive& receive) {
 }
 
 int Engine::arm(Receive& receive, node::Waiter& waiter) {
-  return mark_awaited(receive.state, receive.waiter, segment_.link(&waiter),
+  return mark_awaited(receive.state, receive.waiter, wait::sleep_of(waiter),
                       [](std::uint32_t state) { return state != posted && state != copying; })
              ? 1
              : 0;

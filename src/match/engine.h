@@ -207,7 +207,7 @@ struct Engine {
   void put_on_wire(Item& item);
   bool take_from_wire();
   void help_neighbours();
-  void wake(node::Waiter& waiter);
+  void wake(node::SleepLink sleep);
   void wake_rank(int world_rank);
 
   node::Segment& segment_;
@@ -239,7 +239,7 @@ struct Engine {
   bool holds_right_ = false;
   const Envelope* hand_ = nullptr;  ///< while catch_message holds the own right
   Message* caught_ = nullptr;
-  std::vector<node::Waiter*> to_wake_;
+  std::vector<node::SleepLink> to_wake_;
   std::vector<int> ranks_to_wake_;
   std::vector<Receive*> to_take_part_;
   std::vector<Message*> to_copy_;

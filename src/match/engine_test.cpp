@@ -63,9 +63,9 @@ class Player {
       }
       node::Mailbox& box = rank_.area->mailbox;
       wait::begin_sleep(*waiter_);
-      box.sleeper.store(node::segment().link(waiter_));
+      box.sleeper.store(wait::sleep_of(*waiter_));
       box.sleepers.fetch_add(1);
-      waiter_->remaining.store(1);
+      wait::expect(*waiter_, 1);
       const int leaves =
           send != nullptr ? engine().arm(*send, *waiter_) : engine().arm(*receive, *waiter_);
       std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -22,6 +22,7 @@ namespace meantime::match {
 
 using node::cache_line;
 using node::Link;
+using node::SleepLink;
 
 enum class ItemKind : std::uint8_t { eager, synchronous, rendezvous, posted };
 
@@ -88,7 +89,7 @@ static_assert(sizeof(Message) == 2 * cache_line);
 struct alignas(cache_line) Transfer {
   std::atomic<std::uint32_t> state;
   std::atomic<std::uint32_t> holders;
-  std::atomic<Link> waiter;           ///< of the sender, valid with `awaited`
+  std::atomic<SleepLink> waiter;      ///< of the sender, valid with `awaited`
   std::uint64_t source_address;       ///< 0: not contiguous, or no cross-memory attach
   std::uint64_t destination_address;  ///< 0: not contiguous
   Link receive;
@@ -116,7 +117,7 @@ struct alignas(cache_line) Receive : Item {
   alignas(cache_line) std::uint64_t address;  ///< 0: not contiguous
   std::uint64_t capacity;
   Link message;  ///< once matched
-  std::atomic<Link> waiter;
+  std::atomic<SleepLink> waiter;
   std::int32_t matched_source;
   std::int32_t matched_tag;
   std::uint64_t matched_bytes;

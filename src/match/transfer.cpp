@@ -30,10 +30,10 @@ void push_on(std::atomic<Link>& list, Item& item, Link link) {
 
 /// Moves a state word to its final value and returns who waits for it. The waiter is read before
 /// the change: after it the entry may be gone.
-Link finish_state(std::atomic<std::uint32_t>& state, std::atomic<Link>& place,
-                  std::uint32_t final_state) {
+SleepLink finish_state(std::atomic<std::uint32_t>& state, std::atomic<SleepLink>& place,
+                       std::uint32_t final_state) {
   std::uint32_t old = state.load(std::memory_order_acquire);
-  Link waiter = 0;
+  SleepLink waiter = 0;
   do {
     waiter = (old & awaited) != 0 ? place.load(std::memory_order_relaxed) : 0;
   } while (!state.compare_exchange_weak(old, final_state, std::memory_order_acq_rel));
@@ -47,15 +47,17 @@ bool not_allowed(int error) {
 }  // namespace
 
 void Engine::finish(Receive& receive, ReceiveState final_state) {
-  if (const Link waiter = finish_state(receive.state, receive.waiter, final_state); waiter != 0) {
-    wake(*segment_.at<node::Waiter>(waiter));
+  if (const SleepLink waiter = finish_state(receive.state, receive.waiter, final_state);
+      waiter != 0) {
+    wake(waiter);
   }
 }
 
 void Engine::deliver(Message& message) {
   Transfer& transfer = transfer_of(message);
-  if (const Link waiter = finish_state(transfer.state, transfer.waiter, delivered); waiter != 0) {
-    wake(*segment_.at<node::Waiter>(waiter));
+  if (const SleepLink waiter = finish_state(transfer.state, transfer.waiter, delivered);
+      waiter != 0) {
+    wake(waiter);
   }
 }
 
@@ -79,10 +81,11 @@ void Engine::deliver_eager(Message& message, Receive& receive) {
   const bool eager = message.kind == ItemKind::eager;
   // Matched by its owner: until the state is final nobody else touches it, so no compare-and-swap.
   const std::uint32_t state = receive.state.load(std::memory_order_relaxed);
-  const Link waiter = (state & awaited) != 0 ? receive.waiter.load(std::memory_order_relaxed) : 0;
+  const SleepLink waiter =
+      (state & awaited) != 0 ? receive.waiter.load(std::memory_order_relaxed) : 0;
   receive.state.store(done, std::memory_order_release);
   if (waiter != 0) {
-    wake(*segment_.at<node::Waiter>(waiter));  // another thread of this rank
+    wake(waiter);  // another thread of this rank
   }
   if (eager) {
     give_back(message);

@@ -16,7 +16,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 8;
+inline constexpr std::uint32_t segment_version = 9;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -24,18 +24,25 @@ inline constexpr int most_ranks = 65535;
 static_assert(std::atomic<Link>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
+/// One sleep of a Waiter: its Link, and in the bits that name a segment elsewhere which of its
+/// sleeps (wait/doorbell.h). Whoever has learned of a sleep that is over rings nobody.
+using SleepLink = std::uint64_t;
+inline constexpr int sleep_number_shift = 48;
+
 /// What a sleeper's word says; wait/doorbell.h has the protocol. (A thread rank that is on_futex is
 /// off its worker, and no kernel thread waits on the word.)
 enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, told = 3, rung = 4 };
+inline constexpr int sleep_bits = 3;
 
 /// One stack that waits: a rank, a user thread of a rank, or a worker with no rank to run. Taken
 /// from the owner's pool; never given back to another use, so a late ring finds a Waiter and not
 /// something else.
 struct alignas(cache_line) Waiter {
-  std::atomic<std::uint32_t> state;     ///< a Sleep: the doorbell's word and the futex
-  std::atomic<std::int32_t> remaining;  ///< completions it still sleeps for; at 0 its bell is rung
-  std::uint32_t owner;                  ///< world rank, or no_owner: a worker
-  Link next_sleeping;                   ///< owner only
+  std::atomic<std::uint32_t> state;  ///< doorbell's word and futex: a Sleep, above it which one
+  std::uint32_t owner;               ///< world rank, or no_owner: a worker
+  /// Completions it still sleeps for; at 0 its bell is rung. In the upper half, in which sleep.
+  std::atomic<std::uint64_t> remaining;
+  std::uint64_t next_sleeping;   ///< owner only: a SleepLink; of an unused one a Link
   Link worker;                   ///< of a thread rank: who runs it; of a worker: itself; else 0
   std::atomic<Link> next_woken;  ///< on that worker's list, once rung
 };
@@ -62,7 +69,7 @@ struct alignas(cache_line) Mailbox {
   std::atomic<std::uint32_t> sleepers;   ///< waiters of this rank that sleep or arm
   std::atomic<std::uint32_t> pollers;    ///< this rank is awake in MPI and drains by itself
   std::atomic<std::uint32_t> wants_any;  ///< sleepers that want to hear of any unexpected message
-  std::atomic<Link> sleeper;             ///< a waiter that may be rung for any work, 0 = none
+  std::atomic<SleepLink> sleeper;        ///< may be rung for any work, 0 = none
   std::atomic<Link> attention;        ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
   std::atomic<std::uint32_t> posted;  ///< receives that are posted; a hint, of a thread rank

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <ctime>
+#include <optional>
 
 #include "node/segment.h"
 #include "rank/rank.h"
@@ -18,8 +19,30 @@ namespace {
 
 using node::Sleep;
 
-constexpr std::uint32_t word(Sleep state) {
-  return static_cast<std::uint32_t>(state);
+// The word: a Sleep, and above it the number of the sleep.
+constexpr std::uint32_t one_sleep = 1u << node::sleep_bits;
+
+constexpr Sleep state_in(std::uint32_t word) {
+  return static_cast<Sleep>(word % one_sleep);
+}
+constexpr std::uint32_t with_state(std::uint32_t word, Sleep state) {
+  return word / one_sleep * one_sleep + static_cast<std::uint32_t>(state);
+}
+/// As much of the number as a SleepLink has room for.
+constexpr std::uint16_t number_in(std::uint32_t word) {
+  return static_cast<std::uint16_t>(word / one_sleep);
+}
+constexpr std::uint16_t number_in(node::SleepLink sleep) {
+  return static_cast<std::uint16_t>(sleep >> node::sleep_number_shift);
+}
+
+/// By the sleeper, from `from` to `to`; false if somebody rang. The number is his own, so it does
+/// not change meanwhile.
+bool change(node::Waiter& waiter, Sleep from, Sleep to) {
+  const std::uint32_t word = waiter.state.load(std::memory_order_relaxed);
+  std::uint32_t expected = with_state(word, from);
+  return waiter.state.compare_exchange_strong(expected, with_state(word, to),
+                                              std::memory_order_seq_cst);
 }
 
 // The segment is shared between processes, so these are never the private operations.
@@ -29,12 +52,18 @@ long futex(std::atomic<std::uint32_t>& place, int operation, std::uint32_t value
                  nullptr, 0);
 }
 
+/// By CLOCK_MONOTONIC.
+long futex_until(std::atomic<std::uint32_t>& place, std::uint32_t value, const timespec& until) {
+  return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&place), FUTEX_WAIT_BITSET, value,
+                 &until, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
 /// A worker falls asleep with all of its ranks that wait; they do not count themselves.
 node::WorkerPlace& worker_of(node::Waiter& bell) {
   return *node::segment().at<node::WorkerPlace>(bell.worker);
 }
 
-void count_in(node::Waiter& waiter) {
+void count_in_sleep(node::Waiter& waiter) {
   node::Segment& segment = node::segment();
   if (waiter.owner == node::no_owner) {
     node::WorkerPlace& worker = worker_of(waiter);
@@ -72,12 +101,76 @@ bool is_thread_rank(const node::Waiter& waiter) {
 
 }  // namespace
 
+node::Waiter& waiter_of(node::SleepLink sleep) {
+  constexpr node::SleepLink link = (node::SleepLink{1} << node::sleep_number_shift) - 1;
+  return *node::segment().at<node::Waiter>(sleep & link);
+}
+
+node::SleepLink sleep_of(const node::Waiter& waiter) {
+  const std::uint32_t word = waiter.state.load(std::memory_order_relaxed);
+  return node::segment().link(&waiter) | node::SleepLink{number_in(word)}
+                                             << node::sleep_number_shift;
+}
+
+// Nobody but the sleeper changes the word of an awake waiter, so no compare-and-swap.
 void begin_sleep(node::Waiter& waiter) {
-  waiter.state.store(word(Sleep::arming), std::memory_order_seq_cst);
+  const std::uint32_t word = waiter.state.load(std::memory_order_relaxed);
+  waiter.state.store(with_state(word + one_sleep, Sleep::arming), std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 namespace {
+
+// Waiter::remaining: the count in the lower half, the number of its sleep in the upper one. The
+// halves do not carry into each other.
+std::uint64_t counting(std::uint16_t number, std::int32_t count) {
+  return std::uint64_t{number} << 32 | static_cast<std::uint32_t>(count);
+}
+std::int32_t count_in(std::uint64_t remaining) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(remaining));
+}
+
+/// Adds to the count of that sleep; *left: what it is then. False: it is another sleep's.
+bool add(node::Waiter& waiter, std::uint16_t number, std::int32_t more, std::int32_t* left) {
+  std::uint64_t seen = waiter.remaining.load(std::memory_order_relaxed);
+  do {
+    if (static_cast<std::uint16_t>(seen >> 32) != number) {
+      return false;
+    }
+    *left = count_in(seen) + more;
+  } while (!waiter.remaining.compare_exchange_weak(
+      seen, counting(number, *left), std::memory_order_acq_rel, std::memory_order_relaxed));
+  return true;
+}
+
+std::uint16_t number_of(const node::Waiter& waiter) {
+  return number_in(waiter.state.load(std::memory_order_relaxed));
+}
+
+}  // namespace
+
+void expect(node::Waiter& waiter, std::int32_t completions) {
+  waiter.remaining.store(counting(number_of(waiter), completions), std::memory_order_relaxed);
+}
+
+std::int32_t expect_more(node::Waiter& waiter, std::int32_t more) {
+  std::int32_t left = 0;
+  add(waiter, number_of(waiter), more, &left);
+  return left;
+}
+
+bool expect_instead(node::Waiter& waiter, std::int32_t expected, std::int32_t instead) {
+  std::uint64_t untouched = counting(number_of(waiter), expected);
+  return waiter.remaining.compare_exchange_strong(untouched, counting(number_of(waiter), instead),
+                                                  std::memory_order_acq_rel);
+}
+
+namespace {
+
+/// What the word would be in that state of this sleep.
+std::uint32_t word_if(const node::Waiter& waiter, Sleep state) {
+  return with_state(waiter.state.load(std::memory_order_relaxed), state);
+}
 
 constexpr std::uint64_t no_time = ~std::uint64_t{0};
 
@@ -85,9 +178,7 @@ constexpr std::uint64_t no_time = ~std::uint64_t{0};
 void suspend(node::Waiter& waiter, std::uint64_t until_ns) {
   ranks::hold_worker();
   waiter.worker = ranks::worker_of(self());
-  std::uint32_t expected = word(Sleep::arming);
-  if (!waiter.state.compare_exchange_strong(expected, word(Sleep::on_futex),
-                                            std::memory_order_seq_cst)) {
+  if (!change(waiter, Sleep::arming, Sleep::on_futex)) {
     ranks::let_go_of_worker();
   } else if (until_ns == no_time) {
     ranks::suspend();
@@ -103,10 +194,8 @@ void sleep_until_rung(node::Waiter& waiter) {
     suspend(waiter, no_time);
     return;
   }
-  count_in(waiter);
-  std::uint32_t expected = word(Sleep::arming);
-  if (!waiter.state.compare_exchange_strong(expected, word(Sleep::on_futex),
-                                            std::memory_order_seq_cst)) {
+  count_in_sleep(waiter);
+  if (!change(waiter, Sleep::arming, Sleep::on_futex)) {
     count_out(waiter);
     return;
   }
@@ -116,9 +205,10 @@ void sleep_until_rung(node::Waiter& waiter) {
   }
   constexpr timespec look_again{1, 0};
   const timespec* timeout = verdict == Verdict::doubt ? &look_again : nullptr;
-  while (waiter.state.load(std::memory_order_acquire) == word(Sleep::on_futex)) {
-    futex(waiter.state, FUTEX_WAIT, word(Sleep::on_futex), timeout);
-    if (timeout != nullptr && waiter.state.load() == word(Sleep::on_futex) &&
+  const std::uint32_t asleep = word_if(waiter, Sleep::on_futex);
+  while (state_of(waiter) == Sleep::on_futex) {
+    futex(waiter.state, FUTEX_WAIT, asleep, timeout);
+    if (timeout != nullptr && state_of(waiter) == Sleep::on_futex &&
         look_for_deadlock(Look::thorough) == Verdict::deadlock) {
       report_deadlock();
       timeout = nullptr;
@@ -136,21 +226,24 @@ timespec timespec_of(std::uint64_t nanoseconds) {
 }  // namespace
 
 bool time_is_over(node::Waiter& waiter) {
-  std::uint32_t expected = word(Sleep::on_futex);
-  return waiter.state.compare_exchange_strong(expected, word(Sleep::arming),
-                                              std::memory_order_seq_cst);
+  return change(waiter, Sleep::on_futex, Sleep::arming);
 }
 
 void sleep_until_rung_or(node::Waiter& waiter, std::uint64_t nanoseconds) {
+  const std::uint64_t until_ns = now_ns() + nanoseconds;
   if (is_thread_rank(waiter)) {
-    suspend(waiter, now_ns() + nanoseconds);
+    suspend(waiter, until_ns);
     return;
   }
-  const timespec time = timespec_of(nanoseconds);
-  count_in(waiter);
-  std::uint32_t arming = word(Sleep::arming);
-  if (waiter.state.compare_exchange_strong(arming, word(Sleep::on_futex))) {
-    futex(waiter.state, FUTEX_WAIT, word(Sleep::on_futex), &time);
+  // A time of day and not a span: what wakes it early (a signal, a FUTEX_WAKE for an earlier sleep
+  // that comes late) does not end the sleep.
+  const timespec until = timespec_of(until_ns);
+  count_in_sleep(waiter);
+  if (change(waiter, Sleep::arming, Sleep::on_futex)) {
+    const std::uint32_t asleep = word_if(waiter, Sleep::on_futex);
+    while (state_of(waiter) == Sleep::on_futex && now_ns() < until_ns) {
+      futex_until(waiter.state, asleep, until);
+    }
     if (!time_is_over(waiter)) {
       return;  // whoever rang has counted it out
     }
@@ -159,12 +252,13 @@ void sleep_until_rung_or(node::Waiter& waiter, std::uint64_t nanoseconds) {
 }
 
 node::Sleep end_sleep(node::Waiter& waiter) {
-  return static_cast<Sleep>(waiter.state.exchange(word(Sleep::awake), std::memory_order_seq_cst));
+  const std::uint32_t word = waiter.state.load(std::memory_order_relaxed);
+  return state_in(waiter.state.exchange(with_state(word, Sleep::awake), std::memory_order_seq_cst));
 }
 
 namespace {
 
-bool rouse(node::Waiter& waiter, Sleep to);
+bool rouse(node::Waiter& waiter, Sleep to, std::optional<std::uint16_t> number = std::nullopt);
 
 // Why no wake-up is lost: the worker is the sleeper of doorbell.h with "its list is not empty" as
 // the condition; the push is sequentially consistent, and `rouse` begins with a fence. It is pushed
@@ -198,21 +292,23 @@ void make_runnable_again(node::Waiter& waiter) {
 
 namespace {
 
-/// Changes the state of a waiter that sleeps, or is about to, to `to`. False if it is awake: then
-/// it has been since before this call looked.
-bool rouse(node::Waiter& waiter, Sleep to) {
+/// Changes the state of a waiter that sleeps, or is about to, to `to`; if `number` says so, only in
+/// that sleep. False if it is awake, or that sleep is over: then it has been since before this call
+/// looked.
+bool rouse(node::Waiter& waiter, Sleep to, std::optional<std::uint16_t> number) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  std::uint32_t state = waiter.state.load(std::memory_order_relaxed);
+  std::uint32_t word = waiter.state.load(std::memory_order_relaxed);
   for (;;) {
-    if (state == word(Sleep::awake)) {
+    const Sleep state = state_in(word);
+    if (state == Sleep::awake || number.value_or(number_in(word)) != number_in(word)) {
       return false;
     }
-    if (state >= word(to)) {
+    if (state >= to) {
       return true;
     }
-    if (waiter.state.compare_exchange_weak(state, word(to), std::memory_order_acq_rel,
+    if (waiter.state.compare_exchange_weak(word, with_state(word, to), std::memory_order_acq_rel,
                                            std::memory_order_relaxed)) {
-      if (state == word(Sleep::on_futex)) {
+      if (state == Sleep::on_futex) {
         if (is_thread_rank(waiter)) {
           make_runnable(waiter);
           return true;
@@ -234,25 +330,31 @@ void ring(node::Waiter& waiter) {
   rouse(waiter, Sleep::rung);
 }
 
+void ring(node::SleepLink sleep) {
+  rouse(waiter_of(sleep), Sleep::rung, number_in(sleep));
+}
+
 void tell(node::Waiter& waiter) {
   rouse(waiter, Sleep::told);
 }
 
 // Whoever stops sleeping takes itself off the list first and is awake afterwards. So a waiter that
-// is found awake is not the first of the list any more, and the next look finds another one.
+// is found awake, or in another sleep, is not the first of the list any more as it was read here,
+// and the next look finds another one.
 void ring_rank(int world_rank) {
   node::Segment& segment = node::segment();
-  const std::atomic<node::Link>& first = segment.area(world_rank).mailbox.sleeper;
-  node::Link sleeper = 0;
+  const std::atomic<node::SleepLink>& first = segment.area(world_rank).mailbox.sleeper;
+  node::SleepLink sleeper = 0;
   do {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     sleeper = first.load(std::memory_order_seq_cst);
-  } while (sleeper != 0 && !rouse(*segment.at<node::Waiter>(sleeper), Sleep::rung));
+  } while (sleeper != 0 && !rouse(waiter_of(sleeper), Sleep::rung, number_in(sleeper)));
 }
 
-void count_down(node::Waiter& waiter) {
-  if (waiter.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    ring(waiter);
+void count_down(node::SleepLink sleep) {
+  std::int32_t left = 0;
+  if (add(waiter_of(sleep), number_in(sleep), -1, &left) && left == 0) {
+    ring(sleep);
   }
 }
 

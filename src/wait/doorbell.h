@@ -3,7 +3,9 @@
 //   state word     awake ─► arming ─► on_futex ─► awake
 //                              └──► rung ◄──┘ (by a ringer)
 //                            arming ◄───────┘ (its time is over)
-//   told           like rung, by another thread of the same rank that was rung (see ladder.cpp)
+//   told           like rung, by another thread of the same rank that was rung (see park.cpp)
+//   sleep          from arming to awake. Each has a number, which stands above the state in the
+//                  word; a SleepLink is a waiter and such a number
 //
 // Why no wake-up is lost. The sleeper S and a ringer R share the state word and "the condition".
 //   S: state := arming          R: condition := true
@@ -17,13 +19,31 @@
 // the word, so a FUTEX_WAIT that has not begun returns at once, and one that has begun is woken.
 // Only a compare-and-swap from a sleeping state pays: a waiter is rung once per sleep, whoever
 // competes.
+//
+// Why nobody is woken by a ring for an earlier sleep. Whoever completes something that was armed
+// learns there, in the same compare-and-swap that completes it, of which sleep it was; he may lose
+// his core before he rings. The sleeper may not need him: its time is over, it looks, goes on and
+// sleeps for something else. Its word then has another number, so the ring's compare-and-swap
+// cannot succeed, and count_down finds another number beside the count. Nothing is lost by that:
+// who sleeps anew has armed anew before its look, and a completion that comes after the new arming
+// finds the new number. (16 bits of the number are compared: after 65536 sleeps a very late ring
+// may hit, and wakes in vain.) The worker's own bell, and whoever rings a rank for any work
+// (ring_rank), means the present sleep, whichever that is.
 #pragma once
 
 #include "node/layout.h"
 
 namespace meantime::wait {
 
-/// Announces the sleep. The sleeper must look again afterwards.
+/// What the word says of the sleep's state.
+inline node::Sleep state_of(const node::Waiter& waiter) {
+  return static_cast<node::Sleep>(waiter.state.load(std::memory_order_acquire) &
+                                  ((1u << node::sleep_bits) - 1));
+}
+/// Whose sleep it is.
+node::Waiter& waiter_of(node::SleepLink sleep);
+
+/// Announces a new sleep. The sleeper must look again afterwards.
 void begin_sleep(node::Waiter& waiter);
 /// Sleeps until rung; returns at once if rung since `begin_sleep`. Signals do not end it. Keeps the
 /// count of sleepers and looks for a deadlock if it is the last to fall asleep.

@@ -40,9 +40,6 @@ class Doorbell : public testing::Test {
     waiter->owner = static_cast<std::uint32_t>(world_rank);
     return waiter;
   }
-  static Sleep state_of(const node::Waiter& waiter) {
-    return static_cast<Sleep>(waiter.state.load());
-  }
   /// Rings that woke somebody, each with a system call.
   static std::uint64_t paid_rings() { return self().area->account.rings.load(); }
   static void until_asleep(const node::Waiter& waiter) {
@@ -101,22 +98,55 @@ TEST_F(Doorbell, ToldIsWeakerThanRung) {
 }
 
 TEST_F(Doorbell, CountDownRingsAtZero) {
-  bell->remaining = 3;
-  std::thread sleeper([this] { sleep(*bell); });
+  std::thread sleeper([this] {
+    begin_sleep(*bell);
+    expect(*bell, 3);
+    sleep_until_rung(*bell);
+    end_sleep(*bell);
+  });
   until_asleep(*bell);
-  count_down(*bell);
-  count_down(*bell);
+  const node::SleepLink sleep = sleep_of(*bell);
+  count_down(sleep);
+  count_down(sleep);
   EXPECT_EQ(state_of(*bell), Sleep::on_futex);
-  count_down(*bell);
+  count_down(sleep);
   sleeper.join();
+}
+
+// Whoever completed something loses his core before he rings; the sleeper goes on by itself.
+TEST_F(Doorbell, ALateRingDoesNotHitTheNextSleep) {
+  begin_sleep(*bell);
+  expect(*bell, 1);
+  const node::SleepLink earlier = sleep_of(*bell);
+  end_sleep(*bell);
+  begin_sleep(*bell);
+  count_down(earlier);  // before the new one says what it expects
+  expect(*bell, 1);
+  count_down(earlier);
+  ring(earlier);
+  EXPECT_EQ(state_of(*bell), Sleep::arming);
+  EXPECT_EQ(expect_more(*bell, 1), 2);
+  EXPECT_FALSE(expect_instead(*bell, 1, 5));
+  EXPECT_TRUE(expect_instead(*bell, 2, 1));
+  count_down(sleep_of(*bell));
+  EXPECT_EQ(end_sleep(*bell), Sleep::rung);
+}
+
+TEST_F(Doorbell, NumbersOfSleepsComeRound) {
+  for (int sleep = 0; sleep < 1 << 17; ++sleep) {
+    begin_sleep(*bell);
+    expect(*bell, 1);
+    ASSERT_EQ(state_of(*bell), Sleep::arming);
+    count_down(sleep_of(*bell));
+    ASSERT_EQ(end_sleep(*bell), Sleep::rung) << sleep;
+  }
 }
 
 TEST_F(Doorbell, OnlyTheRankThatIsMeantWakes) {
   node::Waiter* other = waiter_of(1);
-  node::segment().area(0).mailbox.sleeper = node::segment().link(bell);
-  node::segment().area(1).mailbox.sleeper = node::segment().link(other);
   std::thread meant([this] {
     begin_sleep(*bell);
+    node::segment().area(0).mailbox.sleeper = sleep_of(*bell);
     sleep_until_rung(*bell);
     node::segment().area(0).mailbox.sleeper = 0;  // off the list, then awake
     end_sleep(*bell);

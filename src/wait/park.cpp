@@ -17,7 +17,7 @@ class SleepingPlace {
     waiter_->worker = ranks::worker_of(rank);
     begin_sleep(*waiter_);
     waiter_->next_sleeping = box_.sleeper.load(std::memory_order_relaxed);
-    box_.sleeper.store(node::segment().link(waiter_), std::memory_order_relaxed);
+    box_.sleeper.store(sleep_of(*waiter_), std::memory_order_relaxed);
     // Seen by whoever pushes on the inbox: from now on senders match for this rank.
     box_.sleepers.fetch_add(1, std::memory_order_seq_cst);
   }
@@ -39,20 +39,19 @@ class SleepingPlace {
   /// The list is short (sleeping threads of one rank). Only the rank's threads change it, under its
   /// lock; others read the first.
   void unlist() {
-    node::Segment& segment = node::segment();
-    const node::Link mine = segment.link(waiter_);
-    node::Link place = box_.sleeper.load(std::memory_order_relaxed);
+    const node::SleepLink mine = sleep_of(*waiter_);
+    node::SleepLink place = box_.sleeper.load(std::memory_order_relaxed);
     if (place == mine) {
       box_.sleeper.store(waiter_->next_sleeping, std::memory_order_seq_cst);
       return;
     }
     while (place != 0) {
-      auto* other = segment.at<node::Waiter>(place);
-      if (other->next_sleeping == mine) {
-        other->next_sleeping = waiter_->next_sleeping;
+      node::Waiter& other = waiter_of(place);
+      if (other.next_sleeping == mine) {
+        other.next_sleeping = waiter_->next_sleeping;
         return;
       }
-      place = other->next_sleeping;
+      place = other.next_sleeping;
     }
   }
 
@@ -75,11 +74,10 @@ void look_after_other_threads(Rank& rank, Awaited& what, node::Sleep was) {
   if (!shared || (was == node::Sleep::told && !what.ready())) {
     return;
   }
-  node::Segment& segment = node::segment();
-  for (node::Link place = box.sleeper.load(std::memory_order_relaxed); place != 0;) {
-    auto* other = segment.at<node::Waiter>(place);
-    place = other->next_sleeping;
-    tell(*other);
+  for (node::SleepLink place = box.sleeper.load(std::memory_order_relaxed); place != 0;) {
+    node::Waiter& other = waiter_of(place);
+    place = other.next_sleeping;
+    tell(other);
   }
 }
 

@@ -60,7 +60,7 @@ class Awaited {
   /// Moves what this rank can move (its inbox, its transfers). True if anything did move.
   virtual bool progress() = 0;
   /// Makes sure that whoever makes this ready from now on rings `waiter` (by wait::ring, or by
-  /// counting waiter.remaining down to 0). Afterwards `progress` and `ready` are asked once more
+  /// wait::count_down). Afterwards `progress` and `ready` are asked once more
   /// before the sleep: arm, look again, then sleep.
   virtual void arm(node::Waiter& waiter) = 0;
   /// Takes back what `arm` did. A ring that is still on its way does no harm.
@@ -78,14 +78,26 @@ void until(Awaited& what);
 /// most that are not over yet are so within half a microsecond, if the other has a core.
 int quick_turns();
 
+/// The sleep that `waiter` has begun last. By its own rank, the lock held.
+node::SleepLink sleep_of(const node::Waiter& waiter);
+/// For so many completions it sleeps: before it is armed for any.
+void expect(node::Waiter& waiter, std::int32_t completions);
+/// So many more (or fewer); returns how many are left.
+std::int32_t expect_more(node::Waiter& waiter, std::int32_t more);
+/// `instead` of `expected`; false, and nothing has changed, if something was completed meanwhile.
+bool expect_instead(node::Waiter& waiter, std::int32_t expected, std::int32_t instead);
+
 /// Rings the doorbell of `waiter` if it sleeps: one compare-and-swap, and a system call only if it
 /// truly sleeps in the kernel. What the sleeper shall see must be written before; `ring` orders it.
 void ring(node::Waiter& waiter);
+/// The same if it is still that sleep. For who has learned of it from where it was armed, and may
+/// be late: the sleeper may have gone on by itself, and sleep for something else.
+void ring(node::SleepLink sleep);
 /// `ring` by the world rank: wakes one sleeping waiter of that rank, if there is one, to look for
 /// work (a message to match, a transfer to move). One load when it is awake.
 void ring_rank(int world_rank);
-/// The caller completed something that `waiter` was armed for: rings it if it was the last.
-void count_down(node::Waiter& waiter);
+/// The caller completed something that was armed in that sleep: rings if it was the last.
+void count_down(node::SleepLink sleep);
 
 /// Gives the core to whoever can use it, for once.
 void give_way();

@@ -1,8 +1,11 @@
-/* The doorbell (src/wait/doorbell.h) for the model checker spin: one sleeper, two completers that
- * compete, a condition that needs both, and somebody who rings for other work. A sleep may end by
- * itself (sleep_until_rung_or), as chance will have it. Checked:
- *   - the sleeper never sleeps for ever once the condition holds (no invalid end state);
+/* The doorbell (src/wait/doorbell.h) for the model checker spin: one sleeper that waits for two
+ * completions, then at a gate, and somebody who rings for other work. A sleep may end by itself
+ * (sleep_until_rung_or), as chance will have it, and whoever rings may lose his core between any two
+ * steps. Checked:
+ *   - the sleeper never sleeps for ever once what it waits for is there (no invalid end state);
  *   - at most one ring of a sleep succeeds;
+ *   - who is rung finds what it waits for, though sleeps end by themselves and ringers come late: a
+ *     ring for an earlier sleep does not wake the next one (but for who rings for other work);
  *   - the count of sleepers (wait/deadlock.h) is never below 0 and is 0 at the end, though a ring
  *     and the end of the time may meet.
  *
@@ -11,23 +14,31 @@
  */
 mtype = { awake, arming, on_futex, rung };
 
-mtype word = awake;
-byte remaining = 2;    /* completions still wanted */
+mtype word = awake;    /* of Waiter::state the Sleep, and … */
+byte number = 0;       /* … above it the number of the sleep: changed and compared together */
+byte counting = 0;     /* of Waiter::remaining the number of its sleep, and … */
+short left = 0;        /* … how many completions it still sleeps for */
+bool final[2];         /* Receive::state, Transfer::state: it is complete */
+byte armed[2];         /* and who waits for it: the number of his sleep, 0: nobody */
+byte remaining = 2;    /* that are not final: the first condition */
+bool open = false;     /* the gate: the second one */
+byte member = 0;       /* coll::Member::waiter: the last sleep at a gate */
+bool at_gate = false;  /* the sleeper waits for the second one */
 bool in_kernel = false;
 byte wakes = 0;        /* rings of the present sleep: at most one succeeds */
+bool passed = false;   /* somebody has rung for other work */
 short asleep = 0;      /* count_in, count_out */
-byte timers = 2;       /* sleeps that may end by themselves; the others are until rung */
+byte timers = 1;       /* one sleep may end by itself, any; the others are until rung */
 
-/* wait::ring */
-inline ring()
+/* wait::ring. `meant`: the sleep that is meant; 0: whichever it is */
+inline ring(meant)
 {
-  mtype seen;
-  seen = word;                                   /* after the fence */
+  atomic { seen = word; seen_number = number };  /* one load, after the fence */
   do
-  :: (seen == arming || seen == on_futex) ->
+  :: ((seen == arming || seen == on_futex) && (meant == 0 || meant == seen_number)) ->
      if
      :: atomic {                                 /* compare-and-swap */
-          word == seen -> word = rung;
+          word == seen && number == seen_number -> word = rung;
           wakes++;
           assert(wakes <= 1)
         };
@@ -38,19 +49,46 @@ inline ring()
         :: else
         fi;
         break
-     :: atomic { word != seen -> seen = word }
+     :: atomic { word != seen || number != seen_number -> seen = word; seen_number = number }
      fi
   :: else -> break
   od
 }
 
-/* wait::count_down: a completion by somebody else */
-proctype completer()
+/* A completion by somebody else: match::Engine::finish, then wait::count_down */
+proctype completer(byte which)
 {
-  byte left;
-  atomic { remaining--; left = remaining };
+  mtype seen;
+  byte seen_number;
+  byte meant;
+  bool last = false;
+  atomic { final[which] = true; remaining--; meant = armed[which] };
   if
-  :: left == 0 -> ring()
+  :: meant != 0 ->
+     atomic {                                    /* compare-and-swap of both halves */
+       if
+       :: counting == meant -> left--; last = (left == 0)
+       :: else
+       fi
+     };
+     if
+     :: last -> ring(meant)
+     :: else
+     fi
+  :: else
+  fi
+}
+
+/* Who opens the gate: coll::ring_ticket. The sleeper may have gone on by itself since. */
+proctype opener()
+{
+  mtype seen;
+  byte seen_number;
+  byte meant;
+  open = true;
+  meant = member;
+  if
+  :: meant != 0 -> ring(meant)
   :: else
   fi
 }
@@ -58,24 +96,60 @@ proctype completer()
 /* somebody who rings for work without completing anything (wait::ring_rank) */
 proctype passer_by()
 {
-  ring()
+  mtype seen;
+  byte seen_number;
+  passed = true;
+  ring(0)
+}
+
+#define there ((!at_gate && remaining == 0) || (at_gate && open))
+
+/* By RequestsAwaited::arm */
+inline arm_for_completions()
+{
+  atomic { counting = number; left = 10; leaves = 0; which = 0 };  /* expect: more than will be */
+  do
+  :: which < 2 ->
+     atomic {
+       if
+       :: !final[which] -> armed[which] = number; leaves++
+       :: else
+       fi;
+       which++
+     };
+  :: else -> break
+  od;
+  atomic { left = left + leaves - 10 };          /* expect_more */
+  if
+  :: left <= 0 -> atomic { word = rung }         /* it rings itself */
+  :: else
+  fi
 }
 
 proctype sleeper()
 {
   bool timed;
+  byte which;
+  byte leaves;
   do
-  :: remaining == 0 -> break
-  :: else ->
-     timed = false;
+  :: there && at_gate -> break
+  :: there && !at_gate -> at_gate = true         /* what it does next is something else */
+  :: !there ->
+     atomic {                                    /* begin_sleep */
+       timed = false;
+       if
+       :: timers > 0 -> timers--; timed = true
+       :: skip
+       fi;
+       wakes = 0; number++; word = arming
+     };
      if
-     :: timers > 0 -> timers--; timed = true
-     :: skip
+     :: at_gate -> member = number
+     :: else -> arm_for_completions()
      fi;
-     atomic { wakes = 0; word = arming };
      /* fence; look again */
      if
-     :: remaining == 0
+     :: there
      :: else ->
         asleep++;                                /* count_in */
         if
@@ -96,15 +170,21 @@ proctype sleeper()
         :: atomic { word != arming -> asleep-- }
         fi
      fi;
-     word = awake
+     atomic {                                    /* end_sleep */
+       assert(word != rung || there || passed);
+       word = awake
+     };
+     armed[0] = 0;                               /* disarm */
+     armed[1] = 0
   od
 }
 
 init {
   atomic {
     run sleeper();
-    run completer();
-    run completer();
+    run completer(0);
+    run completer(1);
+    run opener();
     run passer_by()
   };
   (_nr_pr == 1);
