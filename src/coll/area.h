@@ -58,6 +58,10 @@ struct alignas(node::cache_line) Stage {
 static_assert(sizeof(Stage) == stage_head_bytes);
 inline constexpr std::size_t result_bytes = sizeof(Stage::result);
 
+/// In place of a sleeper's rank at a gate, see Area::sleeper.
+inline constexpr std::uint16_t nobody = 0xffff;
+static_assert(node::most_ranks <= nobody);
+
 /// What outlives the stages, one for each member.
 struct alignas(node::cache_line) Member {
   std::atomic<node::SleepLink> waiter;  ///< rung when this member sleeps at a gate
@@ -78,7 +82,7 @@ class Area {
                                      epoch % stage_count * stage_bytes(members_));
   }
   /// The member (its rank) that took a ticket at a gate; of an older epoch if it has not written
-  /// yet.
+  /// yet; nobody once it has left.
   std::atomic<std::uint16_t>& sleeper(Stage& stage, Gate gate, int group, int ticket) const {
     auto* entries = reinterpret_cast<std::atomic<std::uint16_t>*>(&stage + 1);
     return entries[(static_cast<int>(gate) * core_groups + group) * members_ + ticket];

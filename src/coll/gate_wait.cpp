@@ -37,6 +37,10 @@ void GateWait::wait() {
     state_.until(*this);
   }
   if (ticket_ >= 0) {
+    // Whoever should have rung us need not any more: we may sleep at the next gate by then.
+    std::uint16_t mine = static_cast<std::uint16_t>(state_.rank);
+    area_.sleeper(stage_, gate_, group_, ticket_)
+        .compare_exchange_strong(mine, nobody, std::memory_order_relaxed);
     ring_ticket(area_, stage_, epoch_, gate_, group_, 2 * ticket_ + 1);
     ring_ticket(area_, stage_, epoch_, gate_, group_, 2 * ticket_ + 2);
   }
@@ -85,6 +89,9 @@ void ring_ticket(const Area& area, Stage& stage, std::uint64_t epoch, Gate gate,
     return;
   }
   const int rank = area.sleeper(stage, gate, group, ticket).load(std::memory_order_seq_cst);
+  if (rank == nobody) {
+    return;  // it has seen that the gate is open, and rings those behind it
+  }
   const node::SleepLink sleep = area.member(rank).waiter.load(std::memory_order_seq_cst);
   if (sleep != 0) {
     wait::ring(sleep);

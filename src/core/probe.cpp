@@ -5,6 +5,7 @@
 #include "core/requests.h"
 #include "core/status.h"
 #include "match/engine.h"
+#include "match/sought.h"
 #include "rank/rank.h"
 #include "wait/wait.h"
 
@@ -42,7 +43,7 @@ match::Message* find(int source, int tag, Communicator& comm, MPI_Status* status
   return message;
 }
 
-/// Waits for a message to come. The sleeper hears of every unexpected one.
+/// Waits for a message to come. The sleeper hears of it when it is added to the unexpected ones.
 class MessageAwaited final : public wait::Awaited {
  public:
   MessageAwaited(int source, int tag, Communicator& comm, MPI_Status* status, bool take)
@@ -60,12 +61,15 @@ class MessageAwaited final : public wait::Awaited {
   void arm(node::Waiter& waiter) override {
     wait::expect(waiter, 1);
     core::arm_background(waiter);
+    match::seek(box(), match::sought(comm_.context, source_, tag_));
     box().wants_any.fetch_add(1, std::memory_order_seq_cst);
   }
   void disarm(node::Waiter& waiter) override {
     box().wants_any.fetch_sub(1, std::memory_order_seq_cst);
     core::disarm_background(waiter);
   }
+  // Whoever brings the message rings one of the rank's threads, perhaps another one.
+  bool overlooked() override { return ready(); }
   void describe(wait::Situation& situation) const override {
     comm_.describe(source_, tag_, situation);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "match/engine.h"
+#include "match/sought.h"
 #include "node/cross_memory.h"
 #include "wait/clock.h"
 #include "wait/pause.h"
@@ -179,7 +180,7 @@ void Engine::sort_in(node::Mailbox& box, QueueView& queues, Item& item) {
     return;
   }
   queues.add_message(message);
-  if (box.wants_any.load(std::memory_order_relaxed) != 0) {
+  if (is_sought(box, message)) {
     wake_rank(static_cast<int>(message.destination));
   }
 }

@@ -44,6 +44,7 @@ struct alignas(cache_line) Waiter {
   std::atomic<std::uint64_t> remaining;
   std::uint64_t next_sleeping;   ///< owner only: a SleepLink; of an unused one a Link
   Link worker;                   ///< of a thread rank: who runs it; of a worker: itself; else 0
+  std::uint64_t awaited;         ///< owner only: the wait::Awaited, an address in its process
   std::atomic<Link> next_woken;  ///< on that worker's list, once rung
 };
 inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
@@ -68,13 +69,16 @@ struct alignas(cache_line) Mailbox {
   std::atomic<std::uint32_t> right;  ///< 0, or world rank + 1 of who may match
   std::atomic<std::uint32_t> sleepers;   ///< waiters of this rank that sleep or arm
   std::atomic<std::uint32_t> pollers;    ///< this rank is awake in MPI and drains by itself
-  std::atomic<std::uint32_t> wants_any;  ///< sleepers that want to hear of any unexpected message
+  std::atomic<std::uint32_t> wants_any;  ///< sleepers that want to hear of unexpected messages
   std::atomic<SleepLink> sleeper;        ///< may be rung for any work, 0 = none
   std::atomic<Link> attention;        ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
   std::atomic<std::uint32_t> posted;  ///< receives that are posted; a hint, of a thread rank
   Link queues;                        ///< match::Queues, made by the owner; guarded by `right`
+  std::atomic<std::uint64_t> sought;  ///< of those, by what they look for: match/sought.h
 };
+
+static_assert(sizeof(Mailbox) == cache_line);
 
 enum class RankState : std::uint32_t { absent = 0, running, waiting, finalized };
 

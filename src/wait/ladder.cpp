@@ -49,23 +49,25 @@ constexpr std::uint64_t shortest_timer_ns = 5'000;
 /// Sleeps as the policy says, or until shortly before the message is expected. `timer`: that sleep
 /// is still to come.
 /// `deadline_ns`: of an advisor that wants to be asked again, from now; 0: it has none.
-void sleep_for_a_while(Rank& rank, Awaited& what, Record& record, bool& timer,
-                       std::uint64_t deadline_ns) {
+Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, bool& timer,
+                        std::uint64_t deadline_ns) {
   const Policy& policy = record.policy();
   const Plan& plan = record.plan();
+  Woken woken;
   if (timer) {
     timer = false;
     const std::uint64_t waited = record.waited_ns();
     if (waited + shortest_timer_ns < plan.sleep_until_ns) {
       record.enter(ledger::Activity::sleep);
-      record.outcome.rung = park(rank, what, plan.sleep_until_ns - waited);
+      woken = park(rank, what, plan.sleep_until_ns - waited);
+      record.outcome.rung = woken.rung;
       record.enter(ledger::Activity::poll);
       record.outcome.woke_ns = record.waited_ns();
       if (!record.outcome.rung && record.outcome.woke_ns > plan.sleep_until_ns) {
         rank.experience->lateness.learn(record.outcome.woke_ns - plan.sleep_until_ns);
       }
     }
-    return;
+    return woken;
   }
   record.outcome.in_vain = plan.poll_until_ns != 0;
   record.enter(ledger::Activity::sleep);
@@ -73,8 +75,10 @@ void sleep_for_a_while(Rank& rank, Awaited& what, Record& record, bool& timer,
   if (deadline_ns != 0 && (longest == 0 || deadline_ns < longest)) {
     longest = deadline_ns;
   }
-  record.outcome.rung = park(rank, what, longest);
+  woken = park(rank, what, longest);
+  record.outcome.rung = woken.rung;
   record.enter(ledger::Activity::poll);
+  return woken;
 }
 
 void climb(Rank& rank, Awaited& what) {
@@ -115,7 +119,9 @@ void climb(Rank& rank, Awaited& what) {
       if (++rounds >= most_rounds &&
           (policy.sleeps() || policy.next(turns, waited, plan.poll_until_ns) == Rung::park)) {
         record.enter(ledger::Activity::sleep);
-        rung = record.outcome.rung = park(rank, what, 0);
+        const Woken woken = park(rank, what, 0);
+        record.outcome.rung = woken.rung;
+        rung = woken.rung && !woken.moved;
         rounds = 0;
       }
       continue;
@@ -134,13 +140,15 @@ void climb(Rank& rank, Awaited& what) {
         record.enter(ledger::Activity::yield);
         give_way(rank);
         break;
-      case Rung::park:
-        sleep_for_a_while(rank, what, record, timer, consultation.longest_sleep_ns());
+      case Rung::park: {
+        const Woken woken =
+            sleep_for_a_while(rank, what, record, timer, consultation.longest_sleep_ns());
         consultation.slept();
-        rung = record.outcome.rung;
+        rung = woken.rung && !woken.moved;
         waited = record.waited_ns();
         turns = 0;
         break;
+      }
     }
   } while (!what.ready());
   end_of_starvation(rank);

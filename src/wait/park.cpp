@@ -60,25 +60,26 @@ class SleepingPlace {
   node::Waiter* waiter_;
 };
 
-/// Other threads of this rank sleep, and a wake-up that one of them needs may have reached us.
+/// Other threads of this rank sleep, and a wake-up that one of them needs may have reached us. True
+/// if something moved.
 // Whoever rings for any work rings the first of the list: what was pushed there is moved by us, and
-// those it completes are rung. A probe looks at the queue itself, and a collective in the
-// background is armed by every thread that sleeps, the last one's waiter in place of the others':
-// so these threads have to look again. They are told so by a thread that was rung itself or that
-// goes on, and will not arm again; not by one that was only told, or they would keep each other
-// awake.
-void look_after_other_threads(Rank& rank, Awaited& what, node::Sleep was) {
-  what.progress();
+// those it completes are rung. A probe looks at the queue itself, and nobody else knows what it
+// looks for: so it is asked, and told if its message is there. A collective in the background is
+// armed by every thread that sleeps, the last one's waiter in place of the others': these have to
+// look again, and arm. They are told so by a thread that was rung itself or that goes on, and will
+// not arm again; not by one that was only told, or they would keep each other awake.
+bool look_after_other_threads(Rank& rank, Awaited& what, node::Sleep was) {
+  const bool moved = what.progress();
+  const bool all = rank.has_background() && (was != node::Sleep::told || what.ready());
   node::Mailbox& box = rank.area->mailbox;
-  const bool shared = box.wants_any.load(std::memory_order_relaxed) != 0 || rank.has_background();
-  if (!shared || (was == node::Sleep::told && !what.ready())) {
-    return;
-  }
   for (node::SleepLink place = box.sleeper.load(std::memory_order_relaxed); place != 0;) {
     node::Waiter& other = waiter_of(place);
     place = other.next_sleeping;
-    tell(other);
+    if (all || reinterpret_cast<Awaited*>(other.awaited)->overlooked()) {
+      tell(other);
+    }
   }
+  return moved;
 }
 
 /// A sleep that ends by itself, because memory that becomes free rings nobody. (A rank gets here
@@ -111,11 +112,12 @@ void end_of_starvation(Rank& rank) {
   }
 }
 
-bool park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
+Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
   node::Mailbox& box = rank.area->mailbox;
   node::Sleep was;
   {
     SleepingPlace place(rank);
+    place.waiter().awaited = reinterpret_cast<std::uint64_t>(&what);
     what.arm(place.waiter());
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (what.progress()) {
@@ -139,10 +141,12 @@ bool park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
     was = place.leave();
     what.disarm(place.waiter());
   }
+  Woken woken;
+  woken.rung = was == node::Sleep::rung || was == node::Sleep::told;
   if (box.sleepers.load(std::memory_order_relaxed) != 0) {
-    look_after_other_threads(rank, what, was);
+    woken.moved = look_after_other_threads(rank, what, was);
   }
-  return was == node::Sleep::rung || was == node::Sleep::told;
+  return woken;
 }
 
 }  // namespace meantime::wait

@@ -14,9 +14,14 @@ struct Rank;
 
 namespace meantime::wait {
 
+struct Woken {
+  bool rung = false;   ///< by somebody; else its time was over, or it did not sleep
+  bool moved = false;  ///< it has moved something since
+};
+
 /// Arms, looks again, sleeps, disarms. The rank's lock is held, but while it sleeps. `nanoseconds`:
-/// after so many the sleep ends by itself; 0: it does not. True if somebody rang.
-bool park(Rank& rank, Awaited& what, std::uint64_t nanoseconds);
+/// after so many the sleep ends by itself; 0: it does not.
+Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds);
 
 /// Something of the rank moved, or its wait is over.
 void end_of_starvation(Rank& rank);

@@ -66,6 +66,9 @@ class Awaited {
   /// Takes back what `arm` did. A ring that is still on its way does no harm.
   virtual void disarm(node::Waiter& waiter) = 0;
   virtual void describe(Situation& situation) const = 0;
+  /// Of a sleeping thread, asked by another one of the same rank, the lock held: whether it is over
+  /// though nobody needs to have rung this waiter.
+  virtual bool overlooked() { return false; }
 
  protected:
   ~Awaited() = default;
