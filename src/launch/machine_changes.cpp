@@ -25,7 +25,8 @@ machine::Knob knob_of(const std::string& word) {
 /// Why this job's ranks have no clocks of their own; else their places.
 std::string places_of(const Job& job, std::vector<cpu_set_t>& places) {
   if (job.thread_ranks) {
-    return "thread ranks have no timer that could lower them";
+    return "MEANTIME_ENERGY=countdown lowers the CPU of a rank that waits, and a thread rank has "
+           "none of its own: others of its worker run there meanwhile; use --as processes";
   }
   if (job.command.binding != Binding::hwthread && job.command.binding != Binding::core) {
     return "the ranks are not bound to cores of their own (--bind-to core)";

@@ -226,7 +226,7 @@ class Machine(MpiexecTest):
         self.assertIn("scaling_governor is 'schedutil': setspeed needs 'userspace'",
                       self.job_says(*bound, MEANTIME_FREQUENCY="setspeed"))
         if os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host")):
-            self.assertIn("thread ranks have no timer",
+            self.assertIn("a rank that waits, and a thread rank has none of its own",
                           self.job_says("-n", 2, "--as", "threads", program=self.program))
         first = CPUS[0]
         self.policy(first, scaling_max_freq="fast")
