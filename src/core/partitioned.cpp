@@ -46,6 +46,8 @@ PartitionedRequest::~PartitionedRequest() {
 void PartitionedRequest::begin_round() {
   active = true;
   complete = false;
+  // Who found it complete just after arming has not disarmed: rung, he would wake in vain.
+  sleepers_.clear();
   error = MPI_SUCCESS;
   bytes = 0;
   source = MPI_ANY_SOURCE;
