@@ -210,6 +210,10 @@ PROGRAMS += [
             ranks=(2, 4, 7) if wait in WAITS else (2, 3, 16),
             arguments=smaller("--rounds=60", "--delay=100"))
     for wait in ALL_WAITS
+] + [
+    Program("wait_random", label="of_threads", waits=("event", "adaptive"), seconds=180, ranks=(2, 3),
+            on_oracle=False,
+            arguments=lambda ranks, wait: ["--threads=3", "--rounds=60", "--delay=100"]),
 ]
 
 
@@ -237,14 +241,15 @@ def settings(program):
 # As thread ranks: what needs MPI_THREAD_MULTIPLE, or looks at the processor time of its process,
 # cannot be.
 ONLY_PROCESSES = {"threads_pt2pt", "threads_sleepers", "threads_coll", "threads_bsend",
-                  "threads_callbacks", "threads_sessions", "progress", "affinity"}
+                  "threads_callbacks", "threads_sessions", "progress", "affinity",
+                  "wait_random.of_threads"}
 
 
 def thread_rank_runs():
     """(name, program, ranks, wait): two numbers of ranks for each program; the ways of waiting go
     round."""
     for shift, program in enumerate(PROGRAMS):
-        if program.folder != "mpi" or program.name in ONLY_PROCESSES or program.full_only:
+        if program.folder != "mpi" or program.title() in ONLY_PROCESSES or program.full_only:
             continue
         for step, ranks in enumerate((4, (1, 2, 7, 16)[shift % 4])):
             if ranks in program.ranks:
