@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/handle_names.h"
 #include "core/version.h"
+#include "rank/rank_of_thread.h"
 #include "rank/worker.h"
 
 namespace meantime::api {
@@ -76,6 +77,14 @@ int Entry::caught() {
     return report(fail(MPI_ERR_INTERN, "{}", exception.what()));
   } catch (...) {
     return report(fail(MPI_ERR_INTERN, "an exception of an unknown type"));
+  }
+}
+
+void Entry::check_phase() {
+  const Phase phase = rank_of_thread().phase.load(std::memory_order_relaxed);
+  const bool up = phase == Phase::active || phase == Phase::finalizing;
+  if (!up || (call_ != Call::Query_thread && call_ != Call::Is_thread_main)) {
+    end_of_program();
   }
 }
 

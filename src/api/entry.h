@@ -47,7 +47,7 @@ class Entry {
     const Phase phase = rank_.phase.load(std::memory_order_relaxed);
     if (phase != Phase::active && phase != Phase::finalizing && calling == Calling::while_active)
         [[unlikely]] {
-      end_of_program();
+      check_phase();
     }
     locked_ =
         calling == Calling::any_time || (calling == Calling::while_active && rank_.lock.enabled());
@@ -277,6 +277,8 @@ class Entry {
  private:
   int report(int code);
   [[noreturn]] void throw_kept();
+  /// A thread of a thread rank may ask some things.
+  void check_phase();
   [[noreturn]] void end_of_program();
   static bool is_tag(int tag) {
     return static_cast<unsigned>(tag) <= static_cast<unsigned>(core::highest_user_tag);

@@ -17,6 +17,7 @@
 #include "core/tables.h"
 #include "core/version.h"
 #include "rank/rank.h"
+#include "rank/rank_of_thread.h"
 
 namespace meantime::api {
 namespace {
@@ -65,22 +66,22 @@ int Get_hw_resource_info(MPI_Info* hw_info) {
 // --- Is MPI up, and with which threads
 
 int Initialized(int* flag) {
-  *flag = self().world_initialized ? 1 : 0;
+  *flag = rank_of_thread().world_initialized ? 1 : 0;
   return MPI_SUCCESS;
 }
 
 int Finalized(int* flag) {
-  *flag = self().world_finalized ? 1 : 0;
+  *flag = rank_of_thread().world_finalized ? 1 : 0;
   return MPI_SUCCESS;
 }
 
 int Query_thread(int* provided) {
-  *provided = self().thread_level;
+  *provided = rank_of_thread().thread_level;
   return MPI_SUCCESS;
 }
 
 int Is_thread_main(int* flag) {
-  *flag = self().main_thread == pthread_self();
+  *flag = rank_of_thread().main_thread == pthread_self();
   return MPI_SUCCESS;
 }
 

@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <ctime>
 #include <string>
 
 #include "node/control_client.h"
-#include "rank/rank.h"
+#include "rank/rank_of_thread.h"
 
 namespace meantime::core {
 namespace {
@@ -20,6 +21,10 @@ constexpr timespec patience{2, 0};
 /// What the program printed before it gave up says why: it must not be lost in a buffer. Another
 /// thread may hold the stream for ever, so it is only tried.
 void show_what_was_printed() {
+  if (rank_of_thread().fiber != nullptr) {
+    std::fflush(nullptr);  // the rank's own streams (src/host/open_streams.h)
+    return;
+  }
   if (ftrylockfile(stdout) == 0) {
     fflush_unlocked(stdout);
     funlockfile(stdout);
@@ -30,7 +35,7 @@ void show_what_was_printed() {
 
 void abort_job(int code, std::string_view text) {
   show_what_was_printed();
-  Rank& rank = self();
+  Rank& rank = rank_of_thread();
   if (rank.control != nullptr && rank.control->abort(code, text)) {
     // mpiexec prints the one line and ends us with the others.
     timespec left = patience;

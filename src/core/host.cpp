@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <string_view>
 
+#include "core/abort.h"
 #include "core/startup.h"
 #include "node/control_client.h"
 #include "rank/rank.h"
@@ -52,6 +53,18 @@ MEANTIME_FOR_HOSTS int meantime_host_set_folder(int descriptor) {
 
 MEANTIME_FOR_HOSTS int meantime_host_set_file_mask(int mask) {
   return meantime::ranks::set_file_mask(mask);
+}
+
+MEANTIME_FOR_HOSTS void meantime_host_belong_to(int index) {
+  meantime::ranks::belong_to(index);
+}
+
+MEANTIME_FOR_HOSTS void meantime_host_abandon(int index) {
+  meantime::ranks::abandon(index);
+}
+
+MEANTIME_FOR_HOSTS void meantime_host_abort(int code) {
+  meantime::core::abort_job(code, {});
 }
 
 MEANTIME_FOR_HOSTS int meantime_host_yield() {

@@ -31,6 +31,7 @@
 #include "node/cross_memory.h"
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "rank/sleeping_call.h"
 #include "rank/worker.h"
 #include "wait/deadlock.h"
 #include "wait/experience.h"
@@ -151,15 +152,12 @@ void tell_of_deadlock() {
 }
 
 /// A thread rank sleeps in the kernel where we do not see it.
-void tell_of_held_up(int world_rank) {
-  const node::Report& report = node::segment().area(world_rank).report;
-  const auto call = static_cast<std::uint16_t>(report.call.load(std::memory_order_relaxed));
+void tell_of_held_up(int world_rank, int thread) {
+  const std::string call = ranks::sleeping_call(thread);
   std::fputs(
       fmt::format("Meantime: rank {} sleeps in the kernel and holds up the other thread ranks "
-                  "of its core ({}); they go on beside it (said once)\n",
-                  world_rank,
-                  call == 0 ? "it has not waited in MPI yet"
-                            : fmt::format("its last wait in MPI was in {}", call_name(call)))
+                  "of its core{}{}; they go on beside it (said once)\n",
+                  world_rank, call.empty() ? "" : ", in ", call)
           .c_str(),
       stderr);
 }

@@ -1,6 +1,7 @@
 // The beginning and the end of a rank's program: __libc_start_main, exit and its handlers. In a
 // rank they are about the rank; in the host's own code libc's.
 #include <dlfcn.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -42,13 +43,9 @@ void run_exit_handlers(RankState& rank, void* owner, int status) {
 
 void end_rank(int status, bool handlers) {
   RankState& rank = *mine();
-  if (meantime_host_index() < 0) {
-    // A thread of the rank ends the process, as it would a process rank.
-    meantime_host_tell_end(rank.world_rank, status & 0xff, 0, "");
-    reinterpret_cast<void (*)(int)>(real_function("_exit"))(status);
-  }
-  if (handlers) {
-    while (!rank.at_thread_exit.empty()) {
+  const bool is_rank = meantime_host_index() >= 0;
+  if (handlers && !rank.ended.load()) {
+    while (is_rank && !rank.at_thread_exit.empty()) {
       const AtExit handler = rank.at_thread_exit.back();
       rank.at_thread_exit.pop_back();
       call(handler, status);
@@ -58,12 +55,24 @@ void end_rank(int status, bool handlers) {
       rank.image.run_finalisers(rank.program->closure);
     }
   }
-  rank.streams.end(handlers, rank.descriptors);
-  rank.children.forget_all();
-  // Whoever reads the labelled output, or a pipe, hears of its end.
-  rank.descriptors.close_all();
-  meantime_host_tell_end(rank.world_rank, status & 0xff, 0, "");
-  meantime_host_finish();
+  if (!rank.ended.exchange(true)) {
+    rank.streams.end(handlers, rank.descriptors);
+    rank.children.forget_all();
+    // Whoever reads the labelled output, or a pipe, hears of its end.
+    rank.descriptors.close_all();
+    meantime_host_tell_end(rank.world_rank, status & 0xff, 0, "");
+    if (!is_rank) {
+      meantime_host_abandon(rank.index);
+    }
+  }
+  if (is_rank) {
+    meantime_host_finish();
+  }
+  // Another thread of the rank: the kernel ends it with the host. What the rank itself does until
+  // then reaches nobody.
+  for (;;) {
+    syscall(SYS_pause);
+  }
 }
 
 namespace {

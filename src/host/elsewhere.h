@@ -20,6 +20,9 @@ class Elsewhere {
   ~Elsewhere() {
     if (left_) {
       meantime_host_come_back();
+      if (mine()->ended.load(std::memory_order_relaxed)) {
+        meantime_host_finish();  // another thread has ended the rank meanwhile
+      }
     }
   }
   Elsewhere(const Elsewhere&) = delete;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +32,16 @@
 namespace meantime::host {
 
 thread_local RankState* detail::current = nullptr;
+
+const HostFiles& host_files() {
+  static const HostFiles files = [] {
+    const int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const mode_t mask = umask(0);
+    umask(mask);
+    return HostFiles{folder, static_cast<int>(mask)};
+  }();
+  return files;
+}
 
 const cpu_set_t& host_cpus() {
   static const cpu_set_t cpus = [] {
@@ -340,6 +351,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
   for (int index = 0; index < words.ranks; ++index) {
     auto rank = std::make_unique<RankState>();
     rank->world_rank = words.first_rank + index;
+    rank->index = index;
     rank->program = programs[words.program_of(index)].get();
     const Closure& closure = rank->program->closure;
     rank->fallback.environment = environment_of_ranks();
@@ -361,6 +373,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
   meantime_host_loaded();
   catch_crashes();
   host_cpus();
+  host_files();
   meantime_host_plan plan{};
   plan.interface_version = MEANTIME_HOST_INTERFACE;
   plan.first_rank = words.first_rank;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,6 +23,11 @@ namespace {
 int use_folder(int folder) {
   if (folder < 0) {
     return -1;
+  }
+  if (meantime_host_index() < 0) {  // another thread of the rank: has one for itself
+    const int result = static_cast<int>(syscall(SYS_fchdir, own_descriptor(folder)));
+    close(folder);
+    return result;
   }
   if (const int error = meantime_host_set_folder(folder); error != 0) {
     close(folder);
@@ -96,9 +102,10 @@ MEANTIME_IN_FRONT int fchdir(int descriptor) noexcept {
 MEANTIME_IN_FRONT mode_t umask(mode_t mask) noexcept {
   MEANTIME_REAL(umask);
   const mode_t before = real(mask);
-  if (mine() != nullptr) {
+  if (mine() != nullptr && meantime_host_index() >= 0) {
     real(before);
-    meantime_host_set_file_mask(static_cast<int>(mask & 0777));
+    mine()->file_mask = static_cast<int>(mask & 0777);
+    meantime_host_set_file_mask(mine()->file_mask);
   }
   return before;
 }

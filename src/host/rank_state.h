@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -35,6 +36,7 @@ struct Program {
 
 struct RankState {
   int world_rank = -1;
+  int index = -1;  ///< in the host
   const Program* program = nullptr;
   Image image;
   PrivateData fallback;
@@ -44,6 +46,7 @@ struct RankState {
   std::vector<AtExit> at_exit;
   std::vector<AtExit> at_thread_exit;
   bool ending = false;
+  std::atomic<bool> ended{false};  ///< its descriptors are closed; some thread of it may go on
 
   char* stack_low = nullptr;  ///< the lowest address of its stack; the guard lies below
 
@@ -61,6 +64,7 @@ struct RankState {
   } getopt;
 
   int folder = -1;               ///< its working directory, once it has one of its own
+  int file_mask = -1;            ///< its mask for new files, likewise
   std::vector<char*> variables;  ///< its environment, once it has changed it
   char number[16] = "";          ///< its rank, as text
 
@@ -77,6 +81,13 @@ extern thread_local RankState* current;
 inline RankState* mine() {
   return detail::current;
 }
+
+/// What a rank has that never asked for one of its own.
+struct HostFiles {
+  int folder;  ///< the working directory
+  int mask;    ///< for new files
+};
+const HostFiles& host_files();
 
 /// The CPUs that this process may use.
 const cpu_set_t& host_cpus();

@@ -48,6 +48,7 @@ struct alignas(node::cache_line) Fiber {
   int index = 0;
   std::atomic<State> state{State::init};
   std::atomic<bool> stays{false};  ///< it asked not to be moved
+  std::atomic<bool> ended{false};  ///< it is not among Host::living any more
 
   Worker* home = nullptr;  ///< on which it began
   HandOver hand_over;      ///< if it is elsewhere because it held its worker up

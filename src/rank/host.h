@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define MEANTIME_HOST_INTERFACE 3
+#define MEANTIME_HOST_INTERFACE 4
 /* That no access is allowed to, below each rank's stack; at least, where addresses are scarce. */
 #define MEANTIME_HOST_GUARD_BYTES (256ul << 20)
 #define MEANTIME_HOST_LEAST_GUARD_BYTES (64ul << 10)
@@ -44,6 +44,13 @@ void meantime_host_come_back(void);
    mask for new files, wherever it runs. 0 or an errno. */
 int meantime_host_set_folder(int descriptor);
 int meantime_host_set_file_mask(int mask);
+/* The calling kernel thread was started by the rank of this index: it is no rank, but may ask. */
+void meantime_host_belong_to(int index);
+/* The rank of this index has ended in another thread of its program. Its stack is left where it is,
+   or ends by meantime_host_finish, and nobody waits for it. */
+void meantime_host_abandon(int index);
+/* MPI_Abort for a thread that belongs to a rank. */
+void meantime_host_abort(int code) __attribute__((noreturn));
 /* Lets others run; 0 if there was none. */
 int meantime_host_yield(void);
 /* Tells mpiexec that a (world) rank has ended with this code, or (signal > 0) that it ends the

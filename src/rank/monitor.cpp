@@ -136,7 +136,8 @@ void look_at_suspects() {
   if (first.carrier->held_by.load(std::memory_order_relaxed) == first.fiber &&
       sleeps_in_kernel(first.carrier->thread_id.load(std::memory_order_relaxed)) &&
       host().plan->held_up != nullptr && !std::exchange(told, true)) {
-    host().plan->held_up(first.fiber->rank.world_rank);
+    host().plan->held_up(first.fiber->rank.world_rank,
+                         first.carrier->thread_id.load(std::memory_order_relaxed));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "rank/rank.h"
 
+#include "rank/rank_of_thread.h"
+
 #include <new>
 
 namespace meantime {
@@ -23,5 +25,6 @@ constinit Place process_rank;
 }  // namespace
 
 constinit thread_local Rank* detail::current_rank = &process_rank.rank;
+constinit thread_local Rank* detail::rank_of_thread = nullptr;
 
 }  // namespace meantime

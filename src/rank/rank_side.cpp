@@ -8,6 +8,7 @@
 #include "node/segment.h"
 #include "rank/clocks.h"
 #include "rank/monitor.h"
+#include "rank/rank_of_thread.h"
 #include "rank/scheduler.h"
 #include "rank/switch_order.h"
 #include "wait/doorbell.h"
@@ -98,15 +99,32 @@ void suspend_until(node::Waiter& waiter, std::uint64_t at_ns) {
   fiber.worker->suspend_until(fiber, waiter, at_ns);
 }
 
-void finish() {
-  Fiber& fiber = *self_fiber();
-  Worker& worker = hold(fiber);
-  if (host().living.fetch_sub(1, std::memory_order_seq_cst) == 1) {
+namespace {
+
+void one_less(Fiber& fiber) {
+  if (!fiber.ended.exchange(true) && host().living.fetch_sub(1, std::memory_order_seq_cst) == 1) {
     for (const std::unique_ptr<Worker>& each : host().workers) {
       wait::ring(each->place().bell);
     }
     tell_monitor_of_the_end();
   }
+}
+
+}  // namespace
+
+void belong_to(int index) {
+  meantime::detail::rank_of_thread = &host().fibers[static_cast<std::size_t>(index)]->rank;
+}
+
+void abandon(int index) {
+  host().abandoned.store(true);
+  one_less(*host().fibers[static_cast<std::size_t>(index)]);
+}
+
+void finish() {
+  Fiber& fiber = *self_fiber();
+  Worker& worker = hold(fiber);
+  one_less(fiber);
   worker.leave(fiber, State::finalized, Worker::After::nothing);
   std::abort();
 }

@@ -180,6 +180,7 @@ struct Host {
   std::vector<std::unique_ptr<Carrier>> carriers;
   std::vector<Carrier*> spare_carriers;
   std::atomic<bool> ending{false};
+  std::atomic<bool> abandoned{false};  ///< a fiber hangs somewhere, perhaps for ever
 
   Fiber& fiber_of(int world_rank) const {
     return *fibers[static_cast<std::size_t>(world_rank - first_rank)];

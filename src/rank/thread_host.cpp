@@ -299,7 +299,9 @@ int run(const Plan& plan) {
     worker->carrier().called.send();
   }
   watch();
-  end_carriers();
+  if (!here.abandoned.load()) {
+    end_carriers();
+  }
   return 0;
 }
 

@@ -49,7 +49,8 @@ struct Plan {
   void (*prepare)(int index) = nullptr;  ///< on the rank's own thread, once, before it runs
   void (*run)(int index) = nullptr;      ///< the rank's whole life
   void (*worker_begins)() = nullptr;     ///< on each kernel thread that runs ranks
-  void (*held_up)(int rank) = nullptr;   ///< once: this one sleeps where we do not see it
+  /// Once: this one sleeps where we do not see it, on that kernel thread.
+  void (*held_up)(int rank, int thread) = nullptr;
 };
 
 /// Makes the fibers, runs them all to their end. Returns an errno if they could not be made.
@@ -74,6 +75,11 @@ void suspend_until(node::Waiter& waiter, std::uint64_t at_ns);
 void stay(bool stays);
 /// Ends the calling rank's fiber. Its stack stays.
 [[noreturn]] void finish();
+/// The calling kernel thread was started by that rank of this host (rank/rank_of_thread.h).
+void belong_to(int index);
+/// That rank has ended in a thread of its own: nobody waits for its fiber, which may hang for ever
+/// or come to its finish() yet.
+void abandon(int index);
 
 /// The rank may sleep in the kernel until it comes back: its own thread runs it. False, and nothing
 /// has happened, in a process rank and in one that is elsewhere already.

@@ -1,11 +1,8 @@
 /* Rank 1 ends, or makes all wait, in the way that the first word says. */
-#include <errno.h>
 #include <mpi.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static int is(const char* word, const char* way) {
@@ -50,12 +47,6 @@ __attribute__((noinline)) static void spoil_the_heap(void) {
   abort();
 }
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 int main(int count, char** words) {
   const char* way = count > 1 ? words[1] : "";
   MPI_Init(&count, &words);
@@ -63,42 +54,6 @@ int main(int count, char** words) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (is(way, "sleeps")) {
-    /* Rank 1 sleeps in the kernel in many ways; the others go on meanwhile. */
-    const double begin = now();
-    if (rank == 1) {
-      int ends[2];
-      char byte = 0;
-      struct pollfd look = {0, POLLIN, 0};
-      if (pipe(ends) != 0) return 1;
-      usleep(200000);
-      sleep(4);
-      nanosleep(&(struct timespec){0, 200000000}, NULL);
-      look.fd = ends[0];
-      poll(&look, 1, 300);
-      if (system("sleep 0.3") != 0 || write(ends[1], "x", 1) != 1 || read(ends[0], &byte, 1) != 1) {
-        return 1;
-      }
-      MPI_Send(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD);
-    } else {
-      const int next = rank == size - 1 ? 0 : rank == 0 ? 2 : rank + 1;
-      const int before = rank == 0 ? size - 1 : rank == 2 ? 0 : rank - 1;
-      for (int i = 0; i < 1000; i++) {
-        MPI_Sendrecv_replace(&value, 1, MPI_INT, next, 0, before, 0, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE);
-      }
-      if (now() - begin > 4) {
-        fprintf(stderr, "rank %d was held up for %g s\n", rank, now() - begin);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-      }
-      if (rank == 0) {
-        MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      }
-    }
-    MPI_Finalize();
-    if (rank == 0) printf(" No Errors\n");
-    return 0;
-  }
   if (is(way, "tests")) {
     /* Rank 0 only asks, for as long as rank 1 has not got through all of its exchanges. */
     MPI_Request request;

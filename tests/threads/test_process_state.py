@@ -128,6 +128,34 @@ class ProcessState(unittest.TestCase):
             self.assertRegex(result.stderr, r"(?m)^\[1\] " + name +
                              r": .*messages.c:\d+: main: Assertion `rank == 7' failed\.$", self.text)
 
+    def test_threads_of_a_rank(self):
+        program = self.build("rank_threads.c", "-pthread")
+        for kind in KINDS:
+            for ranks in (1, 2, 7):
+                result = self.run_ranks(kind, ranks, program)
+                self.assert_right(result)
+                self.assertEqual(sorted(line for line in result.stdout.splitlines() if "step" in line),
+                                 sorted(f"thread of {rank} in step {step}" for rank in range(ranks)
+                                        for step in range(3)), self.text)
+
+    def test_threads_that_end_their_rank(self):
+        program = self.build("rank_threads.c", "-pthread")
+        for kind in KINDS:
+            for way, more, status in (("exit", "handler of {}", 0), ("_exit", None, 0), ("status", None, 7)):
+                result = self.run_ranks(kind, 6, program, way, options=["-l"])
+                self.assertEqual(result.returncode, status, self.text)
+                expected = [f"[{rank}] rank {rank}" for rank in (0, 2, 4)]
+                expected += [f"[{rank}] thread of {rank}" + (more.format(rank) if more else "")
+                             for rank in (1, 3, 5)]
+                expected += [f"[{rank}] " + more.format(rank) for rank in (0, 2, 4) if more]
+                self.assertEqual(sorted(result.stdout.splitlines()), sorted(expected), self.text)
+            result = self.run_ranks(kind, 4, program, "abort")
+            self.assertEqual(result.returncode, 42, self.text)
+            self.assertRegex(result.stderr, "rank 1 .*MPI_Abort with code 42")
+        result = self.run_ranks("threads", 4, program, "call")
+        self.assertEqual(result.returncode, 1, self.text)
+        self.assertIn("MPI_Barrier was called by a thread that is no rank", result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
