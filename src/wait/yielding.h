@@ -5,10 +5,10 @@
 //   lost slice   somebody else had the core for a time slice, and what was waited for came
 //                meanwhile: whoever yields comes after all who compute, whoever is woken before
 //                them
-//   savings      what lost slices are paid from. Each wait earns a little, so that a neighbour that
-//                takes a slice now and then changes nothing; when they are gone waits sleep until
-//                they have earned what the last slice cost. So lost slices cost a wait no more on
-//                average than what it earns
+//   savings      of waits for messages, what lost slices are paid from. Each wait earns a little;
+//   when
+//                they are gone waits sleep until they have earned what the last slice cost. So lost
+//                slices cost a wait no more on average than what it earns
 // Each kind of wait of a rank (at a gate, for messages) has its own memory of what yields were
 // worth. Private to the rank, its lock held.
 #pragma once
@@ -26,15 +26,16 @@ namespace meantime::wait {
 class Yielding {
  public:
   // Both ranks of a ping-pong on one CPU, and the other one polls: a sleep adds 14 us to each wait,
-  // and yields are to add less than that. At the barrier of many ranks a sleep costs a wave of
-  // wake-ups, and a slice that one of them loses costs all of them the time: there each saves up
-  // for several slices.
-  static constexpr Yielding for_messages() { return {5'000, 1'000'000}; }
-  static constexpr Yielding for_gates() { return {50'000, 20'000'000}; }
+  // and yields are to add less than that.
+  static constexpr Yielding for_messages() { return {500'000, 5'000}; }
+  // At the barrier of many ranks on a busy machine the ranks of one core take half a millisecond
+  // and more for their turns, and yet it takes twice as long if they sleep. There a slice that is
+  // lost is a yield in vain, no more.
+  static constexpr Yielding for_gates() { return {1'000'000, 0}; }
 
   /// A wait begins: whether it is to yield.
   bool begins() {
-    savings_ns_ = std::min(savings_ns_ + earned_ns_, most_saved_ns_);
+    savings_ns_ = std::min(savings_ns_ + earned_ns_, most_saved_ns);
     if (savings_ns_ < 0) {
       return false;
     }
@@ -46,13 +47,14 @@ class Yielding {
   }
   /// Its yields took so long; `over`: and ended it.
   void ended(bool over, std::uint64_t spent_ns) {
-    if (!over) {
+    const bool lost_slice = spent_ns >= slice_ns_;
+    if (!over || (lost_slice && earned_ns_ == 0)) {
       vain_ = std::clamp<std::uint32_t>(2 * vain_, 2, most_skipped);
       skip_ = vain_ - 1;
       return;
     }
     vain_ = 0;
-    if (spent_ns >= slice_ns) {
+    if (lost_slice) {
       savings_ns_ -= static_cast<std::int64_t>(std::min(spent_ns, most_paid_ns));
     }
   }
@@ -79,22 +81,21 @@ class Yielding {
   }
 
  private:
-  constexpr Yielding(std::int64_t earned_ns, std::int64_t most_saved_ns)
-      : earned_ns_(earned_ns), most_saved_ns_(most_saved_ns) {}
+  constexpr Yielding(std::uint64_t slice_ns, std::int64_t earned_ns)
+      : slice_ns_(slice_ns), earned_ns_(earned_ns) {}
 
   // Barrier of 64 ranks on 2 cores: 48 us with one yield a rank, 115-150 us asleep and woken by a
   // tree. A second yield catches the other core's ranks being a little late.
   static constexpr int yields = 2;
-  /// Longer than the ranks of one core take for their turns, shorter than any slice.
-  static constexpr std::uint64_t slice_ns = 500'000;
+  static constexpr std::int64_t most_saved_ns = 1'000'000;
   /// A rank that was stopped for a minute does not pay for it for hours.
   static constexpr std::uint64_t most_paid_ns = 20'000'000;
   // In vain this often in a row, it is tried more and more rarely: some rank computes for long, and
   // a yield would only delay the sleep.
   static constexpr std::uint32_t most_skipped = 16;
 
-  std::int64_t earned_ns_;  ///< by each wait
-  std::int64_t most_saved_ns_;
+  std::uint64_t slice_ns_;  ///< longer than the others' turns take, shorter than any slice
+  std::int64_t earned_ns_;  ///< by each wait; 0: lost slices are not paid for
   std::int64_t savings_ns_ = 0;
   std::uint32_t vain_ = 0;
   std::uint32_t skip_ = 0;
