@@ -100,7 +100,7 @@ TEST(Group, RangesMayRunBackwardsAndStopShort) {
   const int endless[][3] = {{0, 3, 0}};
   EXPECT_EQ(include_ranges(*group, 1, endless, &made), MPI_ERR_ARG);
   const int outside[][3] = {{8, 12, 2}};
-  EXPECT_EQ(include_ranges(*group, 1, outside, &made), MPI_ERR_RANK);
+  EXPECT_EQ(include_ranges(*group, 1, outside, &made), MPI_ERR_ARG);
 }
 
 TEST(Group, Translates) {
