@@ -38,6 +38,13 @@ static void* ask(void* argument) {
   check(provided >= MPI_THREAD_FUNNELED, "MPI_Query_thread");
   MPI_Get_version(&version, &subversion);
   check(version >= 4 && MPI_Wtime() > 0, "MPI_Get_version, MPI_Wtime");
+  /* A session of its own: a process may have it, a thread rank says no, and goes on as before. */
+  MPI_Session session;
+  int class = MPI_SUCCESS;
+  const int code = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+  MPI_Error_class(code, &class);
+  check(code == MPI_SUCCESS || class == MPI_ERR_OTHER, "MPI_Session_init");
+  if (code == MPI_SUCCESS) MPI_Session_finalize(&session);
   return argument;
 }
 
