@@ -285,8 +285,9 @@ bool nobody_else_is_in_mpi(const Rank& rank) {
 
 int begin_use(Rank& rank, int thread_level) {
   if (rank.fiber == nullptr && ranks::worker_count() > 0) {
-    return fail(MPI_ERR_OTHER,
-                "a thread that is no rank cannot start MPI (thread ranks have MPI_THREAD_FUNNELED)");
+    return fail(
+        MPI_ERR_OTHER,
+        "a thread that is no rank cannot start MPI (thread ranks have MPI_THREAD_FUNNELED)");
   }
   const Phase phase = rank.phase.load();
   if (phase == Phase::finalizing || phase == Phase::finalized) {

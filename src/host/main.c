@@ -9,8 +9,8 @@
 #define MEANTIME_PROGRAM_TLS MEANTIME_LEAST_PROGRAM_TLS
 #define MEANTIME_PROGRAM_TLS_ALIGNMENT 64
 #endif
-__attribute__((aligned(MEANTIME_PROGRAM_TLS_ALIGNMENT))) static _Thread_local char
-    program_tls[MEANTIME_PROGRAM_TLS];
+__attribute__((aligned(
+    MEANTIME_PROGRAM_TLS_ALIGNMENT))) static _Thread_local char program_tls[MEANTIME_PROGRAM_TLS];
 
 /* Where a debugger waits for the ranks' images (tools/gdb/meantime.py). */
 __attribute__((noinline)) void meantime_host_loading(void) {

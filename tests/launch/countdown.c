@@ -1,5 +1,6 @@
-/* Rank 0 waits for rank 1, which comes when the test lets it: it reads a line first. Says "waiting" before
- * and "met" after, as often as there are lines. The first argument ends it in another way instead. */
+/* Rank 0 waits for rank 1, which comes when the test lets it: it reads a line first. Says "waiting"
+ * before and "met" after, as often as there are lines. The first argument ends it in another way
+ * instead. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Energy handlers come and go while other threads of the rank wait. A handler's argument is freed as soon as
- * another one has taken its place: nobody may use it any more by then. */
+/* Energy handlers come and go while other threads of the rank wait. A handler's argument is freed
+ * as soon as another one has taken its place: nobody may use it any more by then. */
 #include <meantime.h>
 #include <pthread.h>
 #include <sched.h>

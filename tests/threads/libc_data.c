@@ -40,8 +40,9 @@ int main(int count, char** words) {
   setenv("TZ", zone, 1);
   tzset();
   for (int i = 0; i < 20; i++) {
-    const double result = i % 3 == 0 ? lgamma(value) : i % 3 == 1 ? lgammaf((float)value)
-                                                                  : (double)lgammal(value);
+    const double result = i % 3 == 0   ? lgamma(value)
+                          : i % 3 == 1 ? lgammaf((float)value)
+                                       : (double)lgammal(value);
     MPI_Barrier(MPI_COMM_WORLD);
     check(signgam == (odd ? -1 : 1) && fabs(result - log(fabs(tgamma(value)))) < 1e-5, "signgam");
     check(timezone == 3600 * (rank % 12) && strcmp(tzname[0], "AAA") == 0 && !daylight, "timezone");

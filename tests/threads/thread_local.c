@@ -15,10 +15,10 @@ static _Thread_local char many[ROOM];
 static _Thread_local long aligned __attribute__((aligned(ALIGNMENT))) = 77;
 static int errors, rank;
 
-#define LIBRARY(name)                    \
+#define LIBRARY(name)                      \
   extern _Thread_local long shared_##name; \
-  long add_##name(long value);           \
-  long* where_##name(void);              \
+  long add_##name(long value);             \
+  long* where_##name(void);                \
   int text_##name(long value);
 LIBRARY(plain)
 LIBRARY(initial)
@@ -43,7 +43,8 @@ static void look(long add, long before) {
 }
 
 static void* thread(void* argument) {
-  check(of_the_program == 1000 && aligned == 77 && many[ROOM - 1] == 0, "the program's in a thread");
+  check(of_the_program == 1000 && aligned == 77 && many[ROOM - 1] == 0,
+        "the program's in a thread");
   look(3, rank % 7 + 1);
   return argument;
 }
