@@ -9,7 +9,6 @@
 #include <climits>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string_view>
 
@@ -37,9 +36,16 @@ std::vector<int> numbers_in(const std::string& folder) {
   return numbers;
 }
 
+/// What can be read of it: nothing or a part if the process ends meanwhile. (An iterator over the
+/// stream's buffer would throw then; read() takes it for the end.)
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  char part[4096];
+  while (file.read(part, sizeof part), file.gcount() > 0) {
+    text.append(part, static_cast<std::size_t>(file.gcount()));
+  }
+  return text;
 }
 
 bool is_supervisor(pid_t pid) {
