@@ -153,9 +153,12 @@ def _old_declarations(procedure: Procedure, with_pointers: bool) -> List[str]:
     return lines
 
 
+# What stands between these lines is compiled once more with PMPI's names (src/fortran/with-profiling).
+CALLS_BEGIN, CALLS_END = "  ! Calls from here on.", "  ! Calls up to here."
+
 SIZEOF = """\
-  interface {prefix}MPI_Sizeof
-    subroutine {prefix}MPI_Sizeof_f08ts(x, size, ierror) bind(C, name="{lower}mpi_sizeof_f08ts_")
+  interface MPI_Sizeof
+    subroutine MPI_Sizeof_f08ts(x, size, ierror) bind(C, name="mpi_sizeof_f08ts_")
       type(*), dimension(..) :: x
       integer, intent(out) :: size
       integer, optional, intent(out) :: ierror
@@ -168,18 +171,17 @@ def module_mpi(calls: List[FortranCall]) -> str:
              "module mpi", "  use, intrinsic :: iso_c_binding, only: c_ptr", "  use meantime_types", "  implicit none",
              "  private :: c_ptr", ""]
     lines += [line[4:] for line in _old_constants()]
-    lines += ["", "  interface"]
+    lines += ["", CALLS_BEGIN, "  interface"]
     gives_memory = [call for call in calls if any(a.kind == "C_BUFFER" for a in call.f90.arguments)]
-    lines += [line for prefix in ("", "P") for call in calls
-              if call.name != "MPI_Sizeof" and call not in gives_memory for line in _interface(prefix + call.name, call.f90, _old_declarations(call.f90, False))]
+    lines += [line for call in calls if call.name != "MPI_Sizeof" and call not in gives_memory
+              for line in _interface(call.name, call.f90, _old_declarations(call.f90, False))]
     lines += ["  end interface"]
-    for prefix in ("", "P"):
-        for call in gives_memory:
-            lines += [f"  interface {prefix}{call.name}"]
-            lines += _interface(f"{prefix}{call.name}", call.f90, _old_declarations(call.f90, False))
-            lines += _interface(f"{prefix}{call.name}_cptr", call.f90, _old_declarations(call.f90, True))
-            lines += ["  end interface"]
-        lines.append(SIZEOF.format(prefix=prefix, lower=prefix.lower()))
+    for call in gives_memory:
+        lines += [f"  interface {call.name}"]
+        lines += _interface(call.name, call.f90, _old_declarations(call.f90, False))
+        lines += _interface(f"{call.name}_cptr", call.f90, _old_declarations(call.f90, True))
+        lines += ["  end interface"]
+    lines += [SIZEOF, CALLS_END]
     lines += [f"  external :: {name}" for name in list(READY_MADE) + READY_MADE_OF_MPI_1]
     return "\n".join(lines + ["end module mpi"]) + "\n"
 
@@ -191,7 +193,7 @@ def _distinct(small: Procedure, large: Procedure) -> bool:
     return [key(a) for a in small.arguments] != [key(a) for a in large.arguments]
 
 
-def _generic(call: FortranCall, prefix: str) -> List[str]:
+def _generic(call: FortranCall) -> List[str]:
     forms: Dict[str, List[Procedure]] = {}
     for procedure in call.f08:
         if procedure.large and procedure.generic == call.name and not _distinct(call.f08[0], procedure):
@@ -199,11 +201,10 @@ def _generic(call: FortranCall, prefix: str) -> List[str]:
         forms.setdefault(procedure.generic, []).append(procedure)
     lines = []
     for generic, procedures in forms.items():
-        lines += [f"  interface {prefix}{generic}"]
+        lines += [f"  interface {generic}"]
         for procedure in procedures:
-            binding = (prefix + procedure.specific + "_").lower() if procedure.has_choice_buffer else ""
-            lines += _interface(prefix + procedure.specific, procedure,
-                                _declarations(procedure.arguments, "      "), binding)
+            binding = (procedure.specific + "_").lower() if procedure.has_choice_buffer else ""
+            lines += _interface(procedure.specific, procedure, _declarations(procedure.arguments, "      "), binding)
         lines += ["  end interface"]
     return lines
 
@@ -231,11 +232,10 @@ def module_f08(calls: List[FortranCall], callbacks: List[Callback]) -> str:
     lines += ["  end interface", "", "  interface"]
     for name, callback in READY_MADE.items():
         lines += _callback_interface(name, by_name[callback])
-    lines += ["  end interface", ""]
-    for prefix in ("", "P"):
-        for call in calls:
-            lines += _generic(call, prefix)
-    return "\n".join(lines + ["end module mpi_f08"]) + "\n"
+    lines += ["  end interface", "", CALLS_BEGIN]
+    for call in calls:
+        lines += _generic(call)
+    return "\n".join([*lines, CALLS_END, "end module mpi_f08"]) + "\n"
 
 
 def _callback_interface(name: str, callback: Callback) -> List[str]:

@@ -13,6 +13,7 @@ bin/mpicc bin/mpicxx bin/mpic++ bin/mpicc_abi bin/mpicxx_abi bin/mpifort bin/mpi
 bin/meantime bin/meantime-libra bin/meantime-overlap bin/meantime-wakeup bin/meantime-yieldshare
 include/mpi.h include/meantime.h include/mpif.h
 share/meantime/fortran/build-bindings share/meantime/fortran/fortran.h share/meantime/fortran/generated/mpi_f08.f90
+share/meantime/fortran/with-profiling
 lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/pkgconfig/meantime.pc
 lib/cmake/Meantime/MeantimeConfig.cmake
 lib/cmake/Meantime/MeantimeConfigVersion.cmake lib/cmake/Meantime/MeantimeTargets.cmake
