@@ -11,6 +11,7 @@
 #include "core/errhandler.h"
 #include "core/error.h"
 #include "core/settings.h"
+#include "ledger/changes.h"
 #include "rank/clocks.h"
 #include "rank/rank.h"
 #include "rank/worker.h"
@@ -166,6 +167,7 @@ MEANTIME_ENTRY_POINT int MPIX_Energy_handler_reg(MPIX_Energy_function* enter,
       return fail(MPI_ERR_ARG, "enter is NULL; MPIX_Energy_handler_dereg takes a handler away");
     }
     core::use_energy_handler(self(), enter, leave, argument);
+    ledger::note_change(*self().area, ledger::ChangedBy::handler, "MPIX_Energy_handler_reg");
     return MPI_SUCCESS;
   });
 }

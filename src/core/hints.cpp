@@ -7,6 +7,8 @@
 
 #include "core/communicator_make.h"
 #include "core/info.h"
+#include "core/settings.h"
+#include "ledger/changes.h"
 #include "rank/rank.h"
 
 namespace meantime::core {
@@ -48,6 +50,9 @@ void set_wait_hints(Communicator& comm, const Info& info) {
         wish = changed;
         any = true;
         keep(comm, hint.key, *value);
+        if (*value != as_started(*settings::find(hint.setting))) {
+          ledger::note_change(*self().area, ledger::ChangedBy::communicator, hint.key, *value);
+        }
       }
     }
   }

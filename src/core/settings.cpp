@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "launch/control.h"
+#include "ledger/changes.h"
 #include "rank/rank.h"
 #include "settings/contradictions.h"
 #include "settings/misspelt.h"
@@ -101,12 +102,16 @@ std::string setting(std::string_view name) {
   return row != nullptr ? files().value(*row, settings::own_environment()).text : std::string();
 }
 
+std::string as_started(const settings::Setting& row) {
+  const std::string value = setting(row.name);
+  return value.empty() ? std::string(row.preset) : value;
+}
+
 std::string setting_in_effect(const Rank& rank, const settings::Setting& row) {
   if (std::string waiting = rank.policy.value(row.name); !waiting.empty()) {
     return waiting;
   }
-  const std::string value = setting(row.name);
-  return value.empty() ? std::string(row.preset) : value;
+  return as_started(row);
 }
 
 std::string change_setting(Rank& rank, const settings::Setting& row, std::string_view value) {
@@ -118,6 +123,9 @@ std::string change_setting(Rank& rank, const settings::Setting& row, std::string
     return wrong;
   }
   rank.policy = wait::make_policy(rank.wish, wait::policy().crowded);
+  if (!value.empty() && value != as_started(row)) {
+    ledger::note_change(*rank.area, ledger::ChangedBy::rank, row.name, value);
+  }
   return {};
 }
 

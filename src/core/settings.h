@@ -34,6 +34,9 @@ std::string settings_without_mpiexec(std::vector<std::string>& remarks);
 /// A setting's value when this host started, by name; empty: not set, so its preset holds.
 std::string setting(std::string_view name);
 
+/// The same, or the preset's words.
+std::string as_started(const settings::Setting& setting);
+
 /// What holds for a rank now, as a text: its own live settings, else those it was started with,
 /// else the preset's words.
 std::string setting_in_effect(const Rank& rank, const settings::Setting& setting);

@@ -8,11 +8,12 @@
 #include <tuple>
 
 #include "core/call_names.h"
+#include "launch/how_it_waited.h"
+#include "launch/json.h"
 #include "launch/places.h"
 #include "ledger/histogram.h"
 #include "ledger/reader.h"
 #include "node/segment.h"
-#include "wait/presets.h"
 
 namespace meantime::launch {
 namespace {
@@ -131,39 +132,6 @@ std::optional<double> cpu_time(const RankFigures& rank, const RankProcess& proce
                                     : std::nullopt;
 }
 
-/// How the ranks of each program were to wait when they started: "adaptive", "event,
-/// MEANTIME_TRIES_POLL=5".
-std::vector<std::string> ways_to_wait(const Job& job) {
-  std::vector<std::string> ways;
-  for (const PreparedProgram& program : job.programs) {
-    const std::string name = job.setting("MEANTIME_WAIT", program.request);
-    std::string way = name.empty() ? std::string(wait::presets[0].name) : name;
-    for (const char* knob : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
-      const std::string value = job.setting(knob, program.request);
-      way += value.empty() ? "" : fmt::format(", {}={}", knob, value);
-    }
-    ways.push_back(way);
-  }
-  return ways;
-}
-
-/// "waiting: adaptive; rank 3: poll; ranks 4 to 7: event"
-std::string wait_line(const Job& job) {
-  const std::vector<std::string> ways = ways_to_wait(job);
-  std::string text = "waiting: " + ways.front();
-  int first = job.programs.front().request.ranks;
-  for (std::size_t program = 1; program < ways.size(); ++program) {
-    const int ranks = job.programs[program].request.ranks;
-    if (ways[program] != ways.front()) {
-      text += ranks == 1
-                  ? fmt::format("; rank {}: {}", first, ways[program])
-                  : fmt::format("; ranks {} to {}: {}", first, first + ranks - 1, ways[program]);
-    }
-    first += ranks;
-  }
-  return text + "\n";
-}
-
 /// The energy policy that was asked in each wait; "none" if there was none.
 std::string energy_policy(const Job& job, const ledger::Figures& figures) {
   const std::string name = job.setting("MEANTIME_ENERGY");
@@ -210,48 +178,6 @@ std::string energy_line(const JobTimes& times) {
                            times.cpu_seconds);
 }
 
-/// The bytes of the UTF-8 character that begins there; 0 if none does.
-std::size_t utf8_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xc2 && first < 0xe0 ? 2
-                             : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5 ? 4
-                                                             : 0;
-  if (length == 0 || length > text.size()) {
-    return 0;
-  }
-  for (std::size_t place = 1; place < length; ++place) {
-    if ((static_cast<unsigned char>(text[place]) & 0xc0) != 0x80) {
-      return 0;
-    }
-  }
-  return length;
-}
-
-/// As JSON has it: UTF-8, whatever bytes a path is of.
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (std::size_t place = 0; place < text.size();) {
-    const std::size_t length = utf8_length(std::string_view(text).substr(place));
-    if (length != 1) {
-      result += length == 0 ? "\\ufffd" : text.substr(place, length);
-      place += std::max<std::size_t>(length, 1);
-      continue;
-    }
-    const char letter = text[place++];
-    if (letter == '"' || letter == '\\') {
-      result += '\\';
-      result += letter;
-    } else if (static_cast<unsigned char>(letter) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(letter));
-    } else {
-      result += letter;
-    }
-  }
-  return result + '"';
-}
-
 std::string json_activities(const std::array<std::uint64_t, ledger::activities>& spent_ns) {
   return fmt::format(R"({{"help": {:.9f}, "poll": {:.9f}, "yield": {:.9f}, "sleep": {:.9f}}})",
                      seconds(spent_ns[0]), seconds(spent_ns[1]), seconds(spent_ns[2]),
@@ -276,12 +202,12 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
                       const std::string& way, const std::map<Place, PlaceName>& names) {
   const std::optional<double> cpu = cpu_time(rank, process);
   std::string text = fmt::format(
-      R"(    {{"rank": {}, "wait": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
+      R"(    {{"rank": {}, "wait": {}, "changed": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
       R"("rung_in_vain": {}, "spent": {}, )"
       R"("held_up": {:.9f}, "cpu": {}, "preempted": {}, "sites": [)",
-      number, quoted(way), seconds(rank.wall_ns), seconds(rank.wait_ns), rank.waits, rank.parks,
-      rank.rung_in_vain, json_activities(rank.spent_ns), seconds(rank.held_up_ns),
-      cpu ? fmt::format("{:.9f}", *cpu) : "null",
+      number, quoted(way), json_changes(rank), seconds(rank.wall_ns), seconds(rank.wait_ns),
+      rank.waits, rank.parks, rank.rung_in_vain, json_activities(rank.spent_ns),
+      seconds(rank.held_up_ns), cpu ? fmt::format("{:.9f}", *cpu) : "null",
       rank.cpu_ns != 0 ? fmt::format("{:.9f}", seconds(rank.preempted_ns)) : "null");
   for (std::size_t index = 0; index < rank.sites.size(); ++index) {
     text += (index == 0 ? "\n      " : ",\n      ") + json_site(rank.sites[index], names);
@@ -319,7 +245,7 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
       "core-seconds: allocated {:.3f} = computing {:.3f} + waiting awake {:.3f} + waiting asleep "
       "{:.3f} + unused {:.3f}; preempted {:.3f}\n",
       sums.allocated, sums.computing, sums.awake, sums.asleep, sums.unused, sums.preempted);
-  text += wait_line(job);
+  text += wait_line(job) + changes_line(figures);
   if (const std::string policy = energy_policy(job, figures);
       policy != "none" && policy != "handler") {
     text += fmt::format("energy policy: {}\n", policy);
@@ -346,13 +272,13 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "  \"cpu\": {:.9f},\n"
       "  \"core_seconds\": {{\"allocated\": {:.9f}, \"computing\": {:.9f}, \"waiting_awake\": "
       "{:.9f}, \"waiting_asleep\": {:.9f}, \"unused\": {:.9f}, \"preempted\": {:.9f}}},\n"
-      "  \"wait\": {},\n  \"energy_policy\": {},\n"
+      "  \"wait\": {},\n  \"changed\": {},\n  \"energy_policy\": {},\n"
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
       "  \"frequency\": {{\"times_lowered\": {}, \"seconds_lowered\": {:.9f}}},\n"
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
       sums.computing, sums.awake, sums.asleep, sums.unused, sums.preempted, quoted(ways.front()),
-      quoted(energy_policy(job, figures)),
+      json_changes(figures), quoted(energy_policy(job, figures)),
       job.wake_up.ns != 0 ? fmt::format("{:.9f}", seconds(job.wake_up.ns)) : "null",
       quoted(job.wake_up.source), job.frequencies.times_lowered(),
       job.frequencies.seconds_lowered(),

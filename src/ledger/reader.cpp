@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ledger/histogram.h"
 #include "node/segment.h"
 #include "wait/clock.h"
 
@@ -39,6 +40,55 @@ SiteFigures figures_of(const node::Segment& segment, const SiteAccount& account)
   return site;
 }
 
+/// The wait that a rank was in when it ended, or was ended: it has charged nobody for that one. Not
+/// of looks that nap, whose report counts from the first look.
+struct LastWait {
+  std::uint64_t ns = 0;
+  std::uint64_t address = 0;
+  std::uint32_t call = 0;
+  Activity activity = Activity::poll;
+
+  LastWait(const node::RankArea& area, std::uint64_t most_ns) {
+    const node::Report& report = area.report;
+    if (report.state.load(std::memory_order_acquire) !=
+            static_cast<std::uint32_t>(node::RankState::waiting) ||
+        value(area.napping) != 0) {
+      return;
+    }
+    const std::uint64_t since = value(report.since_ns);
+    const std::uint64_t now = wait::now_ns();
+    ns = now > since ? std::min(now - since, most_ns) : 0;
+    address = value(report.call_site);
+    call = value(report.call);
+    if (value(area.asleep) != 0 || value(area.worker) != 0) {
+      activity = Activity::sleep;
+    }
+  }
+  /// Into the sums of a rank, or of the site if it is that one.
+  template <class Figures>
+  void add_to(Figures& figures, std::uint64_t& total_ns) const {
+    figures.waits += 1;
+    total_ns += ns;
+    figures.spent_ns[static_cast<int>(activity)] += ns;
+  }
+};
+
+void read_changes(const node::Segment& segment, const node::RankArea& area, RankFigures& rank) {
+  const node::Link link = area.changes.load(std::memory_order_acquire);
+  if (link == 0) {
+    return;
+  }
+  const auto& page = *segment.at<ChangePage>(link);
+  const std::uint32_t used = page.used.load(std::memory_order_acquire);
+  for (std::uint32_t index = 0; index < used; ++index) {
+    const std::string text = page.change[index].text;
+    const std::size_t equals = text.find('=');
+    rank.changes.push_back({page.change[index].by, text.substr(0, equals),
+                            equals == std::string::npos ? "" : text.substr(equals + 1)});
+  }
+  rank.changes_left_out = value(page.left_out);
+}
+
 RankFigures figures_of(const node::Segment& segment, const node::RankArea& area) {
   RankFigures rank;
   const node::Account& account = area.account;
@@ -61,14 +111,28 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   for (int activity = 0; activity < activities; ++activity) {
     rank.spent_ns[activity] = value(account.spent_ns[activity]);
   }
+  const LastWait last(area, rank.wall_ns > rank.wait_ns ? rank.wall_ns - rank.wait_ns : 0);
+  if (last.ns != 0) {
+    last.add_to(rank, rank.wait_ns);
+  }
   for (node::Link link = area.ledger.load(std::memory_order_acquire); link != 0;) {
     const auto& page = *segment.at<SitePage>(link);
     const std::uint32_t used = page.used.load(std::memory_order_acquire);
     for (std::uint32_t index = 0; index < used; ++index) {
-      rank.sites.push_back(figures_of(segment, page.site[index]));
+      SiteFigures site = figures_of(segment, page.site[index]);
+      if (last.ns != 0 && value(page.site[index].address) == last.address &&
+          site.call == last.call) {
+        last.add_to(site, site.total_ns);
+        site.longest_ns = std::max(site.longest_ns, last.ns);
+        ++site.histogram[static_cast<std::size_t>(bucket_of(last.ns))];
+      }
+      if (site.waits != 0) {
+        rank.sites.push_back(site);
+      }
     }
     link = value(page.next);
   }
+  read_changes(segment, area, rank);
   return rank;
 }
 

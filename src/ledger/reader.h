@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "ledger/changes.h"
 #include "ledger/layout.h"
 
 namespace meantime::node {
@@ -32,6 +34,13 @@ struct SiteFigures {
   void add(const SiteFigures& other);
 };
 
+struct ChangeFigures {
+  ChangedBy by{};
+  std::string what;   ///< a setting, an info key, or a call
+  std::string value;  ///< empty: a call has none
+  auto operator<=>(const ChangeFigures&) const = default;
+};
+
 struct RankFigures {
   bool in_mpi = false;  ///< it has called MPI_Init
   std::uint64_t wall_ns = 0;
@@ -44,6 +53,8 @@ struct RankFigures {
   std::uint64_t cpu_ns = 0;        ///< 0: not known (a thread rank, or it has not finalized)
   std::uint64_t preempted_ns = 0;  ///< the same
   std::vector<SiteFigures> sites;
+  std::vector<ChangeFigures> changes;  ///< of how it waits, each once
+  std::uint32_t changes_left_out = 0;
 };
 
 struct Figures {

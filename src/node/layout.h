@@ -16,7 +16,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 9;
+inline constexpr std::uint32_t segment_version = 10;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -116,7 +116,8 @@ struct alignas(cache_line) RankArea {
   alignas(cache_line) std::atomic<Link> returned;  ///< cells of this rank that others have emptied
   Report report;
   Account account;
-  std::atomic<Link> ledger;  ///< its call sites' accounts: pages of ledger/layout.h
+  std::atomic<Link> ledger;   ///< its call sites' accounts: pages of ledger/layout.h
+  std::atomic<Link> changes;  ///< how its waiting was changed while it ran: ledger/changes.h
   alignas(cache_line) std::atomic<std::int32_t> pid;
   std::atomic<std::uint64_t> trial_address;  ///< a word that others read to try cross-memory attach
   std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not rung

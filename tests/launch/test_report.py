@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -9,6 +10,8 @@ from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 PROGRAM = os.path.join(SOURCE, "tests", "launch", "report.c")
+RANK = os.path.join(SOURCE, "tests", "launch", "rank.c")
+CHANGES = os.path.join(SOURCE, "tests", "launch", "changes.c")
 FORTRAN = os.path.join(SOURCE, "tests", "launch", "report_fortran.F90")
 THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 HAVE_FORTRAN = os.path.exists(os.path.join(BUILD, "lib", "libmeantime_gfortran.so"))
@@ -116,6 +119,34 @@ class Report(MpiexecTest):
         report = self.json_of("-x", "MEANTIME_ENERGY=powersave", "-n", 2, program)
         self.assertEqual((report["wait"], report["energy_policy"]), ("adaptive", "powersave"))
 
+    def test_changed_while_it_ran(self):
+        program = self.path("changes")
+        subprocess.run([MPICC, *CFLAGS, CHANGES, "-o", program], check=True)
+        for kind in ("processes", "threads") if THREADS else ("processes",):
+            words = ("--as", kind, "-n", 3, program)
+            report = self.json_of(*words)
+            changes = {(change["by"], change["what"], change["value"]): change["ranks"]
+                       for change in report["changed"]}
+            timeouts = [change for change in changes if change[1] == "MEANTIME_TIMEOUT"]
+            self.assertGreater(len(timeouts), 10)
+            for change in timeouts:
+                self.assertEqual(changes.pop(change), 1)
+            self.assertEqual(changes, {("rank", "MEANTIME_WAIT", "event"): 1, ("rank", "MEANTIME_TRIES_POLL", "12"): 2,
+                                       ("communicator", "meantime_wait", "yield"): 3,
+                                       ("handler", "MPIX_Energy_handler_reg", None): 1})
+            self.assertEqual(report["ranks"][0]["changed"],
+                             [{"by": "communicator", "what": "meantime_wait", "value": "yield"}])
+            self.assertEqual(report["wait"], "adaptive")
+            line = re.search(r"\nwaiting: adaptive\nchanged while it ran: (.*)\n",
+                             self.run_job("--report", *words).error).group(1)
+            self.assertIn("MEANTIME_TRIES_POLL=12 (2 ranks); ", line)
+            self.assertIn("MEANTIME_WAIT=event (rank 1); ", line)
+            self.assertIn("; meantime_wait=yield (a communicator of all ranks); MPIX_Energy_handler_reg (rank 2); and ",
+                          line)
+            report = self.json_of(*words, "nothing")
+            self.assertEqual((report["changed"], report["ranks"][1]["changed"]), ([], []))
+            self.assertNotIn("changed while", self.run_job("--report", *words, "nothing").error)
+
     def test_what_mpi_knows_nothing_of_is_no_sleep(self):
         path = self.path("report.json")
         self.run_job(f"--report={path}", "-n", 1, "sleep", "0.5")
@@ -131,6 +162,22 @@ class Report(MpiexecTest):
         result = self.run_job("--report", "-n", 2, self.program(), "die")
         self.assertEqual(result.status, 3, result)
         self.assertIn("core-seconds", result.error)
+
+    def test_the_wait_that_a_rank_is_ended_in(self):
+        """Is counted, though nobody was there to charge it: by the rank, and by its call site."""
+        program = self.path("rank")
+        subprocess.run([MPICC, "-g", "-O1", *CFLAGS, RANK, "-o", program], check=True)
+        for kind in ("processes", "threads") if THREADS else ("processes",):
+            path = self.path("report.json")
+            self.run_job(f"--report={path}", "--as", kind, "--timeout", 4, "-n", 2, program, "late")
+            with open(path) as file:
+                rank = json.load(file)["ranks"][0]
+            site = next(site for site in rank["sites"] if site["call"] == "MPI_Barrier")
+            self.assertEqual(site["waits"], 1)
+            self.assertGreater(site["seconds"], 0.5 * rank["wall"])
+            self.assertGreaterEqual(rank["waiting"], site["seconds"])
+            self.assertLessEqual(rank["waiting"], rank["wall"])
+            self.assertGreater(rank["spent"]["sleep"], 0.5 * site["seconds"])
 
     def test_cpu_time_of_ranks_that_come_to_a_bad_end(self):
         program = self.program()

@@ -1,0 +1,121 @@
+#include "launch/how_it_waited.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "launch/json.h"
+#include "wait/presets.h"
+
+namespace meantime::launch {
+namespace {
+
+using ledger::ChangedBy;
+using ledger::ChangeFigures;
+
+/// Who made a change: the ranks by number, as one that all made need not be a list of thousands.
+struct Makers {
+  std::size_t ranks = 0;
+  std::size_t first = 0;
+};
+
+std::map<ChangeFigures, Makers> changes_of_all(const ledger::Figures& figures) {
+  std::map<ChangeFigures, Makers> all;
+  for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
+    for (const ChangeFigures& change : figures.ranks[rank].changes) {
+      Makers& makers = all.try_emplace(change, Makers{0, rank}).first->second;
+      ++makers.ranks;
+    }
+  }
+  return all;
+}
+
+std::string words_for(const Makers& makers, std::size_t ranks) {
+  return makers.ranks == ranks ? (ranks == 1 ? "rank 0" : "all ranks")
+         : makers.ranks == 1   ? fmt::format("rank {}", makers.first)
+                               : fmt::format("{} ranks", makers.ranks);
+}
+
+const char* by_what(ChangedBy by) {
+  switch (by) {
+    case ChangedBy::rank:
+      return "rank";
+    case ChangedBy::communicator:
+      return "communicator";
+    case ChangedBy::handler:
+      return "handler";
+  }
+  return "rank";
+}
+
+std::string json_change(const ChangeFigures& change) {
+  return fmt::format(R"("by": "{}", "what": {}, "value": {})", by_what(change.by),
+                     quoted(change.what), change.value.empty() ? "null" : quoted(change.value));
+}
+
+}  // namespace
+
+std::vector<std::string> ways_to_wait(const Job& job) {
+  std::vector<std::string> ways;
+  for (const PreparedProgram& program : job.programs) {
+    const std::string name = job.setting("MEANTIME_WAIT", program.request);
+    std::string way = name.empty() ? std::string(wait::presets[0].name) : name;
+    for (const char* knob : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
+      const std::string value = job.setting(knob, program.request);
+      way += value.empty() ? "" : fmt::format(", {}={}", knob, value);
+    }
+    ways.push_back(way);
+  }
+  return ways;
+}
+
+std::string wait_line(const Job& job) {
+  const std::vector<std::string> ways = ways_to_wait(job);
+  std::string text = "waiting: " + ways.front();
+  int first = job.programs.front().request.ranks;
+  for (std::size_t program = 1; program < ways.size(); ++program) {
+    const int ranks = job.programs[program].request.ranks;
+    if (ways[program] != ways.front()) {
+      text += ranks == 1
+                  ? fmt::format("; rank {}: {}", first, ways[program])
+                  : fmt::format("; ranks {} to {}: {}", first, first + ranks - 1, ways[program]);
+    }
+    first += ranks;
+  }
+  return text + "\n";
+}
+
+std::string changes_line(const ledger::Figures& figures) {
+  std::string text;
+  for (const auto& [change, makers] : changes_of_all(figures)) {
+    text += fmt::format("{}{}{} ({})", text.empty() ? "" : "; ", change.what,
+                        change.value.empty() ? "" : "=" + change.value,
+                        (change.by == ChangedBy::communicator ? "a communicator of " : "") +
+                            words_for(makers, figures.ranks.size()));
+  }
+  std::uint64_t left_out = 0;
+  for (const ledger::RankFigures& rank : figures.ranks) {
+    left_out += rank.changes_left_out;
+  }
+  text += left_out != 0 ? fmt::format("; and {} more times", left_out) : "";
+  return text.empty() ? text : "changed while it ran: " + text + "\n";
+}
+
+std::string json_changes(const ledger::Figures& figures) {
+  std::string text;
+  for (const auto& [change, makers] : changes_of_all(figures)) {
+    text += fmt::format("{}{{{}, \"ranks\": {}}}", text.empty() ? "" : ", ", json_change(change),
+                        makers.ranks);
+  }
+  return "[" + text + "]";
+}
+
+std::string json_changes(const ledger::RankFigures& rank) {
+  std::string text;
+  for (const ChangeFigures& change : rank.changes) {
+    text += fmt::format("{}{{{}}}", text.empty() ? "" : ", ", json_change(change));
+  }
+  return "[" + text + "]";
+}
+
+}  // namespace meantime::launch

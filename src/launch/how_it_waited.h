@@ -1,0 +1,27 @@
+// For `mpiexec --report`: how the job's ranks waited; as the settings were when they started, and
+// what the program changed about it while it ran.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/job.h"
+#include "ledger/reader.h"
+
+namespace meantime::launch {
+
+/// How the ranks of each program were to wait when they started: "adaptive", "event,
+/// MEANTIME_TRIES_POLL=5".
+std::vector<std::string> ways_to_wait(const Job& job);
+
+/// "waiting: adaptive; rank 3: poll; ranks 4 to 7: event", ended
+std::string wait_line(const Job& job);
+
+/// "changed while it ran: MEANTIME_WAIT=poll (2 ranks)", ended; empty if nothing was
+std::string changes_line(const ledger::Figures& figures);
+
+/// An array of what was changed and by how many ranks; or by this one.
+std::string json_changes(const ledger::Figures& figures);
+std::string json_changes(const ledger::RankFigures& rank);
+
+}  // namespace meantime::launch
