@@ -1,0 +1,166 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/version.h"
+#include "launch/demangle.h"
+#include "launch/ended_process.h"
+#include "launch/messages.h"
+#include "launch/named_places.h"
+#include "launch/process_info.h"
+#include "launch/supervisor_parts.h"
+
+namespace meantime::launch {
+namespace {
+
+/// Of a deadlock report; what a rank sends beyond it is dropped. Of the most ranks it takes 10 MB.
+constexpr std::size_t longest_report = 32 << 20;
+
+}  // namespace
+
+void Supervisor::on_control(int rank) {
+  RankProcess& process = job_.ranks[rank];
+  while (process.control >= 0) {
+    switch (channel_.receive(process.control)) {
+      case ControlChannel::Outcome::nothing:
+        return;
+      case ControlChannel::Outcome::hung_up:
+        close(process.control);
+        process.control = -1;
+        return;
+      case ControlChannel::Outcome::foreign:
+        on_foreign_message(rank);
+        break;
+      case ControlChannel::Outcome::message:
+        on_message(rank, channel_.message, channel_.text);
+        break;
+    }
+  }
+}
+
+void Supervisor::on_host_control() {
+  while (job_.host.control >= 0) {
+    switch (channel_.receive(job_.host.control)) {
+      case ControlChannel::Outcome::nothing:
+        return;
+      case ControlChannel::Outcome::hung_up:
+      case ControlChannel::Outcome::foreign:  // nobody else has that socket
+        close(job_.host.control);
+        job_.host.control = -1;
+        return;
+      case ControlChannel::Outcome::message: {
+        const int rank = channel_.message.rank;
+        if (rank >= 0 && rank < static_cast<int>(job_.ranks.size())) {
+          on_message(rank, channel_.message, channel_.text);
+        }
+        break;
+      }
+    }
+  }
+}
+
+// Whoever sends a signal may have seen of a rank what that rank has told us before: which process
+// is the program, for one.
+void Supervisor::hear_all() {
+  on_host_control();
+  for (int rank = 0; rank < static_cast<int>(job_.ranks.size()); ++rank) {
+    on_control(rank);
+  }
+}
+
+void Supervisor::on_message(int rank, const ControlMessage& message, std::string_view text) {
+  RankProcess& process = job_.ranks[rank];
+  switch (message.kind) {
+    case ControlKind::hello:
+      process.mpi_pid = channel_.sender > 0 ? channel_.sender : process.pid;
+      if (message.version != control_version || text != version) {
+        ending_.begin(
+            1, fmt::format("{} uses Meantime {}, mpiexec is {}: use those of one installation",
+                           name(rank), text, version));
+      } else if (process.phase != MpiPhase::outside) {
+        ending_.begin(
+            1, fmt::format("{} is the second MPI program of its rank: one is all there can be",
+                           name(rank)));
+      } else {
+        process.phase = MpiPhase::inside;
+        ++inside_;
+        if (process.mpi_pid != process.pid && !job_.thread_ranks) {
+          process.mpi_process = watch_process(process.mpi_pid);
+          if (process.mpi_process >= 0) {
+            watch(process.mpi_process, Source::mpi_process, rank);
+          }
+        }
+        check_for_stragglers();
+      }
+      break;
+    case ControlKind::finalized:
+      process.phase = MpiPhase::finalized;
+      break;
+    case ControlKind::abort: {
+      // The exit status has eight bits; an error must not become a success by losing the others.
+      int status = message.code & 0xff;
+      status = status == 0 && message.code != 0 ? 1 : status;
+      ending_.begin(status, text.empty() ? fmt::format("{} called MPI_Abort with code {}",
+                                                       name(rank), message.code)
+                                         : fmt::format("{}: {}", name(rank), text));
+      break;
+    }
+    case ControlKind::ended:
+      process.ended = true;
+      process.wait_status = W_EXITCODE(message.code & 0xff, 0);
+      if (!ending_.begun()) {
+        judge(rank, process.wait_status);
+      }
+      break;
+    case ControlKind::frequency:
+      if (stopped_ && message.code != 0) {
+        break;  // sent before its rank was stopped: it would stay low until the job goes on
+      }
+      if (const std::string problem = job_.frequencies.wish(rank, message.code != 0);
+          !problem.empty()) {
+        mention(problem);
+      }
+      break;
+    case ControlKind::killed:
+      ending_.begin(128 + message.code, fmt::format("{} was killed by {}{}", name(rank),
+                                                    signal_text(message.code), demangled(text)));
+      break;
+    case ControlKind::text:
+      process.text += text.substr(0, longest_report - process.text.size());
+      break;
+    case ControlKind::deadlock: {
+      process.text += text.substr(0, longest_report - process.text.size());
+      if (!process.text.ends_with('\n')) {
+        process.text += '\n';
+      }
+      const bool worth_saying = !ending_.begun();
+      if (worth_saying) {
+        process.text = with_named_places(process.text);  // as long as the ranks are there
+      }
+      if (job_.command.on_deadlock == DeadlockAction::abort) {
+        ending_.begin(deadlock_status, {});
+      }
+      if (worth_saying) {
+        process.text += job_.command.on_deadlock == DeadlockAction::abort
+                            ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
+                            : "mpiexec: the job goes on\n";
+        write_while_read(STDERR_FILENO, process.text);
+      }
+      process.text.clear();
+      break;
+    }
+  }
+}
+
+// MPICH and its relatives greet their launcher through PMI_FD, which is the control socket: this
+// process did not load our library. It waits for an answer now, so its memory map can be read.
+void Supervisor::on_foreign_message(int rank) {
+  const pid_t sender = channel_.sender > 0 ? channel_.sender : job_.ranks[rank].pid;
+  std::string library = loaded_mpi_library(sender);
+  ending_.begin(1, fmt::format("{} loaded another MPI library{}{}, not Meantime's; rebuild it with "
+                               "Meantime's mpicc",
+                               name(rank), library.empty() ? "" : ": ", library));
+}
+
+}  // namespace meantime::launch
