@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,7 @@
 #include "core/tables.h"
 #include "core/version.h"
 #include "launch/control.h"
+#include "launch/named_places.h"
 #include "ledger/accounts.h"
 #include "match/engine.h"
 #include "node/control_client.h"
@@ -145,7 +147,9 @@ void tell_of_deadlock() {
     rank.control->deadlock(text);  // mpiexec prints it, and ends the job if it is to
     return;
   }
-  std::fputs(text.c_str(), stderr);
+  // A search along PATH is not for a program that has more rights than its user.
+  const bool may_run_addr2line = getauxval(AT_SECURE) == 0;
+  std::fputs((may_run_addr2line ? launch::with_named_places(text) : text).c_str(), stderr);
   if (segment.header().on_deadlock == 0) {
     std::_Exit(launch::deadlock_status);
   }

@@ -1,5 +1,6 @@
 // Lists of what ranks do (wait/report.h), with the places in them as people know them. A rank
-// writes "called from solver+0x1234", for it reads no debug info; mpiexec has the time.
+// writes "called from solver+0x1234", for it reads no debug info; mpiexec has the time, and a
+// program without mpiexec once it is in a deadlock.
 #pragma once
 
 #include <string>

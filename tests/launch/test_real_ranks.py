@@ -4,6 +4,7 @@ implementation's for the standard ABI."""
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -118,6 +119,23 @@ class RealRanks(MpiexecTest):
             result = self.run_job("-n", 2, program, "hang")
             self.assertEqual(len(re.findall(rf", called from main \(rank.c:{number}\), for ", result.error)), 2,
                              result)
+
+    @unittest.skipUnless(shutil.which("addr2line"), "no addr2line")
+    def test_places_have_names_without_mpiexec(self):
+        program = self.path("rank")
+        subprocess.run([MPICC, "-g", "-O1", *CFLAGS, RANK, "-o", program], check=True)
+        with open(RANK) as file:
+            number = next(number for number, line in enumerate(file, 1) if "MPI_Recv(&got" in line)
+        alone = subprocess.run([program, "hang"], stderr=subprocess.PIPE, env=self.environment, timeout=60, text=True)
+        self.assertEqual(alone.returncode, 125, alone)
+        self.assertIn(f", called from main (rank.c:{number}), for ", alone.stderr)
+        with subprocess.Popen([program, "hang"], stderr=subprocess.PIPE, text=True,
+                              env=dict(self.environment, MEANTIME_ON_DEADLOCK="report")) as alone:
+            self.addCleanup(alone.kill)
+            said = alone.stderr.readline() + alone.stderr.readline()
+            self.assertIn(f", called from main (rank.c:{number}), for ", said)
+            self.assertIsNone(alone.poll())
+            alone.kill()
 
     def test_places_are_for_addr2line(self):
         # Where nobody can name them.
