@@ -46,6 +46,8 @@ def main(prefix, words):
     parser = common_options(name)
     benchmark.add_options(parser)
     options = parser.parse_args(words)
+    if options.output.exists() and not options.output.is_dir():
+        parser.error(f"--output: {options.output} is not a folder")
     if options.repetitions is None:
         options.repetitions = 3 if options.quick else 5
     if options.repetitions < 1:

@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import results
+from . import option_types, results
 
 
 def add_options(parser):
-    parser.add_argument("--seconds", metavar="S", help="of each pair (default: 5, quick: 1; the paper: 30)")
+    parser.add_argument("--seconds", metavar="S", type=option_types.positive, help="of each pair (default: 5, quick: 1; the paper: 30)")
 
 
 def measure(prefix, options, found):

@@ -267,7 +267,20 @@ class MeantimeBench(Shipped):
 
     def test_a_mode_that_there_is_not(self):
         said = self.run_here("meantime", "bench", "libra", "--no-peers", "--modes", "poll,wildly", status=1)
-        self.assertIn("cannot wait in mode 'wildly'", said)
+        self.assertRegex(said, "^meantime bench libra: --modes: MEANTIME_WAIT must be .*, not 'wildly'\n$")
+
+    def test_options_that_make_no_sense(self):
+        """Refused before anything is measured, with what was wrong."""
+        for words, wrong in ((("libra", "--seconds", "0"), "a number above 0"), (("libra", "--seconds", "x"), "a number above 0"),
+                             (("libra", "--bytes", "8,x"), "sizes from 1 on"), (("libra", "--bytes", "0"), "sizes from 1 on"),
+                             (("libra", "--delays", "-1"), "numbers from 0 on"),
+                             (("libra", "--parts", "grid,all"), "there is no 'all', only grid, late, bare, one"),
+                             (("wakeup", "--late", "5,soon"), "numbers from 0 on"),
+                             (("yieldshare", "--seconds", "-5"), "a number above 0"),
+                             (("wakeup", "--output", "/dev/null"), "/dev/null is not a folder")):
+            said = self.run_here("meantime", "bench", *words, status=2)
+            self.assertIn(wrong, said)
+            self.assertNotIn("Traceback", said)
 
 
 class OtherMpis(Shipped):

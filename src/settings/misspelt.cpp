@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "settings/settings.h"
@@ -56,11 +57,14 @@ std::string_view nearest(std::string_view name) {
   std::string_view best;
   // Of a short name two slips leave nothing.
   std::size_t fewest = std::min(too_many_slips, (name.size() - prefix.size()) / 2 + 1);
+  std::string capitals(name);
+  std::transform(capitals.begin(), capitals.end(), capitals.begin(),
+                 [](unsigned char letter) { return std::toupper(letter); });
   for (const Setting& setting : all()) {
     if (setting.scope == Scope::test) {
       continue;
     }
-    if (const std::size_t here = slips(name, setting.name); here < fewest) {
+    if (const std::size_t here = slips(capitals, setting.name); here < fewest) {
       best = setting.name;
       fewest = here;
     }

@@ -149,6 +149,9 @@ Policy make_policy(const Wish& wish, bool crowded) {
   policy.ade_step_ns = 1000 * wish.ade_step_us.value_or(default_ade_step_us);
   policy.ade_threshold_ns = 1000 * wish.ade_threshold_us.value_or(default_ade_threshold_us);
   policy.wake_up_ns = wish.wake_up_us ? 1000 * *wish.wake_up_us : measured_wake_up_ns();
+  if (policy.knobs.timeout_us > endless / 1000) {  // some hundred thousand years, in nanoseconds
+    policy.knobs.timeout_us = endless;
+  }
   policy.timed = policy.knobs.timeout_us != endless;
   const bool goes_round = policy.knobs.timeout_us == 0 && policy.knobs.tries_poll != endless &&
                           policy.knobs.tries_yield != endless;

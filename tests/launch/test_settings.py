@@ -118,6 +118,7 @@ class Settings(MpiexecTest):
         unknown["MEANTIME_TRIESPOLL"] = "1"
         self.assertEqual(self.command("meantime", "config", **unknown).stderr, "meantime: " + line)
         self.assertEqual(self.alone(**unknown).stderr, "Meantime: " + line)
+        self.assertIn("MEANTIME_wait (meant MEANTIME_WAIT?)", self.command("mpiexec", "true", MEANTIME_wait="poll").stderr)
         # What other tools and Meantime's own ranks have there is none of these.
         result = self.command("mpiexec", os.path.join(self.prefix, "bin", "mpiexec"), "true", MEANTIME_ROOT="/opt", MEANTIME_CC="cc",
                               MEANTIME_SINGLETON="1")
