@@ -20,13 +20,16 @@
 
 using namespace meantime::host;
 
+// After the last parameter that has a name; no harm if none was given.
+#define TAKE_MODE(last)                     \
+  va_list more;                             \
+  va_start(more, last);                     \
+  const mode_t mode = va_arg(more, mode_t); \
+  va_end(more)
 #define OPENS(name)                                              \
   MEANTIME_IN_FRONT int name(const char* path, int flags, ...) { \
     MEANTIME_REAL(name);                                         \
-    va_list more;                                                \
-    va_start(more, flags);                                       \
-    const mode_t mode = va_arg(more, mode_t);                    \
-    va_end(more);                                                \
+    TAKE_MODE(flags);                                            \
     char room[32];                                               \
     const Making making;                                         \
     return own_new(real(own_path(path, room), flags, mode));     \
@@ -36,10 +39,7 @@ OPENS(open64)
 #define OPENS_AT(name)                                                               \
   MEANTIME_IN_FRONT int name(int folder, const char* path, int flags, ...) {         \
     MEANTIME_REAL(name);                                                             \
-    va_list more;                                                                    \
-    va_start(more, flags);                                                           \
-    const mode_t mode = va_arg(more, mode_t);                                        \
-    va_end(more);                                                                    \
+    TAKE_MODE(flags);                                                                \
     char room[32];                                                                   \
     const Making making;                                                             \
     return own_new(real(own_descriptor(folder), own_path(path, room), flags, mode)); \

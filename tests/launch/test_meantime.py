@@ -40,19 +40,23 @@ class Command(MpiexecTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn("not a program linked to libmpi_abi.so.1", result.stderr)
 
+    def listed(self, job, what, ready):
+        """What `meantime ps` says of the job, once it is so."""
+        def text_if_ready():
+            text = self.meantime("ps").stdout
+            start = text.find(f"job {job.pid}:")
+            text = text[start:text.find("\njob ", start) + 1 or None]  # others may have jobs too
+            return text if start >= 0 and ready(text) else None
+
+        return self.wait_for(text_if_ready, what)
+
     def test_ps_and_stack(self):
         program = self.path("rank")
         subprocess.run([MPICC, "-g", "-O1", *CFLAGS, RANK, "-o", program], check=True)
         job = self.start("-n", 3, program, "late")
 
-        def listed():
-            text = self.meantime("ps").stdout
-            start = text.find(f"job {job.pid}:")
-            text = text[start:text.find("\njob ", start) + 1 or None]  # others may have jobs too
-            ready = text.count("MPI_Barrier") >= 2 and "is running" in text and start >= 0
-            return text if ready else None
-
-        text = self.wait_for(listed, "the ranks to wait")
+        text = self.listed(job, "the ranks to wait", lambda text: text.count("MPI_Barrier") >= 2
+                           and "is running" in text)
         self.assertIn(f"-n 3 {program} late (3 ranks, ", text)
         self.assertRegex(text, r"rank 0 \(pid \d+\) waits in MPI_Barrier on MPI_COMM_WORLD")
         self.assertRegex(text, r"rank 1 \(pid \d+\) is running")
@@ -73,15 +77,9 @@ class Command(MpiexecTest):
         subprocess.run([MPICC, "-g", "-O1", *CFLAGS, RANK, "-o", program], check=True)
         job = self.start("-n", 3, program, "linger")
 
-        def listed():
-            text = self.meantime("ps").stdout
-            start = text.find(f"job {job.pid}:")
-            text = text[start:text.find("\njob ", start) + 1 or None]
-            ready = start >= 0 and text.count("has ended") == 2 and "has finalized" in text
-            return text if ready else None
-
         self.addCleanup(job.kill)  # if it is not done
-        text = self.wait_for(listed, "two ranks to end")
+        text = self.listed(job, "two ranks to end", lambda text: text.count("has ended") == 2
+                           and "has finalized" in text)
         self.assertRegex(text, r"\n  rank 0 \(pid \d+\) has finalized\n  rank 1 \(pid \d+\) has ended\n"
                          r"  rank 2 \(pid \d+\) has ended\n")
         if shutil.which("gdb"):
