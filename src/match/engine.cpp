@@ -402,6 +402,8 @@ Message* Engine::probe(std::uint32_t context, std::int32_t source, std::int32_t 
   Message* message = queues.find_message(context, source, tag);
   if (message != nullptr && take) {
     queues.remove_message(*message);
+  } else if (message != nullptr && source == MPI_ANY_SOURCE) {
+    queues.show(*message);
   }
   let_go_of_right(box_);
   drain(rank.world_rank);

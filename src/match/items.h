@@ -72,6 +72,8 @@ struct alignas(cache_line) Message : Item {
   Link key_previous;
   Link arrival_next;  ///< all unexpected messages in order of arrival
   Link arrival_previous;
+  Link lane_next;  ///< those of the same sender
+  Link lane_previous;
 
   char* payload_behind(std::size_t offset) { return reinterpret_cast<char*>(this) + offset; }
 };

@@ -8,6 +8,17 @@ namespace meantime::match {
 namespace {
 
 constexpr std::uint32_t first_chains = 64;
+/// So many messages are taken in order of arrival: what happened to be sent first, by whomever, is
+/// received first, as a user expects who watches a few messages. And a lane of no more is short.
+constexpr std::uint32_t few_messages = 64;
+/// Of one lane in turn while a short one waits: its sender is not one that floods, and should not
+/// wait for those who do.
+constexpr std::uint32_t short_turn = 32;
+/// … and else. A sender's cells go back to it in batches, and one that has no more of them sends
+/// descriptions, which cost the receiver a wait for it each. With 16 ranks on 2 cores that send
+/// 20 000 messages of 1 KiB each, turns of 1, 16, 256 messages took 3.2, 2, 1.6 times as many
+/// switches of rank as the order of arrival, in which a sender's messages lie in long runs, too.
+constexpr std::uint32_t long_turn = 2048;
 
 std::uint32_t hash(std::uint32_t context, std::int32_t source, std::int32_t tag) {
   std::uint64_t key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32) |
@@ -149,6 +160,9 @@ Message* QueueView::find_message(std::uint32_t context, std::int32_t source,
     }
     return nullptr;
   }
+  if (source == MPI_ANY_SOURCE && queues_.in_lanes && queues_.lanes_in_use > 1) {
+    return find_in_lanes(context, tag);
+  }
   for (Link link = queues_.arrivals.first; link != 0;) {
     auto* message = segment_.at<Message>(link);
     if (message->context == context && (source == MPI_ANY_SOURCE || message->source == source) &&
@@ -160,6 +174,110 @@ Message* QueueView::find_message(std::uint32_t context, std::int32_t source,
   return nullptr;
 }
 
+Lane& QueueView::lane(std::uint32_t world_rank) const {
+  return segment_.at<Lane>(queues_.lanes)[world_rank];
+}
+
+Message* QueueView::find_in_lanes(std::uint32_t context, std::int32_t tag) const {
+  std::uint32_t number = queues_.turn;
+  for (std::uint32_t left = queues_.lanes_in_use; left > 0; --left) {
+    const Lane& one = lane(number);
+    for (Link link = one.messages.first; link != 0;) {
+      auto* message = segment_.at<Message>(link);
+      if (message->context == context && (tag == MPI_ANY_TAG || message->tag == tag)) {
+        if (number != queues_.turn) {
+          queues_.turn = number;
+          queues_.served = 0;
+        }
+        return message;
+      }
+      link = message->lane_next;
+    }
+    number = one.next;
+  }
+  return nullptr;
+}
+
+void QueueView::show(const Message& message) {
+  if (queues_.turn != message.origin) {
+    queues_.turn = message.origin;
+    queues_.served = 0;
+  }
+  queues_.shown = true;
+}
+
+/// From here on there are many, until none is left.
+void QueueView::make_lanes() {
+  if (queues_.lanes == 0) {
+    const std::size_t bytes = segment_.header().ranks * sizeof(Lane);
+    queues_.lanes = pool_.allocate(bytes);
+    if (queues_.lanes == 0) {
+      return;  // in order of arrival, nothing worse
+    }
+    std::memset(segment_.at<Lane>(queues_.lanes), 0, bytes);
+  }
+  const std::uint32_t shown = queues_.turn;
+  queues_.in_lanes = true;
+  for (Link link = queues_.arrivals.first; link != 0;) {
+    auto* message = segment_.at<Message>(link);
+    join_lane(*message, link);
+    link = message->arrival_next;
+  }
+  if (queues_.shown) {
+    queues_.turn = shown;  // nothing was removed since: its lane is in use
+  }
+}
+
+void QueueView::join_lane(Message& message, Link link) {
+  const std::uint32_t number = message.origin;
+  Lane& own = lane(number);
+  message.lane_next = 0;
+  message.lane_previous = own.messages.last;
+  (own.messages.last != 0 ? segment_.at<Message>(own.messages.last)->lane_next
+                          : own.messages.first) = link;
+  own.messages.last = link;
+  if (++own.entries == few_messages + 1) {
+    --queues_.short_lanes;
+  }
+  if (own.entries > 1) {
+    return;
+  }
+  ++queues_.short_lanes;
+  if (queues_.lanes_in_use++ == 0) {
+    own.next = own.previous = queues_.turn = number;
+    queues_.served = 0;
+    return;
+  }
+  // At the end of the round.
+  Lane& turn = lane(queues_.turn);
+  own.next = queues_.turn;
+  own.previous = turn.previous;
+  lane(turn.previous).next = number;
+  turn.previous = number;
+}
+
+void QueueView::leave_lane(const Message& message) {
+  Lane& own = lane(message.origin);
+  (message.lane_previous != 0 ? segment_.at<Message>(message.lane_previous)->lane_next
+                              : own.messages.first) = message.lane_next;
+  (message.lane_next != 0 ? segment_.at<Message>(message.lane_next)->lane_previous
+                          : own.messages.last) = message.lane_previous;
+  if (--own.entries == few_messages) {
+    ++queues_.short_lanes;
+  }
+  const std::uint32_t most = queues_.short_lanes != 0 ? short_turn : long_turn;
+  if (queues_.turn == message.origin && (++queues_.served >= most || own.entries == 0)) {
+    queues_.turn = own.next;
+    queues_.served = 0;
+  }
+  if (own.entries == 0) {
+    --queues_.short_lanes;
+    lane(own.previous).next = own.next;
+    lane(own.next).previous = own.previous;
+    queues_.in_lanes = --queues_.lanes_in_use != 0;
+  }
+}
+
 void QueueView::add_message(Message& message) {
   append(queues_.unexpected, message);
   const Link link = segment_.link(&message);
@@ -168,6 +286,11 @@ void QueueView::add_message(Message& message) {
   (queues_.arrivals.last != 0 ? segment_.at<Message>(queues_.arrivals.last)->arrival_next
                               : queues_.arrivals.first) = link;
   queues_.arrivals.last = link;
+  if (queues_.in_lanes) {
+    join_lane(message, link);
+  } else if (queues_.unexpected.entries == few_messages + 1) {
+    make_lanes();
+  }
 }
 
 void QueueView::remove_message(Message& message) {
@@ -176,6 +299,10 @@ void QueueView::remove_message(Message& message) {
                                  : queues_.arrivals.first) = message.arrival_next;
   (message.arrival_next != 0 ? segment_.at<Message>(message.arrival_next)->arrival_previous
                              : queues_.arrivals.last) = message.arrival_previous;
+  queues_.shown = false;
+  if (queues_.in_lanes) {
+    leave_lane(message);
+  }
 }
 
 }  // namespace meantime::match

@@ -2,6 +2,12 @@
 //   key     (context, source, tag); a receive's may have wildcards
 //   kind of wildcard   0 none, 1 any source, 2 any tag, 3 both: a message looks into the (at most
 //           four) chains where a receive that takes it can be, and takes the one posted first
+//   lane      the unexpected messages of one sender, in order. A receive from any source takes what
+//           arrived first while few messages lie there; once there are many, and until none is
+//           left, some of each lane in turn, so that a sender that floods does not hold up the
+//           others by what it is ahead of them
+//   turn      the lane that is served; or whose message a probe has just shown, so that a receive
+//           like it gets the same one
 // All in the segment and touched only by the holder of the mailbox's right, who may be any rank:
 // new tables come from the holder's own pool.
 #pragma once
@@ -16,6 +22,14 @@ struct Chain {
   Link last;
 };
 
+/// By world rank of the sender. Those with messages make a ring.
+struct Lane {
+  Chain messages;
+  std::uint32_t entries;
+  std::uint32_t next;
+  std::uint32_t previous;
+};
+
 struct Table {
   Link chains;  ///< Chain[mask + 1]
   std::uint32_t mask;
@@ -28,6 +42,13 @@ struct Queues {
   std::uint32_t posted_by_kind[4];
   Chain arrivals;       ///< of the unexpected
   std::uint64_t order;  ///< receives posted so far
+  Link lanes;           ///< Lane[ranks], from when there were many messages first; or 0
+  bool in_lanes;        ///< all unexpected messages are in them now
+  bool shown;           ///< to a probe from any source, and none was removed since
+  std::uint32_t lanes_in_use;
+  std::uint32_t short_lanes;  ///< of those
+  std::uint32_t turn;
+  std::uint32_t served;  ///< messages of this turn
 };
 
 /// A view of one mailbox's queues for the holder of its right.
@@ -46,8 +67,10 @@ class QueueView {
   void add_receive(Receive& receive);
   void remove_receive(Receive& receive);
 
-  /// The first unexpected message that matches, left where it is; nullptr if there is none.
+  /// The unexpected message that such a receive gets, left where it is; nullptr if there is none.
   Message* find_message(std::uint32_t context, std::int32_t source, std::int32_t tag) const;
+  /// It will be the same next time, unless one is removed before.
+  void show(const Message& message);
   void add_message(Message& message);
   void remove_message(Message& message);
 
@@ -58,6 +81,11 @@ class QueueView {
   void unlink(Table& table, Entry& entry);
   template <class Entry>
   void enlarge(Table& table);
+  Lane& lane(std::uint32_t world_rank) const;
+  Message* find_in_lanes(std::uint32_t context, std::int32_t tag) const;
+  void make_lanes();
+  void join_lane(Message& message, Link link);
+  void leave_lane(const Message& message);
   Chain& chain(const Table& table, std::uint32_t context, std::int32_t source,
                std::int32_t tag) const;
 
