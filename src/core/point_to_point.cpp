@@ -65,7 +65,9 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
   message->source = comm.rank;
   message->tag = tag;
   const wait::Stopwatch stopwatch(message->copy_ns != 0);
-  if (type.contiguous) {
+  if (bytes == 0) {
+    // No data, and perhaps no buffer.
+  } else if (type.contiguous) {
     std::memcpy(payload_of(*message), static_cast<const char*>(buffer) + type.true_lb, bytes);
   } else {
     pack(buffer, count, type, 0, payload_of(*message), bytes);
