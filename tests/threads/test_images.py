@@ -6,7 +6,7 @@ import os
 import shutil
 import unittest
 
-from threads_case import ThreadsCase, command
+from threads_case import BUILD, ThreadsCase, command
 
 
 class Images(ThreadsCase):
@@ -30,6 +30,15 @@ class Images(ThreadsCase):
             self.assert_right(self.run_ranks(2, program, kind="processes"))
             for ranks in (1, 2, 13):
                 self.assert_right(self.run_ranks(ranks, program))
+
+    def test_errors_of_the_linker_are_each_thread_s(self):
+        """The run-time linker has functions for that by libc's names, which are for one thread: libc
+        must be found before it. (getpwnam looks for names in vain.)"""
+        for host in ("meantime-host", "meantime-host-medium", "meantime-host-large"):
+            listed = command("env", "LD_TRACE_LOADED_OBJECTS=1",
+                             os.path.join(BUILD, "libexec/meantime", host)).stdout
+            names = [os.path.basename(line.split()[0]) for line in listed.splitlines()]
+            self.assertLess(names.index("libc.so.6"), names.index("ld-linux-x86-64.so.2"), listed)
 
     def thread_local(self, *flags, name):
         models = {"plain": ("-ftls-model=global-dynamic",), "initial": ("-ftls-model=initial-exec",),
