@@ -49,13 +49,24 @@ void ElfTemplate::find_references() {
         if (const Datum datum = datum_named(to); datum != Datum::count) {
           data_references_.push_back({entry->r_offset, datum, to, entry->r_addend,
                                       ELF64_R_TYPE(entry->r_info) == R_X86_64_COPY});
-        } else if (const std::string_view called = to; called == "dlsym" || called == "dlvsym") {
-          lookup_references_.push_back({entry->r_offset, called == "dlvsym"});
+        } else {
+          note_lookup(entry->r_offset, to);
         }
         break;
       default:
         break;
     }
+  }
+}
+
+void ElfTemplate::note_lookup(std::uint64_t address, std::string_view name) {
+  using Function = LookupReference::Function;
+  if (name == "dlsym") {
+    lookup_references_.push_back({address, Function::dlsym});
+  } else if (name == "dlvsym") {
+    lookup_references_.push_back({address, Function::dlvsym});
+  } else if (name == "syscall") {
+    lookup_references_.push_back({address, Function::syscall});
   }
 }
 

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/private_data.h"
@@ -51,10 +52,11 @@ struct CopiedData {
   std::string name;
 };
 
-/// Where a copy keeps the address of a function of libc that needs to know which image calls it.
+/// Where a copy keeps the address of a function of libc that is another one for ranks' programs
+/// than for libraries that all share.
 struct LookupReference {
   std::uint64_t address;
-  bool with_version;  ///< dlvsym, not dlsym
+  enum class Function { dlsym, dlvsym, syscall } function;
 };
 
 /// The block of thread-local variables as a file has it; `bytes` is 0 if it has none.
@@ -185,6 +187,7 @@ class ElfTemplate {
   void make_symbols_common();
   Elf64_Rela* relocation(std::size_t index) const;
   void find_references();
+  void note_lookup(std::uint64_t address, std::string_view name);
   void note_thread_reference(std::size_t index, const Elf64_Sym* symbols);
   bool make_room_in_padding();
   std::string make_room_for_names();

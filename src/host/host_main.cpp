@@ -112,6 +112,7 @@ void prepare(int index) {
     }
     pthread_attr_destroy(&attributes);
   }
+  rank.thread = pthread_self();
   detail::current = &rank;
 }
 

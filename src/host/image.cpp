@@ -148,11 +148,24 @@ void Image::copy_data(const Closure& closure) const {
 // The words can be written, because a copy has no "read-only after relocation".
 
 void Image::fill_in_lookups(const Closure& closure) const {
+  using Function = LookupReference::Function;
+  const auto of_libc = reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "syscall"));
   for (std::size_t i = 0; i < closure.members.size(); ++i) {
     for (const LookupReference& reference : closure.members[i]->file.lookup_references()) {
-      *at<std::uintptr_t>(static_cast<int>(i), reference.address) =
-          reference.with_version ? reinterpret_cast<std::uintptr_t>(find_with_version_for_rank)
-                                 : reinterpret_cast<std::uintptr_t>(find_for_rank);
+      auto& word = *at<std::uintptr_t>(static_cast<int>(i), reference.address);
+      switch (reference.function) {
+        case Function::dlsym:
+          word = reinterpret_cast<std::uintptr_t>(find_for_rank);
+          break;
+        case Function::dlvsym:
+          word = reinterpret_cast<std::uintptr_t>(find_with_version_for_rank);
+          break;
+        case Function::syscall:
+          if (word == of_libc) {  // and not a function of the program's own
+            word = reinterpret_cast<std::uintptr_t>(system_call_of_rank);
+          }
+          break;
+      }
     }
   }
 }

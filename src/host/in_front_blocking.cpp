@@ -3,12 +3,18 @@
 // kernel thread, so a call goes elsewhere only if it would really sleep, as far as that can be
 // seen. (Those that make a descriptor are in in_front_openers.cpp, those for several descriptors in
 // in_front_polling.cpp, those for children in in_front_children.cpp.)
+#include <aio.h>
+#include <mqueue.h>
+#include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/file.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -190,6 +196,61 @@ MEANTIME_IN_FRONT int sem_timedwait(sem_t* semaphore, const timespec* until) {
   const Elsewhere elsewhere;
   return real(semaphore, until);
 }
+MEANTIME_IN_FRONT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
+  MEANTIME_REAL(sem_clockwait);
+  if (mine() != nullptr && sem_trywait(semaphore) == 0) {
+    return 0;
+  }
+  const Elsewhere elsewhere;
+  return real(semaphore, clock, until);
+}
+
+/// One line a function that is elsewhere for its whole time.
+#define SLEEPS(result, name, parameters, arguments, specifier) \
+  MEANTIME_IN_FRONT result name parameters specifier {         \
+    MEANTIME_REAL(name);                                       \
+    const Elsewhere elsewhere;                                 \
+    return real arguments;                                     \
+  }
+SLEEPS(int, pthread_timedjoin_np, (pthread_t thread, void** result, const timespec* until),
+       (thread, result, until), )
+SLEEPS(int, pthread_clockjoin_np,
+       (pthread_t thread, void** result, clockid_t clock, const timespec* until),
+       (thread, result, clock, until), )
+SLEEPS(int, pthread_cond_clockwait,
+       (pthread_cond_t * condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until),
+       (condition, mutex, clock, until), )
+SLEEPS(int, thrd_join, (thrd_t thread, int* result), (thread, result), )
+SLEEPS(int, thrd_sleep, (const timespec* time, timespec* left), (time, left), )
+SLEEPS(int, cnd_wait, (cnd_t * condition, mtx_t* mutex), (condition, mutex), )
+SLEEPS(int, cnd_timedwait, (cnd_t * condition, mtx_t* mutex, const timespec* until),
+       (condition, mutex, until), )
+SLEEPS(ssize_t, mq_receive, (mqd_t queue, char* to, size_t bytes, unsigned* priority),
+       (own_descriptor(queue), to, bytes, priority), )
+SLEEPS(ssize_t, mq_timedreceive,
+       (mqd_t queue, char* to, size_t bytes, unsigned* priority, const timespec* until),
+       (own_descriptor(queue), to, bytes, priority, until), )
+SLEEPS(int, mq_send, (mqd_t queue, const char* from, size_t bytes, unsigned priority),
+       (own_descriptor(queue), from, bytes, priority), )
+SLEEPS(int, mq_timedsend,
+       (mqd_t queue, const char* from, size_t bytes, unsigned priority, const timespec* until),
+       (own_descriptor(queue), from, bytes, priority, until), )
+SLEEPS(ssize_t, msgrcv, (int queue, void* to, size_t bytes, long type, int flags),
+       (queue, to, bytes, type, flags), )
+SLEEPS(int, msgsnd, (int queue, const void* from, size_t bytes, int flags),
+       (queue, from, bytes, flags), )
+SLEEPS(int, semop, (int set, sembuf* operations, size_t count), (set, operations, count), noexcept)
+SLEEPS(int, semtimedop, (int set, sembuf* operations, size_t count, const timespec* limit),
+       (set, operations, count, limit), noexcept)
+SLEEPS(int, aio_suspend, (const aiocb* const* list, int count, const timespec* limit),
+       (list, count, limit), )
+SLEEPS(int, getaddrinfo,
+       (const char* name, const char* service, const addrinfo* hints, addrinfo** result),
+       (name, service, hints, result), )
+MEANTIME_IN_FRONT void thrd_yield() noexcept {
+  sched_yield();
+}
+
 /// A rank that only yields lets the others of its worker run.
 MEANTIME_IN_FRONT int sched_yield() noexcept {
   MEANTIME_REAL(sched_yield);

@@ -83,9 +83,29 @@ ON_2(long, fpathconf, noexcept, int)
 ON_4(ssize_t, fgetxattr, noexcept, const char*, void*, size_t)
 ON_5(int, fsetxattr, noexcept, const char*, const void*, size_t, int)
 
+ON_3(ssize_t, flistxattr, noexcept, char*, size_t)
+ON_2(int, fremovexattr, noexcept, const char*)
+ON_4(ssize_t, vmsplice, , const iovec*, size_t, unsigned)
+// From one to another; both are at hand as a rule, so a worker may wait.
+#define FROM_TO(name, specifier, parameters, ...)       \
+  MEANTIME_IN_FRONT ssize_t name parameters specifier { \
+    MEANTIME_REAL(name);                                \
+    return real(own_descriptor(first), __VA_ARGS__);    \
+  }
+FROM_TO(sendfile, noexcept, (int first, int second, off_t* at, size_t bytes),
+        own_descriptor(second), at, bytes)
+FROM_TO(sendfile64, noexcept, (int first, int second, off64_t* at, size_t bytes),
+        own_descriptor(second), at, bytes)
+FROM_TO(copy_file_range, ,
+        (int first, off64_t* from, int second, off64_t* to, size_t bytes, unsigned flags), from,
+        own_descriptor(second), to, bytes, flags)
+FROM_TO(splice, , (int first, off64_t* from, int second, off64_t* to, size_t bytes, unsigned flags),
+        from, own_descriptor(second), to, bytes, flags)
+FROM_TO(tee, , (int first, int second, size_t bytes, unsigned flags), own_descriptor(second), bytes,
+        flags)
+
 // Terminals
 ON_1(int, isatty, noexcept)
-ON_1(char*, ttyname, noexcept)
 ON_3(int, ttyname_r, noexcept, char*, size_t)
 ON_2(int, tcgetattr, noexcept, termios*)
 ON_3(int, tcsetattr, noexcept, int, const termios*)
@@ -97,6 +117,8 @@ ON_1(pid_t, tcgetpgrp, noexcept)
 ON_2(int, tcsetpgrp, noexcept, pid_t)
 
 // Sockets and what waits for others
+ON_1(int, sockatmark, noexcept)
+ON_4(int, sendmmsg, , mmsghdr*, unsigned, int)
 ON_3(int, bind, noexcept, const sockaddr*, socklen_t)
 ON_2(int, listen, noexcept, int)
 ON_2(int, shutdown, noexcept, int)

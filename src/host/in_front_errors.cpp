@@ -3,6 +3,7 @@
 #include <err.h>
 #include <errno.h>
 #include <error.h>
+#include <execinfo.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/own_descriptor.h"
 #include "host/rank_state.h"
 
 namespace meantime::host {
@@ -172,6 +174,11 @@ MEANTIME_IN_FRONT void psignal(int signal, const char* prefix) {
   const bool has_prefix = prefix != nullptr && *prefix != '\0';
   fprintf(whole.stream(), "%s%s%s\n", has_prefix ? prefix : "", has_prefix ? ": " : "",
           strsignal(signal));
+}
+MEANTIME_IN_FRONT void backtrace_symbols_fd(void* const* addresses, int count,
+                                            int number) noexcept {
+  MEANTIME_REAL(backtrace_symbols_fd);
+  real(addresses, count, own_descriptor(number));
 }
 extern "C" {
 void __assert_fail(const char* what, const char* file, unsigned line,

@@ -69,6 +69,9 @@ MEANTIME_IN_FRONT int vwprintf(const wchar_t* text, va_list more) {
 MEANTIME_IN_FRONT int vscanf(const char* text, va_list more) {
   return vfscanf(input(), text, more);
 }
+MEANTIME_IN_FRONT int vwscanf(const wchar_t* text, va_list more) {
+  return vfwscanf(input(), text, more);
+}
 MEANTIME_IN_FRONT int puts(const char* text) {
   FILE* const stream = output();
   flockfile(stream);
@@ -90,6 +93,12 @@ MEANTIME_IN_FRONT int getchar() {
 }
 MEANTIME_IN_FRONT int getchar_unlocked() {
   return getc_unlocked(input());
+}
+MEANTIME_IN_FRONT wint_t putwchar_unlocked(wchar_t character) {
+  return putwc_unlocked(character, output());
+}
+MEANTIME_IN_FRONT wint_t getwchar_unlocked() {
+  return getwc_unlocked(input());
 }
 MEANTIME_IN_FRONT wint_t getwchar() {
   return getwc(input());

@@ -4,18 +4,21 @@
 //            rank. It is thread-local, so a rank finds its own wherever it runs.
 #pragma once
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/types.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <vector>
 
 #include "host/children.h"
 #include "host/image.h"
 #include "host/open_streams.h"
 #include "host/own_descriptor.h"
+#include "host/own_results.h"
 
 namespace meantime::host {
 
@@ -62,6 +65,12 @@ struct RankState {
     int last_other = 1;     ///< … to here
     bool begun = false;
   } getopt;
+
+  std::unique_ptr<OwnResults> results;       ///< once it has called a function that has some
+  std::atomic<const void*> locale{nullptr};  ///< that it has set (in_front_locale.cpp); none: "C"
+
+  pthread_t thread{};                 ///< its own
+  std::atomic<int> other_threads{0};  ///< that it has started and that have not ended
 
   int folder = -1;               ///< its working directory, once it has one of its own
   int file_mask = -1;            ///< its mask for new files, likewise

@@ -48,9 +48,10 @@ std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Names of C++ functions as they stand in the list, by how they begin in a file.
-std::string_view in_file(std::string_view name) {
-  return name == "std::locale::global" ? "_ZNSt6locale6globalERKS_" : name;
+/// libNAME.so.1 is linked by -lNAME.
+std::string library_option(const std::string& library) {
+  const std::size_t begin = library.starts_with("lib") ? 3 : 0;
+  return library.substr(begin, library.find(".so") - begin);
 }
 
 class Check {
@@ -70,8 +71,10 @@ class Check {
     find_definitions();
     for (const LoadedFile& file : files_) {
       if (!is_run_time(file_name(file.path))) {
-        look_at_names(file);
-        look_at_instruments(file);
+        // With an instrument's run time linked into it, its names are that one's.
+        if (!look_at_instruments(file) || !has_its_run_time(file)) {
+          look_at_names(file);
+        }
       }
     }
     if (trial && verdict_.problems.empty()) {
@@ -125,16 +128,27 @@ class Check {
   }
 
   bool is_denied(const std::string& library) {
-    for (const Denied& row : denied_libraries) {
+    if (const Denied* const row = row_of(denied_libraries, library); row != nullptr) {
+      problem(sentence(library, *row));
+      return true;
+    }
+    if (const Denied* const row = row_of(denied_instrument_libraries, library); row != nullptr) {
+      problem_of_build(sentence(library, *row));
+      return true;
+    }
+    return false;
+  }
+  template <class Rows>
+  static const Denied* row_of(const Rows& rows, const std::string& library) {
+    for (const Denied& row : rows) {
       bool denied = false;
       for_each_word(row.names,
                     [&](std::string_view prefix) { denied |= library.starts_with(prefix); });
       if (denied) {
-        problem(sentence(library, row));
-        return true;
+        return &row;
       }
     }
-    return false;
+    return nullptr;
   }
 
   /// Which of the names in question the program or one of its libraries defines: then that is
@@ -143,7 +157,7 @@ class Check {
     std::unordered_set<std::string_view> wanted;
     const auto want = [&](const auto& rows) {
       for (const Denied& row : rows) {
-        for_each_word(row.names, [&](std::string_view name) { wanted.insert(in_file(name)); });
+        for_each_word(row.names, [&](std::string_view name) { wanted.insert(name); });
       }
     };
     want(denied_imports);
@@ -167,7 +181,7 @@ class Check {
     const std::string name_of_file = file_name(file.path);
     const std::string by = file.loader == nullptr ? "" : " (in " + name_of_file + ")";
     const auto takes_from_libc = [&](std::string_view name) {
-      return imports.count(in_file(name)) != 0 && definers_.count(in_file(name)) == 0;
+      return imports.count(name) != 0 && definers_.count(name) == 0;
     };
     const auto defines = [&](std::string_view name) {
       const auto found = definers_.find(name);
@@ -183,7 +197,17 @@ class Check {
       }
     };
     look(denied_imports, takes_from_libc);
-    look(denied_definitions, defines);
+    for (const Denied& row : denied_definitions) {
+      for_each_word(row.names, [&](std::string_view name) {
+        if (defines(name)) {
+          const std::string text = sentence(fmt::format("{}{}", name, by), row);
+          // A library goes with its option, if the program needs nothing else of it.
+          file.loader == nullptr
+              ? problem(text)
+              : problem_of_build(fmt::format("{} -l{}", text, library_option(name_of_file)));
+        }
+      });
+    }
     look(denied_data,
          [&](std::string_view name) { return takes_from_libc(name) || defines(name); });
     for (const Denied& row : shared_answers) {
@@ -195,7 +219,8 @@ class Check {
     }
   }
 
-  void look_at_instruments(const LoadedFile& file) {
+  bool look_at_instruments(const LoadedFile& file) {
+    bool any = false;
     for (const Denied& row : denied_instruments) {
       bool has = false;
       for_each_word(row.names, [&](std::string_view prefix) {
@@ -203,8 +228,16 @@ class Check {
       });
       if (has) {
         problem_of_build(sentence(file_name(file.path), row));
+        any = true;
       }
     }
+    return any;
+  }
+  /// Of an instrument: a sanitizer's comes with an allocator, that of stacks in pieces always.
+  bool has_its_run_time(const LoadedFile& file) const {
+    const auto found = definers_.find("malloc");
+    return (found != definers_.end() && found->second == file_name(file.path)) ||
+           file.elf.has_symbol("__morestack");
   }
 
   const std::string library_path_;

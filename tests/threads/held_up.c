@@ -11,6 +11,16 @@
 #include <time.h>
 #include <unistd.h>
 
+/* By the instruction itself: nobody stands in front of that. */
+static long ask_kernel(long number, long a, void* b, long c) {
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+
 struct shared {
   volatile int flag;
   int pipe[2];
@@ -48,13 +58,13 @@ int main(int count, char** words) {
   } else if (strcmp(way, "pipe") == 0) { /* a system call that nobody stands in front of */
     char byte;
     if (rank == 0) {
-      if (syscall(SYS_read, shared->pipe[0], &byte, 1) != 1) return 1;
+      if (ask_kernel(SYS_read, shared->pipe[0], &byte, 1) != 1) return 1;
     } else if (rank == last) {
-      if (syscall(SYS_write, shared->pipe[1], "x", 1) != 1) return 1;
+      if (ask_kernel(SYS_write, shared->pipe[1], "x", 1) != 1) return 1;
     }
   } else if (strcmp(way, "sleep") == 0) {
     struct timespec time = {0, 600000000};
-    if (rank == 0) syscall(SYS_nanosleep, &time, NULL);
+    if (rank == 0) ask_kernel(SYS_nanosleep, (long)&time, NULL, 0);
     for (int i = 0; i < 100 && rank > 0; i++) {
       MPI_Sendrecv_replace(&value, 1, MPI_INT, rank == last ? 1 : rank + 1, 0,
                            rank == 1 ? last : rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

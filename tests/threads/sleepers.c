@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <mpi.h>
 #include <poll.h>
 #include <pthread.h>
@@ -14,11 +15,15 @@
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,7 +36,10 @@ static int pipe_end = -1, lock_file = -1, listener = -1;
 static struct {
   sem_t semaphore;
   pthread_mutex_t mutex;
+  pthread_rwlock_t rwlock;
+  int word, semaphores, messages;
 } * shared;
+static int busy = -1; /* a listener whose queue of one is full */
 
 static void prepare(int rank) {
   struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "socket"};
@@ -62,6 +70,20 @@ static void begin(int rank) {
     pthread_mutex_init(&shared->mutex, &attributes);
     pthread_mutex_lock(&shared->mutex);
     sem_init(&shared->semaphore, 1, 0);
+    pthread_rwlockattr_t of_rwlock;
+    pthread_rwlockattr_init(&of_rwlock);
+    pthread_rwlockattr_setpshared(&of_rwlock, PTHREAD_PROCESS_SHARED);
+    pthread_rwlock_init(&shared->rwlock, &of_rwlock);
+    pthread_rwlock_wrlock(&shared->rwlock);
+    shared->word = 0;
+    if (is("semop")) shared->semaphores = semget(IPC_PRIVATE, 1, 0600);
+    if (is("msgrcv")) shared->messages = msgget(IPC_PRIVATE, 0600);
+    if (is("connect")) {
+      struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "busy"};
+      busy = socket(AF_UNIX, SOCK_STREAM, 0);
+      if (bind(busy, (struct sockaddr*)&address, sizeof address) != 0) abort();
+      listen(busy, 0);
+    }
     if (is("flock")) flock(lock_file, LOCK_EX);
     if (is("fcntl")) fcntl(lock_file, F_SETLK, &whole);
   }
@@ -71,6 +93,41 @@ static void* reader(void* argument) {
   char byte;
   if (read(pipe_end, &byte, 1) != 1) abort();
   return argument;
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static mtx_t mutex_of_c11;
+static cnd_t condition_of_c11;
+static int seen;
+
+static void* teller(void* argument) {
+  reader(NULL);
+  pthread_mutex_lock(&mutex);
+  mtx_lock(&mutex_of_c11);
+  seen = 1;
+  pthread_cond_signal(&condition);
+  cnd_signal(&condition_of_c11);
+  mtx_unlock(&mutex_of_c11);
+  pthread_mutex_unlock(&mutex);
+  return argument;
+}
+static int reader_of_c11(void* argument) {
+  reader(argument);
+  return 5;
+}
+
+static void connect_to_the_busy_one(void) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "busy"};
+  int lines[20], count = 0, full = 0;
+  while (!full && count < 20) {
+    lines[count] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    full = connect(lines[count++], (struct sockaddr*)&address, sizeof address) != 0;
+  }
+  const int line = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (connect(line, (struct sockaddr*)&address, sizeof address) != 0) abort();
+  close(line);
+  while (count > 0) close(lines[--count]);
 }
 
 /* Until there is something in the pipe, if it waits for that. */
@@ -137,6 +194,47 @@ static void sleep_in_it(void) {
   } else if (is("mutex")) {
     pthread_mutex_lock(&shared->mutex);
     pthread_mutex_unlock(&shared->mutex);
+  } else if (is("rwlock")) {
+    pthread_rwlock_rdlock(&shared->rwlock);
+    pthread_rwlock_unlock(&shared->rwlock);
+  } else if (is("pthread_cond_wait") || is("cnd_wait")) {
+    pthread_t thread;
+    mtx_init(&mutex_of_c11, mtx_plain);
+    cnd_init(&condition_of_c11);
+    seen = 0;
+    pthread_create(&thread, NULL, teller, NULL);
+    if (is("cnd_wait")) {
+      mtx_lock(&mutex_of_c11);
+      while (!seen) cnd_wait(&condition_of_c11, &mutex_of_c11);
+      mtx_unlock(&mutex_of_c11);
+    } else {
+      pthread_mutex_lock(&mutex);
+      while (!seen) pthread_cond_wait(&condition, &mutex);
+      pthread_mutex_unlock(&mutex);
+    }
+    pthread_join(thread, NULL);
+  } else if (is("thrd_join")) {
+    thrd_t thread;
+    int result = 0;
+    thrd_create(&thread, reader_of_c11, NULL);
+    thrd_join(thread, &result);
+    if (result != 5) abort();
+  } else if (is("connect")) {
+    connect_to_the_busy_one();
+  } else if (is("futex")) {
+    while (__atomic_load_n(&shared->word, __ATOMIC_SEQ_CST) == 0)
+      syscall(SYS_futex, &shared->word, FUTEX_WAIT, 0, NULL, NULL, 0);
+  } else if (is("semop")) {
+    struct sembuf down = {0, -1, 0};
+    if (semop(shared->semaphores, &down, 1) != 0) abort();
+    semctl(shared->semaphores, 0, IPC_RMID);
+  } else if (is("msgrcv")) {
+    struct {
+      long type;
+      char text[8];
+    } message;
+    if (msgrcv(shared->messages, &message, sizeof message.text, 0, 0) != 8) abort();
+    msgctl(shared->messages, IPC_RMID, NULL);
   } else {
     abort();
   }
@@ -155,8 +253,28 @@ static void wake_it(void) {
   } else if (write(pipe_end, "x", 1) != 1) {
     abort();
   }
+  if (is("semop")) {
+    struct sembuf up = {0, 1, 0};
+    if (semop(shared->semaphores, &up, 1) != 0) abort();
+  }
+  if (is("msgrcv")) {
+    struct {
+      long type;
+      char text[8];
+    } message = {1, "message"};
+    if (msgsnd(shared->messages, &message, sizeof message.text, 0) != 0) abort();
+  }
+  if (is("connect")) {
+    /* As many as came before it, and then it. */
+    for (int i = 0; i < 2; i++) close(accept(busy, NULL, NULL));
+    close(busy);
+    unlink("busy");
+  }
+  __atomic_store_n(&shared->word, 1, __ATOMIC_SEQ_CST);
+  syscall(SYS_futex, &shared->word, FUTEX_WAKE, 9, NULL, NULL, 0);
   sem_post(&shared->semaphore);
   pthread_mutex_unlock(&shared->mutex);
+  pthread_rwlock_unlock(&shared->rwlock);
 }
 
 int main(int count, char** words) {

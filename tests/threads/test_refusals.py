@@ -58,9 +58,9 @@ class Refusals(ThreadsCase):
                                  *self.with_libraries("own_" + name), name="with_own_" + name)
             checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
             self.assertEqual(checked.returncode, 1, checked.stdout)
-            self.assertIn(f"{name} (in libown_{name}.so): {reason}; {remedy}", checked.stdout)
-            self.assertIn(f"{name} (in libown_{name}.so): {reason}; {remedy}",
-                          self.run_ranks(2, program).stderr)
+            line = f"{name} (in libown_{name}.so): {reason}; {remedy} -lown_{name}"
+            self.assertIn(line, checked.stdout)
+            self.assertIn(line, self.run_ranks(2, program).stderr)
 
     def test_variables_of_libc_that_it_goes_by(self):
         for names, reason, remedy in rows_of("denied_data"):
@@ -72,14 +72,6 @@ class Refusals(ThreadsCase):
                 if command("cc", "-w", program + ".c", "-o", program).returncode != 0:
                     continue  # libc keeps it for old programs
                 self.refused(program, f"{name}: {reason}; {remedy}")
-
-    def test_locale_of_cxx(self):
-        path = os.path.join(self.folder, "locale.cpp")
-        with open(path, "w") as file:
-            file.write("#include <locale>\n" + MAIN.replace("MPI_Init", "std::locale::global("
-                                                            "std::locale::classic()); MPI_Init"))
-        program = self.build(path, name="locale", compiler="mpicxx")
-        self.refused(program, "std::locale::global: it sets the locale")
 
     @unittest.skipUnless(shutil.which("gfortran"), "no gfortran")
     def test_signals_of_fortran(self):
@@ -107,6 +99,33 @@ class Refusals(ThreadsCase):
                              "-no-pie", "-fno-pie", name="fixed_forks")
         checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
         self.assertRegex(checked.stdout, r": processes only\n[^\0]*fork: a child would be")
+
+    def test_flags_that_make_it_a_processes_program(self):
+        """Each has the flag named that it was built with, and goes as threads without."""
+        headline = "processes only, as it is built; ok as threads after this"
+        self.accepted(self.build(MAIN, name="without_flags"))
+        for flag in ("-fsanitize=address", "-fsanitize=undefined", "-fsanitize=thread",
+                     "-fsanitize=leak", "-fsanitize=address -static-libasan", "--coverage",
+                     "-fprofile-generate", "-pg", "-fsplit-stack"):
+            source = os.path.join(self.folder, "flags.c")
+            with open(source, "w") as file:
+                file.write(MAIN.replace("return 0", "return c + c > 1000"))
+            program = os.path.join(self.folder, "with" + flag.replace(" ", ""))
+            if command(os.path.join(BIN, "mpicc"), *flag.split(), source, "-o",
+                       program).returncode != 0:
+                continue  # its libraries are not installed
+            checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+            self.assertEqual(checked.returncode, 1, flag + checked.stdout)
+            self.assertRegex(checked.stdout.splitlines()[0], headline + "$", flag)
+            lines = checked.stdout.splitlines()[1:]
+            for line in lines:
+                if not line.startswith("  note:"):
+                    self.assertRegex(line, r"; build without .*" + re.escape(
+                        flag.split("=")[0].split()[0]))
+            self.assertGreater(len(lines), 0)
+        for flag in ("-static-libgcc", "-Wl,-z,nodlopen", "-fopenmp", "-Wl,-z,now", "-rdynamic",
+                     "-Wl,-z,norelro", "-fno-plt", "-Wl,-Bsymbolic", "-s"):
+            self.accepted(self.build(MAIN, flag, name="flag" + flag.replace(",", "_")))
 
     def test_missing_libraries_are_named(self):
         self.build_library("int there(void) { return 1; }\n", name="gone")
