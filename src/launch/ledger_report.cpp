@@ -50,7 +50,9 @@ struct CoreSeconds {
   double asleep = 0;     ///< of the rest as much as ranks slept in MPI
   double unused =
       0;  ///< what remains: nobody of the job used the core, and MPI knows nothing of it
-  double preempted = 0;  ///< not of that sum: ranks were ready to run, and others had the cores
+  /// Not of that sum: ranks were ready to run, and others had the cores. Nothing if no rank has
+  /// told (process ranks do, in MPI_Finalize).
+  std::optional<double> preempted;
 };
 
 CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const JobTimes& times) {
@@ -63,7 +65,9 @@ CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const J
     const std::uint64_t looked = spent(rank, Activity::poll) + spent(rank, Activity::yield);
     awake += looked > rank.held_up_ns ? looked - rank.held_up_ns : 0;
     slept += spent(rank, Activity::sleep);
-    sums.preempted += seconds(rank.preempted_ns);
+    if (rank.cpu_ns != 0) {
+      sums.preempted = sums.preempted.value_or(0) + seconds(rank.preempted_ns);
+    }
   }
   sums.awake = std::min(seconds(awake), times.cpu_seconds);
   sums.computing = times.cpu_seconds - sums.awake;
@@ -243,8 +247,9 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
   const CoreSeconds sums = core_seconds(job, figures, times);
   text += fmt::format(
       "core-seconds: allocated {:.3f} = computing {:.3f} + waiting awake {:.3f} + waiting asleep "
-      "{:.3f} + unused {:.3f}; preempted {:.3f}\n",
-      sums.allocated, sums.computing, sums.awake, sums.asleep, sums.unused, sums.preempted);
+      "{:.3f} + unused {:.3f}; preempted {}\n",
+      sums.allocated, sums.computing, sums.awake, sums.asleep, sums.unused,
+      sums.preempted ? fmt::format("{:.3f}", *sums.preempted) : "unknown");
   text += wait_line(job) + changes_line(figures);
   if (const std::string policy = energy_policy(job, figures);
       policy != "none" && policy != "handler") {
@@ -271,13 +276,14 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "{{\n  \"format\": 1,\n  \"ranks_count\": {},\n  \"workers\": {},\n  \"wall\": {:.9f},\n"
       "  \"cpu\": {:.9f},\n"
       "  \"core_seconds\": {{\"allocated\": {:.9f}, \"computing\": {:.9f}, \"waiting_awake\": "
-      "{:.9f}, \"waiting_asleep\": {:.9f}, \"unused\": {:.9f}, \"preempted\": {:.9f}}},\n"
+      "{:.9f}, \"waiting_asleep\": {:.9f}, \"unused\": {:.9f}, \"preempted\": {}}},\n"
       "  \"wait\": {},\n  \"changed\": {},\n  \"energy_policy\": {},\n"
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
       "  \"frequency\": {{\"times_lowered\": {}, \"seconds_lowered\": {:.9f}}},\n"
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
-      sums.computing, sums.awake, sums.asleep, sums.unused, sums.preempted, quoted(ways.front()),
+      sums.computing, sums.awake, sums.asleep, sums.unused,
+      sums.preempted ? fmt::format("{:.9f}", *sums.preempted) : "null", quoted(ways.front()),
       json_changes(figures), quoted(energy_policy(job, figures)),
       job.wake_up.ns != 0 ? fmt::format("{:.9f}", seconds(job.wake_up.ns)) : "null",
       quoted(job.wake_up.source), job.frequencies.times_lowered(),
