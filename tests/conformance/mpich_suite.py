@@ -87,14 +87,14 @@ def get(work):
         f'Dir::State "{apt}/state";\nDir::State::status "/var/lib/dpkg/status";\n'
         f'Dir::Cache "{apt}/cache";\n', encoding="utf-8")
     environment = dict(os.environ, APT_CONFIG=str(apt / "apt.conf"))
-    for command in (["apt-get", "update"], ["apt-get", "source", "--download-only", "mpich=4.0.2*"]):
+    for command in (["apt-get", "update"], ["apt-get", "source", "--download-only", "mpich"]):
         quietly(command, work, work / "get.log", env=environment)
     archives = sorted(work.glob("mpich_*.orig.tar.*"))
     if not archives:
         raise SystemExit(f"Debian's source package of mpich could not be had: see {work}/get.log")
     (work / "source").mkdir(exist_ok=True)
-    subprocess.run(["tar", "xf", str(archives[0]), "--strip-components=1", "--wildcards",
-                    "*/test/mpi", "-C", str(work / "source")], check=True)
+    subprocess.run(["tar", "xf", str(archives[0]), "-C", str(work / "source"), "--strip-components=1",
+                    "--wildcards", "*/test/mpi/*"], check=True)
     return suite
 
 
