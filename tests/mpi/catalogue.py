@@ -107,6 +107,7 @@ PROGRAMS = [
     Program("callbacks_throw", sanitizers=()),
     Program("threads_callbacks", ranks=(1, 2, 4), sanitizers=()),
     Program("environment", crawls=True),
+    Program("environment_info", ranks=(1, 2, 4)),
     Program("affinity", ranks=(2, 4), waits=("yield", "adaptive")),
     Program("progress"),
     Program("clocks", ranks=(1, 2, 4), sanitizers=("asan", "tsan")),
