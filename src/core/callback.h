@@ -1,5 +1,5 @@
 // The one place where the library calls a function of the user's: error handlers, operators, copy
-// and delete functions of attributes, functions of generalised requests.
+// and delete functions of attributes, functions of generalised requests, energy handlers.
 //   thrown     a C++ exception left such a function. It is kept while the library finishes what the
 //              function was called for (other ranks may wait for that), and leaves the entry point
 //              then, instead of an error

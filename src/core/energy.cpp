@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/call_names.h"
+#include "core/callback.h"
 #include "core/settings.h"
 #include "launch/control.h"
 #include "node/control_client.h"
@@ -42,7 +43,7 @@ class Handler final : public wait::Advisor {
     }
     const MPIX_Energy_info info = info_of(question);
     const std::uint64_t began = wait::now_ns();
-    const int answer = enter_(&info, argument_);
+    const int answer = call_user(MPIX_ENERGY_DEFAULT, [&] { return enter_(&info, argument_); });
     const std::uint64_t took = wait::now_ns() - began;
     // Once may be the kernel's doing: it took the core away.
     slow_ = took > long_answer_ns ? slow_ + 1 : 0;
@@ -80,7 +81,7 @@ class Handler final : public wait::Advisor {
   void over(const wait::Question& question) override {
     if (leave_ != nullptr) {
       const MPIX_Energy_info info = info_of(question);
-      leave_(&info, argument_);
+      call_user(0, [&] { return leave_(&info, argument_); });
     }
   }
 

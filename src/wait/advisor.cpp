@@ -95,11 +95,26 @@ std::shared_ptr<Advisor> ready_advisor(std::string_view name) {
 Consultation::Consultation(Rank& rank, const Record& record)
     : rank_(rank), record_(record), advisor_(rank.advising ? nullptr : rank.advisor) {}
 
+namespace {
+
+/// Reset by a destructor, because a handler may end its thread.
+class Advising {
+ public:
+  explicit Advising(Rank& rank) : advising_(rank.advising) { advising_ = true; }
+  ~Advising() { advising_ = false; }
+  Advising(const Advising&) = delete;
+  Advising& operator=(const Advising&) = delete;
+
+ private:
+  bool& advising_;
+};
+
+}  // namespace
+
 Consultation::~Consultation() {
   if (asked_) {
-    rank_.advising = true;
+    const Advising advising(rank_);
     advisor_->over(question(record_.waited_ns()));
-    rank_.advising = false;
   }
 }
 
@@ -115,10 +130,9 @@ Rung Consultation::next(std::uint32_t turns, Rung otherwise) {
   ++turns_;
   const std::uint64_t waited = (turns & 63) == 0 || !answer_known_ ? record_.waited_ns() : 0;
   if (waited != 0) {
-    rank_.advising = true;
+    const Advising advising(rank_);
     asked_ = true;
     answer_ = advisor_->next(question(waited));
-    rank_.advising = false;
     answer_known_ = true;
   }
   // Only who sleeps can be found to wait for ever.

@@ -3,10 +3,12 @@
 import json
 import os
 import subprocess
+import unittest
 
 from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
+MPICXX = os.path.join(BUILD, "bin", "mpicxx")
 SOURCES = os.path.join(SOURCE, "tests", "launch")
 THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 KINDS = ("processes", "threads") if THREADS else ("processes",)
@@ -46,6 +48,15 @@ class Energy(MpiexecTest):
                 self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
                 lines = [line for line in result.error.splitlines() if "rank 1: " in line and part in line]
                 self.assertEqual(len(lines), 1, result)
+
+    @unittest.skipIf(CFLAGS, "the sanitizers' runtimes unwind their own way")
+    def test_handlers_that_throw(self):
+        program = self.path("energy_throws")
+        subprocess.run([MPICXX, "-g", os.path.join(SOURCES, "energy_throws.cpp"), "-o", program],
+                       check=True)
+        for kind in self.kinds_with_a_core_each():
+            result = self.run_job("--as", kind, "-n", 2, program, timeout=60)
+            self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
 
     def kinds_with_a_core_each(self):
         """A thread rank that shares its worker helps, and need not be asked."""
