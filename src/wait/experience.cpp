@@ -74,7 +74,8 @@ Plan plan_of(const Policy& policy, const Site& site, const Experience& experienc
 
 namespace {
 
-void tell_the_ledger(const Site& site, const Plan& plan, const Outcome& outcome) {
+void tell_the_ledger(const Policy& policy, const Site& site, const Plan& plan,
+                     const Outcome& outcome) {
   ledger::SiteAccount* account = site.account;
   if (account == nullptr || plan.sleep_until_ns == 0) {
     return;
@@ -82,7 +83,9 @@ void tell_the_ledger(const Site& site, const Plan& plan, const Outcome& outcome)
   ledger::add(account->predictions, std::uint64_t{1});
   ledger::add(account->late, std::uint64_t{outcome.rung && !outcome.in_vain});
   ledger::add(account->vain, std::uint64_t{outcome.in_vain});
-  const std::uint64_t expected = site.predictor.expected_ns();
+  // ADE has no other guess than its sleep.
+  const std::uint64_t expected =
+      policy.prediction == Prediction::timer ? site.predictor.expected_ns() : plan.sleep_until_ns;
   const std::uint64_t waited = outcome.waited_ns;
   ledger::add(account->error_ns, waited > expected ? waited - expected : expected - waited);
 }
@@ -91,7 +94,7 @@ void tell_the_ledger(const Site& site, const Plan& plan, const Outcome& outcome)
 
 void learn(const Policy& policy, Site& site, Experience& experience, const Plan& plan,
            const Outcome& outcome) {
-  tell_the_ledger(site, plan, outcome);
+  tell_the_ledger(policy, site, plan, outcome);
   site.last_wait_ns = outcome.waited_ns;
   site.patience_ns = policy.patience_after(outcome.waited_ns, site.patience_ns);
   switch (policy.prediction) {

@@ -14,11 +14,16 @@ namespace {
 constexpr std::uint64_t first_pause_ns = 5'000'000;
 constexpr std::uint64_t longest_pause_ns = 1'000'000'000;
 
+// Somebody (taskset, a resource manager) may bind this thread to other CPUs meanwhile: what he says
+// stands. The move itself takes 50 us; between the last look and the last call there is no time to
+// speak of.
 void move_to(int cpu, const cpu_set_t& mask) {
   cpu_set_t there;
   CPU_ZERO(&there);
   CPU_SET(cpu, &there);
-  if (sched_setaffinity(0, sizeof there, &there) == 0) {
+  cpu_set_t now;
+  if (sched_setaffinity(0, sizeof there, &there) == 0 &&
+      sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &there)) {
     sched_setaffinity(0, sizeof mask, &mask);
   }
 }
