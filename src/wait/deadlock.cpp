@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "node/segment.h"
+#include "rank/worker.h"
 
 namespace meantime::wait {
 namespace {
@@ -152,6 +153,14 @@ std::uint64_t sleeps_of_others(int world_rank) {
       sum += starving * spread;
       continue;
     }
+    if (worker_of(area) != nullptr) {
+      // Its worker sleeps and wakes for others, too: the caller's own may carry this rank.
+      if (state != node::RankState::waiting) {
+        return 0;
+      }
+      sum += area.account.parks.load(std::memory_order_relaxed);
+      continue;
+    }
     if (area.asleep.load(std::memory_order_seq_cst) == 0) {
       return 0;
     }
@@ -162,6 +171,8 @@ std::uint64_t sleeps_of_others(int world_rank) {
 
 bool nobody_but(int world_rank) {
   node::Segment& segment = node::segment();
+  const node::WorkerPlace* const own = worker_of(segment.area(world_rank));
+  int host = 0;  // the last one that was looked at: many ranks may have the same
   for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
     const node::RankArea& area = segment.area(rank);
     const auto state =
@@ -173,10 +184,28 @@ bool nobody_but(int world_rank) {
     if ((rank < world_rank && starving) || area.open_ended.load(std::memory_order_relaxed) != 0) {
       return false;
     }
-    // The caller has counted itself out, as any other may have whose nap is over: then that one is
-    // found running, or asks again.
-    const unsigned asleep = area.asleep.load(std::memory_order_seq_cst) + (rank == world_rank);
-    if (sleeping_threads(area.pid.load(std::memory_order_relaxed)) != asleep) {
+    const node::WorkerPlace* worker = worker_of(area);
+    unsigned asleep = 0;
+    if (worker == nullptr) {
+      // The caller has counted itself out, as any other may have whose nap is over: then that one
+      // is found running, or asks again.
+      asleep = area.asleep.load(std::memory_order_seq_cst) + (rank == world_rank);
+    } else {
+      // A worker that is up has something to run, but the caller's own: that has the caller. (It
+      // said how many are elsewhere when it slept for the caller's last nap.)
+      const bool up = worker == own ? ranks::others_runnable()
+                                    : worker->asleep.load(std::memory_order_seq_cst) == 0;
+      if (up || worker->elsewhere.load(std::memory_order_relaxed) != 0) {
+        return false;
+      }
+      asleep = worker->host_threads.load(std::memory_order_relaxed);
+    }
+    const int pid = area.pid.load(std::memory_order_relaxed);
+    if (pid == host) {
+      continue;
+    }
+    host = pid;
+    if (sleeping_threads(pid) != asleep) {
       return false;
     }
   }

@@ -44,6 +44,13 @@ int main(int argc, char** argv) {
     for (int i = messages; i-- > 0 && rank == 0;)
       MPI_Recv(&values[i], 1, MPI_INT, 1, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
+  if (!strcmp(what, "unread")) {  // more than one mailbox takes
+    enum { messages = 1100000 };
+    MPI_Request* requests = malloc(messages * sizeof *requests);
+    for (int i = 0; i < messages && rank == 1; ++i)
+      MPI_Isend(&sum, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, &requests[i]);
+    if (rank == 0) MPI_Recv(&sum, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
   if (!strcmp(what, "late") && rank == 1) sleep(30);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -13,6 +13,7 @@ import unittest
 from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main, processes_of
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
+THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 RANK = os.path.join(SOURCE, "tests", "launch", "rank.c")
 ORACLE = os.environ.get("MEANTIME_ORACLE_PREFIX", os.path.join(SOURCE, "build", "oracle"))
 
@@ -172,6 +173,15 @@ class RealRanks(MpiexecTest):
         self.assertEqual(result.status, 125, result)
         self.assertRegex(result.error, r"rank 0 .* waits in MPI_Recv for rank 1, tag 99999")
         self.assertRegex(result.error, r"rank 1 .* waits in MPI_Waitall .* memory is full of messages")
+
+    @unittest.skipUnless(THREADS, "this build has no thread ranks")
+    @unittest.skipIf(CFLAGS, "a sanitizer needs more memory")
+    def test_messages_that_no_thread_rank_receives(self):
+        # More than a mailbox takes: thread ranks need address space for their stacks and heaps.
+        result = self.run_job("--as", "threads", "-n", 2, self.program(), "unread")
+        self.assertEqual(result.status, 125, result)
+        self.assertRegex(result.error, r"rank 0 .* waits in MPI_Recv for rank 1, tag 2")
+        self.assertRegex(result.error, r"rank 1 .* waits in MPI_Barrier .* memory is full of messages")
 
     def test_timeout_shows_calls(self):
         program = self.program()
