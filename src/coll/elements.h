@@ -49,6 +49,11 @@ class Elements {
   void put(const void* buffer, MPI_Count first, MPI_Count count, char* deposit) const;
   void get(const char* deposit, void* buffer, MPI_Count first, MPI_Count count) const;
 
+  /// Element `first` of a user's buffer, if those from there on lie as in a deposit; else nullptr.
+  const char* in_place_at(const void* buffer, MPI_Count first) const {
+    return type_.contiguous ? user(buffer, first) + type_.true_lb : nullptr;
+  }
+
   using Place = std::function<char*(int)>;  ///< a deposit
   /// All of `members` deposits, joined from the last to the first, in the last: v0 op (v1 op …).
   void join(const Place& deposit, int members, MPI_Count count) const;

@@ -4,11 +4,16 @@
 //            only the root needs, the root does it behind the gate: one meeting
 //   split    each member does a part of the elements, then all meet again: for long vectors
 #include <algorithm>
+#include <memory>
+#include <new>
+#include <vector>
 
+#include "coll/lent.h"
 #include "coll/meeting.h"
 #include "coll/shared.h"
 #include "coll/thresholds.h"
 #include "core/error.h"
+#include "rank/rank.h"
 
 namespace meantime::coll::shared {
 namespace {
@@ -125,6 +130,84 @@ int split_round(const Reduction& reduction, const Elements& elements, Code code,
   return error;
 }
 
+/// What a member gives others to read where it lies.
+struct Loan {
+  const char* elements;  ///< as in a deposit; nullptr: no memory for a copy of them
+  std::int32_t host;     ///< the process they lie in
+};
+
+/// A round of a long reduction by thread ranks of one host: nobody deposits its input, each reads
+/// the others' for its share of the elements where they lie, and deposits the result. Behind the
+/// second meeting the inputs may be written to again. `refused`: nothing is done, as all members
+/// see in the loans.
+int lent_round(const Reduction& reduction, const Elements& elements, Code code, int root,
+               MPI_Count first, MPI_Count count, bool takes, Communicator& comm) {
+  State& state = state_of(comm);
+  std::unique_ptr<char[]> copy;
+  const char* own = elements.in_place_at(reduction.input(), first);
+  if (own == nullptr) {
+    copy.reset(new (std::nothrow) char[elements.bytes(count)]);
+    own = copy.get();
+    if (own != nullptr) {
+      elements.put(reduction.input(), first, count, copy.get());
+    }
+  }
+  Meeting meeting(comm, state, what(code, root, reduction.agreed()));
+  const auto loan = [&](int member) -> Loan& {
+    return *reinterpret_cast<Loan*>(meeting.slot(member).data);
+  };
+  meeting.deposit(sizeof(Loan));
+  loan(comm.rank) = {own, self().area->pid.load(std::memory_order_relaxed)};
+  if (const int error = meet(meeting); error != MPI_SUCCESS) {
+    return error;
+  }
+  const int last = comm.size - 1;
+  for (int member = 0; member < comm.size; ++member) {
+    if (loan(member).elements == nullptr || loan(member).host != loan(0).host) {
+      return refused;
+    }
+  }
+  const Share share = share_of(comm.rank, comm.size, count, elements);
+  // Read before this member arrives again: then the slots may be written to.
+  std::vector<const char*> inputs(comm.size);
+  for (int member = 0; member < comm.size; ++member) {
+    inputs[member] = loan(member).elements + elements.bytes(share.first);
+  }
+  Meeting second(comm, state, what(Code::second_half, root));
+  if (char* sum = second.deposit(elements.bytes(share.count)); sum != nullptr && share.count > 0) {
+    std::memcpy(sum, inputs[last], elements.bytes(share.count));
+    elements.join(
+        [&](int member) { return member == last ? sum : const_cast<char*>(inputs[member]); },
+        comm.size, share.count);
+  }
+  int error = meet(second);
+  error = error == MPI_SUCCESS ? second.check_deposits() : error;
+  for (int member = 0; member < comm.size && error == MPI_SUCCESS && takes; ++member) {
+    const Share theirs = share_of(member, comm.size, count, elements);
+    if (theirs.count > 0) {
+      elements.get(second.data(member), reduction.receive, first + theirs.first, theirs.count);
+    }
+  }
+  return error;
+}
+
+/// Rounds like that as far as possible: `done` elements. An MPI error class, or `refused`.
+int lent_reduction(const Reduction& reduction, const Elements& elements, Code code, int root,
+                   bool takes, Communicator& comm, MPI_Count& done) {
+  State& state = state_of(comm);
+  const auto round = static_cast<MPI_Count>(thresholds::lent_round / elements.stride());
+  while (state.in_words && state.lends_inputs && done < reduction.count) {
+    const MPI_Count count = std::min(round, reduction.count - done);
+    const int error = lent_round(reduction, elements, code, root, done, count, takes, comm);
+    if (error != MPI_SUCCESS) {
+      state.lends_inputs = error != refused;
+      return error;
+    }
+    done += count;
+  }
+  return MPI_SUCCESS;
+}
+
 MPI_Count elements_per_round(const Elements& elements) {
   return static_cast<MPI_Count>(thresholds::round / std::max<std::size_t>(1, elements.stride()));
 }
@@ -197,8 +280,14 @@ int allreduce(const Reduction& reduction, Communicator& comm) {
     }
     return error;
   }
+  MPI_Count first = 0;
+  if (const int error =
+          lent_reduction(reduction, elements, Code::allreduce_split, 0, true, comm, first);
+      error != MPI_SUCCESS && error != refused) {
+    return error;
+  }
   const MPI_Count round = elements_per_round(elements);
-  for (MPI_Count first = 0; first < reduction.count; first += round) {
+  for (; first < reduction.count; first += round) {
     const MPI_Count count = std::min(round, reduction.count - first);
     const int error = split_round(
         reduction, elements, Code::allreduce_split, 0, first, count, true, comm,

@@ -43,6 +43,8 @@ struct State {
   Area area;  ///< false: none, the collectives of this communicator go by messages
   int rank;
   bool lends = true;  ///< large blocks may be read where they lie (lent.h); the same at all members
+  bool lends_inputs =
+      true;               ///< of reductions, by thread ranks of one host; the same at all members
   bool in_words = false;  ///< the members are thread ranks, see Area
   /// Members on this member's worker, itself included, that arrive together; 1: it arrives alone.
   int gathered = 1;

@@ -29,6 +29,9 @@ inline constexpr std::size_t block_by_message = 64 * 1024;
 /// kernel's work for each block or the second meeting costs more than the copy that is saved.
 inline constexpr std::size_t lent = 32 * 1024;
 inline constexpr std::size_t lent_in_host = 4 * 1024;
+/// Of a long reduction whose inputs are lent: what each member gives; the results of all, in
+/// deposits, are as much.
+inline constexpr std::size_t lent_round = 1024 * 1024;
 /// Up to this many bytes of all ranks together (and one round a rank) one member reduces alone: the
 /// last to arrive, or in a reduce the root. Above, all meet a second time so that each can reduce a
 /// part.
