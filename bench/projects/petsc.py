@@ -53,7 +53,7 @@ def run(work, implementation, part, options):
     for old in (folder / ARCH / "tests" / "counts").glob("*.counts"):  # of the run before
         old.unlink()
     command = [*make_command(folder, options), f"-j{options.jobs}", "-f", "gmakefile.test", "test",
-               f"search={SEARCHES[part]}", "TIMEOUT=300"]
+               f"gmakesearch={SEARCHES[part]}", "TIMEOUT=300"]
     outcome, load = common.run(implementation, command, folder, LIMIT, variables(implementation))
     passed = len(re.findall(r"^\s*ok (?!.*# SKIP)", outcome.output, re.MULTILINE))
     failed = re.findall(r"^\s*not ok (\S+)", outcome.output, re.MULTILINE)
