@@ -38,7 +38,7 @@ def prepare(work, implementation, _options):
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         pip = [folder / "bin" / "pip", "install", "-q"]
         variables = common.environment(implementation)
-        common.build([*pip, "numpy", "setuptools", "cython"], base, log)
+        common.build([*pip, "numpy", "setuptools", "wheel", "cython"], base, log)
         if implementation.key == "meantime":
             common.build([*pip, "--no-build-isolation", sources()], base, log, variables)
         else:

@@ -24,8 +24,8 @@ class Mpi4py(unittest.TestCase):
         try:
             cls.environment.run("pip", "download", "-q", "--no-deps", "--no-binary", "mpi4py",
                                 f"mpi4py=={VERSION}", "-d", cls.folder, seconds=300)
-            # It asks for setuptools and Cython while it is built; here only whether they can be had.
-            cls.environment.run("pip", "install", "-q", "setuptools", "cython", seconds=300)
+            # It asks for setuptools, wheel and Cython while it is built; here only whether they can be had.
+            cls.environment.run("pip", "install", "-q", "setuptools", "wheel", "cython", seconds=300)
         except AssertionError as error:
             if UNREACHABLE.search(str(error)):
                 print("SKIPPED: PyPI cannot be reached from here, so there is no mpi4py")
