@@ -91,8 +91,9 @@ void Entry::check_phase() {
 void Entry::end_of_program() {
   const bool no_rank = rank_.fiber == nullptr && ranks::worker_count() > 0;
   const char* when = no_rank ? "by a thread that is no rank (thread ranks have MPI_THREAD_FUNNELED)"
-                     : rank_.phase.load() == Phase::finalized ? "after MPI_Finalize"
-                                                              : "before MPI_Init";
+                     : rank_.world_finalized             ? "after MPI_Finalize"
+                     : rank_.phase.load() == Phase::away ? "after the last session was finalized"
+                                                         : "before MPI_Init";
   std::fprintf(stderr, "Meantime: %s was called %s.\n",
                call_name(static_cast<std::uint16_t>(call_)), when);
   std::fflush(nullptr);

@@ -1,10 +1,12 @@
 // MPI 5.0, 11.2 and 11.4: the beginning and the end.
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <string>
 
 #include "api/generated/calls.h"
 #include "core/abort.h"
+#include "core/buffered.h"
 #include "core/error.h"
 #include "core/startup.h"
 #include "core/tables.h"
@@ -28,6 +30,7 @@ int Init_thread(int*, char***, int required, int* provided) {
   if (const int error = core::begin_use(rank, level); error != MPI_SUCCESS) {
     return error;
   }
+  rank.main_thread = static_cast<std::uint64_t>(pthread_self());
   *provided = rank.thread_level;
   rank.world_initialized = true;
   return MPI_SUCCESS;
@@ -42,6 +45,9 @@ int Finalize() {
   if (rank.users == 1) {  // no session is left
     const int of_types = core::delete_named_types_attributes();
     deleted = deleted != MPI_SUCCESS ? deleted : of_types;
+  }
+  if (rank.users > 1) {
+    core::flush_buffer(core::process_buffer());  // as if it were detached (MPI 5.0, 11.2.2)
   }
   rank.world_finalized = true;
   const int ended = core::end_use(rank);

@@ -4,7 +4,6 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -51,14 +50,6 @@ Group* find_set(const char* name) {
                                           : nullptr;
 }
 
-/// A program of sessions alone never says that it was the last one.
-void leave_at_exit() {
-  Rank& rank = self();
-  if (rank.users == 0 && rank.phase.load() == Phase::active) {
-    core::shut_down(rank);
-  }
-}
-
 }  // namespace
 
 int Session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
@@ -68,14 +59,10 @@ int Session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
     return fail(MPI_ERR_INFO_VALUE, "thread_level is '{}', which is none of MPI's levels", *level);
   }
   Rank& rank = self();
-  const bool first = rank.phase.load() == Phase::before_init;
   if (const int error =
           core::begin_use(rank, level != nullptr ? find_level(*level)->value : MPI_THREAD_SINGLE);
       error != MPI_SUCCESS) {
     return error;
-  }
-  if (first) {
-    std::atexit(leave_at_exit);
   }
   auto* made = new Session;
   made->errhandler = hold(errhandler);
@@ -90,6 +77,7 @@ int Session_finalize(MPI_Session* session) {
   if (object == nullptr) {
     return fail(MPI_ERR_SESSION, "there is no session to finalize");
   }
+  core::flush_buffer(object->buffer);  // MPI 5.0, 11.3.1: as if it were detached
   delete object;
   *session = MPI_SESSION_NULL;
   return core::end_use(self());

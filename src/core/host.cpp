@@ -6,6 +6,7 @@
 #include "core/abort.h"
 #include "core/startup.h"
 #include "node/control_client.h"
+#include "node/segment.h"
 #include "rank/rank.h"
 #include "rank/worker.h"
 
@@ -76,6 +77,7 @@ MEANTIME_FOR_HOSTS void meantime_host_tell_end(int rank, int code, int signal, c
   if (signal > 0) {
     client.killed(signal, text);
   } else {
+    meantime::node::note_end(meantime::node::segment(), rank);
     client.ended(code);
   }
 }

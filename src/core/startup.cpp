@@ -285,40 +285,11 @@ bool nobody_else_is_in_mpi(const Rank& rank) {
          rank.main_thread == static_cast<std::uint64_t>(pthread_self());
 }
 
-}  // namespace
-
-int begin_use(Rank& rank, int thread_level) {
-  if (rank.fiber == nullptr && ranks::worker_count() > 0) {
-    return fail(
-        MPI_ERR_OTHER,
-        "a thread that is no rank cannot start MPI (thread ranks have MPI_THREAD_FUNNELED)");
+void raise_thread_level(Rank& rank, int thread_level) {
+  rank.thread_level = std::max(rank.thread_level, thread_level);
+  if (rank.thread_level == MPI_THREAD_MULTIPLE) {
+    rank.lock.enable();
   }
-  const Phase phase = rank.phase.load();
-  if (phase == Phase::finalizing || phase == Phase::finalized) {
-    return fail(MPI_ERR_OTHER, "this rank has left the job; MPI cannot be initialised again");
-  }
-  if (rank.fiber != nullptr) {
-    // Another kernel thread of a thread rank is nobody that a worker could run
-    // (docs/thread-ranks.md).
-    thread_level = std::min(thread_level, MPI_THREAD_FUNNELED);
-  }
-  if (phase == Phase::before_init) {
-    rank.thread_level = thread_level;
-    if (const int result = start_up(rank); result != MPI_SUCCESS) {
-      return result;
-    }
-  } else if (thread_level > rank.thread_level && nobody_else_is_in_mpi(rank)) {
-    rank.thread_level = thread_level;
-    if (thread_level == MPI_THREAD_MULTIPLE) {
-      rank.lock.enable();
-    }
-  }
-  ++rank.users;
-  return MPI_SUCCESS;
-}
-
-int end_use(Rank& rank) {
-  return --rank.users == 0 && rank.world_finalized ? shut_down(rank) : MPI_SUCCESS;
 }
 
 /// The last rank that moved leaves, and whether the others wait for ever cannot be told yet. They
@@ -337,16 +308,8 @@ void leave_doubt_to_a_sleeper() {
   }
 }
 
-int shut_down(Rank& rank) {
-  rank.phase.store(Phase::finalizing);
-  int result = delete_final_attributes(rank);  // of a program with sessions alone
-  if (const int error = delete_named_types_attributes(); result == MPI_SUCCESS) {
-    result = error;
-  }
-  wait_for_quiet();
-  rank.area->report.state.store(static_cast<std::uint32_t>(node::RankState::finalized));
-  node::Header& header = node::segment().header();
-  header.finalized.fetch_add(1, std::memory_order_seq_cst);
+/// After it was counted out: if all others wait for what only it could have done, they are told.
+void look_once_more() {
   switch (wait::look_for_deadlock(wait::Look::hasty)) {
     case wait::Verdict::running:
       break;
@@ -357,17 +320,112 @@ int shut_down(Rank& rank) {
       wait::report_deadlock();
       break;
   }
+}
+
+void set_state(Rank& rank, node::RankState state) {
+  rank.area->report.state.store(static_cast<std::uint32_t>(state), std::memory_order_seq_cst);
+}
+
+int go_away(Rank& rank) {
+  const int result = rank.world_finalized ? delete_named_types_attributes() : MPI_SUCCESS;
+  wait_for_quiet();
+  if (rank.users != 0) {  // another thread has opened a session meanwhile
+    return result;
+  }
+  // The state first: whoever finds it in the sum finds it away (wait/deadlock.h).
+  set_state(rank, node::RankState::away);
+  node::segment().header().finalized.fetch_add(1, std::memory_order_seq_cst);
+  look_once_more();
   ledger::end_account(*rank.area, rank.fiber == nullptr);
-  free_world(rank);
-  rank.spare_requests.free_all();
   if (rank.fiber == nullptr) {
     node::segment().trim();
   }
   if (rank.control != nullptr) {
     rank.control->finalized();
   }
-  rank.phase.store(Phase::finalized);
+  rank.phase.store(Phase::away);
   return result;
+}
+
+void come_back(Rank& rank) {
+  if (rank.fiber == nullptr) {
+    node::segment().untrim();
+  }
+  if (rank.control != nullptr) {
+    rank.control->back();
+  }
+  set_state(rank, node::RankState::running);
+  node::segment().header().finalized.fetch_sub(1, std::memory_order_seq_cst);
+  ledger::go_on_with_account(*rank.area, rank.fiber == nullptr);
+  rank.main_thread = static_cast<std::uint64_t>(pthread_self());
+  rank.phase.store(Phase::active);
+}
+
+/// At exit: no session will be opened any more.
+void leave_for_good() {
+  Rank& rank = self();
+  // A child that the rank forked is not the rank.
+  if (rank.phase.load() != Phase::away || rank.area->pid.load() != getpid()) {
+    return;
+  }
+  rank.lock.lock();
+  rank.phase.store(Phase::finalizing);
+  if (rank.fiber == nullptr) {
+    node::segment().untrim();
+  }
+  delete_final_attributes(rank);  // of a program with sessions alone
+  delete_named_types_attributes();
+  set_state(rank, node::RankState::finalized);
+  look_once_more();
+  free_world(rank);
+  rank.spare_requests.free_all();
+  if (rank.fiber == nullptr) {
+    node::segment().trim();
+  }
+  rank.phase.store(Phase::finalized);
+  rank.lock.unlock();
+}
+
+}  // namespace
+
+int begin_use(Rank& rank, int thread_level) {
+  if (rank.fiber == nullptr && ranks::worker_count() > 0) {
+    return fail(
+        MPI_ERR_OTHER,
+        "a thread that is no rank cannot start MPI (thread ranks have MPI_THREAD_FUNNELED)");
+  }
+  if (rank.fiber != nullptr) {
+    // Another kernel thread of a thread rank is nobody that a worker could run
+    // (docs/thread-ranks.md).
+    thread_level = std::min(thread_level, MPI_THREAD_FUNNELED);
+  }
+  switch (rank.phase.load()) {
+    case Phase::before_init:
+      rank.thread_level = thread_level;
+      if (const int result = start_up(rank); result != MPI_SUCCESS) {
+        return result;
+      }
+      std::atexit(leave_for_good);
+      break;
+    case Phase::active:
+      if (thread_level > rank.thread_level && nobody_else_is_in_mpi(rank)) {
+        raise_thread_level(rank, thread_level);
+      }
+      break;
+    case Phase::away:
+      come_back(rank);
+      raise_thread_level(rank, thread_level);
+      break;
+    case Phase::finalizing:
+    case Phase::finalized:
+      return fail(MPI_ERR_OTHER, "this rank has left the job; MPI cannot be initialised again");
+  }
+  ++rank.users;
+  return MPI_SUCCESS;
+}
+
+int end_use(Rank& rank) {
+  return --rank.users == 0 ? go_away(rank) : MPI_SUCCESS;
 }
 
 }  // namespace meantime::core

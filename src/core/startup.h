@@ -13,8 +13,9 @@ namespace meantime::core {
 
 /// Begins a use: starts the library up if it is not up yet, with at least this thread level.
 int begin_use(Rank& rank, int thread_level);
-/// Ends a use. The last one shuts the library down, if MPI_Finalize was called; a program with
-/// sessions alone may open another one, so its rank leaves the job when the program exits.
+/// Ends a use. After the last one the rank is away: it waits until its sends are in nobody's way,
+/// and only what the standard allows after MPI_Finalize works; but the next session brings it back.
+/// It leaves the job for good when the program exits.
 int end_use(Rank& rank);
 
 /// Joins the job that mpiexec describes in the environment, or makes a job of one (a singleton).
@@ -24,9 +25,5 @@ int start_up(Rank& rank);
 
 /// For a host of thread ranks: maps the segment, then runs the plan to its end. An errno.
 int start_thread_ranks(ranks::Plan plan, int segment);
-
-/// Waits until this rank's sends are in nobody's way, then leaves the job. Afterwards only what the
-/// standard allows after MPI_Finalize works.
-int shut_down(Rank& rank);
 
 }  // namespace meantime::core

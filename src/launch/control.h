@@ -45,6 +45,7 @@ enum class ControlKind : std::uint32_t {
   ended = 6,      ///< a thread rank has ended: code is its exit status
   killed = 7,     ///< a thread rank takes its host with it: code is the signal, text says more
   frequency = 8,  ///< the rank wishes its CPUs slow (code 1), or no longer (0)
+  back = 9,       ///< it has opened a session after `finalized`: that no longer holds
 };
 
 struct ControlMessage {

@@ -11,6 +11,7 @@
 #include "launch/messages.h"
 #include "launch/process_info.h"
 #include "launch/supervisor_parts.h"
+#include "node/segment.h"
 
 namespace meantime::launch {
 namespace {
@@ -111,6 +112,9 @@ void Supervisor::on_host_ended(int wait_status) {
 void Supervisor::judge(int rank, int wait_status) {
   const RankProcess& process = job_.ranks[rank];
   const bool finalized = process.phase == MpiPhase::finalized;
+  if (finalized) {
+    node::note_end(starter_.segment(), rank);
+  }
   if (WIFSIGNALED(wait_status)) {
     int signal = WTERMSIG(wait_status);
     std::string line = fmt::format("{} was killed by {}{}", name(rank), signal_text(signal),
@@ -154,6 +158,8 @@ void Supervisor::on_mpi_process_gone(int rank) {
     } else {
       ending_.begin(1, fmt::format("{} ended without MPI_Finalize", name(rank)));
     }
+  } else if (process.phase == MpiPhase::finalized) {
+    node::note_end(starter_.segment(), rank);
   }
   close(process.mpi_process);
   process.mpi_process = -1;

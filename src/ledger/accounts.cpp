@@ -151,6 +151,16 @@ void begin_account(node::RankArea& area, bool of_process) {
   }
 }
 
+void go_on_with_account(node::RankArea& area, bool of_process) {
+  node::Account& account = area.account;
+  account.ended_ns.store(0, std::memory_order_relaxed);
+  if (of_process) {
+    account.cpu_ns.store(
+        clock_ns(CLOCK_PROCESS_CPUTIME_ID) - account.cpu_ns.load(std::memory_order_relaxed),
+        std::memory_order_relaxed);
+  }
+}
+
 void end_account(node::RankArea& area, bool of_process) {
   node::Account& account = area.account;
   if (of_process) {

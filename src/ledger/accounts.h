@@ -28,5 +28,7 @@ void charge(node::RankArea& area, SiteAccount* site, const Wait& wait, std::uint
 /// is a process, whose CPU time is its own.
 void begin_account(node::RankArea& area, bool of_process);
 void end_account(node::RankArea& area, bool of_process);
+/// It had ended too early: the rank has come back.
+void go_on_with_account(node::RankArea& area, bool of_process);
 
 }  // namespace meantime::ledger

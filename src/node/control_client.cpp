@@ -37,6 +37,10 @@ bool ControlClient::finalized() {
   return send(static_cast<unsigned>(ControlKind::finalized), 0, {});
 }
 
+bool ControlClient::back() {
+  return send(static_cast<unsigned>(ControlKind::back), 0, {});
+}
+
 bool ControlClient::abort(int code, std::string_view text) {
   return send(static_cast<unsigned>(ControlKind::abort), code, text.substr(0, control_text_limit));
 }

@@ -20,6 +20,7 @@ class ControlClient {
 
   bool hello(std::string_view library_version);
   bool finalized();
+  bool back();
   bool abort(int code, std::string_view text);
   /// The ranks found that all of them wait for ever: `report` is shown as it is, lines and all.
   bool deadlock(std::string_view report);

@@ -80,7 +80,9 @@ struct alignas(cache_line) Mailbox {
 
 static_assert(sizeof(Mailbox) == cache_line);
 
-enum class RankState : std::uint32_t { absent = 0, running, waiting, finalized };
+/// `away`: past MPI_Finalize or its last session, but it lives and may open another one.
+/// `finalized`: it will not be in MPI again.
+enum class RankState : std::uint32_t { absent = 0, running, waiting, finalized, away };
 
 /// What a rank is doing, for reports. Written by the rank, read by anybody, torn reads allowed.
 struct alignas(cache_line) Report {
@@ -152,7 +154,7 @@ struct Header {
       cache_line) std::atomic<std::uint64_t> free_contexts[context_kinds];  ///< core/context.cpp
   std::atomic<std::uint32_t> contexts;  ///< context numbers made so far, see core/context.h
   alignas(cache_line) std::atomic<std::uint32_t> asleep;  ///< ranks that have a sleeping waiter
-  std::atomic<std::uint32_t> finalized;                   ///< ranks past MPI_Finalize
+  std::atomic<std::uint32_t> finalized;                   ///< ranks that are away or finalized
   std::atomic<std::uint32_t> ending;                      ///< 1 once somebody ends the job
 };
 

@@ -141,9 +141,29 @@ void Segment::unmap() {
 
 void Segment::trim() {
   const std::uint64_t used = round_up(header().heap_end.load(std::memory_order_relaxed), page);
-  if (used < mapped_) {
-    munmap(base_ + used, mapped_ - used);
-    mapped_ = used;
+  if (used < mapped_ && mprotect(base_ + used, mapped_ - used, PROT_NONE) == 0) {
+    trimmed_to_ = used;
+  }
+}
+
+void Segment::untrim() {
+  if (trimmed_to_ != 0) {
+    mprotect(base_ + trimmed_to_, mapped_ - trimmed_to_, PROT_READ | PROT_WRITE);
+    trimmed_to_ = 0;
+  }
+}
+
+void note_end(const Segment& segment, int world_rank) {
+  auto away = static_cast<std::uint32_t>(RankState::away);
+  segment.area(world_rank)
+      .report.state.compare_exchange_strong(away, static_cast<std::uint32_t>(RankState::finalized));
+}
+
+void note_end(int descriptor, int world_rank) {
+  Segment segment;
+  if (descriptor >= 0 && segment.map(descriptor) == 0) {
+    note_end(segment, world_rank);
+    segment.unmap();
   }
 }
 

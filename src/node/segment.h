@@ -24,9 +24,11 @@ class Segment {
   /// Returns 0 or an errno.
   int map(int descriptor);
   void unmap();
-  /// Gives back the address space that no chunk has been put behind: nothing grows any more here.
-  /// Valgrind's leak check at exit looks at every page that is mapped, 16 GiB of them otherwise.
+  /// Makes the address space that no chunk has been put behind unreadable: Valgrind's leak check at
+  /// exit looks at every page that can be read, 16 GiB of them otherwise. What others grow
+  /// afterwards cannot be read here before `untrim`.
   void trim();
+  void untrim();
   bool mapped() const { return base_ != nullptr; }
   int descriptor() const { return descriptor_; }
 
@@ -50,8 +52,14 @@ class Segment {
  private:
   char* base_ = nullptr;
   std::size_t mapped_ = 0;
+  std::size_t trimmed_to_ = 0;  ///< 0: not trimmed
   int descriptor_ = -1;
 };
+
+/// A rank that was away has ended: it will not come back. For those who hear of its end: mpiexec,
+/// which has the segment's descriptor, and the host of a thread rank.
+void note_end(const Segment& segment, int world_rank);
+void note_end(int descriptor, int world_rank);
 
 namespace detail {
 // One mapping a host: it belongs to the process, not to a rank.

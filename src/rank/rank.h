@@ -46,7 +46,8 @@ namespace ranks {
 struct Fiber;
 }
 
-enum class Phase : std::uint8_t { before_init, active, finalizing, finalized };
+/// `away`: no use of MPI is open, but a session may be; `finalized`: the rank has left the job.
+enum class Phase : std::uint8_t { before_init, active, away, finalizing, finalized };
 
 /// Many thread ranks take turns on one core, and between two turns the others' data go through its
 /// first-level cache: what every call looks at lies in the first line.

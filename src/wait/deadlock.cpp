@@ -98,11 +98,14 @@ Verdict look_for_deadlock(Look look) {
     seen.asleep = asleep_of(area);
     seen.worker = area.worker.load(std::memory_order_acquire);
     if (seen.asleep == 0) {
-      if (area.report.state.load(std::memory_order_seq_cst) !=
-          static_cast<std::uint32_t>(node::RankState::finalized)) {
-        return Verdict::running;
+      switch (static_cast<node::RankState>(area.report.state.load(std::memory_order_seq_cst))) {
+        case node::RankState::finalized:
+          continue;
+        case node::RankState::away:
+          return Verdict::doubt;
+        default:
+          return Verdict::running;
       }
-      continue;
     }
     const node::WorkerPlace* worker = worker_of(area);
     if (worker != nullptr && worker->elsewhere.load(std::memory_order_relaxed) != 0) {

@@ -10,8 +10,8 @@
 // Why it is no false alarm. Only somebody who is awake rings, pushes or completes anything. Whoever
 // falls asleep as the last looks at all ranks twice: each must have the same count of sleeps and of
 // threads asleep both times, its process must have no thread beyond those sleepers, be neither
-// stopped nor traced, and have nothing open that may be completed from outside; or it must be past
-// MPI_Finalize. As no rank counted in between the waves and each count is the same, none was
+// stopped nor traced, and have nothing open that may be completed from outside; or it must be
+// finalized for good. As no rank counted in between the waves and each count is the same, none was
 // counted out either. A rank may be counted although it is awake, as long as the one who rang it
 // has not counted it out; but then that ringer is awake, and a count of its own that is too high
 // needs another ringer: at the end stands one with a count of 0 that is not finalized. So between
@@ -21,6 +21,9 @@
 //   The header's sum only saves the waves while somebody is awake. It may be too high for a moment:
 // a ringer counts a rank out in two steps, and if that rank sleeps again between them, the sum has
 // it twice, in place of the ringer itself.
+// A rank that is away, past MPI_Finalize or its last session, may open another session as long as it
+// lives: a doubt. It counts in the header's number of finalized ones, so that this is looked at. At
+// its exit it says so and looks itself; if it ends otherwise, mpiexec says it for it.
 // A rank that doubts counts as running. Then nobody may come later to look again (a stopped process
 // that is continued goes on sleeping), so the last sleeper looks once a second while it doubts.
 #pragma once
@@ -39,7 +42,7 @@ enum class Verdict : std::uint8_t { running, doubt, deadlock };
 /// falls asleep ten thousand times a second cannot read /proc each time.
 enum class Look : std::uint8_t { hasty, thorough };
 
-/// Cheap unless all ranks are asleep or finalized. Any rank may ask, at any time.
+/// Cheap unless all ranks are asleep, away or finalized. Any rank may ask, at any time.
 Verdict look_for_deadlock(Look look);
 
 /// For a rank that starves, and so never sleeps for good: a sum of the others' counts of sleeps and

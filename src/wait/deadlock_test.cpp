@@ -61,6 +61,19 @@ TEST_F(Deadlock, OneFinalized) {
   EXPECT_EQ(look_for_deadlock(Look::thorough), Verdict::deadlock);
 }
 
+TEST_F(Deadlock, OneAwayMayComeBack) {
+  node::segment().area(1).asleep = 0;
+  header().asleep = ranks - 1;
+  header().finalized = 1;
+  set_state(1, node::RankState::away);
+  EXPECT_EQ(look_for_deadlock(Look::thorough), Verdict::doubt);
+  node::note_end(node::segment(), 1);
+  EXPECT_EQ(look_for_deadlock(Look::thorough), Verdict::deadlock);
+  set_state(1, node::RankState::running);
+  node::note_end(node::segment(), 1);
+  EXPECT_EQ(look_for_deadlock(Look::thorough), Verdict::running);
+}
+
 // Rank 1 has rung rank 0, has taken it off its area's count and lost its core before it took it off
 // the sum. Rank 0 has woken, gone on and fallen asleep again: the sum has it twice.
 TEST_F(Deadlock, ARingerBetweenItsTwoCounts) {

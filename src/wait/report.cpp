@@ -157,6 +157,7 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
           state += "; the node's memory is full of messages that nobody receives";
         }
         break;
+      case RankState::away:
       case RankState::finalized:
         state = "has finalized";
         break;

@@ -36,6 +36,12 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return rank == victim ? 5 : 0;
   }
+  if (way == "in_a_session") {  // after MPI_Finalize
+    MPI_Finalize();
+    MPI_Session session;
+    if (rank == victim) MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    return 0;
+  }
   if (rank == victim) {
     // Leave messages of all kinds half-way: posted, unexpected, a rendezvous, a slice of memory.
     static unsigned char large[4 << 20];

@@ -136,6 +136,27 @@ static void thread_ends() {
   wait_for_word_from(next_rank, 9);
 }
 
+// Past MPI_Finalize the others open a session and wait for rank 0, which could do that too until it
+// ends.
+static void wait_for_ended(void (*end)(int)) {
+  MPI_Finalize();
+  if (rank == 0) end(0);
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "all", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+}
+
+static void session_with_ended() {
+  wait_for_ended(exit);
+}
+
+static void session_with_ended_abruptly() {
+  wait_for_ended(_exit);
+}
+
 int main(int argc, char** argv) {
   const std::string wanted = argc > 1 ? argv[1] : "";
   start(argc, argv, wanted == "two_threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
@@ -162,6 +183,8 @@ int main(int argc, char** argv) {
       {"two_threads", two_threads},
       {"thread_ends", thread_ends},
       {"stopped_meanwhile", stopped_meanwhile},
+      {"session_with_ended", session_with_ended},
+      {"session_with_ended_abruptly", session_with_ended_abruptly},
   };
   for (auto& one : cases)
     if (wanted == one.name) one.run();

@@ -162,6 +162,21 @@ int main(int argc, char** argv) {
     if (rank == 0 && errors == 0) printf(" No Errors\n");
     return errors != 0;
   }
+  if (wanted == "between_sessions") {  // rank 0 is out of MPI while the others wait for it in one
+    MPI_Finalize();
+    if (rank == 0) sleep_ms(seconds * 1000);
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    MUST(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
+    MUST(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+    MUST(MPI_Comm_create_from_group(group, "all", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
+    MUST(MPI_Group_free(&group));
+    MUST(MPI_Comm_disconnect(&comm));
+    MUST(MPI_Session_finalize(&session));
+    if (rank == 0 && errors == 0) printf(" No Errors\n");
+    return errors != 0;
+  }
   const struct {
     const char* name;
     void (*run)();

@@ -91,6 +91,7 @@ PROGRAMS = [
     Program("comm_intercommunicators"),
     Program("comm_groups"),
     Program("comm_sessions"),
+    Program("comm_sessions_again", ranks=(1, 2, 3, 4)),
     Program("comm_endless", crawls=True, arguments=smaller("--rounds=20")),
     Program("comm_million", ranks=(1, 2, 4)),
     Program("comm_million", label="million", ranks=(2,), waits=("adaptive",), seconds=300,
@@ -178,6 +179,8 @@ PROGRAMS += [
     deadlock("two_threads", r"rank 0 .*MPI_Recv", r"rank 1 .*MPI_Recv"),
     deadlock("thread_ends", r"rank 0 .*MPI_Recv .*rank 1, tag 9", "rank 1 .*[Ff]inali"),
     deadlock("stopped_meanwhile", r"rank 0 .*MPI_Recv .*rank 1, tag 9", ranks=(2,)),
+    deadlock("session_with_ended", "rank 1 .*MPI_Comm_create_from_group", "rank 0 .*[Ff]inali"),
+    deadlock("session_with_ended_abruptly", "rank 1 .*MPI_Comm_create_from_group", "rank 0 .*[Ff]inali"),
     no_deadlock("thread_sends"),
     no_deadlock("generalised_request"),
     no_deadlock("stopped_running"),
@@ -186,6 +189,7 @@ PROGRAMS += [
     no_deadlock("computes"),
     no_deadlock("sleeps"),
     no_deadlock("finalized"),
+    no_deadlock("between_sessions"),
     no_deadlock("test_loop"),
     no_deadlock("iprobe_loop"),
     death("segv", "139", "rank [0-9]+.*[Ss]egmentation fault"),
@@ -203,6 +207,7 @@ PROGRAMS += [
     death("error", "failure", "MPI_ERR_COUNT|[Cc]ount"),
     death("thread", "137", "rank [0-9]+.*[Kk]illed"),
     death("after_finalize", "5"),
+    death("in_a_session", "failure", "rank [0-9]+.*MPI_Finalize"),
     death("computing", "failure", extra=["--kill-launcher-after", "1.5"]),
 ]
 
