@@ -3,6 +3,7 @@
 // otherwise be taken for one that has no effect.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,8 +21,13 @@ namespace meantime::core {
 struct Settings {
   std::uint32_t on_deadlock = 0;  ///< 0 abort, 1 report, 2 ignore
   bool cross_memory = true;
+  bool argument_checks = true;
   bool always_move = false;  ///< a test setting: thread ranks change workers whenever they wait
 };
+
+/// MEANTIME_CHECKS: whether values that make no sense are errors. Only asked about one that does
+/// not, so that it costs calls without errors nothing. One for the process: it is read in MPI_Init.
+inline std::atomic<bool> argument_checks{true};
 
 /// Makes the site's and the user's file count. Not in a job: there mpiexec has read them and put
 /// what they say into the environment.

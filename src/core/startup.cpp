@@ -173,6 +173,7 @@ void start_host(const Settings& settings, int ranks, int workers) {
   if (!settings.cross_memory) {
     header.cross_memory_off.store(1);
   }
+  argument_checks.store(settings.argument_checks);
   wait::deadlock_hook = tell_of_deadlock;
   if (const int measured = number(launch::wake_up_variable); measured > 0) {
     wait::measured_wake_up_ns() = static_cast<std::uint64_t>(measured);

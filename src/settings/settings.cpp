@@ -61,6 +61,8 @@ constexpr Setting table[] = {
      "the largest fragment of a direct copy"},
     {"MEANTIME_CMA", Kind::word, Scope::start, "1", no_yes, 0, 0,
      "cross-memory attach between processes, where it works"},
+    {"MEANTIME_CHECKS", Kind::word, Scope::start, "1", no_yes, 0, 0,
+     "wrong ranks, tags, counts and buffers are errors; 0: what they do is undefined"},
     {"MEANTIME_ON_DEADLOCK", Kind::word, Scope::start, "abort", deadlock_words, 0, 0,
      "what to do when every rank waits for ever"},
     {"MEANTIME_TEST_WIRE", Kind::text, Scope::test, "not set", {}, 0, 0,

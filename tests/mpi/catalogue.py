@@ -104,6 +104,7 @@ PROGRAMS = [
     Program("errors_arguments", crawls=True),
     Program("errors_buffers"),
     Program("errors_arrays"),
+    Program("errors_unchecked", on_oracle=False, extra=["--env", "MEANTIME_CHECKS=0"]),
     # Exceptions and pthread_exit through C frames, which the sanitizers' runtimes unwind in their own way.
     Program("callbacks_throw", sanitizers=()),
     Program("threads_callbacks", ranks=(1, 2, 4), sanitizers=()),
