@@ -126,6 +126,10 @@ class Run:
         options = self.options
         mpiexec = os.path.join(options.oracle, "bin/mpiexec") if options.oracle else options.mpiexec
         extra = [] if options.oracle else options.mpiexec_argument
+        if options.mixed:
+            processes = options.ranks // 2
+            return [mpiexec, *extra, "-n", str(processes), *options.program, ":", "--as", "threads", "-n",
+                    str(options.ranks - processes), *options.program]
         return [mpiexec, *extra, "-n", str(options.ranks), *options.program]
 
     def dump_states(self, launcher):
@@ -249,6 +253,7 @@ def parser():
     result.add_argument("--output-lacks", action="append", default=[], metavar="REGEX")
     result.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     result.add_argument("--mpiexec-argument", action="append", default=[], metavar="ARGUMENT")
+    result.add_argument("--mixed", action="store_true", help="half of the ranks are threads")
     result.add_argument("--stdin-after", metavar="SECONDS:TEXT",
                         help="a line of standard input that comes late")
     result.add_argument("--kill-launcher-after", type=float, metavar="SECONDS",

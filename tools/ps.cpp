@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <set>
 
 #include "backtraces.h"
 #include "launch/program.h"
@@ -81,8 +82,12 @@ int stack(int number, int rank) {
   std::fflush(stdout);
   std::string problem;
   Backtraces of_threads;
-  if (const pid_t host = ranks[std::max(rank, 0)].host; host > 0) {
-    of_threads = backtraces_of_host(host, rank < 0 ? "all" : fmt::to_string(rank), problem);
+  std::set<pid_t> asked;
+  for (int each = 0; each < static_cast<int>(ranks.size()); ++each) {
+    const pid_t host = ranks[static_cast<std::size_t>(each)].host;
+    if ((rank < 0 || rank == each) && host > 0 && asked.insert(host).second) {
+      of_threads.merge(backtraces_of_host(host, rank < 0 ? "all" : fmt::to_string(rank), problem));
+    }
   }
   bool all = true;
   for (int each = 0; each < static_cast<int>(ranks.size()); ++each) {

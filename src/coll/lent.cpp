@@ -94,7 +94,7 @@ int give_back(Communicator& comm, State& state, bool all_read) {
 
 bool worth_lending(Communicator& comm, std::size_t block) {
   const State& state = state_of(comm);
-  return state.lends && block >= (state.in_words ? thresholds::lent_in_host : thresholds::lent);
+  return state.lends && block >= (state.in_host ? thresholds::lent_in_host : thresholds::lent);
 }
 
 int lent_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Communicator& comm) {

@@ -207,7 +207,7 @@ int Meeting::pass(Gate gate) {
     look_at(opened);
   }
   // Thread ranks: most gates open within a round.
-  if (!open() && !(state_.in_words && opens_within_rounds(open))) [[unlikely]] {
+  if (!open() && !(state_.takes_turns && opens_within_rounds(open))) [[unlikely]] {
     GateWait(comm_, state_, epoch_, gate).wait();
   }
   return verdict();

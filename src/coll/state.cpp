@@ -17,9 +17,11 @@ namespace meantime::coll {
 namespace {
 
 /// How many members began on the same worker as `self`; 1 in a process rank. (They may be moved
-/// while others ask. Where they began is the same for all, and most of them are there still.)
+/// while others ask. Where they began is the same for all, and most of them are there still. Each
+/// of them counts the same, because a host's ranks have their homes before the first of them runs;
+/// those of other hosts may have none yet, or another one: they do not count here.)
 int members_of_home(const Communicator& comm, const Rank& self) {
-  if (self.fiber == nullptr || ranks::worker_count() > core_groups) {
+  if (self.fiber == nullptr || ranks::worker_count_of_job() > core_groups) {
     return 1;
   }
   const node::Link home = ranks::home_of(self);
@@ -38,7 +40,10 @@ State::State(Communicator& comm) : rank(comm.rank) {
     if (const node::Link link = core::collective_area(comm); link != 0) {
       area = Area(node::segment().at<char>(link), comm.size);
       const Rank& self = meantime::self();
-      in_words = self.fiber != nullptr;
+      const node::Header& header = node::segment().header();
+      in_words = header.thread_hosts != 0;
+      in_host = header.thread_hosts == 1;
+      takes_turns = self.fiber != nullptr;
       gathered = members_of_home(comm, self);
       whole_worker = gathered > 1 && comm.size == self.world_size;
       worker = std::max(0, ranks::home_number(self));

@@ -21,6 +21,8 @@ MEANTIME_FOR_HOSTS int meantime_host_run(const meantime_host_plan* plan) {
   ours.ranks = plan->ranks;
   ours.world_size = plan->world_size;
   ours.workers = plan->workers;
+  ours.first_worker = plan->first_worker;
+  ours.job_workers = plan->job_workers;
   ours.control = plan->control;
   ours.stack_bytes = plan->stack_bytes;
   ours.round_robin = plan->round_robin != 0;

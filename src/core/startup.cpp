@@ -167,7 +167,7 @@ void tell_of_held_up(int world_rank, int thread) {
 }
 
 /// What a process does for all of its ranks.
-void start_host(const Settings& settings, int ranks, int workers) {
+void start_host(const Settings& settings, bool crowded) {
   node::Header& header = node::segment().header();
   header.on_deadlock.store(settings.on_deadlock);
   if (!settings.cross_memory) {
@@ -183,7 +183,14 @@ void start_host(const Settings& settings, int ranks, int workers) {
   if (!problem.empty()) {
     give_up(problem);
   }
-  wait::policy() = wait::make_policy(wait::wish(), ranks > workers);
+  wait::policy() = wait::make_policy(wait::wish(), crowded);
+}
+
+/// More want a CPU of the job than there are: process ranks, and workers, of which each waits as a
+/// rank with a CPU of its own would.
+bool is_crowded() {
+  const node::Header& header = node::segment().header();
+  return header.runners > header.workers;
 }
 
 }  // namespace
@@ -230,7 +237,7 @@ int start_up(Rank& rank) {
     give_up(wrong);
   }
   if (rank.fiber == nullptr) {
-    start_host(settings, rank.world_size, rank.workers);
+    start_host(settings, is_crowded());
   }
   rank.policy = wait::policy();
   rank.wish = wait::wish();
@@ -270,8 +277,7 @@ int start_thread_ranks(ranks::Plan plan, int segment) {
   if (const std::string wrong = read_settings(settings, limits); !wrong.empty()) {
     give_up(wrong);
   }
-  // Every worker has a core of its own: its ranks wait as one that has a core would.
-  start_host(settings, plan.workers, plan.workers);
+  start_host(settings, is_crowded());
   plan.held_up = tell_of_held_up;
   plan.always_move = settings.always_move;
   return ranks::run(plan);

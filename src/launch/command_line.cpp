@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <netdb.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -49,11 +50,16 @@ class Parser {
       throw Mistake{fmt::format("--stdin {}: the job has ranks 0 to {} only", result_.stdin_rank,
                                 result_.ranks() - 1)};
     }
-    if (result_.kind != RankKind::automatic) {
-      if (std::string wrong = of_the_other_kind(result_, result_.kind == RankKind::threads);
-          !wrong.empty()) {
-        throw Mistake{wrong};
-      }
+    const auto may_be = [this](RankKind kind) {
+      return std::any_of(result_.programs.begin(), result_.programs.end(),
+                         [kind](const ProgramRequest& program) {
+                           return program.kind == kind || program.kind == RankKind::automatic;
+                         });
+    };
+    if (std::string wrong =
+            in_vain(result_, may_be(RankKind::processes), may_be(RankKind::threads));
+        !wrong.empty()) {
+      throw Mistake{wrong};
     }
     return std::move(result_);
   }
@@ -80,6 +86,7 @@ class Parser {
                         : "no program to start (mpiexec --help shows how)"};
     }
     program_.wait = wait_;
+    program_.kind = kind_;
     result_.programs.push_back(program_);
     if (position_ < words_.size() && ++position_ == words_.size()) {
       throw Mistake{"no program before or after ':'"};
@@ -151,9 +158,9 @@ class Parser {
       case Action::bind:
       case Action::on_deadlock:
       case Action::ledger_report:
-      case Action::kind:
       case Action::place:
       case Action::balance:
+      case Action::ranks_per_process:
       case Action::standard_input: {
         const std::string& said = option.arguments == 0 && option.action == Action::bind
                                       ? std::string(option.note)
@@ -267,9 +274,13 @@ class Parser {
         if (first != "processes" && first != "threads" && first != "auto") {
           throw Mistake{fmt::format("--as takes processes, threads or auto, not '{}'", first)};
         }
-        result_.kind = first == "threads" ? RankKind::threads
-                       : first == "auto"  ? RankKind::automatic
-                                          : RankKind::processes;
+        kind_ = first == "threads" ? RankKind::threads
+                : first == "auto"  ? RankKind::automatic
+                                   : RankKind::processes;
+        break;
+      case Action::ranks_per_process:
+        result_.for_threads = true;
+        result_.ranks_per_process = parse_ranks(spelled_, first);
         break;
       case Action::place:
         result_.for_threads = true;
@@ -337,8 +348,9 @@ class Parser {
   ProgramRequest program_;
   bool counted_ = false;  ///< program_.ranks was given
   bool timeout_given_ = false;
-  std::optional<std::string>
-      wait_;  ///< of this and the programs that follow, until another is given
+  // Of this and the programs that follow, until another is given.
+  std::optional<std::string> wait_;
+  RankKind kind_ = RankKind::processes;
   std::map<Action, std::string> of_the_job_;  ///< what programs before this one have said for all
   CommandLine result_;
 };
@@ -353,12 +365,12 @@ int CommandLine::ranks() const {
   return static_cast<int>(std::min(total, 1L << 30));
 }
 
-std::string of_the_other_kind(const CommandLine& command, bool thread_ranks) {
-  if (!thread_ranks && command.for_threads) {
-    return "--place and --balance are for thread ranks (--as threads); a process rank runs on any "
-           "CPU, or where --bind pins it";
+std::string in_vain(const CommandLine& command, bool any_processes, bool any_threads) {
+  if (!any_threads && command.for_threads) {
+    return "--place, --balance and --ranks-per-process are for thread ranks (--as threads); a "
+           "process rank runs on any CPU, or where --bind pins it";
   }
-  if (thread_ranks && command.binding != Binding::none) {
+  if (!any_processes && command.binding != Binding::none) {
     return "--bind is for process ranks; every worker of thread ranks has a CPU of its own, and "
            "--place says which ranks begin on it";
   }

@@ -13,7 +13,13 @@ namespace meantime::launch {
 struct EnvironmentEdit {
   std::string name;
   std::optional<std::string> value;
+
+  bool operator==(const EnvironmentEdit&) const = default;
 };
+
+/// What carries a rank: a process of its own, or one that carries many (automatic: whichever the
+/// program allows).
+enum class RankKind { processes, threads, automatic };
 
 /// One program of the job (`:` separates several) and what belongs to its ranks alone.
 struct ProgramRequest {
@@ -22,13 +28,11 @@ struct ProgramRequest {
   std::vector<EnvironmentEdit> environment;
   std::string directory;            ///< empty: mpiexec's own
   std::optional<std::string> wait;  ///< --wait, as it was typed: settings know what makes sense
+  RankKind kind{};
 };
 
 enum class Binding { none, hwthread, core, numa, socket };
 enum class DeadlockAction { abort, report, ignore };
-/// What carries a rank: a process of its own, or one process all of them (automatic: whichever the
-/// program allows).
-enum class RankKind { processes, threads, automatic };
 /// Which worker a thread rank begins on: ranks in blocks, or dealt out in turn, or as a file says.
 enum class Placement { block, round_robin, file };
 enum class Balance { none, steal };
@@ -50,11 +54,11 @@ struct CommandLine {
   bool on_deadlock_given = false;  ///< else a setting may say otherwise
   bool report = false;             ///< where the time went, on standard error …
   std::string report_file;         ///< … or, if this is not empty, as JSON in this file
-  RankKind kind = RankKind::processes;
   Placement placement = Placement::block;
   std::string placement_file;
   Balance balance = Balance::steal;
-  bool for_threads = false;        ///< --place or --balance is given
+  int ranks_per_process = 0;       ///< of thread ranks, at most; 0: as many as there may be
+  bool for_threads = false;        ///< --place, --balance or --ranks-per-process is given
   int stdin_rank = 0;              ///< -1: nobody
   std::vector<std::string> notes;  ///< what was ignored and why, shown under -v
 
@@ -69,8 +73,9 @@ struct ParsedCommandLine {
   int status = 0;
 };
 
-/// Options that would do nothing for ranks of this kind, in one line; empty if there are none.
-std::string of_the_other_kind(const CommandLine& command, bool thread_ranks);
+/// Options that would do nothing because the job has no ranks of their kind, in one line; empty if
+/// there are none.
+std::string in_vain(const CommandLine& command, bool any_processes, bool any_threads);
 
 ParsedCommandLine parse_command_line(const std::vector<std::string>& words);
 

@@ -12,8 +12,13 @@ std::string debugger_refusal(const Job& job) {
   if (find_program("gdb").path.empty()) {
     return "--debugger gdb: gdb is not installed";
   }
-  if (job.ranks.size() == 1 || job.thread_ranks) {
+  if (job.ranks.size() == 1 || (job.hosts.size() == 1 && job.all_threads())) {
     return {};
+  }
+  if (!job.hosts.empty()) {
+    return "--debugger gdb: the thread ranks of this job are not all in one process; start it with "
+           "-v and attach with gdb -p PID, or leave out what parts them (--ranks-per-process, "
+           "programs with -env, -wdir or --wait of their own)";
   }
   if (std::getenv("DISPLAY") == nullptr || find_program("xterm").path.empty()) {
     return "--debugger gdb: several ranks need a display and xterm for their windows; without, "

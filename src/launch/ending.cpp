@@ -54,7 +54,9 @@ void Ending::kill_all() {
   for (RankProcess& rank : job_.ranks) {
     rank.ended = true;
   }
-  job_.host.ended = true;
+  for (ThreadHost& host : job_.hosts) {
+    host.ended = true;
+  }
   if (left > 0) {
     mention("{} processes could not be killed", left);
     _exit(status_);
@@ -75,9 +77,11 @@ void Ending::signal_ranks(std::initializer_list<int> signals) {
       }
     }
   }
-  for (int signal : signals) {
-    if (job_.host.pid > 0 && !job_.host.ended) {
-      kill(job_.host.pid, signal);
+  for (const ThreadHost& host : job_.hosts) {
+    for (int signal : signals) {
+      if (host.running()) {
+        kill(host.pid, signal);
+      }
     }
   }
 }

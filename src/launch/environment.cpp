@@ -124,7 +124,7 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   // A child that loads MPICH or one of its relatives after all greets its launcher here, and so
   // tells on itself instead of running as so many jobs of one rank (see supervisor.cpp).
   set(variables_, "PMI_FD", fmt::to_string(descriptors.control));
-  const bool finds_ours = program.inspection.finds_ours && !job.thread_ranks;
+  const bool finds_ours = program.inspection.finds_ours && !program.as_threads;
   if (!finds_ours && !job.library_folder.empty()) {
     std::string path = user_value(job.command, program.request, "LD_LIBRARY_PATH");
     set(variables_, "LD_LIBRARY_PATH", job.library_folder + (path.empty() ? "" : ":" + path));

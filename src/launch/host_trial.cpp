@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -64,12 +65,12 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-}  // namespace
-
-std::string try_to_load(const std::string& path, const std::string& library_path) {
+/// What the trial wrote. Empty `why`: it came to its end.
+std::string run_trial(const std::string& path, const std::string& library_path, std::string& why) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    return fmt::format("it cannot be tried: {}", std::strerror(errno));
+    why = fmt::format("it cannot be tried: {}", std::strerror(errno));
+    return {};
   }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -84,7 +85,8 @@ std::string try_to_load(const std::string& path, const std::string& library_path
   close(ends[1]);
   if (error != 0) {
     close(ends[0]);
-    return fmt::format("it cannot be tried: {}", std::strerror(error));
+    why = fmt::format("it cannot be tried: {}", std::strerror(error));
+    return {};
   }
   bool late = false;
   std::string text = read_all(ends[0], late);
@@ -96,10 +98,11 @@ std::string try_to_load(const std::string& path, const std::string& library_path
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (late) {
-    return fmt::format("it is not loaded after {} s", most_ms / 1000);
+    why = fmt::format("it is not loaded after {} s", most_ms / 1000);
+    return text;
   }
   if (status == 0) {
-    return {};
+    return text;
   }
   text.resize(std::min(text.size(), text.find('\n')));
   if (text.empty()) {
@@ -107,7 +110,26 @@ std::string try_to_load(const std::string& path, const std::string& library_path
                ? fmt::format("the linker was killed by signal {} over it", WTERMSIG(status))
                : fmt::format("the host ended with status {}", WEXITSTATUS(status));
   }
+  why = text;
   return text;
+}
+
+}  // namespace
+
+std::string try_to_load(const std::string& path, const std::string& library_path) {
+  std::string why;
+  run_trial(path, library_path, why);
+  return why;
+}
+
+TrialMaps try_for_maps(const std::string& path, const std::string& library_path) {
+  std::string why;
+  const std::string text = run_trial(path, library_path, why);
+  TrialMaps maps;
+  if (!why.empty() || std::sscanf(text.c_str(), "%ld %ld", &maps.of_a_rank, &maps.others) != 2) {
+    return {};
+  }
+  return maps;
 }
 
 }  // namespace meantime::launch

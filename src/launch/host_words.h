@@ -12,6 +12,7 @@ namespace meantime::launch {
 /// One program and how many ranks, in order, run it.
 struct HostProgram {
   int ranks = 0;
+  int number = 0;  ///< among the job's programs
   std::string path;
   std::vector<std::string> words;  ///< the program's own, its name first
 };
@@ -25,14 +26,18 @@ struct HostWords {
                          ///< next one; -1: not labelled
   int round_robin = 0;   ///< 1: ranks are dealt out to the workers, 0: in blocks
   int steal = 0;         ///< 1: an idle worker takes ranks from others
+  int workers = 1;       ///< here
+  int first_worker = 0;  ///< number in the node of the first of them
+  int job_workers = 0;   ///< of all hosts, if all ranks of the job are threads; else 0
   std::vector<int> first_workers;  ///< of each rank here; empty: by round_robin
   std::vector<HostProgram> programs;
 
-  static constexpr int numbers = 7;
+  static constexpr int numbers = 10;
 
   std::vector<std::string> words() const {
     std::vector<std::string> result = {"meantime-host"};
-    for (int number : {first_rank, ranks, stdin_rank, no_input, first_label, round_robin, steal}) {
+    for (int number : {first_rank, ranks, stdin_rank, no_input, first_label, round_robin, steal,
+                       workers, first_worker, job_workers}) {
       result.push_back(std::to_string(number));
     }
     std::string list = "-";
@@ -42,6 +47,7 @@ struct HostWords {
     result.push_back(list);
     for (const HostProgram& program : programs) {
       result.push_back(std::to_string(program.ranks));
+      result.push_back(std::to_string(program.number));
       result.push_back(std::to_string(program.words.size()));
       result.push_back(program.path);
       result.insert(result.end(), program.words.begin(), program.words.end());
@@ -59,8 +65,8 @@ struct HostWords {
   }
 
   bool parse(int count, char** words) {
-    int* const places[numbers] = {&first_rank,  &ranks,       &stdin_rank, &no_input,
-                                  &first_label, &round_robin, &steal};
+    int* const places[numbers] = {&first_rank,  &ranks, &stdin_rank, &no_input,     &first_label,
+                                  &round_robin, &steal, &workers,    &first_worker, &job_workers};
     if (count < 1 + numbers + 1) {
       return false;
     }
@@ -82,17 +88,17 @@ struct HostWords {
     for (int i = 1 + numbers + 1; i < count;) {
       HostProgram program;
       int own_words = 0;
-      if (count - i < 4 || !read(words[i], program.ranks) || !read(words[i + 1], own_words) ||
-          own_words < 1 || own_words > count - i - 3) {
+      if (count - i < 5 || !read(words[i], program.ranks) || !read(words[i + 1], program.number) ||
+          !read(words[i + 2], own_words) || own_words < 1 || own_words > count - i - 4) {
         return false;
       }
-      program.path = words[i + 2];
-      program.words.assign(words + i + 3, words + i + 3 + own_words);
-      i += 3 + own_words;
+      program.path = words[i + 3];
+      program.words.assign(words + i + 4, words + i + 4 + own_words);
+      i += 4 + own_words;
       left -= program.ranks;
       programs.push_back(std::move(program));
     }
-    return ranks > 0 && left == 0 &&
+    return ranks > 0 && left == 0 && workers > 0 &&
            (first_workers.empty() || static_cast<int>(first_workers.size()) == ranks);
   }
 

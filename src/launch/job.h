@@ -22,6 +22,7 @@ struct PreparedProgram {
   ProgramRequest request;
   std::string path;
   Inspection inspection;
+  bool as_threads = false;
 };
 
 /// What a rank has told over its control socket. Only forwards.
@@ -29,6 +30,7 @@ enum class MpiPhase { outside, inside, finalized };
 
 struct RankProcess {
   int program = 0;       ///< index in Job::programs
+  int host = -1;         ///< of a thread rank: index in Job::hosts; its pid and control are -1
   pid_t pid = -1;        ///< the process that mpiexec started; -1 before
   pid_t mpi_pid = -1;    ///< the one that called MPI_Init: pid, or a descendant of it
   int control = -1;      ///< our end of its control socket
@@ -40,17 +42,24 @@ struct RankProcess {
   std::string text;         ///< deadlock report as far as it has come
 };
 
-/// The one process of a job whose ranks are threads.
+/// A process whose ranks are threads.
 struct ThreadHost {
-  pid_t pid = -1;    ///< -1: there is none, or not yet
+  int first_rank = 0;
+  int ranks = 0;
+  int first_worker = 0;  ///< its workers' numbers in the node
+  int workers = 1;
+  pid_t pid = -1;    ///< -1: not yet
   int control = -1;  ///< our end of its control socket; its messages name the rank
   bool ended = false;
+
+  [[nodiscard]] bool running() const { return pid > 0 && !ended; }
+  /// "rank 3", "ranks 4-7"
+  [[nodiscard]] std::string text() const;
 };
 
 struct Job {
   CommandLine command;
-  bool thread_ranks = false;  ///< of one ThreadHost; else each rank is a process
-  ThreadHost host;
+  std::vector<ThreadHost> hosts;  ///< in the order of their ranks
   std::vector<PreparedProgram> programs;
   std::vector<RankProcess> ranks;
   std::vector<int> first_workers;  ///< of thread ranks, by --place file; else empty
@@ -62,6 +71,10 @@ struct Job {
   int latency_hold = -1;        ///< /dev/cpu_dma_latency, if the job bounds it
   machine::WakeUpCost wake_up;  ///< what waking a sleeper costs here, for the ranks
   std::string library_folder;   ///< holds our libmpi_abi.so.1; empty if it is not there
+
+  [[nodiscard]] bool all_threads() const;
+  /// Kernel threads that run ranks: process ranks, and the hosts' workers.
+  [[nodiscard]] int runners() const;
 
   /// What holds of a setting for the whole job, as its first program's ranks would have it; empty:
   /// nobody has said anything.

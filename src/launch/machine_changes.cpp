@@ -24,7 +24,7 @@ machine::Knob knob_of(const std::string& word) {
 
 /// Why this job's ranks have no clocks of their own; else their places.
 std::string places_of(const Job& job, std::vector<cpu_set_t>& places) {
-  if (job.thread_ranks) {
+  if (!job.hosts.empty()) {
     return "MEANTIME_ENERGY=countdown lowers the CPU of a rank that waits, and a thread rank has "
            "none of its own: others of its worker run there meanwhile; use --as processes";
   }

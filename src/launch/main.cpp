@@ -18,7 +18,6 @@
 #include "launch/front.h"
 #include "launch/installation.h"
 #include "launch/machine_changes.h"
-#include "launch/map_file.h"
 #include "launch/messages.h"
 #include "launch/thread_ranks.h"
 #include "settings/contradictions.h"
@@ -167,20 +166,9 @@ int start(int count, char** words) {
     }
   }
   job.ranks.resize(static_cast<std::size_t>(job.command.ranks()));
-  if (job.command.kind != RankKind::processes) {
-    if (std::string refusal = choose_thread_ranks(job); !refusal.empty()) {
-      say(refusal);
-      return 1;
-    }
-  }
-  if (job.thread_ranks && job.command.placement == Placement::file) {
-    const int ranks = job.command.ranks();
-    if (std::string problem = read_map_file(job.command.placement_file, ranks,
-                                            std::min(ranks, job.cpus.workers), job.first_workers);
-        !problem.empty()) {
-      say(problem);
-      return 1;
-    }
+  if (std::string refusal = choose_thread_ranks(job); !refusal.empty()) {
+    say(refusal);
+    return 1;
   }
   if (std::string refusal = prepare_machine(job); !refusal.empty()) {
     say(refusal);
@@ -192,7 +180,7 @@ int start(int count, char** words) {
       return 1;
     }
     for (PreparedProgram& program : job.programs) {
-      if (!job.thread_ranks) {  // else it is put before their host
+      if (job.hosts.empty()) {  // else it is put before their host
         put_under_debugger(job, program);
       }
     }

@@ -30,6 +30,7 @@ constexpr Option options[] = {
     {"bind", 1, Action::bind, "", true},
     {"as", 1, Action::kind, "", true},
     {"place", 1, Action::place, "", true},
+    {"ranks-per-process", 1, Action::ranks_per_process, "", true},
     {"balance", 1, Action::balance, "", true},
     {"wait", 1, Action::wait, "", true},
     {"report", 0, Action::ledger_report, "", true},
@@ -255,8 +256,10 @@ How many ranks of what
   -wdir DIR, -wd DIR      the program's working directory
   --as processes|threads|auto
                           every rank a process (default), or all of them user-level threads of one
-                          process; auto: as threads if `meantime check program` finds that they can
-
+                          process; auto: as threads if `meantime check program` finds that they can;
+                          for this program and those that follow it, until another --as
+  --ranks-per-process K   thread ranks: at most K in one process (default: as many as the system's
+                          limit of memory maps allows)
   --place block|round-robin|file:PATH
                           thread ranks: neighbours on one worker (default), or dealt out in turn, or
                           by a file with the number of a worker for each rank, one a line

@@ -33,6 +33,7 @@ enum class Action {
   ledger_report,  ///< its value, which only `=` attaches, may be missing
   kind,
   place,
+  ranks_per_process,
   balance,
   standard_input,
   only_local_hosts,

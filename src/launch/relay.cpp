@@ -23,10 +23,12 @@ bool Relay::pass_on(int signal, int ranks_with_it) {
       pass_on_to(job_.ranks[rank], signal);
     }
   }
-  if (ranks_with_it == 0 && job_.host.pid > 0 && !job_.host.ended) {
-    RankProcess host;
-    host.pid = job_.host.pid;
-    pass_on_to(host, signal);
+  for (const ThreadHost& host : job_.hosts) {
+    if (host.first_rank >= ranks_with_it && host.running()) {
+      RankProcess process;
+      process.pid = host.pid;
+      pass_on_to(process, signal);
+    }
   }
   return true;
 }

@@ -31,7 +31,9 @@ std::string Starter::prepare() {
   if (std::string problem = raise_descriptor_limit(); !problem.empty()) {
     return problem;
   }
-  segment_ = node::create_segment(static_cast<int>(job_.ranks.size()), job_.cpus.workers);
+  segment_ = node::create_segment(
+      static_cast<int>(job_.ranks.size()), job_.cpus.workers,
+      {job_.runners(), job_.all_threads() ? static_cast<int>(job_.hosts.size()) : 0});
   if (segment_ < 0) {
     return fmt::format("cannot make the job's shared memory: {}{}", std::strerror(-segment_),
                        segment_ == -ENOMEM  ? " (is the address space limited by ulimit -v?)"
@@ -56,19 +58,20 @@ std::string Starter::prepare() {
   for (const PreparedProgram& program : job_.programs) {
     environments_.emplace_back(job_, program, known_as_);
   }
+  spawns_.resize(job_.ranks.size());
   if (job_.command.label) {
     labeler_ = std::make_unique<Labeler>();
   }
   return {};
 }
 
-// A rank takes one descriptor of ours for its socket, two more if its output is labelled.
+// A process takes one descriptor of ours for its socket; a rank two if its output is labelled, and
+// with threads also numbers for the ends that it gets.
 std::string Starter::raise_descriptor_limit() {
-  const rlim_t wanted =
-      job_.ranks.size() * ((job_.thread_ranks ? 0 : 1) + (!job_.command.label ? 0
-                                                          : job_.thread_ranks ? 6
-                                                                              : 2)) +
-      own_descriptors;
+  rlim_t wanted = own_descriptors + job_.hosts.size();
+  for (const RankProcess& rank : job_.ranks) {
+    wanted += (rank.host < 0 ? 1 : 0) + (!job_.command.label ? 0 : rank.host < 0 ? 2 : 6);
+  }
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur >= wanted) {
@@ -91,8 +94,7 @@ machine::WakeUpCost Starter::wake_up_cost(const Job& job) {
   if (const auto microseconds = settings::number(setting, text)) {
     return {*microseconds * 1000, "set"};
   }
-  const int ranks = job.command.ranks();
-  if (ranks < 2 || job.cpus.workers < 2 || (!job.thread_ranks && ranks > job.cpus.workers)) {
+  if (job.ranks.size() < 2 || job.cpus.workers < 2 || job.runners() > job.cpus.workers) {
     return {0, "not measured: no rank has a CPU of its own to poll on"};
   }
   return job.latency_hold >= 0 ? machine::changed_wake_up_cost() : machine::wake_up_cost();
@@ -153,7 +155,7 @@ std::string Starter::start_rank(int rank) {
   }
   RankProcess& process = job_.ranks[rank];
   PreparedProgram& program = job_.programs[process.program];
-  Spawn& child = *spawns_.emplace_back(std::make_unique<Spawn>());
+  Spawn& child = *(spawns_[rank] = std::make_unique<Spawn>());
   child.path = program.path;
   for (std::string& word : program.request.arguments) {
     child.arguments.push_back(word.data());
@@ -191,35 +193,49 @@ std::string Starter::start_rank(int rank) {
   return {};
 }
 
-std::string Starter::start_host() {
+std::string Starter::start_host(int number) {
+  ThreadHost& host = job_.hosts[number];
   auto cannot = [&](const std::string& what) {
-    return fmt::format("cannot start {} thread ranks: {}", job_.ranks.size(), what);
+    return fmt::format("cannot start {} thread ranks: {}", host.ranks, what);
   };
   Channel channel{};
   int lifeline = -1;
   if (const std::string what = make_channel(channel, lifeline); !what.empty()) {
     return cannot(what);
   }
-  PreparedProgram& program = job_.programs.front();
-  Spawn& child = *spawns_.emplace_back(std::make_unique<Spawn>());
+  const int first_program = job_.ranks[host.first_rank].program;
+  PreparedProgram& program = job_.programs[first_program];
+  Spawn& child = *(spawns_[host.first_rank] = std::make_unique<Spawn>());
   inherit(child, program);
   child.path = host_program();
-  child.environment = environments_.front().of_host();
+  child.environment = environments_[first_program].of_host();
   // Far from what programs open, and the labelled ones in a row.
   HostWords words;
-  words.ranks = static_cast<int>(job_.ranks.size());
+  words.first_rank = host.first_rank;
+  words.ranks = host.ranks;
+  words.workers = host.workers;
+  words.first_worker = host.first_worker;
+  words.job_workers = job_.all_threads() ? job_.runners() : 0;
   words.stdin_rank = job_.command.stdin_rank;
   words.no_input = known_as_.lifeline + 1;
   words.round_robin = job_.command.placement == Placement::round_robin ? 1 : 0;
   words.first_workers = job_.first_workers;
   words.steal = job_.command.balance == Balance::steal ? 1 : 0;
-  for (const PreparedProgram& each : job_.programs) {
-    words.programs.push_back({each.request.ranks, each.path, each.request.arguments});
+  for (int rank = host.first_rank; rank < host.first_rank + host.ranks; ++rank) {
+    const int runs = job_.ranks[rank].program;
+    if (words.programs.empty() || words.programs.back().number != runs) {
+      words.programs.push_back(
+          {0, runs, job_.programs[runs].path, job_.programs[runs].request.arguments});
+    }
+    ++words.programs.back().ranks;
   }
   child.descriptors = {{segment_, known_as_.segment},
                        {channel.theirs, known_as_.control},
                        {lifeline, known_as_.lifeline},
                        {no_input_, words.no_input}};
+  if (words.stdin_rank < host.first_rank || words.stdin_rank >= host.first_rank + host.ranks) {
+    child.descriptors.push_back({no_input_, STDIN_FILENO});
+  }
   std::vector<int> ends;
   if (labeler_) {
     words.first_label = words.no_input + 1;
@@ -261,10 +277,13 @@ std::string Starter::start_host() {
     close(channel.ours);
     return cannot(fmt::format("their process: {}", std::strerror(-pid)));
   }
-  job_.host.pid = pid;
-  job_.host.control = channel.ours;
+  host.pid = pid;
+  host.control = channel.ours;
   if (job_.command.verbose) {
-    say("{} thread ranks are pid {} ({})", job_.ranks.size(), pid, program.path);
+    say("{} thread ranks are pid {} ({}){}", host.ranks, pid, program.path,
+        job_.runners() == host.workers ? std::string()
+                                       : fmt::format(": {} on {} worker{}", host.text(),
+                                                     host.workers, host.workers == 1 ? "" : "s"));
   }
   return {};
 }

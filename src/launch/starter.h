@@ -25,8 +25,8 @@ class Starter {
   /// Starts one rank and fills in its RankProcess. Empty, or one line why not.
   std::string start_rank(int rank);
 
-  /// The same for all ranks at once, as threads of one process; fills in Job::host.
-  std::string start_host();
+  /// The same for all ranks of a host at once; fills in its ThreadHost.
+  std::string start_host(int number);
 
   /// To be called once all ranks are started.
   void forward_output();
@@ -40,8 +40,8 @@ class Starter {
     int status;  ///< mpiexec's
     std::string line;
   };
-  /// Of a rank that has ended: why its process never became its program, if that is so. Then the
-  /// whole job is a mistake.
+  /// Of a rank that has ended, or of the host of this first rank: why its process never became its
+  /// program, if that is so. Then the whole job is a mistake.
   [[nodiscard]] std::optional<Failure> failed_start(int rank) const;
   [[nodiscard]] int segment() const { return segment_; }
 
@@ -65,8 +65,9 @@ class Starter {
   std::vector<int> ignored_;
   std::vector<int> defaulted_;
   std::vector<cpu_set_t> places_;
-  std::vector<RankEnvironment> environments_;   ///< by program
-  std::vector<std::unique_ptr<Spawn>> spawns_;  ///< by rank: read by the children as they start
+  std::vector<RankEnvironment> environments_;  ///< by program
+  /// By (first) rank: read by the children as they start.
+  std::vector<std::unique_ptr<Spawn>> spawns_;
   std::unique_ptr<Labeler> labeler_;
 };
 

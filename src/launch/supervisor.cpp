@@ -70,8 +70,18 @@ bool Supervisor::start_ranks() {
     energy_.emplace(job_.machine_root);
     energy_look_.set(machine::EnergyMeter::look_every_seconds);
   }
-  if (!(job_.thread_ranks ? start_host() : start_processes())) {
-    return false;
+  const int all = static_cast<int>(job_.ranks.size());
+  for (int rank = 0; rank < all;) {
+    early_.look(rank);
+    const int host = job_.ranks[rank].host;
+    if (!(host >= 0 ? start_host(host) : start_process(rank))) {
+      return false;
+    }
+    rank += host >= 0 ? job_.hosts[host].ranks : 1;
+    if (getppid() != front_) {  // killed meanwhile; the signal about it waits to be read
+      ending_.note(128 + SIGKILL);
+      return false;
+    }
   }
   leave_the_process_group();
   starter_.forward_output();
@@ -93,40 +103,25 @@ void Supervisor::leave_the_process_group() {
   early_.look(static_cast<int>(job_.ranks.size()));
 }
 
-bool Supervisor::start_host() {
-  early_.look(0);
-  if (std::string problem = starter_.start_host(); !problem.empty()) {
+bool Supervisor::start_host(int number) {
+  if (std::string problem = starter_.start_host(number); !problem.empty()) {
     return cannot_start(problem);
   }
-  watch(job_.host.control, Source::host_control);
+  const ThreadHost& host = job_.hosts[number];
+  watch(host.control, Source::host_control, number);
   ++running_;
-  auto rank = job_.ranks.begin();
-  for (std::size_t i = 0; i < job_.programs.size(); ++i) {
-    for (int k = 0; k < job_.programs[i].request.ranks; ++k, ++rank) {
-      rank->program = static_cast<int>(i);
-      rank->mpi_pid = job_.host.pid;
-    }
+  for (int rank = host.first_rank; rank < host.first_rank + host.ranks; ++rank) {
+    job_.ranks[rank].mpi_pid = host.pid;
   }
   return true;
 }
 
-bool Supervisor::start_processes() {
-  int rank = 0;
-  for (std::size_t i = 0; i < job_.programs.size(); ++i) {
-    for (int k = 0; k < job_.programs[i].request.ranks; ++k, ++rank) {
-      job_.ranks[rank].program = static_cast<int>(i);
-      early_.look(rank);
-      if (std::string problem = starter_.start_rank(rank); !problem.empty()) {
-        return cannot_start(problem);
-      }
-      watch(job_.ranks[rank].control, Source::control, rank);
-      ++running_;
-      if (getppid() != front_) {  // killed meanwhile; the signal about it waits to be read
-        ending_.note(128 + SIGKILL);
-        return false;
-      }
-    }
+bool Supervisor::start_process(int rank) {
+  if (std::string problem = starter_.start_rank(rank); !problem.empty()) {
+    return cannot_start(problem);
   }
+  watch(job_.ranks[rank].control, Source::control, rank);
+  ++running_;
   return true;
 }
 
@@ -136,10 +131,10 @@ bool Supervisor::cannot_start(const std::string& line) {
   return false;
 }
 
-void Supervisor::watch(int descriptor, Source source, int rank) {
+void Supervisor::watch(int descriptor, Source source, int number) {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.u64 = static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint32_t>(rank);
+  event.data.u64 = static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint32_t>(number);
   epoll_ctl(events_, EPOLL_CTL_ADD, descriptor, &event);
 }
 
@@ -150,19 +145,19 @@ void Supervisor::wait_for_event() {
   int count = epoll_wait(events_, events, 64, -1);
   for (int i = 0; i < count; ++i) {
     auto source = static_cast<Source>(events[i].data.u64 >> 32);
-    int rank = static_cast<int>(events[i].data.u64 & 0xffffffff);
+    int number = static_cast<int>(events[i].data.u64 & 0xffffffff);
     switch (source) {
       case Source::signals:
         on_signals();
         break;
       case Source::control:
-        on_control(rank);
+        on_control(number);
         break;
       case Source::host_control:
-        on_host_control();
+        on_host_control(number);
         break;
       case Source::mpi_process:
-        on_mpi_process_gone(rank);
+        on_mpi_process_gone(number);
         break;
       case Source::output:
         epoll_ctl(events_, EPOLL_CTL_DEL, starter_.output_done(), nullptr);

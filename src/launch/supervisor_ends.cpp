@@ -50,9 +50,12 @@ void Supervisor::reap() {
   rusage used{};
   for (pid_t pid = 0; (pid = wait4(-1, &wait_status, WNOHANG, &used)) > 0;) {
     note_cpu_time(job_, pid, used);
-    if (pid == job_.host.pid && !job_.host.ended) {
-      on_host_control();
-      on_host_ended(wait_status);
+    auto host = std::find_if(job_.hosts.begin(), job_.hosts.end(),
+                             [&](const ThreadHost& one) { return one.pid == pid; });
+    if (host != job_.hosts.end() && !host->ended) {
+      const int number = static_cast<int>(host - job_.hosts.begin());
+      on_host_control(number);
+      on_host_ended(number, wait_status);
       continue;
     }
     auto rank = std::find_if(job_.ranks.begin(), job_.ranks.end(),
@@ -82,25 +85,29 @@ void Supervisor::on_rank_ended(int rank, int wait_status) {
 }
 
 // What its ranks did they have told. It is an error of its own if one of them has not.
-void Supervisor::on_host_ended(int wait_status) {
-  job_.host.ended = true;
+void Supervisor::on_host_ended(int number, int wait_status) {
+  ThreadHost& host = job_.hosts[number];
+  host.ended = true;
   --running_;
   if (ending_.begun()) {
     return;
   }
-  if (std::optional<Starter::Failure> failure = starter_.failed_start(0)) {
+  if (std::optional<Starter::Failure> failure = starter_.failed_start(host.first_rank)) {
     ending_.begin(failure->status, failure->line);
     return;
   }
-  const bool all_told = std::all_of(job_.ranks.begin(), job_.ranks.end(),
-                                    [](const RankProcess& rank) { return rank.ended; });
+  const auto first = job_.ranks.begin() + host.first_rank;
+  const bool all_told =
+      std::all_of(first, first + host.ranks, [](const RankProcess& rank) { return rank.ended; });
   if (WIFSIGNALED(wait_status)) {
     const int signal = WTERMSIG(wait_status);
     ending_.begin(128 + signal,
                   asked_for(signal)
                       ? std::string()
-                      : fmt::format("the process of all ranks (pid {} on {}) was killed by {}{}",
-                                    job_.host.pid, host_name(), signal_text(signal),
+                      : fmt::format("the process of {} (pid {} on {}) was killed by {}{}",
+                                    host.ranks == static_cast<int>(job_.ranks.size()) ? "all ranks"
+                                                                                      : host.text(),
+                                    host.pid, host_name(), signal_text(signal),
                                     WCOREDUMP(wait_status) ? ", core dumped" : ""));
   } else if (!all_told) {
     // If it could not start its ranks it has said why.

@@ -39,19 +39,20 @@ void Supervisor::on_control(int rank) {
   }
 }
 
-void Supervisor::on_host_control() {
-  while (job_.host.control >= 0) {
-    switch (channel_.receive(job_.host.control)) {
+void Supervisor::on_host_control(int number) {
+  ThreadHost& host = job_.hosts[number];
+  while (host.control >= 0) {
+    switch (channel_.receive(host.control)) {
       case ControlChannel::Outcome::nothing:
         return;
       case ControlChannel::Outcome::hung_up:
       case ControlChannel::Outcome::foreign:  // nobody else has that socket
-        close(job_.host.control);
-        job_.host.control = -1;
+        close(host.control);
+        host.control = -1;
         return;
       case ControlChannel::Outcome::message: {
         const int rank = channel_.message.rank;
-        if (rank >= 0 && rank < static_cast<int>(job_.ranks.size())) {
+        if (rank >= host.first_rank && rank < host.first_rank + host.ranks) {
           on_message(rank, channel_.message, channel_.text);
         }
         break;
@@ -63,7 +64,9 @@ void Supervisor::on_host_control() {
 // Whoever sends a signal may have seen of a rank what that rank has told us before: which process
 // is the program, for one.
 void Supervisor::hear_all() {
-  on_host_control();
+  for (int host = 0; host < static_cast<int>(job_.hosts.size()); ++host) {
+    on_host_control(host);
+  }
   for (int rank = 0; rank < static_cast<int>(job_.ranks.size()); ++rank) {
     on_control(rank);
   }
@@ -85,7 +88,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       } else {
         process.phase = MpiPhase::inside;
         ++inside_;
-        if (process.mpi_pid != process.pid && !job_.thread_ranks) {
+        if (process.mpi_pid != process.pid && process.host < 0) {
           process.mpi_process = watch_process(process.mpi_pid);
           if (process.mpi_process >= 0) {
             watch(process.mpi_process, Source::mpi_process, rank);

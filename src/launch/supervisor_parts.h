@@ -22,7 +22,7 @@
 
 namespace meantime::launch {
 
-/// What an epoll event is about: the high half of its data; the low half is a rank.
+/// What an epoll event is about: the high half of its data; the low half is a rank, or a host.
 enum class Source : std::uint32_t {
   signals,
   time_limit,
@@ -45,11 +45,11 @@ class Supervisor {
   // Starting.
   bool prepare();
   bool start_ranks();
-  bool start_processes();
-  bool start_host();
+  bool start_process(int rank);
+  bool start_host(int number);
   void leave_the_process_group();
   bool cannot_start(const std::string& line);
-  void watch(int descriptor, Source source, int rank = 0);
+  void watch(int descriptor, Source source, int number = 0);
 
   // Events.
   void wait_for_event();
@@ -58,12 +58,12 @@ class Supervisor {
   bool asked_for(int signal);
   void reap();
   void on_control(int rank);
-  void on_host_control();
+  void on_host_control(int number);
   void hear_all();
   void on_message(int rank, const ControlMessage& message, std::string_view text);
   void on_foreign_message(int rank);
   void on_rank_ended(int rank, int wait_status);
-  void on_host_ended(int wait_status);
+  void on_host_ended(int number, int wait_status);
   void judge(int rank, int wait_status);
   void on_mpi_process_gone(int rank);
   void check_for_stragglers();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "launch/environment.h"
+#include "launch/hosts.h"
 #include "launch/installation.h"
 #include "launch/messages.h"
 #include "launch/thread_check.h"
@@ -11,6 +12,9 @@ namespace meantime::launch {
 namespace {
 
 std::string why_not(const Job& job, const PreparedProgram& program) {
+  if (host_program().empty()) {
+    return "this installation has no meantime-host";
+  }
   if (program.inspection.kind != ProgramKind::machine_code) {
     return fmt::format("'{}' is a script; name the program itself", program.path);
   }
@@ -22,7 +26,7 @@ std::string why_not(const Job& job, const PreparedProgram& program) {
                                : program.request.directory + "/" + program.path;
   const ThreadVerdict verdict =
       check_for_threads(file, user_value(job.command, program.request, "LD_LIBRARY_PATH"),
-                        job.command.kind == RankKind::automatic);
+                        program.request.kind == RankKind::automatic);
   if (!verdict.problems.empty()) {
     const std::size_t more = verdict.problems.size() - 1;
     return fmt::format(
@@ -37,44 +41,33 @@ std::string why_not(const Job& job, const PreparedProgram& program) {
   return {};
 }
 
-std::string why_not(const Job& job) {
-  if (host_program().empty()) {
-    return "this installation has no meantime-host";
-  }
-  for (const PreparedProgram& program : job.programs) {
-    if (job.programs.size() > 1 &&
-        !(program.request.environment.empty() && program.request.directory.empty())) {
-      return "several programs (:) of which one has -env or -wdir can only be processes so far";
-    }
-    if (program.request.wait != job.programs.front().request.wait) {
-      return "several programs (:) with different --wait can only be processes";
-    }
-    if (std::string why = why_not(job, program); !why.empty()) {
-      return why;
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string choose_thread_ranks(Job& job) {
-  const std::string why = why_not(job);
-  job.thread_ranks = why.empty();
-  if (const std::string in_vain = of_the_other_kind(job.command, job.thread_ranks);
-      !in_vain.empty() && job.command.kind == RankKind::automatic) {
-    say("ranks are {}: {}", job.thread_ranks ? "threads" : "processes", in_vain);
-  }
-  if (why.empty()) {
-    return {};
-  }
-  if (job.command.kind == RankKind::automatic) {
-    if (job.command.verbose) {
+  std::size_t rank = 0;
+  for (PreparedProgram& program : job.programs) {
+    const RankKind kind = program.request.kind;
+    const std::string why = kind == RankKind::processes ? "asked for" : why_not(job, program);
+    program.as_threads = why.empty();
+    if (!program.as_threads && kind == RankKind::threads) {
+      return fmt::format("--as threads: {}; process ranks run it (leave --as threads out)", why);
+    }
+    if (!program.as_threads && kind == RankKind::automatic && job.command.verbose) {
       say("ranks are processes: {}", why);
     }
-    return {};
+    for (int k = 0; k < program.request.ranks; ++k) {
+      job.ranks[rank++].program = static_cast<int>(&program - job.programs.data());
+    }
   }
-  return fmt::format("--as threads: {}; process ranks run it (leave --as threads out)", why);
+  if (std::string refusal = divide_into_hosts(job); !refusal.empty()) {
+    return refusal;
+  }
+  // Of --as auto: the others have been told by the command line alone.
+  if (const std::string text = in_vain(job.command, !job.all_threads(), !job.hosts.empty());
+      !text.empty()) {
+    say("ranks are {}: {}", job.hosts.empty() ? "processes" : "threads", text);
+  }
+  return {};
 }
 
 }  // namespace meantime::launch

@@ -1,4 +1,4 @@
-// Whether a job's ranks can be threads of one process.
+// Which of a job's programs run as thread ranks.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace meantime::launch {
 
-/// For --as threads and --as auto: sets job.thread_ranks. One line why it is refused, or empty;
-/// auto is never refused.
+/// For --as threads and --as auto: decides for each program, then divides the thread ranks into
+/// hosts (hosts.h). One line why it is refused, or empty; auto is never refused.
 std::string choose_thread_ranks(Job& job);
 
 }  // namespace meantime::launch

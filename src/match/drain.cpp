@@ -37,7 +37,7 @@ void Engine::take_right() {
 
 void Engine::let_go_of_right(node::Mailbox& box) {
   holds_right_ = false;
-  if (one_address_space() && box.queues != 0) {
+  if (is_thread_rank() && box.queues != 0) {
     box.posted.store(segment_.at<Queues>(box.queues)->posted.entries, std::memory_order_relaxed);
   }
   if (&box == &box_ && box.sleepers.load(std::memory_order_relaxed) == 0) {
@@ -287,7 +287,7 @@ bool Engine::goes_through_pipe(const Message& message, const Transfer& transfer,
                                const Receive& receive) {
   return (message.flags & receive.flags & blocking) != 0 && transfer.bytes > Route::medium_bytes &&
          transfer.source_address != 0 && transfer.destination_address != 0 &&
-         timed_pipe_ == nullptr && !wait::policy().crowded && !one_address_space() &&
+         timed_pipe_ == nullptr && !wait::policy().crowded && !is_thread_rank() &&
          route_.two_copies(transfer.bytes);
 }
 

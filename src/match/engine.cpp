@@ -70,8 +70,13 @@ bool Engine::has_credit(const Peer& to, std::size_t bytes) {
 
 /// Of a message that is larger than small ones.
 bool Engine::goes_through_cell(int destination, std::size_t bytes, bool contiguous) {
-  return bytes <= limits.medium && (!contiguous || !node::can_attach(destination) ||
-                                    (!one_address_space() && route_.two_copies(bytes)));
+  return bytes <= limits.medium &&
+         (!contiguous || !node::can_attach(destination) ||
+          (!in_one_address_space(destination) && route_.two_copies(bytes)));
+}
+
+bool Engine::in_one_address_space(int world_rank) const {
+  return is_thread_rank() && node::in_this_host(world_rank);
 }
 
 // In order, because all that was pushed before is sorted in first: if a posted receive matches
@@ -81,8 +86,8 @@ bool Engine::goes_through_cell(int destination, std::size_t bytes, bool contiguo
 bool Engine::copy_to_posted(int destination, const Envelope& envelope, const char* payload,
                             std::size_t bytes) {
   node::Mailbox& box = segment_.area(destination).mailbox;
-  if (!one_address_space() || box.posted.load(std::memory_order_relaxed) == 0 ||
-      !node::can_attach(destination) || !peer(destination).waiting.empty() || !try_right(box)) {
+  if (!is_thread_rank() || box.posted.load(std::memory_order_relaxed) == 0 ||
+      !node::in_this_host(destination) || !peer(destination).waiting.empty() || !try_right(box)) {
     return false;
   }
   QueueView queues(*segment_.at<Queues>(box.queues), pool);
@@ -252,7 +257,8 @@ bool Engine::reap(LocalSend& send) {
     send.error = MPI_ERR_BUFFER;
   }
   if (const std::uint32_t took = transfer.copy_ns.load(std::memory_order_relaxed);
-      took != 0 && transfer.bytes == message.bytes && message.bytes <= limits.medium) {
+      took != 0 && transfer.bytes == message.bytes && message.bytes <= limits.medium &&
+      !in_one_address_space(send.destination)) {
     route_.one_copy_took(message.bytes, took);
   }
   if (transfer.pipe != 0) {

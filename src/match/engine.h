@@ -99,8 +99,8 @@ struct Engine {
   bool prepare();
 
   // --- sending
-  /// Between thread ranks: if the receive for this message is posted already, copies the payload
-  /// there, and the send is over. False: nothing happened.
+  /// Between thread ranks of a host: if the receive for this message is posted already, copies the
+  /// payload there, and the send is over. False: nothing happened.
   bool copy_to_posted(int destination, const Envelope& envelope, const char* payload,
                       std::size_t bytes);
   /// A cell to write `bytes` of payload to (by `fill`), or nullptr: then use `start`. Follow with
@@ -161,8 +161,9 @@ struct Engine {
 
   Peer& peer(int world_rank);
   bool has_credit(const Peer& to, std::size_t bytes);
-  /// Thread ranks: one memcpy is all a direct copy is.
-  bool one_address_space() const { return rank.fiber != nullptr; }
+  bool is_thread_rank() const { return rank.fiber != nullptr; }
+  /// Thread ranks of one host: one memcpy is all a direct copy is.
+  bool in_one_address_space(int world_rank) const;
   bool goes_through_cell(int destination, std::size_t bytes, bool contiguous);
   Message* cell(int destination, std::size_t bytes);
   Message* larger_cell(int destination, int size_class);

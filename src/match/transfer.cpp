@@ -227,7 +227,8 @@ void Engine::take_part(Receive& receive) {
   const wait::Stopwatch stopwatch(bytes > Route::medium_bytes && receive.address != 0);
   copy_fragments(message, true);
   leave(message);
-  if (const std::uint32_t took = stopwatch.nanoseconds(); took != 0) {
+  if (const std::uint32_t took = stopwatch.nanoseconds();
+      took != 0 && !in_one_address_space(static_cast<int>(message.origin))) {
     route_.one_copy_took(bytes, took);
   }
 }

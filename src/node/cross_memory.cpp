@@ -120,8 +120,12 @@ void publish_trial_address(int world_rank) {
                            std::memory_order_release);
 }
 
+bool in_this_host(int world_rank) {
+  return pid_of(world_rank) == own_pid();
+}
+
 bool can_attach(int world_rank) {
-  if (pid_of(world_rank) == own_pid()) {
+  if (in_this_host(world_rank)) {
     return true;
   }
   Header& header = segment().header();

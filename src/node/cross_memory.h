@@ -8,6 +8,9 @@
 
 namespace meantime::node {
 
+/// True if that rank is of this host, and has begun.
+bool in_this_host(int world_rank);
+
 /// True if this host may read and write the memory of `world_rank`'s host. Tries once per host and
 /// remembers. False when the job switched it off (MEANTIME_CMA=0). True for a rank of this host.
 bool can_attach(int world_rank);

@@ -145,7 +145,11 @@ struct Header {
   std::uint64_t areas;             ///< offset of the RankArea array
   std::uint64_t world_collective;  ///< offset of COMM_WORLD's collective area
   std::uint64_t limit;             ///< bytes that a host maps: the heap cannot grow beyond
-  std::uint32_t workers;
+  std::uint32_t workers;           ///< CPUs that the job may use
+  std::uint32_t runners;  ///< kernel threads that run ranks: process ranks, and workers of hosts
+  /// Processes that carry the ranks, if all of these are threads; 0: some are processes of their
+  /// own. Written before the first one starts, so all ranks decide alike by it.
+  std::uint32_t thread_hosts;
   std::atomic<std::uint32_t> on_deadlock;  ///< 0 abort, 1 report, 2 ignore
   std::atomic<Link> energy_handler;        ///< path of the library that advises all waits, 0 = none
   std::atomic<std::uint32_t> cross_memory_off;  ///< cross-memory attach switched off for the job

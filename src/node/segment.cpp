@@ -74,7 +74,7 @@ int give_memory(int descriptor, std::uint64_t begin, std::uint64_t bytes) {
 
 }  // namespace
 
-int create_segment(int ranks, int workers) {
+int create_segment(int ranks, int workers, Carriers carriers) {
   const int descriptor = memfd_create(segment_name, MFD_CLOEXEC);
   if (descriptor < 0) {
     return -errno;
@@ -100,6 +100,8 @@ int create_segment(int ranks, int workers) {
   header->world_collective = world;
   header->limit = limit;
   header->workers = static_cast<std::uint32_t>(workers);
+  header->runners = static_cast<std::uint32_t>(carriers.runners != 0 ? carriers.runners : ranks);
+  header->thread_hosts = static_cast<std::uint32_t>(carriers.thread_hosts);
   header->heap_end = heap;
   header->contexts = 12;  // 0 is none, 4 is the world's, 8 that of every rank alone
   header->magic = segment_magic;

@@ -14,9 +14,15 @@ namespace meantime::node {
 /// What the kernel calls its memory in /proc.
 inline constexpr char segment_name[] = "meantime-node";
 
+/// What runs a job's ranks, see Header.
+struct Carriers {
+  int runners = 0;       ///< 0: one for each rank
+  int thread_hosts = 0;  ///< 0: not all ranks are threads
+};
+
 /// Makes and lays out the segment of a job: a memfd, close-on-exec. Returns the descriptor, which
 /// the caller closes, or -errno. For mpiexec, and for a singleton.
-int create_segment(int ranks, int workers);
+int create_segment(int ranks, int workers, Carriers carriers = {});
 
 class Segment {
  public:

@@ -80,6 +80,7 @@ TEST(Fibers, MoveAtEveryWaitAndLoseNothing) {
   plan.ranks = fibers;
   plan.world_size = fibers;
   plan.workers = 2;
+  plan.job_workers = 2;
   plan.stack_bytes = 1 << 20;
   plan.steal = true;
   plan.always_move = true;

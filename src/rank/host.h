@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define MEANTIME_HOST_INTERFACE 4
+#define MEANTIME_HOST_INTERFACE 5
 /* That no access is allowed to, below each rank's stack; at least, where addresses are scarce. */
 #define MEANTIME_HOST_GUARD_BYTES (256ul << 20)
 #define MEANTIME_HOST_LEAST_GUARD_BYTES (64ul << 10)
@@ -18,9 +18,11 @@ struct meantime_host_plan {
   int first_rank;        /* world rank of the first one here */
   int ranks;             /* here */
   int world_size;
-  int workers; /* kernel threads that run them */
-  int segment; /* descriptor of the job's segment */
-  int control; /* descriptor of the socket to mpiexec */
+  int workers;      /* kernel threads that run them */
+  int first_worker; /* number in the node of the first of these */
+  int job_workers;  /* of all hosts together, if all ranks of the job are threads; else 0 */
+  int segment;      /* descriptor of the job's segment */
+  int control;      /* descriptor of the socket to mpiexec */
   size_t stack_bytes;
   int round_robin;          /* ranks are dealt out to the workers; else each has a block of them */
   const int* first_workers; /* which worker each rank begins on; or NULL: by round_robin */

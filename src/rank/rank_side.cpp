@@ -169,7 +169,7 @@ node::Link worker_of(const Rank& rank) {
 }
 
 int worker_number(const Rank& rank) {
-  return rank.fiber == nullptr ? -1 : rank.fiber->worker->number();
+  return rank.fiber == nullptr ? -1 : host().plan->first_worker + rank.fiber->worker->number();
 }
 
 node::Link home_of(const Rank& rank) {
@@ -177,11 +177,15 @@ node::Link home_of(const Rank& rank) {
 }
 
 int home_number(const Rank& rank) {
-  return rank.fiber == nullptr ? -1 : rank.fiber->home->number();
+  return rank.fiber == nullptr ? -1 : host().plan->first_worker + rank.fiber->home->number();
 }
 
 int worker_count() {
   return static_cast<int>(host().workers.size());
+}
+
+int worker_count_of_job() {
+  return static_cast<int>(node::segment().header().runners);
 }
 
 // Whoever asks has pushed something on the worker's list before (sequentially consistent, like this

@@ -35,7 +35,8 @@ void have_files_of_ones_own() {
 
 namespace {
 
-/// To the worker's CPU, if the host has them all.
+/// To the worker's CPU, if the job's workers have them all, one each. (Process ranks run anywhere,
+/// so beside them workers do, too.)
 void bind_to(int number) {
   static const cpu_set_t mask = [] {
     cpu_set_t cpus;
@@ -43,9 +44,10 @@ void bind_to(int number) {
     sched_getaffinity(getpid(), sizeof cpus, &cpus);  // the main thread's, which is never bound
     return cpus;
   }();
-  if (CPU_COUNT(&mask) != worker_count()) {
+  if (CPU_COUNT(&mask) != host().plan->job_workers) {
     return;
   }
+  number += host().plan->first_worker;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(cpu, &mask) && number-- == 0) {
       cpu_set_t one;

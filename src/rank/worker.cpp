@@ -309,7 +309,8 @@ bool Worker::begin_idle_sleep(Carrier& carrier) {
 bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began) {
   const wait::Policy& policy = wait::policy();
   surroundings_.wait_begins();
-  const bool learns = policy.prediction == wait::Prediction::patience && !surroundings_.shared();
+  const bool learns =
+      policy.prediction == wait::Prediction::patience && !policy.crowded && !surroundings_.shared();
   const std::uint64_t poll_until = learns ? patience_ns_ : 0;
   std::uint64_t waited = 0;
   Thief thief(*this);

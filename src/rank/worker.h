@@ -40,7 +40,9 @@ struct Plan {
   int ranks = 0;
   int world_size = 0;
   int workers = 1;
-  int control = -1;                      ///< the host's socket to mpiexec
+  int first_worker = 0;  ///< number in the node of the first one here
+  int job_workers = 0;   ///< of all hosts together, if all ranks of the job are threads; else 0
+  int control = -1;      ///< the host's socket to mpiexec
   std::size_t stack_bytes = 0;           ///< reserved for each rank, not committed
   bool round_robin = false;              ///< which worker a rank begins on: dealt out, or in blocks
   const int* first_workers = nullptr;    ///< … or, by rank, as this says
@@ -115,13 +117,15 @@ bool rests_here(const Rank& rank);
 
 /// Link of the worker that runs this rank; 0 for a process rank.
 node::Link worker_of(const Rank& rank);
-/// Number of that worker in its host; -1 for a process rank.
+/// Number of that worker in the node; -1 for a process rank.
 int worker_number(const Rank& rank);
 /// The one on which it began; a rank may have moved since.
 node::Link home_of(const Rank& rank);
 int home_number(const Rank& rank);
 /// Workers of this host; 0 in a process rank's.
 int worker_count();
+/// An upper bound of those of all hosts together.
+int worker_count_of_job();
 /// True if the caller is a thread rank that this worker runs at the moment.
 bool runs_on(const node::WorkerPlace& place);
 /// The host's socket to mpiexec.

@@ -69,6 +69,8 @@ constexpr Setting table[] = {
      "LATENCY_US:MB_PER_S of a network that the node plays"},
     {"MEANTIME_TEST_MACHINE", Kind::text, Scope::test, "not set", {}, 0, 0,
      "a folder that stands for / where mpiexec reads and changes the machine"},
+    {"MEANTIME_TEST_MOST_MAPS", Kind::count, Scope::test, "vm.max_map_count", {}, 1, 1'000'000'000,
+     "memory maps that a process of thread ranks may have"},
     {"MEANTIME_TEST_ALWAYS_MOVE", Kind::word, Scope::test, "0", no_yes, 0, 0,
      "thread ranks change workers whenever they wait"},
 };

@@ -264,7 +264,9 @@ bool rouse(node::Waiter& waiter, Sleep to, std::optional<std::uint16_t> number =
 // the condition; the push is sequentially consistent, and `rouse` begins with a fence. It is pushed
 // once a sleep, by whose compare-and-swap made it rung, so `next_woken` has one writer. If the rank
 // has not left its worker's core yet, that does not matter: it holds the worker from before it
-// could be rung until it has left, and only who holds the worker takes from the list.
+// could be rung until it has left, and only who holds the worker takes from the list. All of this
+// lies in the segment, and the bell is a futex of the segment: the ringer may be of another
+// process.
 node::WorkerPlace& put_on_list(node::Waiter& waiter) {
   node::Segment& segment = node::segment();
   auto& worker = *segment.at<node::WorkerPlace>(waiter.worker);

@@ -1,4 +1,6 @@
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <type_traits>
 
@@ -22,7 +24,11 @@ namespace {
 void give_way(Rank& rank) {
   if (rank.fiber != nullptr) {
     if (!ranks::yield()) {
-      pause();
+      if (policy().crowded) {
+        syscall(SYS_sched_yield);  // not libc's name: that one leads to our own yield
+      } else {
+        pause();
+      }
     }
     return;
   }

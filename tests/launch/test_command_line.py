@@ -38,7 +38,7 @@ class OwnOptions(MpiexecTest):
 
     def test_for_the_whole_job(self):
         for option, one, other in (("--timeout", "5", "6"), ("--bind", "core", "none"), ("--stdin", "0", "none"),
-                                   ("--on-deadlock", "abort", "ignore"), ("--as", "auto", "processes")):
+                                   ("--on-deadlock", "abort", "ignore")):
             self.assert_refused(option, one, "true", ":", option, other, "true",
                                 parts=(f"{option} is for the whole job: '{one}' and '{other}' cannot both hold",))
             for words in ((option, one, option, one, "true"), (option, one, "true", ":", option, one, "true"),
@@ -47,11 +47,11 @@ class OwnOptions(MpiexecTest):
 
     def test_for_the_other_kind_of_rank(self):
         for words in (("--place", "round-robin"), ("--balance", "none"), ("--as", "processes", "--place", "block")):
-            self.assert_refused(*words, "true", parts=("--place and --balance are for thread ranks",))
+            self.assert_refused(*words, "true", parts=("--place, --balance and --ranks-per-process are for thread ranks",))
         self.assert_refused("--as", "threads", "--bind", "core", "true", parts=("--bind is for process ranks",))
         result = self.run_job("--as", "auto", "--balance", "none", "sh", "-c", "echo x")
         self.assertEqual((result.status, result.output), (0, "x\n"), result)
-        self.assert_one_line(result, "ranks are processes: --place and --balance are for thread ranks")
+        self.assert_one_line(result, "ranks are processes: --place, --balance and --ranks-per-process are for thread ranks")
 
     def test_too_many_ranks(self):
         for words in (("-n", "65536"), ("-n", "1000000000"), ("-n", "65000", "true", ":", "-n", "536")):
@@ -173,6 +173,11 @@ class OwnOptions(MpiexecTest):
         self.assert_refused("--as", "threads", "sh", "-c", "true", status=1,
                             parts=("--as threads: ", "leave --as threads out"))
         self.assert_refused("--place", "nowhere", "true", parts=("block or round-robin or file:PATH",))
+        # Of the programs that follow, too.
+        self.assertEqual(self.run_job("--as", "auto", "true", ":", "--as", "processes", "true").status, 0)
+        self.assert_refused("--as", "threads", "sh", "-c", "true", ":", "--as", "processes", "true", status=1,
+                            parts=("--as threads: ",))
+        self.assert_refused("true", ":", "--as", "threads", "sh", "-c", "true", status=1, parts=("--as threads: ",))
         self.assert_refused("--as", "fibers", "true", parts=("processes, threads or auto",))
 
     def test_timeout_values(self):

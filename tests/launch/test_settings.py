@@ -168,8 +168,7 @@ class Settings(MpiexecTest):
         if self.has_thread_ranks():
             result = self.run_job("--as", "threads", "--wait", "event", self.program(), ":", "--wait", "poll",
                                   self.program())
-            self.assertEqual(result.status, 1)
-            self.assert_one_line(result, "different --wait can only be processes")
+            self.assertEqual(result.status, 0, result)
 
     def test_machine_settings_need_mpiexec(self):
         for name, value in (("MEANTIME_FREQUENCY", "epp"), ("MEANTIME_CPU_DMA_LATENCY", "10")):

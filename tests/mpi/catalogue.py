@@ -265,6 +265,27 @@ def thread_rank_runs():
                 yield f"thread_ranks.{program.title()}.n{ranks}.{wait}", program, ranks, wait
 
 
+def split_runs():
+    """(name, program, ranks, wait, cma, options): thread ranks of two processes, and half of them
+    beside process ranks. What goes on between two processes is the same for all programs, so each
+    runs in one of these ways, and those about messages and collectives in both."""
+    for shift, program in enumerate(PROGRAMS):
+        if program.folder != "mpi" or program.full_only or {program.name, program.title()} & ONLY_PROCESSES:
+            continue
+        both = program.name.startswith(("pt2pt", "coll", "traffic", "wait_random", "comm", "partitioned"))
+        ways = ("split_ranks", "mixed_ranks") if both else (("split_ranks", "mixed_ranks")[shift % 2],)
+        for step, way in enumerate(ways):
+            ranks = (4, 7)[(shift // 2 + step) % 2]
+            if ranks in program.ranks:
+                wait = WAITS[(shift + 2 * step + 1) % 4] if program.waits == WAITS else program.waits[0]
+                wait = wait if makes_sense(program, ranks, wait) else "adaptive"
+                cma = CROSS_MEMORY[(shift // 4 + step) % 2]
+                options = (["--mpiexec-argument=--as", "--mpiexec-argument=threads",
+                            "--mpiexec-argument=--ranks-per-process", f"--mpiexec-argument={(ranks + 1) // 2}"]
+                           if way == "split_ranks" else ["--mixed"])
+                yield f"{way}.{program.title()}.n{ranks}.{wait}.cma{cma}", program, ranks, wait, cma, options
+
+
 def uncovered_pairs():
     """Pairs that the quick tier does not have: must be empty (checked by a test)."""
     axes = [(RANKS, WAITS), (RANKS, CROSS_MEMORY), (WAITS, CROSS_MEMORY)]
@@ -308,6 +329,12 @@ def write_cmake(kind):
         command = ["--ranks", str(ranks), "--wait", wait, "--time-limit", str(program.seconds),
                    "--mpiexec-argument=--as", "--mpiexec-argument=threads", *program.extra, "--",
                    f"@{program.folder}/{program.name}", *program.arguments(ranks, wait)]
+        print(f"meantime_mpi_test({name} \"thread_ranks\" {program.seconds + 60} "
+              f"{int(program.alone)} " + " ".join(f"[==[{word}]==]" for word in command) + ")")
+    for name, program, ranks, wait, cma, options in split_runs():
+        command = ["--ranks", str(ranks), "--wait", wait, "--cma", cma, "--time-limit", str(program.seconds),
+                   *options, *program.extra, "--", f"@{program.folder}/{program.name}",
+                   *program.arguments(ranks, wait)]
         print(f"meantime_mpi_test({name} \"thread_ranks\" {program.seconds + 60} "
               f"{int(program.alone)} " + " ".join(f"[==[{word}]==]" for word in command) + ")")
     print("endif()")
