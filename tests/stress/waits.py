@@ -29,6 +29,8 @@ WAITS = ["adaptive", "event", "predicted", "ade", "overprovisioned", "yield"]
 KINDS = ["processes", "threads", "threads that move"]
 WAYS = [Way(kind, wait) for kind in KINDS for wait in WAITS]
 WAYS += [Way(kind, "event", timeout=50) for kind in KINDS]  # sleeps end by themselves all the time
+WAYS += [Way(kind, wait) for kind in ("threads of two processes", "processes and threads")
+         for wait in ("adaptive", "event", "yield")]
 WAYS += [Way("processes", "poll")]
 WAYS += [Way("processes", wait, threads=3) for wait in ("adaptive", "event", "predicted", "ade")]
 WAYS += [Way("processes", "event", timeout=50, threads=3)]
@@ -86,10 +88,16 @@ def run(build, way, ranks, disturbed, rounds, seed):
     """One job: its waits, sleeps and wake-ups in vain."""
     tool = lambda name: os.path.join(build, "bin", name)
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        words = [tool("mpiexec"), "-n", str(ranks), "--as", way.kind.split()[0], "--wait", way.wait,
-                 f"--report={report.name}", os.path.join(build, "tests/mpi/wait_random"),
-                 f"--rounds={rounds // way.threads}", f"--seed={seed}", "--delay=200", "--ask=1"]
-        words += [f"--threads={way.threads}"] if way.threads > 1 else []
+        program = [os.path.join(build, "tests/mpi/wait_random"), f"--rounds={rounds // way.threads}",
+                   f"--seed={seed}", "--delay=200", "--ask=1"]
+        program += [f"--threads={way.threads}"] if way.threads > 1 else []
+        first = ranks // 2 if way.kind == "processes and threads" else ranks
+        words = [tool("mpiexec"), "-n", str(first), "--as", way.kind.split()[0], "--wait", way.wait,
+                 f"--report={report.name}"]
+        words += ["--ranks-per-process", str((ranks + 1) // 2)] if "two processes" in way.kind else []
+        words += program
+        if first < ranks:
+            words += [":", "--as", "threads", "-n", str(ranks - first), *program]
         environment = dict(os.environ, MEANTIME_TEST_ALWAYS_MOVE=str(int("move" in way.kind)))
         if way.timeout is not None:
             environment["MEANTIME_TIMEOUT"] = str(way.timeout)
@@ -135,12 +143,12 @@ def main():
             print(f"\r{sum(each.waits for each in sums.values()):>10} waits", end="",
                   file=sys.stderr, flush=True)
     bad = False
-    print(f"\n{'ranks':<18} {'wait':<34} {'jobs':>5} {'waits':>9} {'sleeps':>9} {'in vain':>9}")
+    print(f"\n{'ranks':<24} {'wait':<34} {'jobs':>5} {'waits':>9} {'sleeps':>9} {'in vain':>9}")
     for way, each in sums.items():
         share = each.in_vain / each.sleeps if each.sleeps else 0
         too_often = share > MOST_IN_VAIN and each.sleeps >= ENOUGH_SLEEPS
         bad = bad or too_often
-        print(f"{way.kind:<18} {name_of(way):<34} {each.jobs:>5} {each.waits:>9} {each.sleeps:>9} "
+        print(f"{way.kind:<24} {name_of(way):<34} {each.jobs:>5} {each.waits:>9} {each.sleeps:>9} "
               f"{share:>9.2%}{'  too often' if too_often else ''}")
     return 1 if bad else 0
 

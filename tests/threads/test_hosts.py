@@ -155,6 +155,9 @@ class Hosts(ThreadsCase):
                 self.assertRegex(done.stderr, text)
                 return done.stderr
             run("segv", 139, r"rank 1 \(pid \d+ on .*\) was killed by ")
+            run("exit", 3, r"rank 1 .*ended with status 3 without MPI_Finalize")
+            run("mpi_abort", 42, r"rank 1 .*MPI_Abort with code 42")
+            run("status", 5, "^")
             listed = run("deadlock", 125, "every rank waits")
             ranks = sum(int(count) for at, count in enumerate(split) if at > 0 and split[at - 1] == "-n")
             self.assertEqual(len(re.findall(r"(?m)^  rank \d+ .*MPI_Recv for rank \d+, tag 77 ", listed)), ranks)
