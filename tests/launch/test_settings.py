@@ -169,7 +169,7 @@ class Settings(MpiexecTest):
             result = self.run_job("--as", "threads", "--wait", "event", self.program(), ":", "--wait", "poll",
                                   self.program())
             # Each program has a process of its own. (This one wants to find "event".)
-            self.assertEqual((result.status, result.error.count("MEANTIME_WAIT is 'poll'")), (1, 1), result)
+            self.assertEqual((result.status, (result.output + result.error).count("MEANTIME_WAIT is 'poll'")), (1, 1), result)
 
     def test_machine_settings_need_mpiexec(self):
         for name, value in (("MEANTIME_FREQUENCY", "epp"), ("MEANTIME_CPU_DMA_LATENCY", "10")):
