@@ -149,10 +149,19 @@ void Segment::trim() {
 }
 
 void Segment::untrim() {
-  if (trimmed_to_ != 0) {
-    mprotect(base_ + trimmed_to_, mapped_ - trimmed_to_, PROT_READ | PROT_WRITE);
-    trimmed_to_ = 0;
+  if (trimmed_to_ == 0) {
+    return;
   }
+  // Mapped anew: Valgrind looks at each byte of memory that becomes readable by mprotect. In one
+  // step, so that nobody else gets the addresses.
+  const std::size_t bytes = mapped_ - trimmed_to_;
+  if (mmap(base_ + trimmed_to_, bytes, PROT_READ | PROT_WRITE,
+           MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor_,
+           static_cast<off_t>(trimmed_to_)) == MAP_FAILED) {
+    mprotect(base_ + trimmed_to_, bytes, PROT_READ | PROT_WRITE);
+  }
+  madvise(base_ + trimmed_to_, bytes, MADV_DONTDUMP);
+  trimmed_to_ = 0;
 }
 
 void note_end(const Segment& segment, int world_rank) {
