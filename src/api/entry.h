@@ -16,6 +16,7 @@
 #include "core/generated/call_ids.h"
 #include "core/handles.h"
 #include "core/plane.h"
+#include "core/progress.h"
 #include "rank/rank.h"
 
 namespace meantime::api {
@@ -66,6 +67,7 @@ class Entry {
       rank_.call_site.store(outer_site_, std::memory_order_relaxed);
     }
     if (locked_) {
+      core::hand_over_background(rank_);
       rank_.lock.unlock();
     }
   }

@@ -61,6 +61,10 @@ void GateWait::disarm(node::Waiter& waiter) {
   core::disarm_background(waiter);
 }
 
+void GateWait::about_to_sleep() {
+  core::hand_over_background(self());
+}
+
 void GateWait::take_ticket() {
   if (ticket_ < 0) {
     group_ = group_of_this_core();

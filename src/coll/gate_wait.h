@@ -23,6 +23,7 @@ class GateWait final : public wait::Awaited {
   bool progress() override;
   void arm(node::Waiter& waiter) override;
   void disarm(node::Waiter& waiter) override;
+  void about_to_sleep() override;
   void describe(wait::Situation& situation) const override;
   wait::Kind kind() const override { return wait::Kind::gate; }
 

@@ -6,6 +6,7 @@
 #include "core/progress.h"
 #include "node/layout.h"
 #include "rank/rank.h"
+#include "wait/doorbell.h"
 
 namespace meantime::coll {
 
@@ -19,6 +20,7 @@ void Progress::remove(ScheduleRequest& request) {
   std::erase(active, &request);
   request.in_background = false;
   self().background = static_cast<std::uint32_t>(active.size());
+  self().unattended = self().unattended && !active.empty();
 }
 
 bool Progress::advance() {
@@ -42,22 +44,43 @@ bool Progress::advance() {
 }
 
 bool Progress::arm(node::Waiter& waiter) {
+  bool armed = false;
   for (ScheduleRequest* request : active) {
-    request->arm(waiter);
+    armed = request->arm_in_background(waiter) || armed;
   }
-  return !active.empty();
+  heir = &waiter;
+  self().unattended = false;
+  return armed;
 }
 
 void Progress::disarm(node::Waiter& waiter) {
+  if (heir != &waiter) {
+    return;
+  }
+  heir = nullptr;
   for (ScheduleRequest* request : active) {
-    request->disarm(waiter);
+    request->disarm_in_background(waiter);
+  }
+}
+
+void Progress::hand_over() {
+  Rank& rank = self();
+  rank.unattended = false;
+  const node::SleepLink last = rank.area->mailbox.sleeper.load(std::memory_order_relaxed);
+  if (last == 0) {
+    return;  // whoever falls asleep arms
+  }
+  heir = &wait::waiter_of(last);
+  for (ScheduleRequest* request : active) {
+    request->hand_over(*heir);
   }
 }
 
 const core::CollectiveHooks Progress::hooks{
     [] { return progress_of(self()).advance(); },
     [](node::Waiter& waiter) { return progress_of(self()).arm(waiter); },
-    [](node::Waiter& waiter) { progress_of(self()).disarm(waiter); }};
+    [](node::Waiter& waiter) { progress_of(self()).disarm(waiter); },
+    [] { progress_of(self()).hand_over(); }};
 
 Progress& progress_of(Rank& rank) {
   if (rank.collectives == nullptr) {

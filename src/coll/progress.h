@@ -1,5 +1,22 @@
 // The collectives of a rank that are under way in the background, and what it has learnt about
 // waiting in collectives. All functions: rank's lock held.
+//
+// Who looks after them if several threads of a rank wait and compute. A message rings one sleep
+// only.
+//   awake in MPI  such a thread moves all of them on; what it starts rings nobody
+//   waiters       of a collective: threads that sleep for it. Its messages ring the last of them
+//   heir          the thread that fell asleep last: all other messages ring it
+//   unattended    messages may ring nobody, or somebody who does not sleep any more
+// Why it goes on as long as a thread of the rank sleeps or is awake in MPI. Whoever starts
+// messages, and whoever ends a sleep that messages ring, makes the rank unattended. Before such a
+// thread sleeps again or leaves MPI it hands over: it arms all messages for whom they shall ring,
+// and rings him if one is over by then. All this is done with the rank's lock held, so a sleeper on
+// the rank's list (wait/park.cpp) stays there meanwhile: it sleeps, or has been rung and will
+// disarm, which makes the rank unattended again. That no completion falls between its state and its
+// arming is the argument of match/engine.cpp (mark_awaited), and that of doorbell.h from there on.
+// That the heir's count is set to 1 loses nothing: a completion that counts it down just before or
+// just after finds 1 or the heir's own count, and a count that has reached 0 has rung.
+// tests/model/handover.pml is this protocol for the model checker.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +47,12 @@ struct Progress {
   /// Under way, and no longer.
   void add(ScheduleRequest& request);
   void remove(ScheduleRequest& request);
-  /// A rank that sleeps, for whatever, wakes up when any of its background collectives can move:
-  /// each completion counts the waiter down. True if there may be some.
+  /// A thread that falls asleep, for whatever, is the heir: each completion of a message of these
+  /// collectives counts it down. True if there may be some.
   bool arm(node::Waiter& waiter);
   void disarm(node::Waiter& waiter);
+  /// Arms what is unattended, if a thread of the rank sleeps.
+  void hand_over();
 
   /// For src/core, which must not know this.
   static const core::CollectiveHooks hooks;
@@ -46,6 +65,7 @@ struct Progress {
   std::vector<Retired> retired;
 
   std::vector<ScheduleRequest*> active;
+  node::Waiter* heir = nullptr;
   bool advancing = false;
 };
 

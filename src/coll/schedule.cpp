@@ -125,12 +125,13 @@ bool ScheduleRequest::move() {
   if (moved_ == moved_before) {
     return false;
   }
-  // Whoever sleeps for this, or was just about to: what was started now is not armed.
-  for (node::Waiter* sleeper : sleepers_) {
-    wait::ring(*sleeper);
-  }
   if (complete) {
-    sleepers_.clear();
+    for (node::Waiter* waiter : waiters_) {
+      wait::ring(*waiter);
+    }
+    waiters_.clear();
+  } else {
+    leave_unattended();  // what was started now is not armed
   }
   return true;
 }
@@ -198,13 +199,44 @@ void ScheduleRequest::note(int error) {
   }
 }
 
-// Several threads of a rank may sleep for one schedule: the one that waits for it, and all others,
-// which would move it on. A message can ring one of them only, the last that armed it. That one
-// rings the others when it has moved the schedule; if it leaves before, it hands its part over.
+// Which sleeper its messages ring: coll/progress.h.
 
 int ScheduleRequest::arm(node::Waiter& waiter) {
-  sleepers_.push_back(&waiter);
+  waiters_.push_back(&waiter);
   return arm_messages(waiter);
+}
+
+void ScheduleRequest::disarm(node::Waiter& waiter) {
+  if (std::erase(waiters_, &waiter) != 0) {
+    disarm_messages(waiter);
+  }
+}
+
+bool ScheduleRequest::arm_in_background(node::Waiter& heir) {
+  if (!waiters_.empty()) {
+    hand_over(heir);
+    return false;
+  }
+  arm_messages(heir);
+  return true;
+}
+
+void ScheduleRequest::disarm_in_background(node::Waiter& heir) {
+  if (waiters_.empty()) {
+    disarm_messages(heir);
+  }
+}
+
+/// Any message rings whom it is handed to: he may have counted on other ones.
+void ScheduleRequest::hand_over(node::Waiter& heir) {
+  if (!unattended_) {
+    return;
+  }
+  node::Waiter& sleeper = waiters_.empty() ? heir : *waiters_.back();
+  wait::expect(sleeper, 1);
+  if (arm_messages(sleeper) < static_cast<int>(under_way_.size())) {
+    wait::ring(sleeper);  // one is over already
+  }
 }
 
 int ScheduleRequest::arm_messages(node::Waiter& waiter) {
@@ -212,21 +244,20 @@ int ScheduleRequest::arm_messages(node::Waiter& waiter) {
   for (Request* request : under_way_) {
     leaves += request->arm(waiter);
   }
+  unattended_ = false;
   return leaves;
 }
 
-void ScheduleRequest::disarm(node::Waiter& waiter) {
-  const auto found = std::find(sleepers_.begin(), sleepers_.end(), &waiter);
-  if (found == sleepers_.end()) {
-    return;
-  }
-  sleepers_.erase(found);
+void ScheduleRequest::disarm_messages(node::Waiter& waiter) {
   for (Request* request : under_way_) {
     request->disarm(waiter);
   }
-  if (!sleepers_.empty() && arm_messages(*sleepers_.back()) < static_cast<int>(under_way_.size())) {
-    wait::ring(*sleepers_.back());
-  }
+  leave_unattended();
+}
+
+void ScheduleRequest::leave_unattended() {
+  unattended_ = true;
+  self().unattended = true;
 }
 
 void ScheduleRequest::describe(wait::Situation& situation) const {

@@ -70,12 +70,20 @@ class ScheduleRequest final : public Request {
   /// One look without a step of others. True if anything moved.
   bool move();
 
+  // For Progress, whose header says who is rung.
+  /// Unless somebody who waits for it sleeps. True if there is a message.
+  bool arm_in_background(node::Waiter& heir);
+  void disarm_in_background(node::Waiter& heir);
+  void hand_over(node::Waiter& heir);
+
  private:
   /// True at the end.
   bool run_to_next_fence();
   void run(const Schedule::Step& step);
   void note(int error);
   int arm_messages(node::Waiter& waiter);
+  void disarm_messages(node::Waiter& waiter);
+  void leave_unattended();
   /// Drops what is complete of the messages under way. True if none is left.
   bool all_arrived();
 
@@ -83,8 +91,9 @@ class ScheduleRequest final : public Request {
   const int tag_;
   std::size_t next_ = 0;
   std::vector<Request*> under_way_;
-  std::size_t moved_ = 0;  ///< steps started and messages over, ever
-  std::vector<node::Waiter*> sleepers_;
+  std::size_t moved_ = 0;               ///< steps started and messages over, ever
+  bool unattended_ = false;             ///< messages of it may ring nobody
+  std::vector<node::Waiter*> waiters_;  ///< sleep for this one
 };
 
 }  // namespace meantime::coll

@@ -81,8 +81,8 @@ bool PartitionedRequest::advance() {
   return complete;
 }
 
-// As with schedules of collectives (coll/schedule.cpp): a message rings one sleeper only. Whoever
-// starts more of them rings all who sleep for this request; who leaves hands its part over.
+// A message rings one sleeper only, the last that armed it. Whoever starts more of them, or leaves,
+// rings all who sleep for this request: they look again, and arm.
 int PartitionedRequest::arm(node::Waiter& waiter) {
   sleepers_.push_back(&waiter);
   int leaves = arm_rest(waiter);

@@ -5,7 +5,6 @@
 #include "core/requests.h"
 #include "core/status.h"
 #include "match/engine.h"
-#include "match/sought.h"
 #include "rank/rank.h"
 #include "wait/wait.h"
 
@@ -43,7 +42,7 @@ match::Message* find(int source, int tag, Communicator& comm, MPI_Status* status
   return message;
 }
 
-/// Waits for a message to come. The sleeper hears of it when it is added to the unexpected ones.
+/// Waits for a message to come. The sleeper is rung when it is added to the unexpected ones.
 class MessageAwaited final : public wait::Awaited {
  public:
   MessageAwaited(int source, int tag, Communicator& comm, MPI_Status* status, bool take)
@@ -56,20 +55,16 @@ class MessageAwaited final : public wait::Awaited {
     return found != nullptr;
   }
   bool progress() override { return core::progress(); }
-  // Sequentially consistent, like the look at the queue that follows and, on the other side, the
-  // adding to the queue: both under the mailbox's right.
   void arm(node::Waiter& waiter) override {
     wait::expect(waiter, 1);
     core::arm_background(waiter);
-    match::seek(box(), match::sought(comm_.context, source_, tag_));
-    box().wants_any.fetch_add(1, std::memory_order_seq_cst);
+    self().engine->seek(waiter, comm_.context, source_, tag_);
   }
   void disarm(node::Waiter& waiter) override {
-    box().wants_any.fetch_sub(1, std::memory_order_seq_cst);
+    self().engine->stop_seeking(waiter);
     core::disarm_background(waiter);
   }
-  // Whoever brings the message rings one of the rank's threads, perhaps another one.
-  bool overlooked() override { return ready(); }
+  void about_to_sleep() override { core::hand_over_background(self()); }
   void describe(wait::Situation& situation) const override {
     comm_.describe(source_, tag_, situation);
   }
@@ -77,8 +72,6 @@ class MessageAwaited final : public wait::Awaited {
   match::Message* found = nullptr;
 
  private:
-  static node::Mailbox& box() { return self().area->mailbox; }
-
   int source_;
   int tag_;
   Communicator& comm_;

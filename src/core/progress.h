@@ -2,6 +2,8 @@
 // src/coll registers itself here, because the core must not know it.
 #pragma once
 
+#include "rank/rank.h"
+
 namespace meantime::node {
 struct Waiter;
 }
@@ -15,6 +17,7 @@ struct CollectiveHooks {
   bool (*arm)(node::Waiter&);  ///< each completion for them counts the waiter down; true if
                                ///< there may be such completions
   void (*disarm)(node::Waiter&);
+  void (*hand_over)();
 };
 inline const CollectiveHooks* collective_hooks = nullptr;
 
@@ -26,5 +29,12 @@ inline bool advance_collectives() {
 /// completions may count the waiter down.
 bool arm_background(node::Waiter& waiter);
 void disarm_background(node::Waiter& waiter);
+/// Before a thread sleeps or leaves MPI: what it has moved on, others look after from now on
+/// (coll/progress.h). One load if there is nothing.
+inline void hand_over_background(const Rank& rank) {
+  if (rank.unattended) [[unlikely]] {
+    collective_hooks->hand_over();
+  }
+}
 
 }  // namespace meantime::core

@@ -55,13 +55,12 @@ class RequestsAwaited final : public wait::Awaited {
         can_go_on = can_go_on || (request->composed && armed == 0);
       }
     }
-    any = core::arm_background(waiter) || any;
     // A collective that is waited for alone can do nothing before its whole round is there: one
     // wake-up instead of one for each of its messages.
-    if (all_ && only != nullptr && only->type == Request::Type::collective &&
-        self().background == (only->in_background ? 1 : 0) && self().unmatched.empty()) {
+    if (all_ && only != nullptr && only->type == Request::Type::collective) {
       any = false;
     }
+    any = core::arm_background(waiter) || any;
     if (can_go_on) {
       wait::ring(waiter);
     } else if (any) {
@@ -83,6 +82,8 @@ class RequestsAwaited final : public wait::Awaited {
     }
     core::disarm_background(waiter);
   }
+
+  void about_to_sleep() override { core::hand_over_background(self()); }
 
   void describe(wait::Situation& situation) const override {
     std::uint32_t open = 0;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "match/engine.h"
-#include "match/sought.h"
+#include "match/seekers.h"
 #include "node/cross_memory.h"
 #include "wait/clock.h"
 #include "wait/pause.h"
@@ -47,6 +47,13 @@ void Engine::let_go_of_right(node::Mailbox& box) {
   } else {
     box.right.store(0, std::memory_order_seq_cst);
   }
+}
+
+/// After take_right: and does what others have left to the holder.
+void Engine::give_right_back() {
+  let_go_of_right(box_);
+  drain(rank.world_rank);
+  after_drain();
 }
 
 /// Empties the inbox of `world_rank` as far as nobody else does it; posts `last` behind all that.
@@ -180,9 +187,8 @@ void Engine::sort_in(node::Mailbox& box, QueueView& queues, Item& item) {
     return;
   }
   queues.add_message(message);
-  if (is_sought(box, message)) {
-    wake_rank(static_cast<int>(message.destination));
-  }
+  for_each_seeker(segment_, box, message,
+                  [this](const node::Waiter& seeker) { wake(wait::sleep_of(seeker)); });
 }
 
 /// A message and a receive belong together. Held or not, whoever calls has both for himself.

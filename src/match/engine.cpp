@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "match/seekers.h"
 #include "node/cross_memory.h"
 #include "wait/wait.h"
 
@@ -395,9 +396,7 @@ bool Engine::cancel(Receive& receive) {
     queues.remove_receive(receive);
     finish(receive, cancelled);
   }
-  let_go_of_right(box_);
-  drain(rank.world_rank);
-  after_drain();
+  give_right_back();
   return ours;
 }
 
@@ -411,10 +410,24 @@ Message* Engine::probe(std::uint32_t context, std::int32_t source, std::int32_t 
   } else if (message != nullptr && source == MPI_ANY_SOURCE) {
     queues.show(*message);
   }
-  let_go_of_right(box_);
-  drain(rank.world_rank);
-  after_drain();
+  give_right_back();
   return message;
+}
+
+void Engine::seek(node::Waiter& waiter, std::uint32_t context, std::int32_t source,
+                  std::int32_t tag) {
+  take_right();
+  waiter.sought_context = context;
+  waiter.sought_source = source;
+  waiter.sought_tag = tag;
+  list_seeker(segment_, box_, waiter);
+  give_right_back();
+}
+
+void Engine::stop_seeking(node::Waiter& waiter) {
+  take_right();
+  unlist_seeker(segment_, box_, waiter);
+  give_right_back();
 }
 
 }  // namespace meantime::match

@@ -138,6 +138,10 @@ struct Engine {
   bool cancel(Receive& receive);
   /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
   Message* probe(std::uint32_t context, std::int32_t source, std::int32_t tag, bool take);
+  /// A sleep for such a message: until `stop_seeking`, one that is added to the unexpected ones
+  /// counts the waiter down.
+  void seek(node::Waiter& waiter, std::uint32_t context, std::int32_t source, std::int32_t tag);
+  void stop_seeking(node::Waiter& waiter);
 
   // --- progress
   /// Empties the inbox and moves what this rank can move. True if anything moved. Cheap if not.
@@ -179,6 +183,7 @@ struct Engine {
   bool try_right(node::Mailbox& box);
   void take_right();
   void let_go_of_right(node::Mailbox& box);
+  void give_right_back();
   bool drain(int world_rank, Receive* last = nullptr);
   void empty_inbox(node::Mailbox& box, QueueView& queues);
   void sort_in(node::Mailbox& box, QueueView& queues, Item& item);

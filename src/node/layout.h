@@ -44,8 +44,13 @@ struct alignas(cache_line) Waiter {
   std::atomic<std::uint64_t> remaining;
   std::uint64_t next_sleeping;   ///< owner only: a SleepLink; of an unused one a Link
   Link worker;                   ///< of a thread rank: who runs it; of a worker: itself; else 0
-  std::uint64_t awaited;         ///< owner only: the wait::Awaited, an address in its process
   std::atomic<Link> next_woken;  ///< on that worker's list, once rung
+  // Of one that probes, guarded by its mailbox's right (match/seekers.h): the next on the list of
+  // those, and what it looks for; wildcards are what MPI calls them.
+  Link next_seeking;
+  std::uint32_t sought_context;
+  std::int32_t sought_source;
+  std::int32_t sought_tag;
 };
 inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
 
@@ -67,15 +72,14 @@ struct alignas(cache_line) WorkerPlace {
 struct alignas(cache_line) Mailbox {
   std::atomic<Link> inbox;           ///< newest item first; any rank pushes, the drainer takes all
   std::atomic<std::uint32_t> right;  ///< 0, or world rank + 1 of who may match
-  std::atomic<std::uint32_t> sleepers;   ///< waiters of this rank that sleep or arm
-  std::atomic<std::uint32_t> pollers;    ///< this rank is awake in MPI and drains by itself
-  std::atomic<std::uint32_t> wants_any;  ///< sleepers that want to hear of unexpected messages
-  std::atomic<SleepLink> sleeper;        ///< may be rung for any work, 0 = none
+  std::atomic<std::uint32_t> sleepers;  ///< waiters of this rank that sleep or arm
+  std::atomic<std::uint32_t> pollers;   ///< this rank is awake in MPI and drains by itself
+  std::atomic<SleepLink> sleeper;       ///< may be rung for any work, 0 = none
   std::atomic<Link> attention;        ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
   std::atomic<std::uint32_t> posted;  ///< receives that are posted; a hint, of a thread rank
   Link queues;                        ///< match::Queues, made by the owner; guarded by `right`
-  std::atomic<std::uint64_t> sought;  ///< of those, by what they look for: match/sought.h
+  Link seekers;                       ///< waiters of it that probe; guarded by `right`
 };
 
 static_assert(sizeof(Mailbox) == cache_line);

@@ -63,21 +63,21 @@ class SleepingPlace {
 /// Other threads of this rank sleep, and a wake-up that one of them needs may have reached us. True
 /// if something moved.
 // Whoever rings for any work rings the first of the list: what was pushed there is moved by us, and
-// those it completes are rung. A probe looks at the queue itself, and nobody else knows what it
-// looks for: so it is asked, and told if its message is there. A collective in the background is
-// armed by every thread that sleeps, the last one's waiter in place of the others': these have to
-// look again, and arm. They are told so by a thread that was rung itself or that goes on, and will
-// not arm again; not by one that was only told, or they would keep each other awake.
+// those it completes are rung. Collectives in the background are handed over before we sleep again
+// or leave MPI (coll/progress.h). Receives of partitions that have not met their sends are armed by
+// every thread that sleeps, the last one's waiter in place of the others': these have to look
+// again, and arm. They are told so by a thread that was rung itself or that goes on, and will not
+// arm again; not by one that was only told, or they would keep each other awake.
 bool look_after_other_threads(Rank& rank, Awaited& what, node::Sleep was) {
   const bool moved = what.progress();
-  const bool all = rank.has_background() && (was != node::Sleep::told || what.ready());
+  if (rank.unmatched.empty() || (was == node::Sleep::told && !what.ready())) {
+    return moved;
+  }
   node::Mailbox& box = rank.area->mailbox;
   for (node::SleepLink place = box.sleeper.load(std::memory_order_relaxed); place != 0;) {
     node::Waiter& other = waiter_of(place);
     place = other.next_sleeping;
-    if (all || reinterpret_cast<Awaited*>(other.awaited)->overlooked()) {
-      tell(other);
-    }
+    tell(other);
   }
   return moved;
 }
@@ -117,13 +117,13 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
   node::Sleep was;
   {
     SleepingPlace place(rank);
-    place.waiter().awaited = reinterpret_cast<std::uint64_t>(&what);
     what.arm(place.waiter());
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (what.progress()) {
       end_of_starvation(rank);
     }
     if (!what.ready()) {
+      what.about_to_sleep();
       node::Account& account = rank.area->account;
       account.parks.store(account.parks.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
@@ -145,6 +145,8 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
   woken.rung = was == node::Sleep::rung || was == node::Sleep::told;
   if (box.sleepers.load(std::memory_order_relaxed) != 0) {
     woken.moved = look_after_other_threads(rank, what, was);
+  } else if (woken.rung && rank.has_background()) {
+    woken.moved = what.progress();
   }
   return woken;
 }

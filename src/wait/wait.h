@@ -66,9 +66,8 @@ class Awaited {
   /// Takes back what `arm` did. A ring that is still on its way does no harm.
   virtual void disarm(node::Waiter& waiter) = 0;
   virtual void describe(Situation& situation) const = 0;
-  /// Of a sleeping thread, asked by another one of the same rank, the lock held: whether it is over
-  /// though nobody needs to have rung this waiter.
-  virtual bool overlooked() { return false; }
+  /// After those last looks: what they have started is armed now, too.
+  virtual void about_to_sleep() {}
 
  protected:
   ~Awaited() = default;
@@ -81,9 +80,10 @@ void until(Awaited& what);
 /// most that are not over yet are so within half a microsecond, if the other has a core.
 int quick_turns();
 
-/// The sleep that `waiter` has begun last. By its own rank, the lock held.
+/// The sleep that `waiter` has begun last. By its own rank, the lock held; or by who holds the
+/// right under which the waiter says what it seeks (match/seekers.h).
 node::SleepLink sleep_of(const node::Waiter& waiter);
-/// For so many completions it sleeps: before it is armed for any.
+/// For so many completions it sleeps: before it is armed for any; or for one, whatever it is.
 void expect(node::Waiter& waiter, std::int32_t completions);
 /// So many more (or fewer); returns how many are left.
 std::int32_t expect_more(node::Waiter& waiter, std::int32_t more);

@@ -1,6 +1,7 @@
 // MPI_THREAD_MULTIPLE, several threads of one rank asleep in different calls at once: whichever of
 // them is woken, the one that the message is for goes on. A probe sleeps under a receive; a receive
-// that another thread cancels; a collective in the background under sleepers of every kind.
+// that another thread cancels; a collective in the background under sleepers of every kind, or left
+// to one by who started it.
 #include "check.h"
 
 using namespace check;
@@ -95,6 +96,30 @@ static void collective_in_the_background(MPI_Comm comm, int peer) {
   }
 }
 
+/// Who starts it leaves MPI until it is over: the thread that sleeps in a call moves it on.
+static void left_to_a_sleeper(MPI_Comm comm, int peer) {
+  for (int turn = 0; turn < 10; ++turn) {
+    int mine = rank + turn, sum = -1;
+    MPI_Request request;
+    if (rank % 2 == 0) {
+      std::thread sleeper([&] {
+        int in = -1;
+        MUST(MPI_Recv(&in, 1, MPI_INT, peer, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK(in == turn);
+      });
+      let_them_sleep();
+      MUST(MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, &request));
+      sleeper.join();
+      MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    } else {
+      MUST(MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, &request));
+      MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      MUST(MPI_Send(&turn, 1, MPI_INT, peer, 7, MPI_COMM_WORLD));
+    }
+    CHECK(sum == size * (size - 1) / 2 + size * turn, "sum %d", sum);
+  }
+}
+
 int main(int argc, char** argv) {
   if (start(argc, argv, MPI_THREAD_MULTIPLE) < MPI_THREAD_MULTIPLE) {
     CHECK(false, "MPI_THREAD_MULTIPLE is not provided");
@@ -107,6 +132,7 @@ int main(int argc, char** argv) {
   if (size % 2 == 0) {
     probe_under_receive(peer);
     collective_in_the_background(comm, peer);
+    left_to_a_sleeper(comm, peer);
   }
   MUST(MPI_Comm_free(&comm));
   return finish();

@@ -1,0 +1,52 @@
+// The sleepers of a rank that probe, in a list of its mailbox that is guarded by the mailbox's
+// right: whoever adds a message that nobody has posted a receive for rings those who look for it,
+// and no other thread of the rank.
+// Why none is missed: a prober lists itself before it looks at the queue, which it does under the
+// right, too, as are adding to the queue and then the look at the list. So either the prober finds
+// the message, or whoever adds it finds the prober. What it learns there is the number of the
+// present sleep: the prober takes itself off the list before it begins another one.
+#pragma once
+
+#include <mpi.h>
+
+#include "match/items.h"
+#include "node/layout.h"
+#include "node/segment.h"
+
+namespace meantime::match {
+
+inline void list_seeker(node::Segment& segment, node::Mailbox& box, node::Waiter& waiter) {
+  waiter.next_seeking = box.seekers;
+  box.seekers = segment.link(&waiter);
+}
+
+/// The list is short: sleeping threads of one rank.
+inline void unlist_seeker(node::Segment& segment, node::Mailbox& box, const node::Waiter& waiter) {
+  const Link link = segment.link(&waiter);
+  Link* place = &box.seekers;
+  while (*place != link) {
+    place = &segment.at<node::Waiter>(*place)->next_seeking;
+  }
+  *place = waiter.next_seeking;
+}
+
+inline bool looks_for(const node::Waiter& seeker, const Message& message) {
+  return seeker.sought_context == message.context &&
+         (seeker.sought_source == message.source || seeker.sought_source == MPI_ANY_SOURCE) &&
+         (seeker.sought_tag == message.tag || seeker.sought_tag == MPI_ANY_TAG);
+}
+
+/// By who holds the right and has added the message to the queue.
+template <class Function>
+void for_each_seeker(node::Segment& segment, const node::Mailbox& box, const Message& message,
+                     Function&& function) {
+  for (Link place = box.seekers; place != 0;) {
+    const auto& seeker = *segment.at<node::Waiter>(place);
+    place = seeker.next_seeking;
+    if (looks_for(seeker, message)) {
+      function(seeker);
+    }
+  }
+}
+
+}  // namespace meantime::match

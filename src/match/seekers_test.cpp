@@ -1,0 +1,97 @@
+#include "match/seekers.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <vector>
+
+namespace meantime::match {
+namespace {
+
+class Seekers : public testing::Test {
+ protected:
+  Seekers() : descriptor_(node::create_segment(1, 1)) {
+    EXPECT_EQ(segment.map(descriptor_), 0);
+    waiters = segment.at<node::Waiter>(segment.grow(4096));
+  }
+  ~Seekers() override {
+    segment.unmap();
+    close(descriptor_);
+  }
+
+  void seek(int waiter, std::uint32_t context, std::int32_t source, std::int32_t tag) {
+    waiters[waiter].sought_context = context;
+    waiters[waiter].sought_source = source;
+    waiters[waiter].sought_tag = tag;
+    list_seeker(segment, box, waiters[waiter]);
+  }
+  void stop(int waiter) { unlist_seeker(segment, box, waiters[waiter]); }
+
+  /// Who hears of that message, the last that was listed first.
+  std::vector<long> heard(std::uint32_t context, std::int32_t source, std::int32_t tag) {
+    Message message{};
+    message.context = context;
+    message.source = source;
+    message.tag = tag;
+    std::vector<long> who;
+    for_each_seeker(segment, box, message,
+                    [&](const node::Waiter& seeker) { who.push_back(&seeker - waiters); });
+    return who;
+  }
+
+  node::Segment segment;
+  node::Mailbox box{};
+  node::Waiter* waiters = nullptr;
+
+ private:
+  int descriptor_;
+};
+
+using Who = std::vector<long>;
+
+TEST_F(Seekers, NobodyLooks) {
+  EXPECT_EQ(heard(2, 1, 3), Who{});
+  seek(0, 2, 1, 3);
+  stop(0);
+  EXPECT_EQ(heard(2, 1, 3), Who{});
+}
+
+TEST_F(Seekers, TheMessageThatIsMeant) {
+  seek(0, 2, 1, 3);
+  EXPECT_EQ(heard(2, 1, 3), Who{0});
+  EXPECT_EQ(heard(3, 1, 3), Who{});
+  EXPECT_EQ(heard(2, 2, 3), Who{});
+  EXPECT_EQ(heard(2, 1, 4), Who{});
+  EXPECT_EQ(heard(2, 3, 1), Who{});
+}
+
+TEST_F(Seekers, Wildcards) {
+  seek(0, 2, MPI_ANY_SOURCE, 3);
+  seek(1, 2, 7, MPI_ANY_TAG);
+  seek(2, 2, MPI_ANY_SOURCE, MPI_ANY_TAG);
+  EXPECT_EQ(heard(2, 7, 3), (Who{2, 1, 0}));
+  EXPECT_EQ(heard(2, 7, 4), (Who{2, 1}));
+  EXPECT_EQ(heard(2, 8, 3), (Who{2, 0}));
+  EXPECT_EQ(heard(2, 9, 9), Who{2});
+  EXPECT_EQ(heard(4, 9, 9), Who{});
+}
+
+TEST_F(Seekers, ThreadsThatLookForDifferentThingsHearOfTheirsOnly) {
+  seek(0, 2, 1, 3);
+  seek(1, 2, 1, 4);
+  seek(2, 2, 1, 5);
+  EXPECT_EQ(heard(2, 1, 3), Who{0});
+  EXPECT_EQ(heard(2, 1, 4), Who{1});
+  stop(1);  // from the middle of the list
+  EXPECT_EQ(heard(2, 1, 4), Who{});
+  EXPECT_EQ(heard(2, 1, 3), Who{0});
+  EXPECT_EQ(heard(2, 1, 5), Who{2});
+  stop(0);
+  stop(2);
+  EXPECT_EQ(heard(2, 1, 5), Who{});
+  seek(1, 2, 1, 5);
+  EXPECT_EQ(heard(2, 1, 5), Who{1});
+}
+
+}  // namespace
+}  // namespace meantime::match
