@@ -149,7 +149,7 @@ Policy make_policy(const Wish& wish, bool crowded) {
   policy.ade_step_ns = 1000 * wish.ade_step_us.value_or(default_ade_step_us);
   policy.ade_threshold_ns = 1000 * wish.ade_threshold_us.value_or(default_ade_threshold_us);
   policy.wake_up_ns = wish.wake_up_us ? 1000 * *wish.wake_up_us : measured_wake_up_ns();
-  if (policy.knobs.timeout_us > endless / 1000) {  // some hundred thousand years, in nanoseconds
+  if (policy.knobs.timeout_us > endless / 2000) {  // centuries; with the clock added, no overflow
     policy.knobs.timeout_us = endless;
   }
   policy.timed = policy.knobs.timeout_us != endless;
