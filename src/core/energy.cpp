@@ -21,6 +21,7 @@
 #include "launch/control.h"
 #include "node/control_client.h"
 #include "node/segment.h"
+#include "rank/countdown.h"
 #include "rank/rank.h"
 #include "wait/advisor.h"
 #include "wait/clock.h"
@@ -174,16 +175,23 @@ std::string load(const std::string& path, Library& loaded) {
   return {};
 }
 
-/// Its wishes go to mpiexec, and only if that can follow them (launch/machine_changes.h).
+/// Wishes go to mpiexec, and only if that can follow them (launch/machine_changes.h).
+bool mpiexec_follows() {
+  return std::getenv(launch::frequency_variable) != nullptr;
+}
+
+std::uint64_t countdown_ns() {
+  const settings::Setting& row = *settings::find("MEANTIME_COUNTDOWN");
+  return settings::number(row, setting(row.name)).value_or(*settings::number(row, row.preset)) *
+         1000;
+}
+
+/// Of a process rank; a thread rank's worker does it.
 std::shared_ptr<wait::Advisor> countdown(const Rank& rank) {
-  const char* follows = std::getenv(launch::frequency_variable);
-  if (follows == nullptr || rank.control == nullptr || rank.fiber != nullptr) {
+  if (!mpiexec_follows() || rank.control == nullptr || rank.fiber != nullptr) {
     return nullptr;
   }
-  const settings::Setting& row = *settings::find("MEANTIME_COUNTDOWN");
-  const std::uint64_t microseconds =
-      settings::number(row, setting(row.name)).value_or(*settings::number(row, row.preset));
-  return wait::countdown(microseconds * 1000,
+  return wait::countdown(countdown_ns(),
                          [line = rank.control](bool low) { return line->frequency(low); });
 }
 
@@ -231,6 +239,13 @@ void drop_energy_handler(Rank& rank) {
 
 std::string start_energy(Rank& rank) {
   return follow_settings(rank);
+}
+
+void start_energy_of_workers(const std::shared_ptr<node::ControlClient>& line) {
+  if (setting("MEANTIME_ENERGY") == "countdown" && mpiexec_follows()) {
+    ranks::lower_idle_workers(
+        countdown_ns(), [line](int worker, bool low) { return line->frequency(low, worker); });
+  }
 }
 
 std::string energy_library_refusal(const std::string& path, int* descriptor) {

@@ -4,12 +4,16 @@
 
 #include <meantime.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace meantime {
 struct Rank;
+namespace node {
+class ControlClient;
 }
+}  // namespace meantime
 
 namespace meantime::core {
 
@@ -24,6 +28,9 @@ void drop_energy_handler(Rank& rank);
 /// What the settings MEANTIME_ENERGY and MEANTIME_ENERGY_HANDLER say, for a rank that starts.
 /// Returns one line if they cannot be followed.
 std::string start_energy(Rank& rank);
+/// The same for the workers of thread ranks, before they begin: only `countdown` is theirs. `line`:
+/// the host's.
+void start_energy_of_workers(const std::shared_ptr<node::ControlClient>& line);
 
 /// Why the library at `path` is not loaded, in one line; empty if it may be. The file that was
 /// looked at is *descriptor then, the caller's.

@@ -278,6 +278,7 @@ int start_thread_ranks(ranks::Plan plan, int segment) {
     give_up(wrong);
   }
   start_host(settings, is_crowded());
+  start_energy_of_workers(host.control);
   plan.held_up = tell_of_held_up;
   plan.always_move = settings.always_move;
   return ranks::run(plan);

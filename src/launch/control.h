@@ -44,7 +44,7 @@ enum class ControlKind : std::uint32_t {
   deadlock = 5,   ///< the ranks wait for ever; text is the last piece of the report
   ended = 6,      ///< a thread rank has ended: code is its exit status
   killed = 7,     ///< a thread rank takes its host with it: code is the signal, text says more
-  frequency = 8,  ///< the rank wishes its CPUs slow (code 1), or no longer (0)
+  frequency = 8,  ///< the rank, or the worker, wishes its CPUs slow (code 1), or no longer (0)
   back = 9,       ///< it has opened a session after `finalized`: that no longer holds
 };
 
@@ -56,7 +56,7 @@ struct ControlMessage {
   std::int32_t pid = -1;
   std::int32_t code = 0;
   std::uint32_t text_bytes = 0;  ///< bytes of text behind this struct, in the same packet
-  std::uint32_t unused = 0;
+  std::int32_t worker = -1;      ///< of `frequency`: its number in the node; -1: a process rank
 };
 static_assert(sizeof(ControlMessage) == 32);
 

@@ -36,6 +36,16 @@ int Job::runners() const {
   return count;
 }
 
+int Job::place_of(int rank, int worker) const {
+  const int number = ranks[rank].host;
+  if (number < 0) {
+    return rank;
+  }
+  const ThreadHost& host = hosts[number];
+  const bool its = worker >= host.first_worker && worker < host.first_worker + host.workers;
+  return its && all_threads() ? worker : -1;
+}
+
 namespace {
 
 /// What a process has once for all of its ranks.

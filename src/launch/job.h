@@ -75,6 +75,10 @@ struct Job {
   [[nodiscard]] bool all_threads() const;
   /// Kernel threads that run ranks: process ranks, and the hosts' workers.
   [[nodiscard]] int runners() const;
+  /// Whose CPUs a wish for a lower frequency is about, as an index of what `frequencies` were
+  /// prepared with: the process rank, or that worker, if it is one of the thread rank's host. -1:
+  /// of neither.
+  [[nodiscard]] int place_of(int rank, int worker) const;
 
   /// What holds of a setting for the whole job, as its first program's ranks would have it; empty:
   /// nobody has said anything.

@@ -1,6 +1,7 @@
 #include "launch/machine_changes.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,11 +23,42 @@ machine::Knob knob_of(const std::string& word) {
                               : machine::Knob::max_freq;
 }
 
+/// The CPU of each worker, by its number in the node. They have one each if there are as many as
+/// CPUs of the mask (rank/thread_host.cpp).
+std::string places_of_workers(const Job& job, std::vector<cpu_set_t>& places) {
+  if (!job.all_threads()) {
+    return "this job has process ranks beside its thread ranks, whose workers have no CPUs of "
+           "their own then";
+  }
+  const int workers = job.runners();
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  sched_getaffinity(0, sizeof mask, &mask);
+  const int cpus = CPU_COUNT(&mask);
+  if (workers > cpus) {
+    return fmt::format("{} workers of thread ranks share {} CPUs", workers, cpus);
+  }
+  if (workers < cpus) {
+    return fmt::format(
+        "{} worker{} of thread ranks run{} on any of {} CPUs: only as many workers "
+        "as CPUs are bound to them",
+        workers, workers == 1 ? "" : "s", workers == 1 ? "s" : "", cpus);
+  }
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &mask)) {
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpu, &one);
+      places.push_back(one);
+    }
+  }
+  return {};
+}
+
 /// Why this job's ranks have no clocks of their own; else their places.
 std::string places_of(const Job& job, std::vector<cpu_set_t>& places) {
   if (!job.hosts.empty()) {
-    return "MEANTIME_ENERGY=countdown lowers the CPU of a rank that waits, and a thread rank has "
-           "none of its own: others of its worker run there meanwhile; use --as processes";
+    return places_of_workers(job, places);
   }
   if (job.command.binding != Binding::hwthread && job.command.binding != Binding::core) {
     return "the ranks are not bound to cores of their own (--bind-to core)";

@@ -88,6 +88,9 @@ void Supervisor::on_rank_ended(int rank, int wait_status) {
 void Supervisor::on_host_ended(int number, int wait_status) {
   ThreadHost& host = job_.hosts[number];
   host.ended = true;
+  for (int worker = host.first_worker; worker < host.first_worker + host.workers; ++worker) {
+    job_.frequencies.wish(job_.place_of(host.first_rank, worker), false);
+  }
   --running_;
   if (ending_.begun()) {
     return;

@@ -123,7 +123,8 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       if (stopped_ && message.code != 0) {
         break;  // sent before its rank was stopped: it would stay low until the job goes on
       }
-      if (const std::string problem = job_.frequencies.wish(rank, message.code != 0);
+      if (const std::string problem =
+              job_.frequencies.wish(job_.place_of(rank, message.worker), message.code != 0);
           !problem.empty()) {
         mention(problem);
       }

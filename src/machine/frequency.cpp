@@ -220,7 +220,7 @@ bool Frequencies::share_marks() {
 }
 
 std::string Frequencies::wish(int rank, bool low) {
-  if (closed_ || !prepared() || wishes_[rank] == low) {
+  if (closed_ || !prepared() || rank < 0 || wishes_[rank] == low) {
     return {};
   }
   wishes_[rank] = low;

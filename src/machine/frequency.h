@@ -3,7 +3,7 @@
 //   knob     which of its files is written
 //   normal   what that file said when it was locked: it is written back, whatever it was
 //   wish     of a rank: that its CPUs be slow; a domain is lowered while all ranks on its CPUs wish
-//   it
+//            it. Of thread ranks it is the workers that have CPUs and wish: read `worker` for rank
 // Only domains all of whose CPUs belong to this job's ranks are touched, one job at a time (a lock
 // on the file). Several processes have this object after forks: one works with it, the others undo
 // it if that one is killed. A domain is marked as lowered, in memory that all share, before it is,
@@ -40,8 +40,8 @@ class Frequencies {
   /// As if never prepared; another job may have the files. Only while nothing is lowered.
   void forget_all();
 
-  /// A rank wishes its CPUs slow, or no longer. One line if that cannot be done, once: then all is
-  /// undone, and nothing is lowered any more.
+  /// A rank (an index of `places`) wishes its CPUs slow, or no longer; -1: nobody. One line if that
+  /// cannot be done, once: then all is undone, and nothing is lowered any more.
   std::string wish(int rank, bool low);
   /// All domains back to normal, for now.
   void restore();

@@ -64,12 +64,12 @@ bool ControlClient::killed(int signal, std::string_view text) {
               text.substr(0, control_text_limit));
 }
 
-bool ControlClient::frequency(bool low) {
+bool ControlClient::frequency(bool low, int worker) {
   return send(static_cast<unsigned>(ControlKind::frequency), low ? 1 : 0, {},
-              low ? MSG_DONTWAIT : 0);
+              low ? MSG_DONTWAIT : 0, worker);
 }
 
-bool ControlClient::send(unsigned kind, int code, std::string_view text, int flags) {
+bool ControlClient::send(unsigned kind, int code, std::string_view text, int flags, int worker) {
   if (descriptor_ < 0) {
     return false;
   }
@@ -78,6 +78,7 @@ bool ControlClient::send(unsigned kind, int code, std::string_view text, int fla
   message.rank = rank_;
   message.pid = getpid();
   message.code = code;
+  message.worker = worker;
   message.text_bytes = static_cast<std::uint32_t>(text.size());
   iovec parts[2] = {{&message, sizeof message}, {const_cast<char*>(text.data()), text.size()}};
   msghdr header{};

@@ -25,15 +25,16 @@ class ControlClient {
   /// The ranks found that all of them wait for ever: `report` is shown as it is, lines and all.
   bool deadlock(std::string_view report);
   /// This rank waits and wishes its CPUs slow, or no longer. False also if mpiexec reads too slowly
-  /// for more wishes: the end of a wish waits for that instead.
-  bool frequency(bool low);
+  /// for more wishes: the end of a wish waits for that instead. Of a host: that worker (its number
+  /// in the node).
+  bool frequency(bool low, int worker = -1);
   /// A thread rank has ended, as a process would with this exit status.
   bool ended(int code);
   /// A thread rank is about to end its host by this signal; `text` says more.
   bool killed(int signal, std::string_view text);
 
  private:
-  bool send(unsigned kind, int code, std::string_view text, int flags = 0);
+  bool send(unsigned kind, int code, std::string_view text, int flags = 0, int worker = -1);
 
   int descriptor_ = -1;
   int rank_ = -1;

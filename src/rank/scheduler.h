@@ -28,6 +28,7 @@
 namespace meantime::ranks {
 
 class Worker;
+class Countdown;
 
 struct alignas(node::cache_line) Carrier {
   /// It is in its worker, see Worker::enter.
@@ -134,9 +135,10 @@ class Worker {
   void queue(Fiber& fiber);
   void send_away(Fiber& fiber);
   void resume(Fiber& fiber, StackMark* from);
-  void idle(Carrier& carrier);
-  bool poll_for_work(Carrier& carrier, std::uint64_t began);
-  void sleep(Carrier& carrier);
+  void idle(Carrier& carrier, bool quiet);
+  bool poll_for_work(Carrier& carrier, std::uint64_t began, Countdown& countdown);
+  void sleep(Carrier& carrier, Countdown& countdown);
+  void sleep_on_bell(Countdown& countdown);
   bool begin_idle_sleep(Carrier& carrier);
 
   const int number_;

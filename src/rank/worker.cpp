@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include "ledger/layout.h"
 #include "node/segment.h"
 #include "rank/asymmetric_fence.h"
+#include "rank/countdown.h"
 #include "rank/fiber.h"
 #include "rank/monitor.h"
 #include "rank/scheduler.h"
@@ -272,8 +274,9 @@ void Worker::work(Carrier& carrier) {
     enter(carrier);
     Fiber* const fiber = next();
     if (fiber == nullptr) {
+      const bool quiet = elsewhere_ == 0;
       leave_hold(carrier);
-      idle(carrier);
+      idle(carrier, quiet);
       continue;
     }
     resume(*fiber, &carrier.base);
@@ -306,7 +309,7 @@ bool Worker::begin_idle_sleep(Carrier& carrier) {
 
 /// Nothing to run: polls as long as its policy says, or as idle times have been lately. False if
 /// there is something now.
-bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began) {
+bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began, Countdown& countdown) {
   const wait::Policy& policy = wait::policy();
   surroundings_.wait_begins();
   const bool learns =
@@ -328,6 +331,9 @@ bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began) {
       if (thief.try_steal(carrier, now)) {
         return false;
       }
+      if (now >= countdown.next_ns()) [[unlikely]] {
+        countdown.ask(now);
+      }
     }
     const wait::Rung rung = policy.next(turn, waited, poll_until);
     if (rung == wait::Rung::park) {
@@ -341,15 +347,41 @@ bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began) {
   }
 }
 
-void Worker::idle(Carrier& carrier) {
+void Worker::idle(Carrier& carrier, bool quiet) {
   const std::uint64_t began = wait::now_ns();
-  if (poll_for_work(carrier, began)) {
-    sleep(carrier);
+  Countdown countdown(host().plan->first_worker + number_, quiet, began);
+  if (poll_for_work(carrier, began, countdown)) {
+    sleep(carrier, countdown);
   }
   patience_ns_ = wait::policy().patience_after(wait::now_ns() - began, patience_ns_);
 }
 
-void Worker::sleep(Carrier& carrier) {
+/// Until rung, or until the next timer, which nobody changes while the worker sleeps. A piece of it
+/// that ends because the countdown is to be asked leaves the bell `arming`, as it was before: who
+/// rings from then on makes the next piece return at once.
+void Worker::sleep_on_bell(Countdown& countdown) {
+  const std::uint64_t timer = timers_.next_ns();
+  for (;;) {
+    const std::uint64_t now = wait::now_ns();
+    if (timer <= now) {
+      return;
+    }
+    if (countdown.next_ns() <= now) [[unlikely]] {
+      countdown.ask(now);
+    }
+    const std::uint64_t until = std::min(timer, countdown.next_ns());
+    if (until == Timers::never) {
+      wait::sleep_until_rung(place_.bell);
+      return;
+    }
+    wait::sleep_until_rung_or(place_.bell, until - now);
+    if (until == timer || wait::state_of(place_.bell) != node::Sleep::arming) {
+      return;
+    }
+  }
+}
+
+void Worker::sleep(Carrier& carrier, Countdown& countdown) {
   if (!begin_idle_sleep(carrier)) {
     return;
   }
@@ -357,13 +389,7 @@ void Worker::sleep(Carrier& carrier) {
   wait::begin_sleep(place_.bell);
   if (place_.woken.load(std::memory_order_seq_cst) == 0 &&
       host().living.load(std::memory_order_seq_cst) > 0) {
-    // Nobody changes the timers of a worker that sleeps.
-    const std::uint64_t now = wait::now_ns();
-    if (timers_.empty()) {
-      wait::sleep_until_rung(place_.bell);
-    } else if (timers_.next_ns() > now) {
-      wait::sleep_until_rung_or(place_.bell, timers_.next_ns() - now);
-    }
+    sleep_on_bell(countdown);
   }
   wait::end_sleep(place_.bell);
   // Who rang counts us out after it has rung, by `suspended`, which must not change before.

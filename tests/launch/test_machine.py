@@ -1,5 +1,5 @@
-"""What a job changes in the machine, and that it is undone however the job ends. The machine is a tree of files:
-MEANTIME_TEST_MACHINE."""
+"""What a job changes in the machine, and that it is undone however the job ends. (Of thread ranks:
+test_machine_threads.py.)"""
 
 import contextlib
 import json
@@ -8,89 +8,16 @@ import shutil
 import signal
 import struct
 import subprocess
-import unittest
 
-from mpiexec import BUILD, CFLAGS, MPIEXEC, SOURCE, MpiexecTest, main, processes_of
+from machine import CPUS, NORMAL, MachineTest
+from mpiexec import MPIEXEC, main
 from test_kill import supervisor_of
 from test_signals import state_of
 
-MPICC = os.path.join(BUILD, "bin", "mpicc")
-NORMAL, LEAST = "3000000", "800000"
-CPUS = sorted(os.sched_getaffinity(0))
 LATENCY = "/dev/cpu_dma_latency"
 
 
-@unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
-class Machine(MpiexecTest):
-    """Two ranks on the first two CPUs, each with a clock of its own."""
-
-    def setUp(self):
-        super().setUp()
-        self.machine = os.path.join(self.folder.name, "machine")
-        if os.path.exists(self.machine):
-            shutil.rmtree(self.machine)
-        self.cpufreq = os.path.join(self.machine, "sys", "devices", "system", "cpu", "cpufreq")
-        os.makedirs(os.path.join(self.machine, "dev"))
-        self.put("meantime-test-machine", "")
-        for cpu in CPUS:
-            self.policy(cpu, affected_cpus=f"{cpu} ", scaling_max_freq=NORMAL, cpuinfo_min_freq=LEAST,
-                        scaling_min_freq=LEAST, scaling_setspeed="<unsupported>",
-                        scaling_governor="schedutil", energy_performance_preference="balance_power",
-                        energy_performance_available_preferences="default performance power ")
-        for name in list(self.environment):
-            if name.startswith("MEANTIME_"):
-                self.environment.pop(name) if name != "MEANTIME_TEST_MARK" else None
-        self.environment.update(MEANTIME_TEST_MACHINE=self.machine, MEANTIME_ENERGY="countdown",
-                                MEANTIME_FREQUENCY="max_freq", MEANTIME_WAIT="event")
-        workers = self.run_job("sh", "-c", "echo $MEANTIME_WORKERS",
-                               env=dict(self.environment, MEANTIME_ENERGY="none", MEANTIME_FREQUENCY="none"))
-        if int(workers.output) < 2:
-            self.skipTest("needs CPU time of two CPUs")
-        self.program = self.path("countdown")
-        if not os.path.exists(self.program):
-            subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "countdown.c"), "-o",
-                            self.program], check=True)
-
-    def put(self, path, text):
-        path = os.path.join(self.machine, path)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w") as file:
-            file.write(text)
-
-    def policy(self, number, **values):
-        for name, value in values.items():
-            self.put(os.path.join(self.cpufreq, f"policy{number}", name), value + "\n")
-
-    def lowered(self, name="scaling_max_freq", low=LEAST):
-        return [cpu for cpu in CPUS if self.value(cpu, name) == low]
-
-    def value(self, cpu, name="scaling_max_freq"):
-        with open(os.path.join(self.cpufreq, f"policy{cpu}", name)) as file:
-            return file.read().strip()
-
-    def values(self, name="scaling_max_freq"):
-        return [self.value(cpu, name) for cpu in CPUS]
-
-    def start_job(self, *words, **variables):
-        """Two ranks; the second reads what the test writes."""
-        return self.start("-bind-to", "hwthread", "-n", 2, "-stdin", 1, self.program, *words,
-                          stdin=subprocess.PIPE, env=dict(self.environment, **variables))
-
-    def let_go(self, job, line=b"go\n"):
-        job.stdin.write(line)
-        job.stdin.flush()
-
-    def wait_until_low(self, name="scaling_max_freq", low=LEAST):
-        self.wait_for(lambda: self.lowered(name, low), "the lower frequency")
-
-    def assert_normal(self):
-        self.wait_for(lambda: self.values() == [NORMAL] * len(CPUS), "the normal frequency")
-
-    def end(self, job, status):
-        output, error = job.communicate(timeout=30)
-        self.assertEqual(job.returncode, status, (output, error))
-        return output.decode(), error.decode()
-
+class Machine(MachineTest):
     def test_lowered_while_a_rank_waits(self):
         for wait in ("event", "poll", "adaptive", "predicted", "yield"):
             with self.subTest(wait):
@@ -103,25 +30,11 @@ class Machine(MpiexecTest):
                 self.assertEqual((output, error), ("done\n", ""))
                 self.assertEqual(self.values(), [NORMAL] * len(CPUS))
 
+    def test_undone_however_the_job_ends(self):
+        self.see_it_undone_however_the_job_ends()
+
     def test_restored_when_the_wait_is_over(self):
-        source = self.path("once.c", """
-            #include <mpi.h>
-            #include <stdio.h>
-            int main(void) {
-              int rank, got = 0;
-              char line[8];
-              MPI_Init(0, 0);
-              MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-              if (rank == 1 && !fgets(line, 8, stdin)) return 1;
-              MPI_Bcast(&got, 1, MPI_INT, 1, MPI_COMM_WORLD);
-              if (rank == 0) { puts("met"); fflush(stdout); }
-              if (rank == 0 && !fgets(line, 8, fopen(FIFO, "r"))) return 1;
-              MPI_Finalize();
-            }""")
-        fifo = self.path("fifo")
-        os.mkfifo(fifo)
-        subprocess.run([MPICC, *CFLAGS, f'-DFIFO="{fifo}"', source, "-o", self.path("once")], check=True)
-        self.program = self.path("once")
+        fifo = self.use_once()
         job = self.start_job()
         self.wait_until_low()
         self.let_go(job)
@@ -131,47 +44,6 @@ class Machine(MpiexecTest):
             file.write("go\n")
         self.end(job, 0)
         self.assertEqual(self.values(), [NORMAL] * len(CPUS))
-
-    def test_undone_however_the_job_ends(self):
-        ends = {"MPI_Abort": (5, ("abort",), None), "SIGKILL of a rank": (137, ("kill",), None),
-                "SIGKILL of mpiexec": (-9, (), lambda job: job.kill()),
-                "SIGKILL of the supervisor":
-                    (137, (), lambda job: os.kill(supervisor_of(job.pid), signal.SIGKILL)),
-                "SIGKILL of all but the supervisor": (-9, (), self.kill_all_but_the_supervisor),
-                "SIGKILL of mpiexec and its supervisor": (-9, (), self.kill_mpiexec_and_supervisor),
-                "SIGTERM": (143, (), lambda job: job.terminate()),
-                "time limit": (124, ("-timeout", 1), None)}
-        for name, (status, words, action) in ends.items():
-            with self.subTest(name):
-                if words[:1] == ("-timeout",):
-                    job = self.start("-timeout", 1, "-bind-to", "hwthread", "-n", 2, "-stdin", 1,
-                                     self.program, stdin=subprocess.PIPE)
-                else:
-                    job = self.start_job(*words)
-                    self.wait_until_low()
-                if action is not None:
-                    action(job)
-                elif words[0] in ("abort", "kill"):
-                    self.let_go(job, b"end\n")
-                job.wait(timeout=30)
-                job.communicate()
-                self.assertEqual(job.returncode, status)
-                self.assert_normal()
-                self.assert_nothing_left()
-                self.assertEqual(self.values(), [NORMAL] * len(CPUS))
-
-    def kill_mpiexec_and_supervisor(self, job):
-        supervisor = supervisor_of(job.pid)
-        os.kill(supervisor, signal.SIGSTOP)  # so that it does not notice
-        job.kill()
-        os.kill(supervisor, signal.SIGKILL)
-
-    def kill_all_but_the_supervisor(self, job):
-        supervisor = supervisor_of(job.pid)
-        for pid in processes_of(self.mark):
-            if pid != supervisor:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
 
     def test_stopped_jobs_slow_nobody(self):
         job = self.start_job()
@@ -197,19 +69,6 @@ class Machine(MpiexecTest):
         self.assertEqual(set(self.values("scaling_setspeed")), {"2200000"})
         self.assertEqual(set(self.values()), {NORMAL})
 
-    def job_says(self, *words, program=None, **variables):
-        """The one line of a job that goes on without; and the same as a refusal."""
-        words = [*words, program or "true"]
-        result = self.run_job(*words, env=dict(self.environment, **variables))
-        self.assertEqual(result.status, 0, result)
-        self.assert_one_line(result)
-        refused = self.run_job(*words, env=dict(self.environment, MEANTIME_MACHINE="require",
-                                                **variables))
-        self.assertEqual(refused.status, 1, refused)
-        self.assertEqual(refused.error,
-                         result.error.replace("\n", " (MEANTIME_MACHINE=require)\n"))
-        return result.error
-
     def test_what_cannot_be_done_is_said(self):
         bound = ("-bind-to", "hwthread", "-n", 2)
         self.assertIn("not bound to cores of their own", self.job_says("-n", 2))
@@ -225,9 +84,6 @@ class Machine(MpiexecTest):
                       self.job_says(*bound, MEANTIME_FREQUENCY="none"))
         self.assertIn("scaling_governor is 'schedutil': setspeed needs 'userspace'",
                       self.job_says(*bound, MEANTIME_FREQUENCY="setspeed"))
-        if os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host")):
-            self.assertIn("a rank that waits, and a thread rank has none of its own",
-                          self.job_says("-n", 2, "--as", "threads", program=self.program))
         first = CPUS[0]
         self.policy(first, scaling_max_freq="fast")
         self.assertIn("says 'fast'", self.job_says(*bound))
