@@ -11,8 +11,14 @@ from mpiexec import FAKE_RANK, MPIEXEC, MpiexecTest, main, processes_of
 
 
 def supervisor_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return int(file.read().split()[0])
+    """Once mpiexec has started it."""
+    give_up = time.monotonic() + 60
+    while time.monotonic() < give_up:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            if children := file.read().split():
+                return int(children[0])
+        time.sleep(0.01)
+    raise AssertionError(f"mpiexec ({pid}) has no supervisor")
 
 
 def process_name(pid):
