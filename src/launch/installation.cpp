@@ -18,7 +18,7 @@ std::string prefix() {
 }
 
 std::string library_folder() {
-  // lib/meantime holds nothing but a link to the library, so that putting it in front of
+  // lib/meantime holds nothing but links to our libraries, so that putting it in front of
   // LD_LIBRARY_PATH changes no other library of the program; a build tree has only lib.
   for (const char* folder : {"/lib/meantime", "/lib"}) {
     std::string path = prefix() + folder;

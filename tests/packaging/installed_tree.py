@@ -97,6 +97,15 @@ class InstalledTree(unittest.TestCase):
             self.assert_says_hello("./hello")
 
     @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
+    def test_fortran_programs_survive_a_move(self):
+        there, elsewhere = (os.path.join(self.work, name) for name in ("there", "elsewhere"))
+        shutil.copytree(self.prefix, there, symlinks=True)
+        self.run_in_work(there + "/bin/mpifort", os.path.join(HERE, "hello_fortran.f90"), "-o", "moved")
+        os.rename(there, elsewhere)
+        lines = self.run_in_work(elsewhere + "/bin/mpiexec", "-n", "2", "./moved").splitlines()
+        self.assertEqual(len(lines), 2, lines)
+
+    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
     def test_fortran_modules_of_ones_own(self):
         """For another compiler, without the right to write into the installed tree."""
         os.symlink(shutil.which("gfortran"), os.path.join(self.work, "other"))
