@@ -13,7 +13,6 @@
 #include "coll/shared.h"
 #include "coll/thresholds.h"
 #include "core/error.h"
-#include "rank/rank.h"
 
 namespace meantime::coll::shared {
 namespace {
@@ -130,16 +129,10 @@ int split_round(const Reduction& reduction, const Elements& elements, Code code,
   return error;
 }
 
-/// What a member gives others to read where it lies.
-struct Loan {
-  const char* elements;  ///< as in a deposit; nullptr: no memory for a copy of them
-  std::int32_t host;     ///< the process they lie in
-};
-
 /// A round of a long reduction by thread ranks of one host: nobody deposits its input, each reads
 /// the others' for its share of the elements where they lie, and deposits the result. Behind the
-/// second meeting the inputs may be written to again. `refused`: nothing is done, as all members
-/// see in the loans.
+/// second meeting the inputs may be written to again. `refused`: somebody had no memory to put its
+/// input together, as all see, and nothing is done.
 int lent_round(const Reduction& reduction, const Elements& elements, Code code, int root,
                MPI_Count first, MPI_Count count, bool takes, Communicator& comm) {
   State& state = state_of(comm);
@@ -153,17 +146,18 @@ int lent_round(const Reduction& reduction, const Elements& elements, Code code, 
     }
   }
   Meeting meeting(comm, state, what(code, root, reduction.agreed()));
-  const auto loan = [&](int member) -> Loan& {
-    return *reinterpret_cast<Loan*>(meeting.slot(member).data);
+  // Where each member's input lies, as in a deposit.
+  const auto loan = [&](int member) -> const char*& {
+    return *reinterpret_cast<const char**>(meeting.slot(member).data);
   };
-  meeting.deposit(sizeof(Loan));
-  loan(comm.rank) = {own, self().area->pid.load(std::memory_order_relaxed)};
+  meeting.deposit(sizeof own);
+  loan(comm.rank) = own;
   if (const int error = meet(meeting); error != MPI_SUCCESS) {
     return error;
   }
   const int last = comm.size - 1;
   for (int member = 0; member < comm.size; ++member) {
-    if (loan(member).elements == nullptr || loan(member).host != loan(0).host) {
+    if (loan(member) == nullptr) {
       return refused;
     }
   }
@@ -171,7 +165,7 @@ int lent_round(const Reduction& reduction, const Elements& elements, Code code, 
   // Read before this member arrives again: then the slots may be written to.
   std::vector<const char*> inputs(comm.size);
   for (int member = 0; member < comm.size; ++member) {
-    inputs[member] = loan(member).elements + elements.bytes(share.first);
+    inputs[member] = loan(member) + elements.bytes(share.first);
   }
   Meeting second(comm, state, what(Code::second_half, root));
   if (char* sum = second.deposit(elements.bytes(share.count)); sum != nullptr && share.count > 0) {
@@ -196,7 +190,7 @@ int lent_reduction(const Reduction& reduction, const Elements& elements, Code co
                    bool takes, Communicator& comm, MPI_Count& done) {
   State& state = state_of(comm);
   const auto round = static_cast<MPI_Count>(thresholds::lent_round / elements.stride());
-  while (state.in_words && state.lends_inputs && done < reduction.count) {
+  while (state.in_host && state.lends_inputs && done < reduction.count) {
     const MPI_Count count = std::min(round, reduction.count - done);
     const int error = lent_round(reduction, elements, code, root, done, count, takes, comm);
     if (error != MPI_SUCCESS) {

@@ -43,10 +43,10 @@ struct State {
   Area area;  ///< false: none, the collectives of this communicator go by messages
   int rank;
   bool lends = true;  ///< large blocks may be read where they lie (lent.h); the same at all members
-  bool lends_inputs =
-      true;               ///< of reductions, by thread ranks of one host; the same at all members
-  bool in_words = false;  ///< all ranks of the job are threads, see Area
-  bool in_host = false;   ///< … and of one host
+  /// … and inputs of long reductions, by thread ranks of one host; the same at all members
+  bool lends_inputs = true;
+  bool in_words = false;     ///< all ranks of the job are threads, see Area
+  bool in_host = false;      ///< … and of one host
   bool takes_turns = false;  ///< this member is a thread rank
   /// Members on this member's worker, itself included, that arrive together; 1: it arrives alone.
   int gathered = 1;

@@ -6,9 +6,8 @@
 //                meanwhile: whoever yields comes after all who compute, whoever is woken before
 //                them
 //   savings      of waits for messages, what lost slices are paid from. Each wait earns a little;
-//   when
-//                they are gone waits sleep until they have earned what the last slice cost. So lost
-//                slices cost a wait no more on average than what it earns
+//                when they are gone waits sleep until they have earned what the last slice cost. So
+//                lost slices cost a wait no more on average than what it earns
 // Each kind of wait of a rank (at a gate, for messages) has its own memory of what yields were
 // worth. Private to the rank, its lock held.
 #pragma once

@@ -10,6 +10,7 @@ import unittest
 
 from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, processes_of
 from test_kill import supervisor_of
+from test_signals import state_of
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 NORMAL, LEAST = "3000000", "800000"
@@ -115,6 +116,19 @@ class MachineTest(MpiexecTest):
                 self.assert_normal()
                 self.assert_nothing_left()
                 self.assertEqual(self.values(), [NORMAL] * len(CPUS))
+
+    def see_that_stopped_jobs_slow_nobody(self):
+        """Returns what the job said."""
+        job = self.start_job()
+        self.wait_until_low()
+        job.send_signal(signal.SIGTSTP)
+        self.assert_normal()
+        # Its own SIGSTOP would throw away a SIGCONT that came before.
+        self.wait_for(lambda: state_of(job.pid) == "T", "mpiexec to stop")
+        job.send_signal(signal.SIGCONT)
+        said = self.end(job, 0)
+        self.assertEqual(self.values(), [NORMAL] * len(CPUS))
+        return said
 
     def kill_mpiexec_and_supervisor(self, job):
         supervisor = supervisor_of(job.pid)

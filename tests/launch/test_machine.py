@@ -12,7 +12,6 @@ import subprocess
 from machine import CPUS, NORMAL, MachineTest
 from mpiexec import MPIEXEC, main
 from test_kill import supervisor_of
-from test_signals import state_of
 
 LATENCY = "/dev/cpu_dma_latency"
 
@@ -46,15 +45,7 @@ class Machine(MachineTest):
         self.assertEqual(self.values(), [NORMAL] * len(CPUS))
 
     def test_stopped_jobs_slow_nobody(self):
-        job = self.start_job()
-        self.wait_until_low()
-        job.send_signal(signal.SIGTSTP)
-        self.assert_normal()
-        # Its own SIGSTOP would throw away a SIGCONT that came before.
-        self.wait_for(lambda: state_of(job.pid) == "T", "mpiexec to stop")
-        job.send_signal(signal.SIGCONT)
-        self.end(job, 0)
-        self.assertEqual(self.values(), [NORMAL] * len(CPUS))
+        self.see_that_stopped_jobs_slow_nobody()
 
     def test_other_knobs(self):
         job = self.start_job(MEANTIME_FREQUENCY="epp")

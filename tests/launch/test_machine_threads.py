@@ -1,13 +1,11 @@
 """MEANTIME_ENERGY=countdown of thread ranks: the CPU of a worker that has nothing to run is lowered."""
 
 import os
-import signal
 import subprocess
 import unittest
 
 from machine import CFLAGS, CPUS, MPICC, NORMAL, MachineTest
 from mpiexec import BUILD, main
-from test_signals import state_of
 
 
 @unittest.skipIf(not os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host")),
@@ -151,13 +149,7 @@ class MachineOfThreads(MachineTest):
         self.see_it_undone_however_the_job_ends()
 
     def test_stopped_jobs_slow_nobody(self):
-        job = self.start_job()
-        self.wait_until_low()
-        job.send_signal(signal.SIGTSTP)
-        self.assert_normal()
-        self.wait_for(lambda: state_of(job.pid) == "T", "mpiexec to stop")
-        job.send_signal(signal.SIGCONT)
-        self.finish(job)
+        self.assertEqual(self.see_that_stopped_jobs_slow_nobody(), ("done\n", ""))
 
     def test_what_cannot_be_done_is_said(self):
         self.assertIn("frequencies stay as they are: 1 worker of thread ranks runs on any of 2 CPUs",
