@@ -186,11 +186,11 @@ void start_host(const Settings& settings, bool crowded) {
   wait::policy() = wait::make_policy(wait::wish(), crowded);
 }
 
-/// More want a CPU of the job than there are: process ranks, and workers, of which each waits as a
-/// rank with a CPU of its own would.
-bool is_crowded() {
+/// How many want each CPU of the job: process ranks, and workers, of which each waits as a rank
+/// with a CPU of its own would.
+std::uint32_t sharers() {
   const node::Header& header = node::segment().header();
-  return header.runners > header.workers;
+  return (header.runners + header.workers - 1) / header.workers;
 }
 
 }  // namespace
@@ -237,9 +237,10 @@ int start_up(Rank& rank) {
     give_up(wrong);
   }
   if (rank.fiber == nullptr) {
-    start_host(settings, is_crowded());
+    start_host(settings, sharers() > 1);
   }
   rank.policy = wait::policy();
+  rank.yielding[static_cast<int>(wait::Kind::messages)] = wait::Yielding::for_messages(sharers());
   rank.wish = wait::wish();
   if (const std::string wrong = start_energy(rank); !wrong.empty()) {
     give_up(wrong);
@@ -277,7 +278,7 @@ int start_thread_ranks(ranks::Plan plan, int segment) {
   if (const std::string wrong = read_settings(settings, limits); !wrong.empty()) {
     give_up(wrong);
   }
-  start_host(settings, is_crowded());
+  start_host(settings, sharers() > 1);
   start_energy_of_workers(host.control);
   plan.held_up = tell_of_held_up;
   plan.always_move = settings.always_move;

@@ -75,7 +75,7 @@ struct alignas(64) Rank {
   std::uint64_t main_thread = 0;  ///< who called MPI_Init (pthread_self)
 
   wait::Sleepers sleepers;
-  wait::Yielding yielding[2] = {wait::Yielding::for_messages(),
+  wait::Yielding yielding[2] = {wait::Yielding::for_messages(1),
                                 wait::Yielding::for_gates()};  ///< by wait::Kind
   wait::Spreading spreading;
   wait::Looks looks;

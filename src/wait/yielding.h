@@ -8,6 +8,7 @@
 //   savings      of waits for messages, what lost slices are paid from. Each wait earns a little;
 //                when they are gone waits sleep until they have earned what the last slice cost. So
 //                lost slices cost a wait no more on average than what it earns
+//   sharers      ranks on this rank's CPU, itself included, as far as the job knows
 // Each kind of wait of a rank (at a gate, for messages) has its own memory of what yields were
 // worth. Private to the rank, its lock held.
 #pragma once
@@ -25,8 +26,13 @@ namespace meantime::wait {
 class Yielding {
  public:
   // Both ranks of a ping-pong on one CPU, and the other one polls: a sleep adds 14 us to each wait,
-  // and yields are to add less than that.
-  static constexpr Yielding for_messages() { return {500'000, 5'000}; }
+  // and yields are to add less than that. Where more ranks share the CPU a wait that sleeps costs
+  // all of them as much, and their turns take longer (ring halo of 64 ranks on 2 CPUs: 0.5 ms and
+  // more for two yields).
+  static constexpr Yielding for_messages(std::uint32_t sharers) {
+    return {std::clamp<std::uint64_t>(sharers * 32'000, 500'000, 1'000'000),
+            sharers * std::int64_t{5'000}};
+  }
   // At the barrier of many ranks on a busy machine the ranks of one core take half a millisecond
   // and more for their turns, and yet it takes twice as long if they sleep. There a slice that is
   // lost is a yield in vain, no more.

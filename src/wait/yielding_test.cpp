@@ -26,10 +26,23 @@ std::uint64_t cost_of(Yielding& yielding, int waits, int slice_every, int* slept
 }
 
 TEST(Yielding, ANeighbourThatAlwaysPollsIsPaidForBySleeping) {
-  Yielding messages = Yielding::for_messages();
+  Yielding messages = Yielding::for_messages(1);
   int slept = 0;
   EXPECT_LE(cost_of(messages, 100'000, 1, &slept), 5'100u);
   EXPECT_GT(slept, 99'000);
+}
+
+TEST(Yielding, WhereManyShareACpuTheirTurnsAreNoSlicesAndSlicesArePaidByAll) {
+  Yielding messages = Yielding::for_messages(32);
+  for (int wait = 0; wait < 1'000; ++wait) {
+    ASSERT_TRUE(messages.begins());
+    messages.ended(true, 800'000);
+  }
+  int slept = 0;
+  cost_of(messages, 100'000, 25, &slept);
+  EXPECT_LT(slept, 1'000);
+  cost_of(messages, 100'000, 1, &slept);
+  EXPECT_GT(slept, 90'000);
 }
 
 TEST(Yielding, AtAGateALostSliceCostsTheNextWaitItsYields) {
@@ -46,7 +59,7 @@ TEST(Yielding, AtAGateALostSliceCostsTheNextWaitItsYields) {
 }
 
 TEST(Yielding, ItIsTriedAgain) {
-  Yielding messages = Yielding::for_messages();
+  Yielding messages = Yielding::for_messages(1);
   messages.ended(true, 60'000'000'000);  // stopped for a minute
   int slept = 0;
   cost_of(messages, 10'000, 1'000'000, &slept);
@@ -54,7 +67,7 @@ TEST(Yielding, ItIsTriedAgain) {
 }
 
 TEST(Yielding, InVainItIsTriedMoreAndMoreRarely) {
-  Yielding messages = Yielding::for_messages();
+  Yielding messages = Yielding::for_messages(1);
   int tries = 0;
   for (int wait = 0; wait < 1'600; ++wait) {
     if (messages.begins()) {
