@@ -6,6 +6,7 @@
 
 #include "launch/control.h"
 #include "launch/messages.h"
+#include "launch/openmp_teams.h"
 
 namespace meantime::launch {
 
@@ -119,6 +120,9 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
     set(variables_, wake_up_variable, fmt::to_string(job.wake_up.ns));
   } else {
     drop(variables_, wake_up_variable);
+  }
+  if (job.crowded_teams && !says_how_teams_wait(job, program.request)) {
+    set(variables_, wait_policy_variable, "passive");
   }
   set(variables_, deadlock_variable, deadlock_action_name(job.command.on_deadlock));
   // A child that loads MPICH or one of its relatives after all greets its launcher here, and so

@@ -64,6 +64,7 @@ struct Job {
   std::vector<RankProcess> ranks;
   std::vector<int> first_workers;  ///< of thread ranks, by --place file; else empty
   CpuBudget cpus;
+  bool crowded_teams = false;        ///< more threads of OpenMP teams than CPUs, if it uses OpenMP
   int report_file = -1;              ///< descriptor of --report=FILE
   settings::Files settings;          ///< what the site's and the user's file say
   machine::Frequencies frequencies;  ///< prepared only if the job may lower some

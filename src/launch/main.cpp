@@ -19,6 +19,7 @@
 #include "launch/installation.h"
 #include "launch/machine_changes.h"
 #include "launch/messages.h"
+#include "launch/openmp_teams.h"
 #include "launch/thread_ranks.h"
 #include "settings/contradictions.h"
 #include "settings/misspelt.h"
@@ -142,6 +143,7 @@ int start(int count, char** words) {
   }
   job.library_folder = library_folder();
   job.cpus = cpu_budget();
+  job.crowded_teams = teams_outnumber_cpus(job);
   if (job.command.verbose) {
     for (const std::string& note : job.command.notes) {
       say(note);

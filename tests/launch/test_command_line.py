@@ -139,6 +139,27 @@ class OwnOptions(MpiexecTest):
             self.assertEqual(result.output, output + "\n", words)
         self.assert_refused("-x", "=3", "true", parts=("NAME=VALUE",))
 
+    def test_teams_of_more_threads_than_cpus_wait_asleep(self):
+        cpus = len(os.sched_getaffinity(0))
+        clean = {name: value for name, value in self.environment.items()
+                 if not name.startswith(("OMP_", "GOMP_", "KMP_"))}
+        script = "echo ${OMP_WAIT_POLICY-unset}"
+        for ranks, variables, policy in (
+                (1, {"OMP_NUM_THREADS": "1"}, "unset"),
+                (1, {"OMP_NUM_THREADS": str(cpus + 1)}, "passive"),
+                (1, {"OMP_NUM_THREADS": f" {cpus + 1},2"}, "passive"),
+                (cpus + 1, {"OMP_NUM_THREADS": "1"}, "passive"),
+                (2, {}, "passive"),
+                (2, {"OMP_NUM_THREADS": "nonsense"}, "passive"),
+                (2, {"OMP_WAIT_POLICY": "active"}, "active"),
+                (2, {"GOMP_SPINCOUNT": "10"}, "unset"),
+                (2, {"KMP_BLOCKTIME": "0"}, "unset")):
+            result = self.run_job("-n", ranks, "sh", "-c", script, env=dict(clean, **variables))
+            self.assertEqual(result.output.split(), [policy] * ranks, variables)
+        result = self.run_job("-n", 1, "-env", "OMP_WAIT_POLICY", "active", "sh", "-c", script, ":",
+                              "-n", 1, "sh", "-c", script, env=clean)
+        self.assertEqual(sorted(result.output.split()), ["active", "passive"])
+
     def test_variable_that_is_not_set(self):
         self.assertEqual(self.run_job("-x", "MISSING", "true").error, "")
         lines = self.run_job("-v", "-x", "MISSING", "true").error.splitlines()

@@ -7,14 +7,13 @@ import re
 import shutil
 import unittest
 
-from threads_case import BIN, SOURCE, ThreadsCase, command
+from threads_case import BIN, ThreadsCase, command, deny_list
 
 MAIN = "#include <mpi.h>\nint main(int c, char** v) { MPI_Init(&c, &v); MPI_Finalize(); return 0; }\n"
 
 
 def rows_of(table):
-    with open(os.path.join(SOURCE, "src/launch/thread_deny_list.h")) as file:
-        text = file.read()
+    text = deny_list()
     text = text[text.index(table + "[]"):]
     text = text[:text.index("\n};")]
     for row in re.findall(r"\{((?:\s*\"[^\"]*\",?)+)\s*\}", text, re.S):

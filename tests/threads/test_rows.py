@@ -36,6 +36,18 @@ class Rows(ThreadsCase):
             self.assertEqual(result.returncode, 0, self.text)
             self.assertEqual(result.stderr, " No Errors\n", self.text)
 
+    def test_teams_of_threads(self):
+        """OpenMP and MPI in turns, with more threads than CPUs: did those of a team poll for each
+        other, each round would take many time slices."""
+        program = self.build("teams.c", "-fopenmp", name="teams")
+        environment = {name: value for name, value in self.environment.items()
+                       if not name.startswith(("OMP_", "GOMP_"))}
+        for threads, ranks in ((2, 4), (3, 9)):
+            for kind in ("processes", "threads"):
+                self.assert_right(self.run_ranks(
+                    ranks, program, kind=kind,
+                    env=dict(environment, OMP_NUM_THREADS=str(threads))))
+
 
 if __name__ == "__main__":
     unittest.main()

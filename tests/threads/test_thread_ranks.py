@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import unittest
 
+from threads_case import deny_list
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("MEANTIME_BUILD", os.path.join(SOURCE, "build"))
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -386,8 +388,7 @@ int main(int c, char** v) { MPI_Init(&c, &v); Solver().step((volatile int*)16); 
     # --- refusals
 
     def denied(self):
-        with open(os.path.join(SOURCE, "src/launch/thread_deny_list.h")) as file:
-            text = file.read()
+        text = deny_list()
         table = text[text.index("denied_imports[]"):text.index("denied_definitions[]")]
         for row in re.findall(r"\{((?:\s*\"[^\"]*\",?)+)\s*\}", table, re.S):
             pieces = re.findall(r'((?:"[^"]*"\s*)+)', row)
