@@ -71,6 +71,7 @@ endef
 test-build:
 	@packaging/dependencies build test extras
 	@packaging/oracle || true
+	@tests/conformance/mpich_subset.py get build/mpich || true
 	$(call configure,release,-DMEANTIME_TESTS=ON -DMEANTIME_BENCHES=ON)
 	@cmake --build build/release -j $(JOBS)
 	$(call configure,asan,-DMEANTIME_BENCHES=OFF)
