@@ -23,8 +23,8 @@ int check(const std::string& program) {
     return 2;
   }
   const char* library_path = std::getenv("LD_LIBRARY_PATH");
-  const launch::ThreadVerdict verdict =
-      launch::check_for_threads(resolved.path, library_path == nullptr ? "" : library_path, true);
+  const launch::ThreadVerdict verdict = launch::check_for_threads(
+      resolved.path, launch::with_our_libraries(library_path == nullptr ? "" : library_path), true);
   fmt::print("{}: {}\n", resolved.path,
              verdict.problems.empty() ? "ok as threads (mpiexec --as threads)"
              : verdict.problems.size() == verdict.of_build

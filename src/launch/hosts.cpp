@@ -7,6 +7,7 @@
 
 #include "launch/environment.h"
 #include "launch/host_trial.h"
+#include "launch/installation.h"
 #include "launch/map_file.h"
 #include "settings/settings.h"
 
@@ -80,8 +81,8 @@ int most_ranks_of_a_process(const Job& job, int first_program, int last_program,
     const std::string file = program.path.starts_with('/') || program.request.directory.empty()
                                  ? program.path
                                  : program.request.directory + "/" + program.path;
-    const TrialMaps maps =
-        try_for_maps(file, user_value(job.command, program.request, "LD_LIBRARY_PATH"));
+    const TrialMaps maps = try_for_maps(
+        file, with_our_libraries(user_value(job.command, program.request, "LD_LIBRARY_PATH")));
     if (maps.of_a_rank == 0) {
       return ranks;  // it cannot be loaded: the host says why
     }

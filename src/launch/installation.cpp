@@ -29,6 +29,11 @@ std::string library_folder() {
   return {};
 }
 
+std::string with_our_libraries(const std::string& library_path) {
+  const std::string ours = library_folder();
+  return ours.empty() || library_path.empty() ? ours + library_path : ours + ":" + library_path;
+}
+
 std::string debugger_script() {
   std::string path = prefix() + "/share/meantime/gdb/meantime.py";
   return access(path.c_str(), R_OK) == 0 ? path : std::string();

@@ -14,6 +14,9 @@ std::string prefix();
 /// The folder with our libmpi_abi.so.1; empty if there is none.
 std::string library_folder();
 
+/// A list of folders for LD_LIBRARY_PATH with that one before the others, as ranks get it.
+std::string with_our_libraries(const std::string& library_path);
+
 /// The program that carries thread ranks; empty if this installation has none.
 std::string host_program();
 

@@ -24,9 +24,9 @@ std::string why_not(const Job& job, const PreparedProgram& program) {
   const std::string file = program.path.starts_with('/') || program.request.directory.empty()
                                ? program.path
                                : program.request.directory + "/" + program.path;
-  const ThreadVerdict verdict =
-      check_for_threads(file, user_value(job.command, program.request, "LD_LIBRARY_PATH"),
-                        program.request.kind == RankKind::automatic);
+  const ThreadVerdict verdict = check_for_threads(
+      file, with_our_libraries(user_value(job.command, program.request, "LD_LIBRARY_PATH")),
+      program.request.kind == RankKind::automatic);
   if (!verdict.problems.empty()) {
     const std::size_t more = verdict.problems.size() - 1;
     return fmt::format(

@@ -104,6 +104,10 @@ class InstalledTree(unittest.TestCase):
         os.rename(there, elsewhere)
         lines = self.run_in_work(elsewhere + "/bin/mpiexec", "-n", "2", "./moved").splitlines()
         self.assertEqual(len(lines), 2, lines)
+        if os.path.exists(elsewhere + "/libexec/meantime/meantime-host"):
+            self.assertIn("ok as threads", self.run_in_work(elsewhere + "/bin/meantime", "check", "./moved"))
+            lines = self.run_in_work(elsewhere + "/bin/mpiexec", "--as", "threads", "-n", "2", "./moved").splitlines()
+            self.assertEqual(len(lines), 2, lines)
 
     @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
     def test_fortran_modules_of_ones_own(self):
