@@ -1,6 +1,7 @@
 // The hints of communicators (MPI 5.0 7.4.4): assertions that the user makes, which are kept and
 // shown, though nothing relies on them yet; and how this rank waits in its calls on the
-// communicator. A value that makes no sense is as one that was not given, as hints are.
+// communicator. A value that makes no sense, or for what the site has locked, is as one that was
+// not given, as hints are.
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -46,11 +47,13 @@ void set_wait_hints(Communicator& comm, const Info& info) {
   wait::Wish wish = self().wish;
   for (const WaitHint& hint : wait_hints) {
     if (const std::string* value = info.find(hint.key); value != nullptr) {
-      if (wait::Wish changed = wish; changed.add(hint.setting, *value).empty()) {
+      const settings::Setting& setting = *settings::find(hint.setting);
+      if (wait::Wish changed = wish;
+          changed.add(hint.setting, *value).empty() && locked_by(setting).empty()) {
         wish = changed;
         any = true;
         keep(comm, hint.key, *value);
-        if (*value != as_started(*settings::find(hint.setting))) {
+        if (*value != as_started(setting)) {
           ledger::note_change(*self().area, ledger::ChangedBy::communicator, hint.key, *value);
         }
       }

@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 
 #include "launch/control.h"
 #include "ledger/changes.h"
@@ -114,9 +116,32 @@ std::string setting_in_effect(const Rank& rank, const settings::Setting& row) {
   return as_started(row);
 }
 
+std::string locked_by(const settings::Setting& row) {
+  const settings::Environment environment = settings::own_environment();
+  if (const settings::Value value = files().value(row, environment); value.locked) {
+    return value.where;
+  }
+  std::string_view lines;
+  const std::optional<std::string> all = environment(launch::locked_variable);
+  for (lines = all ? std::string_view(*all) : lines; !lines.empty();) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    const std::size_t space = line.find(' ');
+    if (space != std::string_view::npos && line.substr(0, space) == row.name) {
+      return std::string(line.substr(space + 1));
+    }
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+  }
+  return {};
+}
+
 std::string change_setting(Rank& rank, const settings::Setting& row, std::string_view value) {
   if (row.scope != settings::Scope::live) {
     return fmt::format("{} is read in MPI_Init; it cannot be changed afterwards", row.name);
+  }
+  if (!value.empty() && value != as_started(row)) {
+    if (const std::string where = locked_by(row); !where.empty()) {
+      return fmt::format("{} stays {}: {}, locked", row.name, as_started(row), where);
+    }
   }
   const std::string before = value.empty() ? setting(row.name) : std::string(value);
   if (std::string wrong = rank.wish.add(row.name, before); !wrong.empty()) {

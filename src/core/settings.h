@@ -47,8 +47,12 @@ std::string as_started(const settings::Setting& setting);
 /// else the preset's words.
 std::string setting_in_effect(const Rank& rank, const settings::Setting& setting);
 
-/// Changes a live setting of a rank; it holds from its next wait on. "" takes back what was said.
-/// Returns what is wrong in one line, and then nothing has changed. The rank's lock is held.
+/// FILE:LINE of the site's file, if it has locked the setting; else empty.
+std::string locked_by(const settings::Setting& setting);
+
+/// Changes a live setting of a rank, unless it is locked; it holds from its next wait on. "" takes
+/// back what was said. Returns what is wrong in one line, and then nothing has changed. The rank's
+/// lock is held.
 std::string change_setting(Rank& rank, const settings::Setting& setting, std::string_view value);
 
 /// Returns what is wrong with them in one line, or nothing. `limits` has the defaults before.

@@ -24,6 +24,8 @@ inline constexpr char lifeline_variable[] = "MEANTIME_LIFELINE_FD";
 inline constexpr char workers_variable[] = "MEANTIME_WORKERS";
 /// Nanoseconds that waking a sleeper costs on this machine; not there if it is unknown.
 inline constexpr char wake_up_variable[] = "MEANTIME_WAKE_UP_NS";
+/// What the site's file has locked: "MEANTIME_WAIT FILE:LINE", one a line; not there if nothing is.
+inline constexpr char locked_variable[] = "MEANTIME_LOCKED";
 /// Set to 1 if mpiexec follows the ranks' wishes for lower frequencies (ControlKind::frequency).
 inline constexpr char frequency_variable[] = "MEANTIME_LOWERS_FREQUENCY";
 /// What to do when the ranks find that all of them wait for ever: abort, report or ignore.

@@ -147,12 +147,21 @@ void RankEnvironment::apply_settings(const Job& job, const ProgramRequest& progr
     }
     return std::nullopt;
   };
+  std::string locked;
   for (const settings::Setting& setting : settings::all()) {
     const settings::Value value =
         job.settings.value(setting, own, option_value(job.command, program, setting.name));
+    if (value.locked) {
+      locked += fmt::format("{} {}\n", setting.name, value.where);
+    }
     if (!value.text.empty() && value.source != settings::Source::environment) {
       set(variables_, setting.name, value.text);
     }
+  }
+  if (locked.empty()) {
+    drop(variables_, locked_variable);
+  } else {
+    set(variables_, locked_variable, locked);
   }
 }
 

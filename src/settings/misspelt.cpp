@@ -26,6 +26,7 @@ constexpr std::string_view others[] = {
     "MEANTIME_LIFELINE_FD",
     "MEANTIME_WORKERS",
     "MEANTIME_WAKE_UP_NS",
+    "MEANTIME_LOCKED",
     "MEANTIME_LOWERS_FREQUENCY",
     "MEANTIME_SINGLETON",
     "MEANTIME_CC",

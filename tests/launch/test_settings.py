@@ -88,8 +88,8 @@ class Settings(MpiexecTest):
         self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event, not yield as "
                          r"\S*/.config/meantime.conf:1 says: \S*:1, locked\n$")
         self.assertRegex(self.line_of("MEANTIME_WAIT"), r"locked; .*; not yield as \S*/meantime.conf:1 says$")
-        alone = self.alone()
-        self.assertEqual(alone.returncode, 0, alone)
+        alone = self.alone(self.locked_program())
+        self.assertEqual(alone.stdout, "event refused 3 communicator none\n", alone)
         self.assertRegex(alone.stderr, r"^Meantime: MEANTIME_WAIT stays event, not yield as ")
 
     def test_locked_twice(self):
@@ -100,10 +100,9 @@ class Settings(MpiexecTest):
                 self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
                 self.assertRegex(result.stderr, r":2: MEANTIME_WAIT is locked already, by .*:1$")
 
-    def alone(self, **variables):
+    def alone(self, program=None, **variables):
         """An MPI program without mpiexec, which finds the site's file where it finds the library."""
-        program = self.program()
-        return subprocess.run([program], timeout=60, text=True, stdout=subprocess.PIPE,
+        return subprocess.run([program or self.program()], timeout=60, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, env=dict(
                                   self.environment, **variables,
                                   LD_LIBRARY_PATH=os.path.join(self.prefix, "lib")))
@@ -242,6 +241,20 @@ class Settings(MpiexecTest):
         if not os.path.exists(program):
             subprocess.run([MPICC, *CFLAGS, SETTINGS, "-o", program], check=True)
         return program
+
+    def locked_program(self):
+        program = self.path("locked")
+        subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "locked.c"), "-o",
+                        program], check=True)
+        return program
+
+    def test_the_program_cannot_undo_a_lock(self):
+        program = self.locked_program()
+        for line, says in (("lock wait = event", "event refused 3 communicator none\n"),
+                           ("wait = event", "poll refused 1 communicator poll\n")):
+            self.site_file(line + "\n")
+            result = self.command("mpiexec", "-n", "2", program)
+            self.assertEqual((result.stdout, result.returncode), (says * 2, 0), result)
 
     def test_no_way_to_wait(self):
         program = self.program()

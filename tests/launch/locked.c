@@ -1,0 +1,41 @@
+/* A program that wants to wait in another way than the site has locked: by MPIX_Setting_set, MPI_T and
+ * an info. Prints how it waits afterwards. */
+#include <meantime.h>
+#include <stdio.h>
+
+int main(int argc, char** argv) {
+  char text[32] = "", value[32] = "none";
+  int length = sizeof text, found = 0, provided, index, count = 0, class = MPI_SUCCESS;
+  MPI_Info info;
+  MPI_Comm comm;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Error_class(MPIX_Setting_set("MEANTIME_WAIT", "poll"), &class);
+  int refused = class == MPI_ERR_ARG;
+  refused += MPIX_Setting_set("MEANTIME_WAIT", "event") == MPI_SUCCESS; /* as it is */
+
+  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+  if (MPI_T_cvar_get_index("MEANTIME_WAIT", &index) == MPI_SUCCESS) {
+    MPI_T_cvar_handle handle;
+    const int poll = 1;
+    MPI_T_cvar_handle_alloc(index, NULL, &handle, &count);
+    refused += MPI_T_cvar_write(handle, &poll) != MPI_SUCCESS;
+    MPI_T_cvar_handle_free(&handle);
+  }
+  MPI_T_finalize();
+
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "meantime_wait", "poll");
+  MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+  MPI_Info_free(&info);
+  MPI_Comm_get_info(comm, &info);
+  length = sizeof value;
+  MPI_Info_get_string(info, "meantime_wait", &length, value, &found);
+  MPI_Info_free(&info);
+  MPI_Comm_free(&comm);
+  length = sizeof text;
+  MPIX_Setting_get("MEANTIME_WAIT", &length, text);
+  printf("%s refused %d communicator %s\n", text, refused, found ? value : "none");
+  MPI_Finalize();
+  return 0;
+}
