@@ -22,4 +22,13 @@ std::optional<int> EarlySignals::first_without(int signal) {
   return first;
 }
 
+int EarlySignals::untold() const {
+  for (int signal = 1; signal < _NSIG; ++signal) {
+    if (first_without_[static_cast<std::size_t>(signal)]) {
+      return signal;
+    }
+  }
+  return 0;
+}
+
 }  // namespace meantime::launch

@@ -52,6 +52,12 @@ void die_of_interrupt() {
   sigprocmask(SIG_UNBLOCK, &interrupt, nullptr);
 }
 
+void tell(pid_t supervisor, Relayed relayed) {
+  sigval value{};
+  value.sival_int = value_of(relayed);
+  sigqueue(supervisor, relayed_signal(), value);
+}
+
 /// What the supervisor has left undone. Nothing, if it has come to its end.
 void undo_changes(Job& job) {
   if (const std::string problem = job.frequencies.undo(); !problem.empty()) {
@@ -99,7 +105,7 @@ int run_job(Job& job, char** arguments) {
   bool interrupted = false;
   for (;;) {
     siginfo_t info{};
-    int signal = sigwaitinfo(&signals, &info);
+    int signal = sigwaitinfo(&blocked, &info);
     if (signal == SIGCHLD) {
       int wait_status = 0;
       pid_t ended = 0;
@@ -126,13 +132,17 @@ int run_job(Job& job, char** arguments) {
     if (signal < 0) {
       continue;
     }
+    if (signal == relayed_signal()) {
+      if (info.si_pid == supervisor) {
+        tell(supervisor, told_all);
+      }
+      continue;
+    }
     // A key of the terminal signals the whole foreground group, the ranks with it; its hang-up only
     // us, if we lead the session.
     bool from_terminal = info.si_code == SI_KERNEL && signal != SIGHUP;
     interrupted = interrupted || (signal == SIGINT && from_terminal);
-    sigval value{};
-    value.sival_int = value_of({signal, from_terminal});
-    sigqueue(supervisor, relayed_signal(), value);
+    tell(supervisor, {signal, from_terminal});
     if (signal == SIGTSTP) {
       raise(SIGSTOP);
     }

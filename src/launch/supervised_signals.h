@@ -16,10 +16,15 @@ int front_is_gone_signal();
 /// read yet, and the ranks would never hear of it.
 int relayed_signal();
 
+///
+/// The other way round it is the question whether there is something still to be passed on, and the
+/// front sends `told_all`. By then it has told of every signal that it had got when it was asked:
+/// of those that are pending, sigwaitinfo(2) takes the lowest first, and this one is the highest.
 struct Relayed {
   int signal;
   bool ranks_have_it;  ///< the terminal, or a signal to the group, has given it to them already
 };
+inline constexpr Relayed told_all{0, false};
 int value_of(Relayed relayed);
 Relayed relayed_from(int value);
 

@@ -101,6 +101,11 @@ bool Supervisor::start_ranks() {
 void Supervisor::leave_the_process_group() {
   setsid();
   early_.look(static_cast<int>(job_.ranks.size()));
+  // The kernel sends to a group while it holds the lock that setsid takes: what has come to us by
+  // the group has come to the front too.
+  if (early_.untold() != 0 && getppid() == front_) {
+    kill(front_, relayed_signal());
+  }
 }
 
 bool Supervisor::start_host(int number) {
@@ -198,27 +203,38 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
   int ranks_with_it = 0;
   if (relayed.signal == relayed_signal()) {
     relayed = relayed_from(info.ssi_int);
+    if (relayed.signal == told_all.signal) {
+      while (const int signal = early_.untold()) {  // sent to this process alone
+        early_.first_without(signal);
+        act_on(signal, 0);
+      }
+      return;
+    }
     const int all = static_cast<int>(job_.ranks.size());
     ranks_with_it = early_.first_without(relayed.signal).value_or(relayed.ranks_have_it ? all : 0);
   }
-  if (relayed.signal == SIGTSTP) {
+  act_on(relayed.signal, ranks_with_it);
+}
+
+void Supervisor::act_on(int signal, int ranks_with_it) {
+  if (signal == SIGTSTP) {
     job_.frequencies.restore();  // stopped ranks are no reason to slow whoever comes now
     stopped_ = true;
-  } else if (relayed.signal == SIGCONT) {
+  } else if (signal == SIGCONT) {
     stopped_ = false;
   }
-  if (relayed.signal == SIGCHLD) {
+  if (signal == SIGCHLD) {
     reap();
-  } else if (relayed.signal == front_is_gone_signal()) {
+  } else if (signal == front_is_gone_signal()) {
     // SIGKILL for mpiexec means SIGKILL for the job.
     ending_.begin_with_kill(128 + SIGKILL);
     _exit(ending_.status());
-  } else if (relayed.signal == SIGQUIT) {
+  } else if (signal == SIGQUIT) {
     mention("what each rank does:\n{}", job_report(job_, starter_.segment()));
-  } else if (waiting_for_readers_ && ends_a_process(relayed.signal)) {
-    ending_.begin(128 + relayed.signal, {});
-  } else if (!relay_.pass_on(relayed.signal, ranks_with_it)) {
-    ending_.begin_with_kill(128 + relayed.signal);
+  } else if (waiting_for_readers_ && ends_a_process(signal)) {
+    ending_.begin(128 + signal, {});
+  } else if (!relay_.pass_on(signal, ranks_with_it)) {
+    ending_.begin_with_kill(128 + signal);
     running_ = 0;
   }
 }

@@ -55,6 +55,7 @@ class Supervisor {
   void wait_for_event();
   void on_signals();
   void on_signal(const signalfd_siginfo& info);
+  void act_on(int signal, int ranks_with_it);
   bool asked_for(int signal);
   void reap();
   void on_control(int rank);

@@ -2,9 +2,11 @@
 of its supervisor, of all that bears its name, of its process group."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
+import termios
 import time
 
 from mpiexec import FAKE_RANK, MPIEXEC, MpiexecTest, main, processes_of
@@ -129,6 +131,30 @@ class Kill(MpiexecTest):
             time.sleep(delay)
             job.kill()
             self.assert_all_gone(job)
+
+    def test_supervisor_alone_told_while_starting(self):
+        # -v writes a line for each rank: a full pipe holds the supervisor between two of them.
+        folder = self.path("l" * 200)
+        os.mkdir(folder)
+        os.symlink(FAKE_RANK, os.path.join(folder, "fake_rank"))
+        longest = len(f"mpiexec: rank 29 is pid 1234567 ({folder}/fake_rank)\n")
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1):
+            reader, writer = os.pipe()
+            room = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+            if room > 4096:
+                self.skipTest("memory pages are larger here")
+            job = self.start("-v", "-n", 30, os.path.join(folder, "fake_rank"), "init", "sleep=60",
+                             stderr=writer)
+            os.close(writer)
+            self.wait_for(lambda: int.from_bytes(fcntl.ioctl(reader, termios.FIONREAD, bytes(4)),
+                                                 "little") + longest > room, "a full pipe")
+            os.kill(supervisor_of(job.pid), number)
+            with open(reader, "rb") as pipe:
+                last = pipe.read().splitlines()[-1]
+            self.assertEqual(job.wait(timeout=60), 128 + number)
+            self.assertIn(b"rank 29 ", last)
+            job.stdout.close()
+            self.assert_nothing_left()
 
     def test_end_of_the_parent_shell(self):
         script = self.path("script", f"#!/bin/sh\n{MPIEXEC} -n 2 {FAKE_RANK} init compute\n")
