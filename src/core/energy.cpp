@@ -1,13 +1,9 @@
 #include "core/energy.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +19,7 @@
 #include "node/segment.h"
 #include "rank/countdown.h"
 #include "rank/rank.h"
+#include "settings/energy_library.h"
 #include "wait/advisor.h"
 #include "wait/clock.h"
 
@@ -118,17 +115,6 @@ class Handler final : public wait::Advisor {
   bool told_nonsense_ = false;
 };
 
-/// What a library must not be, so that nobody but its owner decides what is in it.
-std::string ownership_problem(const struct stat& status, const char* what) {
-  if (status.st_uid != 0 && status.st_uid != geteuid()) {
-    return fmt::format("its {} belongs to somebody else than you or root", what);
-  }
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return fmt::format("its {} may be written by others", what);
-  }
-  return {};
-}
-
 /// The library of this process: loaded once, for all of its ranks.
 struct Library {
   std::mutex mutex;
@@ -154,7 +140,7 @@ void remember(const std::string& path) {
 
 std::string load(const std::string& path, Library& loaded) {
   int descriptor = -1;
-  if (std::string refusal = energy_library_refusal(path, &descriptor); !refusal.empty()) {
+  if (std::string refusal = settings::energy_library_refusal(path, &descriptor); !refusal.empty()) {
     return refusal;
   }
   // By its descriptor: what is loaded is what was looked at.
@@ -246,41 +232,6 @@ void start_energy_of_workers(const std::shared_ptr<node::ControlClient>& line) {
     ranks::lower_idle_workers(
         countdown_ns(), [line](int worker, bool low) { return line->frequency(low, worker); });
   }
-}
-
-std::string energy_library_refusal(const std::string& path, int* descriptor) {
-  *descriptor = -1;
-  if (getauxval(AT_SECURE) != 0) {
-    return "this program runs with more rights than its user";
-  }
-  if (!path.starts_with('/')) {
-    return "its path must be absolute";
-  }
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) {
-    return std::strerror(errno);
-  }
-  struct stat status {};
-  struct stat folder {};
-  std::string refusal;
-  char* real = realpath(path.c_str(), nullptr);
-  const std::string parent =
-      real != nullptr ? std::string(real).substr(0, std::string(real).rfind('/') + 1) : "/";
-  std::free(real);
-  if (fstat(file, &status) != 0 || stat(parent.c_str(), &folder) != 0) {
-    refusal = std::strerror(errno);
-  } else if (!S_ISREG(status.st_mode)) {
-    refusal = "it is no regular file";
-  } else {
-    refusal = ownership_problem(status, "file");
-    refusal = refusal.empty() ? ownership_problem(folder, "folder") : refusal;
-  }
-  if (!refusal.empty()) {
-    close(file);
-    return refusal;
-  }
-  *descriptor = file;
-  return {};
 }
 
 }  // namespace meantime::core

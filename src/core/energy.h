@@ -32,8 +32,4 @@ std::string start_energy(Rank& rank);
 /// the host's.
 void start_energy_of_workers(const std::shared_ptr<node::ControlClient>& line);
 
-/// Why the library at `path` is not loaded, in one line; empty if it may be. The file that was
-/// looked at is *descriptor then, the caller's.
-std::string energy_library_refusal(const std::string& path, int* descriptor);
-
 }  // namespace meantime::core

@@ -14,6 +14,7 @@
 
 #include "launch/control.h"
 #include "launch/debugger.h"
+#include "launch/elf_file.h"
 #include "launch/environment.h"
 #include "launch/front.h"
 #include "launch/installation.h"
@@ -22,6 +23,7 @@
 #include "launch/openmp_teams.h"
 #include "launch/thread_ranks.h"
 #include "settings/contradictions.h"
+#include "settings/energy_library.h"
 #include "settings/misspelt.h"
 
 namespace meantime::launch {
@@ -42,6 +44,24 @@ int process_limit() {
   std::ifstream file("/proc/sys/kernel/pid_max");
   int limit = 0;
   return file >> limit ? limit : 32768;
+}
+
+/// Of a program that would load it first thing; through a script it may be another file, in a
+/// container.
+std::string energy_library_problem(const Job& job, const PreparedProgram& program) {
+  constexpr std::string_view name = "MEANTIME_ENERGY_HANDLER";
+  const std::string path =
+      program.inspection.uses_mpi ? job.setting(name, program.request) : std::string();
+  if (path.empty()) {
+    return {};
+  }
+  int descriptor = -1;
+  std::string refusal = settings::energy_library_refusal(path, &descriptor);
+  if (refusal.empty()) {
+    close(descriptor);
+    refusal = ElfFile().open(path) ? "" : "it is no library for this machine";
+  }
+  return refusal.empty() ? refusal : fmt::format("{} '{}' is not loaded: {}", name, path, refusal);
 }
 
 /// Fills in job.programs; the exit status if one of them may not start, else 0.
@@ -73,6 +93,10 @@ int prepare_programs(Job& job) {
     }
     if (!program.inspection.missing_calls.empty()) {
       say("'{}' uses {}", program.path, missing_calls_text(program.inspection.missing_calls));
+    }
+    if (std::string problem = energy_library_problem(job, program); !problem.empty()) {
+      say(problem);
+      return 1;
     }
     job.programs.push_back(std::move(program));
   }

@@ -116,13 +116,18 @@ class Energy(MpiexecTest):
     def test_libraries_that_are_not_loaded(self):
         program, library = self.program(), self.library()
 
-        def refused(path, part, **variables):
+        def refused(path, part, *before, **variables):
             result = self.run_job("-x", f"MEANTIME_ENERGY_HANDLER={path}",
                                   *[word for name, value in variables.items()
-                                    for word in ("-x", f"{name}={value}")], "-n", 1, program, "plain")
+                                    for word in ("-x", f"{name}={value}")], "-n", 1, *before, program,
+                                  "plain")
             self.assertEqual((result.status, result.output), (1, ""), result)
             self.assert_one_line(result, part)
+            # mpiexec says it before any rank is there, if a script does not stand between.
+            self.assertEqual("rank 0" in result.error, bool(before) or part == has_no_function)
 
+        has_no_function = "it has no function meantime_energy_enter"
+        shell = ("sh", "-c", '"$0" "$@"; exit $?')
         refused("policy.so", "its path must be absolute")
         refused(self.path("no-such.so"), "No such file")
         refused(os.path.dirname(library), "it is no regular file")
@@ -137,7 +142,15 @@ class Energy(MpiexecTest):
             os.chown(library, 12345, -1)
             refused(library, "its file belongs to somebody else")
         empty = self.path("empty.c", "int nothing;\n")
-        refused(self.library("empty.so", empty), "it has no function meantime_energy_enter")
+        refused(self.library("empty.so", empty), has_no_function)
+        refused(self.path("text.so", "no library\n"), "it is no library for this machine")
+        # Its headers are there; the loader would map what is not.
+        with open(library, "rb") as file:
+            whole = file.read()
+        for bytes in (4096, 8192):
+            cut_off = self.path("cut_off.so", whole[:bytes])
+            refused(cut_off, f"it is cut off: {bytes} bytes of at least ")
+            refused(cut_off, f"it is cut off: {bytes} bytes of at least ", *shell)
 
 
 if __name__ == "__main__":
