@@ -1,6 +1,7 @@
 #include "wait/spreading.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "node/segment.h"
 #include "rank/rank.h"
@@ -17,18 +18,32 @@ constexpr std::uint64_t longest_pause_ns = 1'000'000'000;
 // Somebody (taskset, a resource manager) may bind this thread to other CPUs meanwhile: what he says
 // stands. The move itself takes 50 us; between the last look and the last call there is no time to
 // speak of.
-void move_to(int cpu, const cpu_set_t& mask) {
+void move_to(int cpu, const cpu_set_t& mask, bool& bound) {
   cpu_set_t there;
   CPU_ZERO(&there);
   CPU_SET(cpu, &there);
   cpu_set_t now;
   if (sched_setaffinity(0, sizeof there, &there) == 0 &&
       sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &there)) {
-    sched_setaffinity(0, sizeof mask, &mask);
+    give_back_affinity(mask, bound);
   }
 }
 
 }  // namespace
+
+// The kernel remembers what a thread has asked for, and when its cpuset is widened later gives it
+// of that only. So all CPUs are asked for, of which it gets those of its cpuset.
+void give_back_affinity(const cpu_set_t& mask, bool& bound) {
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof all);
+  cpu_set_t now;
+  if (!bound && sched_setaffinity(0, sizeof all, &all) == 0 &&
+      sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &mask)) {
+    return;
+  }
+  bound = true;
+  sched_setaffinity(0, sizeof mask, &mask);
+}
 
 int free_cpu(const cpu_set_t& mask, int here, const std::vector<int>& others) {
   // From the next one on, so that several who leave one CPU do not all go to the same.
@@ -68,7 +83,7 @@ void Spreading::look(Rank& rank) {
     return;  // (a mask of more CPUs than a cpu_set_t holds: left to the kernel)
   }
   if (const int cpu = free_cpu(mask, here, others); cpu >= 0) {
-    move_to(cpu, mask);
+    move_to(cpu, mask, bound_);
     rank.area->cpu.store(cpu + 1, std::memory_order_relaxed);
     pause_ns_ = std::clamp(2 * pause_ns_, first_pause_ns, longest_pause_ns);
     not_before_ns_ = now + pause_ns_;

@@ -33,10 +33,16 @@ class Spreading {
   std::uint32_t yields_ = 0;
   std::uint64_t pause_ns_ = 0;       ///< before the next move: doubles with each
   std::uint64_t not_before_ns_ = 0;  ///< CLOCK_MONOTONIC
+  bool bound_ = false;               ///< to fewer CPUs than its cpuset has
 };
 
 /// The free CPU of `mask` for a rank that shares its own, `here`; -1 if there is none. `others`:
 /// the CPUs on which other ranks poll.
 int free_cpu(const cpu_set_t& mask, int here, const std::vector<int>& others);
+
+/// Makes `mask` the calling thread's CPUs again. `bound`: it is known that somebody has bound the
+/// thread to them; else they may be all of its cpuset, and then they are that afterwards too, also
+/// when the cpuset is widened.
+void give_back_affinity(const cpu_set_t& mask, bool& bound);
 
 }  // namespace meantime::wait

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <thread>
+#include <vector>
 
 namespace meantime::wait {
 namespace {
@@ -26,6 +28,33 @@ TEST(Spreading, TheNextCpuOfTheMaskOnWhichNobodyPolls) {
 TEST(Spreading, NoneWhereAllAreTaken) {
   EXPECT_EQ(free_cpu(mask_of({4}), 4, {4}), -1);
   EXPECT_EQ(free_cpu(mask_of({0, 1}), 0, {0, 1}), -1);
+}
+
+TEST(Spreading, TheAffinityIsWhatItWas) {
+  std::thread([] {  // its affinity ends with it
+    cpu_set_t all;
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    std::vector<cpu_set_t> masks;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &all)) {
+        masks.push_back(mask_of({cpu}));
+      }
+    }
+    masks.push_back(all);
+    for (const cpu_set_t& mask : masks) {
+      for (bool known : {false, true}) {
+        ASSERT_EQ(sched_setaffinity(0, sizeof mask, &mask), 0);
+        bool bound = known;
+        const cpu_set_t elsewhere = masks.front();
+        ASSERT_EQ(sched_setaffinity(0, sizeof elsewhere, &elsewhere), 0);
+        give_back_affinity(mask, bound);
+        cpu_set_t now;
+        ASSERT_EQ(sched_getaffinity(0, sizeof now, &now), 0);
+        EXPECT_TRUE(CPU_EQUAL(&now, &mask));
+      }
+    }
+  })
+      .join();
 }
 
 }  // namespace
