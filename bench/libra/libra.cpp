@@ -38,7 +38,7 @@ const char usage[] =
     "                     or one and a half of it, by chance\n"
     "  --iterations N     at every point; without it as in the paper: 100 000, and fewer for more\n"
     "                     than 1 KiB or 50 us, at least 100\n"
-    "  --seconds S        at most as many iterations as have delays of S seconds, at least 100\n"
+    "  --seconds S        at most S seconds at every point, about, but at least 100 iterations\n"
     "  --place WHERE      two: each rank on a CPU of its own (default, if there are enough)\n"
     "                     one: the two of a pair on one CPU\n"
     "                     free: wherever the launcher and the kernel put them\n"
@@ -65,6 +65,7 @@ struct Point {
   double delay_us;
   std::string kind;
   long iterations;
+  double seconds;  // 0: however long they take
 };
 
 class Side {
@@ -102,8 +103,21 @@ class Side {
   bench::Buffers buffer_;
 };
 
+// How many iterations come next: 100, then up to nine times as many as there were, as far as the
+// time goes. The same answer on every rank, whose slowest has needed `seconds` up to now.
+long next_batch(const Point& point, long done, double seconds) {
+  const long rest = point.iterations - done;
+  if (point.seconds <= 0) return rest;
+  if (done == 0) return std::min(rest, 100L);
+  if (seconds > 0.9 * point.seconds) return 0;
+  const double fitting = (point.seconds / seconds - 1) * static_cast<double>(done);
+  return std::min({rest, 9 * done, std::lround(std::min(fitting, 1e9))});
+}
+
 // Every rank's: the latencies of its own round trips (none on a measured side), and what it spent.
-Spent run(int rank, const Point& point, bench::EnergyMeter& meter, std::vector<double>& latencies) {
+// What is agreed upon between batches is not in it, but for the energy. Afterwards point.iterations
+// are those that were done.
+Spent run(int rank, Point& point, bench::EnergyMeter& meter, std::vector<double>& latencies) {
   const auto late = libra::delays(point.kind, point.delay_us, point.iterations);
   Side side(rank, point.bytes);
   const long warm = std::min(100L, point.iterations / 10 + 1);
@@ -112,11 +126,23 @@ Spent run(int rank, const Point& point, bench::EnergyMeter& meter, std::vector<d
   for (long i = 0; i < warm; i++) side.turn(static_cast<std::uint64_t>(i), late[0]);
   MPI_Barrier(MPI_COMM_WORLD);
   meter.joules();
-  const double cpu = cpu_us();
-  const std::uint64_t start = bench::now_ns();
-  for (std::size_t i = 0; i < late.size(); i++) ns[i] = side.turn(i, late[i]);
-  const Spent spent{static_cast<double>(bench::now_ns() - start) * 1e-3, cpu_us() - cpu,
-                    meter.joules()};
+  Spent spent{};
+  std::size_t done = 0;
+  double slowest = 0;
+  while (const long batch = next_batch(point, static_cast<long>(done), slowest)) {
+    const double cpu = cpu_us();
+    const std::uint64_t start = bench::now_ns();
+    for (const std::size_t end = done + static_cast<std::size_t>(batch); done < end; done++)
+      ns[done] = side.turn(done, late[done]);
+    spent.wall_us += static_cast<double>(bench::now_ns() - start) * 1e-3;
+    spent.cpu_us += cpu_us() - cpu;
+    if (point.seconds <= 0) break;
+    const double mine = spent.wall_us * 1e-6;
+    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  }
+  spent.joules = meter.joules();
+  point.iterations = static_cast<long>(done);
+  ns.resize(done);
   latencies.clear();
   if (!libra::measured_side(rank))
     for (std::uint64_t one : ns) latencies.push_back(static_cast<double>(one) * 1e-3);
@@ -162,8 +188,8 @@ void write_latencies(std::ofstream& file, const Point& point, const std::vector<
   if (!file.flush()) bench::measured_wrong("meantime-libra: cannot write the latencies");
 }
 
-void measure(bench::Program& program, const Point& point, bench::EnergyMeter& meter,
-             MPI_Comm senders, std::ofstream* file) {
+void measure(bench::Program& program, Point point, bench::EnergyMeter& meter, MPI_Comm senders,
+             std::ofstream* file) {
   const bench::Keys keys{
       {"bytes", point.bytes}, {"delay_us", point.delay_us}, {"delay", point.kind}};
   program.report.start("round trip", keys);
@@ -259,7 +285,7 @@ void body(bench::Program& program) {
       long count = iterations > 0 ? iterations : libra::iterations_of_paper(bytes, delay_us);
       if (seconds > 0 && delay_us > 0)
         count = std::clamp(std::lround(seconds * 1e6 / delay_us), std::min(100L, count), count);
-      measure(program, {bytes, delay_us, kind, count}, meter, senders,
+      measure(program, {bytes, delay_us, kind, count, seconds}, meter, senders,
               path.empty() ? nullptr : &file);
     }
   if (senders != MPI_COMM_NULL) MPI_Comm_free(&senders);

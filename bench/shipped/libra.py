@@ -59,7 +59,7 @@ def add_options(parser):
     parser.add_argument("--bytes", metavar="LIST", type=option_types.sizes, help="message sizes (default: 1,8,64,512,4K,32K,256K,1M,8M)")
     parser.add_argument("--delays", metavar="LIST", type=option_types.numbers,
                         help="µs by which messages are late, with two CPUs (default: 0,10,50,100,200,500,1000)")
-    parser.add_argument("--seconds", metavar="S", type=option_types.positive, help="of delays at each point (default: 0.3; quick: 0.05)")
+    parser.add_argument("--seconds", metavar="S", type=option_types.positive, help="at each point, about, and at least 100 iterations (default: 0.3; quick: 0.05)")
     parser.add_argument("--paper", action="store_true", help="the paper's iteration counts: hours")
     parser.add_argument("--parts", default=",".join(PARTS), metavar="LIST", type=option_types.some_of(*PARTS),
                         help="what is measured. grid: all sizes and delays; late: delays that jitter or are bimodal; bare: "

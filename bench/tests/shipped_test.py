@@ -79,7 +79,16 @@ class Libra(Shipped):
         found = self.rows(*self.libra("--json", "--bytes", "8M", "--delays", "0"))
         self.assertEqual(found[0]["samples"], 100)
         found = self.rows(*self.libra("--json", "--bytes", "8", "--delays", "100", "--seconds", "0.02"))
-        self.assertEqual(found[0]["samples"], 200)
+        self.assertIn(found[0]["samples"], range(100, 201))
+
+    def test_seconds_end_what_takes_longer(self):
+        for place in ("one", "free"):
+            for seconds, delay, done in (("0.000001", "0", 100), ("0.000001", "50", 100), ("1000", "0", 2000)):
+                found = self.rows(*self.libra("--json", "--place", place, "--mode", "event", "--sending-mode", "event",
+                                              "--bytes", "8", "--delays", delay, "--iterations", 2000,
+                                              "--seconds", seconds, "--latencies", self.path("latencies"), ranks=4))
+                self.assertEqual(found[0]["samples"], 2 * done)
+                self.assertEqual(len(self.read("latencies").splitlines()), 1 + 2 * done)
 
     def test_both_on_one_cpu(self):
         lines = self.json_lines(*self.libra("--json", "--mode", "event", "--sending-mode", "event", "--place", "one",
