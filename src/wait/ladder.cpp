@@ -163,11 +163,11 @@ void climb(Rank& rank, Awaited& what) {
 static_assert(std::extent_v<decltype(Rank::yielding)> == kinds);
 
 /// Where ranks share cores, by their number or as it turned out; unless somebody wants to be asked.
-bool begins_with_yields(const Rank& rank) {
+bool begins_with_yields(const Rank& rank, Kind kind) {
   if (rank.advisor != nullptr) [[unlikely]] {
     return false;
   }
-  return rank.policy.gives_way ||
+  return rank.policy.gives_way || (kind == Kind::gate && rank.policy.gives_way_at_gates) ||
          (rank.policy.prediction == Prediction::patience && rank.experience->surroundings.shared());
 }
 
@@ -222,7 +222,7 @@ void until(Awaited& what) {
     }
     pause();
   }
-  if (!begins_with_yields(rank) || !ready_after_yielding(rank, what)) {
+  if (!begins_with_yields(rank, what.kind()) || !ready_after_yielding(rank, what)) {
     climb(rank, what);
   }
   box.pollers.store(0, std::memory_order_relaxed);

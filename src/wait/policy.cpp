@@ -146,6 +146,8 @@ Policy make_policy(const Wish& wish, bool crowded) {
   policy.prediction =
       by_hand && preset.prediction == Prediction::patience ? Prediction::none : preset.prediction;
   policy.gives_way = policy.crowded && policy.prediction == Prediction::patience;
+  policy.gives_way_at_gates = policy.crowded && !by_hand && policy.knobs.tries_yield == 0 &&
+                              policy.knobs.tries_poll != endless;
   policy.ade_step_ns = 1000 * wish.ade_step_us.value_or(default_ade_step_us);
   policy.ade_threshold_ns = 1000 * wish.ade_threshold_us.value_or(default_ade_threshold_us);
   policy.wake_up_ns = wish.wake_up_us ? 1000 * *wish.wake_up_us : measured_wake_up_ns();

@@ -27,7 +27,10 @@ struct Policy {
   Prediction prediction = Prediction::patience;
   bool crowded = false;  ///< more ranks than workers: a polling rank holds up the one it waits for
   bool gives_way = false;  ///< a wait begins by giving the core away (yielding.h)
-  bool timed = false;      ///< some of its sleeps end by themselves
+  /// … at a gate: there also who is not to yield otherwise, but sleep. All others of this core come
+  /// there too, and to let them costs one switch, where to sleep and be woken costs several.
+  bool gives_way_at_gates = false;
+  bool timed = false;                             ///< some of its sleeps end by themselves
   std::uint64_t wake_up_ns = unknown_wake_up_ns;  ///< what waking a sleeper costs here
   std::uint64_t ade_step_ns = 0;                  ///< of Prediction::ade: the paper's η …
   std::uint64_t ade_threshold_ns = 0;             ///< … and ε

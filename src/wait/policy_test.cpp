@@ -124,5 +124,17 @@ TEST(Surroundings, TwoHoldUpsSoonAfterEachOtherAreNoAccident) {
   EXPECT_EQ(waits, 128);  // the same guest is still there
 }
 
+TEST(Policy, AtGatesWhoSleepsAtOnceGivesWayFirst) {
+  for (const char* preset : {"adaptive", "event", "predicted"}) {
+    EXPECT_TRUE(policy_of({{"MEANTIME_WAIT", preset}}, true).gives_way_at_gates);
+    EXPECT_FALSE(policy_of({{"MEANTIME_WAIT", preset}}, false).gives_way_at_gates);
+  }
+  EXPECT_FALSE(policy_of({{"MEANTIME_WAIT", "poll"}}, true).gives_way_at_gates);
+  EXPECT_FALSE(policy_of({{"MEANTIME_WAIT", "yield"}}, true).gives_way_at_gates);
+  EXPECT_FALSE(policy_of({{"MEANTIME_WAIT", "event"}}, true).gives_way);
+  EXPECT_FALSE(policy_of({{"MEANTIME_WAIT", "event"}, {"MEANTIME_TRIES_YIELD", "0"}}, true)
+                   .gives_way_at_gates);
+}
+
 }  // namespace
 }  // namespace meantime::wait
