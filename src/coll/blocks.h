@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "coll/stream.h"
 #include "core/counts.h"
 #include "core/datatype/datatype.h"
 
@@ -37,6 +38,15 @@ struct Piece {
   void unpack_from(const void* from, std::size_t offset, std::size_t size) const {
     if (size > 0) {
       unpack(buffer, count, *type, offset, from, size);
+    }
+  }
+  /// The same; if `streams`, past the caches (stream.h), should the data lie in one piece.
+  void unpack_from(const void* from, std::size_t offset, std::size_t size, bool streams) const {
+    if (streams && type->contiguous && offset < bytes()) {
+      stream(static_cast<char*>(buffer) + type->true_lb + offset, from,
+             std::min(size, bytes() - offset));
+    } else {
+      unpack_from(from, offset, size);
     }
   }
 };

@@ -49,8 +49,12 @@ class Lent {
   std::unique_ptr<char[]> copy_;
 };
 
-/// `bytes` of another rank's memory. False if that is not allowed.
-bool read(int world_rank, std::uint64_t from, const Piece& to, std::size_t bytes) {
+/// `bytes` of another rank's memory. False if that is not allowed. `streams`: see stream.h.
+bool read(int world_rank, std::uint64_t from, const Piece& to, std::size_t bytes, bool streams) {
+  if (node::in_this_host(world_rank)) {
+    to.unpack_from(reinterpret_cast<const void*>(from), 0, bytes, streams);
+    return true;
+  }
   if (to.type->contiguous) {
     return node::read_from(world_rank, static_cast<char*>(to.buffer) + to.type->true_lb, from,
                            bytes) == 0;
@@ -94,13 +98,21 @@ int give_back(Communicator& comm, State& state, bool all_read) {
 
 bool worth_lending(Communicator& comm, std::size_t block) {
   const State& state = state_of(comm);
-  return state.lends && block >= (state.in_host ? thresholds::lent_in_host : thresholds::lent);
+  if (!state.lends) {
+    return false;
+  }
+  if (state.in_host) {
+    return block >= thresholds::lent_in_host;
+  }
+  return block >= (thresholds::streams(comm.size, block, false) ? thresholds::lent_past_caches
+                                                                : thresholds::lent);
 }
 
 int lent_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Communicator& comm) {
   State& state = state_of(comm);
   const int members = comm.size;
   const std::size_t block = receive.bytes(0);
+  const bool streams = thresholds::streams(members, block, state.in_host);
   bool all_lent = true;
   bool all_read = true;
   // What others read must outlive the second meeting.
@@ -120,7 +132,8 @@ int lent_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Comm
       const int world_rank = comm.group->world_rank(from);
       const std::uint64_t address =
           loan_of(meeting, from).address + static_cast<std::uint64_t>(comm.rank) * block;
-      all_read = node::can_attach(world_rank) && read(world_rank, address, receive[from], block);
+      all_read =
+          node::can_attach(world_rank) && read(world_rank, address, receive[from], block, streams);
     }
   }
   const int error = all_lent ? give_back(comm, state, all_read) : refused;
@@ -131,6 +144,48 @@ int lent_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Comm
     }
   }
   return error;
+}
+
+int lent_allgather(const Piece& own, const Blocks& receive, std::size_t sum, Communicator& comm) {
+  State& state = state_of(comm);
+  const bool streams =
+      thresholds::streams(comm.size, sum / static_cast<std::size_t>(comm.size), state.in_host);
+  const std::size_t bytes = std::min(receive.bytes(comm.rank), own.bytes());
+  std::unique_ptr<char[]> copy;  // must outlive the second meeting
+  const char* begin = static_cast<const char*>(own.buffer) + own.type->true_lb;
+  if (!own.type->contiguous) {
+    copy.reset(new (std::nothrow) char[std::max<std::size_t>(1, bytes)]);
+    begin = copy.get();
+    if (begin != nullptr) {
+      own.pack_to(copy.get(), 0, bytes);
+    }
+  }
+  bool all_lent = true;
+  {
+    // Not what those with deposits say: nobody takes an address for data.
+    Meeting meeting(comm, state, what(Code::allgather, 1, sum));
+    meeting.deposit(sizeof(Loan));
+    loan_of(meeting, comm.rank).address =
+        copy != nullptr || own.type->contiguous ? reinterpret_cast<std::uint64_t>(begin) : 0;
+    meeting.mine().total = bytes;
+    if (const int error = meet(meeting); error != MPI_SUCCESS) {
+      return error;
+    }
+    for (int member = 0; member < comm.size; ++member) {
+      all_lent =
+          all_lent && (loan_of(meeting, member).address != 0 || meeting.slot(member).total == 0);
+    }
+    for (int distance = 1; distance < comm.size && all_lent; ++distance) {
+      const int from = (comm.rank + distance) % comm.size;
+      receive[from].unpack_from(reinterpret_cast<const void*>(loan_of(meeting, from).address), 0,
+                                meeting.slot(from).total, streams);
+    }
+  }
+  if (!all_lent) {
+    state.lends = false;
+    return refused;
+  }
+  return give_back(comm, state, true);
 }
 
 }  // namespace meantime::coll

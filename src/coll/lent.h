@@ -20,5 +20,8 @@ inline constexpr int refused = 0xff;
 bool worth_lending(Communicator& comm, std::size_t block);
 /// An MPI error class, or `refused`. Blocks of one size; `in_place`: both are the same.
 int lent_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Communicator& comm);
+/// By thread ranks of one host. An MPI error class, or `refused`. `sum`: bytes of all blocks;
+/// nobody's own block is copied.
+int lent_allgather(const Piece& own, const Blocks& receive, std::size_t sum, Communicator& comm);
 
 }  // namespace meantime::coll

@@ -137,6 +137,7 @@ int even_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Comm
   }
   const std::size_t most =
       std::max<std::size_t>(64, thresholds::round_for_all_of(members) / members);
+  const bool streams = thresholds::streams(members, block, state.in_host);
   for (std::size_t offset = 0; offset < block; offset += most) {
     const std::size_t part = std::min(most, block - offset);
     Meeting meeting(comm, state, what(Code::alltoall, 0, block));
@@ -155,7 +156,7 @@ int even_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Comm
     }
     for (int distance = 1; distance < members; ++distance) {
       const int from = (comm.rank + distance) % members;
-      receive[from].unpack_from(meeting.data(from) + comm.rank * part, offset, part);
+      receive[from].unpack_from(meeting.data(from) + comm.rank * part, offset, part, streams);
     }
   }
   return keep_own();
@@ -360,7 +361,15 @@ int allgather(Piece send, const Blocks& receive, Communicator& comm) {
   const Piece own = send.in_place() ? receive[comm.rank] : send;
   const std::size_t room = bytes[comm.rank];
   int result = own.bytes() > room ? truncated(own.bytes(), room) : MPI_SUCCESS;
-  for (std::size_t offset = 0; offset < longest; offset += thresholds::round) {
+  std::size_t offset = 0;
+  if (state.in_host && state.lends && longest >= thresholds::lent_allgather) {
+    const int error = lent_allgather(own, receive, sum, comm);
+    if (error != MPI_SUCCESS && error != refused) {
+      return error;
+    }
+    offset = error == MPI_SUCCESS ? longest : 0;
+  }
+  for (; offset < longest; offset += thresholds::round) {
     Meeting meeting(comm, state, what(Code::allgather, 0, sum));
     const std::size_t end = std::min(room, own.bytes());
     const std::size_t part = offset < end ? std::min(thresholds::round, end - offset) : 0;

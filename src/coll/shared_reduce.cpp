@@ -230,8 +230,14 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
     }
     return error;
   }
+  MPI_Count first = 0;
+  if (const int error =
+          lent_reduction(reduction, elements, Code::reduce_split, root, is_root, comm, first);
+      error != MPI_SUCCESS && error != refused) {
+    return error;
+  }
   const MPI_Count round = elements_per_round(elements);
-  for (MPI_Count first = 0; first < reduction.count; first += round) {
+  for (; first < reduction.count; first += round) {
     const MPI_Count count = std::min(round, reduction.count - first);
     const int error = split_round(
         reduction, elements, Code::reduce_split, root, first, count, is_root, comm,

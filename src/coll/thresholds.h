@@ -29,6 +29,23 @@ inline constexpr std::size_t block_by_message = 64 * 1024;
 /// kernel's work for each block or the second meeting costs more than the copy that is saved.
 inline constexpr std::size_t lent = 32 * 1024;
 inline constexpr std::size_t lent_in_host = 4 * 1024;
+/// From this size on of all that is moved, what an alltoall receives does not go through the caches
+/// (stream.h): there is no room for it anyway. Deposits take some more room. (16 thread ranks on 2
+/// cores, 8 MiB in all: past the caches 0.44 ms, else 0.29; 64 MiB: 5.9 and 6.2; 256 MiB: 21 and
+/// 28. 16 process ranks, deposits of 8 MiB in all: 1.4 ms, lent 1.7; 16 MiB: 2.9 and 3.4.)
+inline constexpr std::size_t past_caches = 8 * 1024 * 1024;
+inline constexpr std::size_t past_caches_in_host = 16 * 1024 * 1024;
+constexpr bool streams(int members, std::size_t block, bool in_host) {
+  const auto all = static_cast<std::size_t>(members);
+  return block >= (in_host ? past_caches_in_host : past_caches) / all / all;
+}
+/// Process ranks then lend larger blocks only: the kernel's copies go through the caches. (16 ranks
+/// on 2 cores, 256 KiB: lent 11.2 ms, deposits 11.7; 1 MiB: 39 and 44.)
+inline constexpr std::size_t lent_past_caches = 192 * 1024;
+/// From this size on of the longest block, thread ranks of one host lend the blocks of an
+/// allgather, and read them past the caches. (16 ranks: 64 KiB 0.88 ms, deposits 0.79; 256 KiB 5.3
+/// and 6.5; 1 MiB 19.7 and 21.8.)
+inline constexpr std::size_t lent_allgather = 128 * 1024;
 /// Of a long reduction whose inputs are lent: what each member gives; the results of all, in
 /// deposits, are as much.
 inline constexpr std::size_t lent_round = 1024 * 1024;

@@ -123,6 +123,7 @@ PROGRAMS = [
     Program("pt2pt_fairness", ranks=RANKS[1:], crawls=True, arguments=smaller("--messages=50")),
     Program("coll_layouts", arguments=limited(2000), seconds=120),
     Program("coll_lent", arguments=limited(8192), seconds=120),
+    Program("coll_long", ranks=(2, 4, 7), seconds=120),
     Program("coll_lent", label="refused", ranks=(2, 4, 7), arguments=limited(8192), seconds=120,
             on_oracle=False, extra=["--env", "MEANTIME_FAULT_CMA_AFTER=20"]),
     Program("memory_unexpected", label="million", ranks=(2, 16), waits=("adaptive",), seconds=600,
