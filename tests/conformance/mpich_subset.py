@@ -10,6 +10,7 @@ sources could not be had. Nothing of the suite's configure is run: it takes long
 import argparse
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,7 +36,8 @@ def get(work):
     ready = work / "ready"
     if ready.exists():
         return
-    work.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(work, ignore_errors=True)  # half of an archive that was given up
+    work.mkdir(parents=True)
     # A process of its own, with those that it starts: apt-get has no limit for everything together.
     getter = subprocess.Popen([sys.executable, __file__, "really-get", str(work)], start_new_session=True)
     try:
