@@ -3,10 +3,30 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <string>
 
 #include "core/version.h"
 #include "launch/installation.h"
+#include "settings/misspelt.h"
 #include "subcommands.h"
+
+namespace {
+
+/// The command that is nearest to a misspelt one; empty if none is near.
+std::string nearest_subcommand(const CLI::App& app, const std::string& word) {
+  std::string nearest;
+  std::size_t fewest = word.size() <= 3 ? 2 : 3;  // two or three slips are a typing error
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    const std::size_t slips = meantime::settings::slips(word, command->get_name());
+    if (slips < fewest) {
+      nearest = command->get_name();
+      fewest = slips;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace
 
 int main(int count, char** words) {
   CLI::App app{"Meantime, an MPI that knows what a rank should do while it waits", "meantime"};
@@ -54,6 +74,12 @@ int main(int count, char** words) {
   bench->prefix_command()->set_help_flag();
   bench->callback([&] { status = meantime::tools::bench(bench->remaining()); });
 
+  if (count > 1 && words[1][0] != '-' && nearest_subcommand(app, words[1]) != words[1]) {
+    const std::string near = nearest_subcommand(app, words[1]);
+    fmt::print(stderr, "meantime: there is no command '{}'{}\n", words[1],
+               near.empty() ? "; --help lists them" : fmt::format("; did you mean '{}'?", near));
+    return 2;
+  }
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {

@@ -78,7 +78,10 @@ int prepare_programs(Job& job) {
     ResolvedProgram resolved = resolve_program(request.arguments[0], request.directory,
                                                path.empty() ? "/usr/bin:/bin" : path);
     if (resolved.path.empty()) {
-      say(resolved.error);
+      const bool meant_as_report = job.command.report && job.command.report_file.empty() &&
+                                   request.arguments[0].ends_with(".json");
+      say("{}{}", resolved.error,
+          meant_as_report ? fmt::format("; did you mean --report={}?", request.arguments[0]) : "");
       return resolved.status;
     }
     program.path = resolved.path;

@@ -22,6 +22,12 @@ class Command(MpiexecTest):
         self.assertRegex(result.stdout, r"^Meantime \d+\.\d+\.\d+ ")
         self.assertIn(BUILD, result.stdout)
 
+    def test_misspelt_command(self):
+        for word, says in (("chekc", "did you mean 'check'?"), ("frobnicate", "--help lists them")):
+            result = self.meantime(word)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertEqual(result.stderr, f"meantime: there is no command '{word}'; {says}\n")
+
     def test_doctor(self):
         result = self.meantime("doctor")
         for subject in ("library", "mpicc", "shared memory", "cross-memory attach", "lifeline", "CPUs",

@@ -199,6 +199,11 @@ class Report(MpiexecTest):
         self.assertEqual(result.status, 1)
         self.assert_one_line(result, "--report: cannot write '/no/such/folder/report.json'")
 
+    def test_file_after_a_space(self):
+        result = self.run_job("--report", "no-such.json", "-n", 1, "true")
+        self.assertEqual(result.status, 127)
+        self.assert_one_line(result, "did you mean --report=no-such.json?")
+
 
 if __name__ == "__main__":
     main()
