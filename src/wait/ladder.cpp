@@ -118,8 +118,12 @@ void climb(Rank& rank, Awaited& what) {
         sched_yield();
       }
     }
+    record.turn_ends();
     if (rank.fiber != nullptr && ranks::yield()) {
       record.enter(ledger::Activity::help);
+      if (turns % Record::turns_a_sample == 0) {
+        record.turn_begins();
+      }
       // Its turn came round again. Whoever it waits for has had the core as often as it itself; a
       // few rounds cost less than a sleep and a wake-up, many would keep the others from the core.
       if (++rounds >= most_rounds &&

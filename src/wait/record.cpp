@@ -78,7 +78,11 @@ Record::~Record() {
 /// kernel is not asked for the CPU time, that is what a lone yield would not have taken.
 void Record::settle(std::uint64_t now) {
   const std::uint64_t spent = now - since_;
-  wait_.spent_ns[static_cast<int>(activity_)] += spent;
+  const std::uint64_t looking =
+      activity_ == ledger::Activity::help ? std::min(looking_ns_, spent) : 0;
+  wait_.spent_ns[static_cast<int>(activity_)] += spent - looking;
+  wait_.spent_ns[static_cast<int>(ledger::Activity::poll)] += looking;
+  looking_ns_ = 0;
   if (activity_ == ledger::Activity::yield && cpu_mark_ns_ == 0) {
     const std::uint64_t own = yields_ * ledger::lone_yield_ns;
     wait_.held_up_ns += spent > own ? spent - own : 0;

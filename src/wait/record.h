@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "ledger/accounts.h"
+#include "wait/clock.h"
 #include "wait/experience.h"
 #include "wait/policy.h"
 #include "wait/wait.h"
@@ -42,6 +43,17 @@ class Record {
     }
     yields_ += activity == ledger::Activity::yield ? 1 : 0;
   }
+  /// A thread rank whose neighbours run in turn: one of its own turns in `turns_a_sample` is timed,
+  /// so that what ranks that all wait spend on looking is not taken for others' work.
+  static constexpr std::uint32_t turns_a_sample = 64;
+  void turn_begins() { turn_began_ = now_ns(); }
+  void turn_ends() {
+    if (turn_began_ != 0) {
+      const std::uint64_t spent = now_ns() - turn_began_;
+      looking_ns_ += spent < Surroundings::hold_up_ns ? turns_a_sample * spent : 0;
+      turn_began_ = 0;
+    }
+  }
   std::uint64_t waited_ns() const;
   /// Now and then while the waiter is awake: the same, and notices if the core was gone meanwhile.
   std::uint64_t look();
@@ -72,6 +84,8 @@ class Record {
   /// of the awake time since is not CPU time, somebody else had the core.
   std::uint64_t cpu_mark_ns_ = 0;
   std::uint64_t awake_mark_ns_ = 0;
+  std::uint64_t turn_began_ = 0;  ///< 0: this turn is not timed
+  std::uint64_t looking_ns_ = 0;  ///< in its own turns, since the activity began
   ledger::Activity activity_ = ledger::Activity::poll;
   std::uint64_t yields_ = 0;  ///< since the activity began
   bool idle_ = true;          ///< nothing moved since
