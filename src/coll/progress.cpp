@@ -6,7 +6,7 @@
 #include "core/progress.h"
 #include "node/layout.h"
 #include "rank/rank.h"
-#include "wait/doorbell.h"
+#include "wait/wait.h"
 
 namespace meantime::coll {
 
@@ -20,7 +20,7 @@ void Progress::remove(ScheduleRequest& request) {
   std::erase(active, &request);
   request.in_background = false;
   self().background = static_cast<std::uint32_t>(active.size());
-  self().unattended = self().unattended && !active.empty();
+  self().unattended = self().unattended && self().has_background();
 }
 
 bool Progress::advance() {
@@ -49,7 +49,6 @@ bool Progress::arm(node::Waiter& waiter) {
     armed = request->arm_in_background(waiter) || armed;
   }
   heir = &waiter;
-  self().unattended = false;
   return armed;
 }
 
@@ -63,14 +62,8 @@ void Progress::disarm(node::Waiter& waiter) {
   }
 }
 
-void Progress::hand_over() {
-  Rank& rank = self();
-  rank.unattended = false;
-  const node::SleepLink last = rank.area->mailbox.sleeper.load(std::memory_order_relaxed);
-  if (last == 0) {
-    return;  // whoever falls asleep arms
-  }
-  heir = &wait::waiter_of(last);
+void Progress::hand_over(node::Waiter& to) {
+  heir = &to;
   for (ScheduleRequest* request : active) {
     request->hand_over(*heir);
   }
@@ -80,7 +73,7 @@ const core::CollectiveHooks Progress::hooks{
     [] { return progress_of(self()).advance(); },
     [](node::Waiter& waiter) { return progress_of(self()).arm(waiter); },
     [](node::Waiter& waiter) { progress_of(self()).disarm(waiter); },
-    [] { progress_of(self()).hand_over(); }};
+    [](node::Waiter& heir) { progress_of(self()).hand_over(heir); }};
 
 Progress& progress_of(Rank& rank) {
   if (rank.collectives == nullptr) {

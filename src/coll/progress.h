@@ -3,10 +3,12 @@
 //
 // Who looks after them if several threads of a rank wait and compute. A message rings one sleep
 // only.
-//   awake in MPI  such a thread moves all of them on; what it starts rings nobody
+//   awake in MPI  such a thread moves all of them on; what it starts rings nobody. While one waits
+//                 there (a looker, wait/lookers.h), their messages ring nobody else either
 //   waiters       of a collective: threads that sleep for it. Its messages ring the last of them
 //   heir          the thread that fell asleep last: all other messages ring it
 //   unattended    messages may ring nobody, or somebody who does not sleep any more
+// Offers that partitioned receives wait for (core/partitioned.h) are looked after in the same way.
 // Why it goes on as long as a thread of the rank sleeps or is awake in MPI. Whoever starts
 // messages, and whoever ends a sleep that messages ring, makes the rank unattended. Before such a
 // thread sleeps again or leaves MPI it hands over: it arms all messages for whom they shall ring,
@@ -51,8 +53,8 @@ struct Progress {
   /// collectives counts it down. True if there may be some.
   bool arm(node::Waiter& waiter);
   void disarm(node::Waiter& waiter);
-  /// Arms what is unattended, if a thread of the rank sleeps.
-  void hand_over();
+  /// Arms what is unattended for that sleeper.
+  void hand_over(node::Waiter& to);
 
   /// For src/core, which must not know this.
   static const core::CollectiveHooks hooks;

@@ -9,6 +9,7 @@
 #include "core/point_to_point.h"
 #include "core/progress.h"
 #include "core/requests.h"
+#include "match/engine.h"
 #include "rank/rank.h"
 #include "wait/wait.h"
 
@@ -240,6 +241,7 @@ void ScheduleRequest::hand_over(node::Waiter& heir) {
 }
 
 int ScheduleRequest::arm_messages(node::Waiter& waiter) {
+  const match::ArmingForRank for_rank;
   int leaves = 0;
   for (Request* request : under_way_) {
     leaves += request->arm(waiter);

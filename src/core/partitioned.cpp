@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "match/engine.h"
 #include "rank/rank.h"
 #include "wait/wait.h"
 
@@ -85,7 +86,7 @@ bool PartitionedRequest::advance() {
 // rings all who sleep for this request: they look again, and arm.
 int PartitionedRequest::arm(node::Waiter& waiter) {
   sleepers_.push_back(&waiter);
-  int leaves = arm_rest(waiter);
+  int leaves = waits_for_more() ? 1 : 0;
   for (const Part& part : under_way_) {
     leaves += part.request->arm(waiter);
   }
@@ -98,7 +99,6 @@ void PartitionedRequest::disarm(node::Waiter& waiter) {
     return;
   }
   sleepers_.erase(found);
-  disarm_rest(waiter);
   for (const Part& part : under_way_) {
     part.request->disarm(waiter);
   }
@@ -201,10 +201,6 @@ void PartitionedSend::none_under_way() {
   complete = not_ready_ == 0;
 }
 
-int PartitionedSend::arm_rest(node::Waiter&) {
-  return not_ready_ > 0 ? 1 : 0;
-}
-
 // --- receive
 
 PartitionedReceive::PartitionedReceive(const Operation& operation, int partitions,
@@ -239,6 +235,7 @@ int PartitionedReceive::start() {
   } else {
     composed = true;
     self().unmatched.push_back(this);
+    self().unattended = true;
   }
   return MPI_SUCCESS;
 }
@@ -251,6 +248,7 @@ bool PartitionedReceive::meet() {
     note(offer_request_->error);
     delete offer_request_;
     offer_request_ = nullptr;
+    heir_ = nullptr;
     std::erase(self().unmatched, this);
   }
   const auto parts = static_cast<std::size_t>(offer_.partitions);
@@ -335,12 +333,32 @@ bool PartitionedReceive::arrived(int partition) {
   return true;
 }
 
-int PartitionedReceive::arm_rest(node::Waiter& waiter) {
-  return offer_request_ != nullptr ? offer_request_->arm(waiter) : 0;
+// Whoever sleeps for this request arms nothing of the offer: the heir may be another thread, and
+// whoever finds the offer posts the receives and rings all who sleep for the request.
+
+void PartitionedReceive::arm_offer(node::Waiter& waiter) {
+  const match::ArmingForRank for_rank;
+  heir_ = &waiter;
+  offer_request_->arm(waiter);
 }
-void PartitionedReceive::disarm_rest(node::Waiter& waiter) {
-  if (offer_request_ != nullptr) {
+
+void PartitionedReceive::disarm_offer(node::Waiter& waiter) {
+  if (heir_ == &waiter) {
+    heir_ = nullptr;
     offer_request_->disarm(waiter);
+    self().unattended = true;
+  }
+}
+
+void PartitionedReceive::hand_over_offer(node::Waiter& waiter) {
+  if (heir_ != nullptr) {
+    return;  // he sleeps, or has been rung and will disarm
+  }
+  const match::ArmingForRank for_rank;
+  heir_ = &waiter;
+  wait::expect(waiter, 1);  // for any: he may have counted on others
+  if (offer_request_->arm(waiter) == 0) {
+    wait::ring(waiter);  // it is here already
   }
 }
 
@@ -352,6 +370,25 @@ bool advance_unmatched() {
     moved = unmatched[index]->meet() || moved;
   }
   return moved;
+}
+
+bool arm_unmatched(node::Waiter& waiter) {
+  for (PartitionedReceive* receive : self().unmatched) {
+    receive->arm_offer(waiter);
+  }
+  return !self().unmatched.empty();
+}
+
+void disarm_unmatched(node::Waiter& waiter) {
+  for (PartitionedReceive* receive : self().unmatched) {
+    receive->disarm_offer(waiter);
+  }
+}
+
+void hand_over_unmatched(node::Waiter& heir) {
+  for (PartitionedReceive* receive : self().unmatched) {
+    receive->hand_over_offer(heir);
+  }
 }
 
 }  // namespace meantime::core

@@ -9,7 +9,8 @@
 // round with the same tag: non-overtaking order keeps the rounds apart. The receiver posts one
 // receive for each as soon as it is started and knows the offer. Until then the offer's arrival
 // must be noticed whatever the rank waits for, because the sender may wait for its partitions to be
-// received: such receives are in Rank::unmatched. All functions: rank's lock held.
+// received: such receives are in Rank::unmatched, and which of its sleeping threads is rung for
+// them is said in coll/progress.h. All functions: rank's lock held.
 #pragma once
 
 #include <cstddef>
@@ -46,9 +47,8 @@ class PartitionedRequest : public Request {
   virtual void part_is_over(const Part& part) = 0;
   /// Completes the request if nothing is left to come; called with no message under way.
   virtual void none_under_way() = 0;
-  /// What else is waited for that is no message under way; how many completions it will count.
-  virtual int arm_rest(node::Waiter& waiter) = 0;
-  virtual void disarm_rest(node::Waiter&) {}
+  /// What else has to happen that is no message under way: those who sleep are rung for it.
+  virtual bool waits_for_more() const = 0;
 
   void begin_round();
   void note(int error);
@@ -77,7 +77,7 @@ class PartitionedSend final : public PartitionedRequest {
  private:
   void part_is_over(const Part& part) override;
   void none_under_way() override;
-  int arm_rest(node::Waiter& waiter) override;
+  bool waits_for_more() const override { return not_ready_ > 0; }
 
   std::uint32_t channel_;
   std::vector<bool> ready_;
@@ -99,6 +99,11 @@ class PartitionedReceive final : public PartitionedRequest {
   /// Looks for the offer; once it is there, posts the receives of the round. True if it was.
   bool meet();
 
+  // The offer's arrival rings the heir: coll/progress.h.
+  void arm_offer(node::Waiter& waiter);
+  void disarm_offer(node::Waiter& waiter);
+  void hand_over_offer(node::Waiter& waiter);
+
  private:
   struct Offer {
     std::uint32_t channel;
@@ -109,12 +114,12 @@ class PartitionedReceive final : public PartitionedRequest {
 
   void part_is_over(const Part& part) override;
   void none_under_way() override;
-  int arm_rest(node::Waiter& waiter) override;
-  void disarm_rest(node::Waiter& waiter) override;
+  bool waits_for_more() const override { return offer_request_ != nullptr; }
   void post(std::size_t part);
 
   Offer offer_{};
   Request* offer_request_ = nullptr;  ///< until it has arrived
+  node::Waiter* heir_ = nullptr;      ///< the sleeper that it rings
   std::vector<bool> arrived_;         ///< by partition of the sender
   /// Of partitions of the sender that do not begin and end with a whole element of the receiver.
   std::vector<std::unique_ptr<char[]>> staged_;
@@ -122,5 +127,9 @@ class PartitionedReceive final : public PartitionedRequest {
 
 /// Looks after the receives that have not met their sends. True if one has.
 bool advance_unmatched();
+/// A thread that falls asleep, for whatever, is their heir. True if there are some.
+bool arm_unmatched(node::Waiter& waiter);
+void disarm_unmatched(node::Waiter& waiter);
+void hand_over_unmatched(node::Waiter& heir);
 
 }  // namespace meantime::core

@@ -12,6 +12,7 @@
 #include "rank/rank.h"
 #include "rank/worker.h"
 #include "wait/clock.h"
+#include "wait/doorbell.h"
 #include "wait/short_wait.h"
 #include "wait/wait.h"
 
@@ -210,10 +211,8 @@ bool arm_background(node::Waiter& waiter) {
     rank.starving = rank.engine->starving();
   }
   bool armed = collective_hooks != nullptr && collective_hooks->arm(waiter);
-  for (PartitionedReceive* receive : rank.unmatched) {
-    receive->arm(waiter);
-    armed = true;
-  }
+  armed = arm_unmatched(waiter) || armed;
+  rank.unattended = false;
   return armed;
 }
 
@@ -221,9 +220,20 @@ void disarm_background(node::Waiter& waiter) {
   if (collective_hooks != nullptr) {
     collective_hooks->disarm(waiter);
   }
-  for (PartitionedReceive* receive : self().unmatched) {
-    receive->disarm(waiter);
+  disarm_unmatched(waiter);
+}
+
+void hand_over_background_now(Rank& rank) {
+  rank.unattended = false;
+  const node::SleepLink last = rank.area->mailbox.sleeper.load(std::memory_order_relaxed);
+  if (last == 0) {
+    return;  // whoever falls asleep arms
   }
+  node::Waiter& heir = wait::waiter_of(last);
+  if (collective_hooks != nullptr) {
+    collective_hooks->hand_over(heir);
+  }
+  hand_over_unmatched(heir);
 }
 
 }  // namespace meantime::core

@@ -17,7 +17,7 @@ struct CollectiveHooks {
   bool (*arm)(node::Waiter&);  ///< each completion for them counts the waiter down; true if
                                ///< there may be such completions
   void (*disarm)(node::Waiter&);
-  void (*hand_over)();
+  void (*hand_over)(node::Waiter& heir);
 };
 inline const CollectiveHooks* collective_hooks = nullptr;
 
@@ -31,9 +31,10 @@ bool arm_background(node::Waiter& waiter);
 void disarm_background(node::Waiter& waiter);
 /// Before a thread sleeps or leaves MPI: what it has moved on, others look after from now on
 /// (coll/progress.h). One load if there is nothing.
-inline void hand_over_background(const Rank& rank) {
+void hand_over_background_now(Rank& rank);
+inline void hand_over_background(Rank& rank) {
   if (rank.unattended) [[unlikely]] {
-    collective_hooks->hand_over();
+    hand_over_background_now(rank);
   }
 }
 

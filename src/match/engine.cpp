@@ -25,6 +25,10 @@ Engine::Engine(Rank& owner, const Typed& typed)
   limits.rank_credit = std::clamp<std::size_t>(node_credit / peers_.size(), 4u << 20, 64u << 20);
 }
 
+ArmingForRank::ArmingForRank() : arms_for_rank_(self().engine->arms_for_rank) {
+  arms_for_rank_ = true;
+}
+
 bool Engine::prepare() {
   const Link place = pool.allocate(sizeof(Queues));
   if (place == 0) {
@@ -306,13 +310,17 @@ void clear_awaited(std::atomic<std::uint32_t>& state) {
 
 }  // namespace
 
+node::SleepLink Engine::sleep_to_arm(const node::Waiter& waiter) const {
+  return wait::sleep_of(waiter) | (arms_for_rank ? node::for_the_rank : 0);
+}
+
 // A send that waits for credit has nothing that could be armed: its rank only naps (starving()).
 int Engine::arm(LocalSend& send, node::Waiter& waiter) {
   if (send.message == nullptr) {
     return send.done ? 0 : 1;
   }
   Transfer& transfer = transfer_of(*send.message);
-  return mark_awaited(transfer.state, transfer.waiter, wait::sleep_of(waiter),
+  return mark_awaited(transfer.state, transfer.waiter, sleep_to_arm(waiter),
                       [](std::uint32_t state) { return state == delivered; })
              ? 1
              : 0;
@@ -377,7 +385,7 @@ bool Engine::finished(Receive& receive) {
 }
 
 int Engine::arm(Receive& receive, node::Waiter& waiter) {
-  return mark_awaited(receive.state, receive.waiter, wait::sleep_of(waiter),
+  return mark_awaited(receive.state, receive.waiter, sleep_to_arm(waiter),
                       [](std::uint32_t state) { return state != posted && state != copying; })
              ? 1
              : 0;

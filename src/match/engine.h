@@ -151,6 +151,7 @@ struct Engine {
   bool starving() const { return deferred_ != 0 || no_pipe_; }
 
   Rank& rank;
+  bool arms_for_rank = false;  ///< what is armed now any thread of the rank moves on
   Limits limits;
   node::Pool pool;
 
@@ -213,6 +214,7 @@ struct Engine {
   void put_on_wire(Item& item);
   bool take_from_wire();
   void help_neighbours();
+  node::SleepLink sleep_to_arm(const node::Waiter& waiter) const;
   void wake(node::SleepLink sleep);
   void wake_rank(int world_rank);
 
@@ -256,6 +258,18 @@ struct Engine {
   std::vector<Receive*> pipes_in_;
   std::vector<Item*> wire_;  ///< receives of ours, sends of ours: whose next step comes to us
   std::vector<char> bounce_;
+};
+
+/// What this scope arms is armed for the rank: any thread of it that is awake may move it on.
+class ArmingForRank {
+ public:
+  ArmingForRank();
+  ~ArmingForRank() { arms_for_rank_ = false; }
+  ArmingForRank(const ArmingForRank&) = delete;
+  ArmingForRank& operator=(const ArmingForRank&) = delete;
+
+ private:
+  bool& arms_for_rank_;
 };
 
 }  // namespace meantime::match

@@ -16,7 +16,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 10;
+inline constexpr std::uint32_t segment_version = 11;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -26,13 +26,16 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 /// One sleep of a Waiter: its Link, and in the bits that name a segment elsewhere which of its
 /// sleeps (wait/doorbell.h). Whoever has learned of a sleep that is over rings nobody.
+/// The lowest bit, 0 in every Link: armed for the rank, so any awake thread of it will do
+/// (wait/lookers.h).
 using SleepLink = std::uint64_t;
 inline constexpr int sleep_number_shift = 48;
+inline constexpr SleepLink for_the_rank = 1;
 
 /// What a sleeper's word says; wait/doorbell.h has the protocol. (A thread rank that is on_futex is
 /// off its worker, and no kernel thread waits on the word.)
-enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, told = 3, rung = 4 };
-inline constexpr int sleep_bits = 3;
+enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, rung = 3 };
+inline constexpr int sleep_bits = 2;
 
 /// One stack that waits: a rank, a user thread of a rank, or a worker with no rank to run. Taken
 /// from the owner's pool; never given back to another use, so a late ring finds a Waiter and not
@@ -74,6 +77,7 @@ struct alignas(cache_line) Mailbox {
   std::atomic<std::uint32_t> right;  ///< 0, or world rank + 1 of who may match
   std::atomic<std::uint32_t> sleepers;  ///< waiters of this rank that sleep or arm
   std::atomic<std::uint32_t> pollers;   ///< this rank is awake in MPI and drains by itself
+  std::atomic<std::uint32_t> lookers;   ///< threads of it that look at everything: wait/lookers.h
   std::atomic<SleepLink> sleeper;       ///< may be rung for any work, 0 = none
   std::atomic<Link> attention;        ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe

@@ -84,10 +84,11 @@ struct alignas(64) Rank {
   wait::Record* waiting = nullptr;  ///< the wait that began last, of any thread
   bool starving = false;          ///< something of it waits for memory: it naps instead of sleeping
   std::uint32_t starvations = 0;  ///< how often that began: with no end in sight nothing moves
-  std::uint64_t starved_looks = 0;  ///< naps in a row in which nobody else was awake
-  std::uint64_t starved_sum = 0;    ///< of the others' counts of sleeps at the last of them
-  std::uint32_t background = 0;     ///< non-blocking collectives under way
-  bool unattended = false;          ///< they may have messages that ring nobody (coll/progress.h)
+  std::uint64_t starved_looks = 0;     ///< naps in a row in which nobody else was awake
+  std::uint64_t starved_since_ns = 0;  ///< when the first of those was over
+  std::uint64_t starved_sum = 0;       ///< of the others' counts of sleeps at the last of them
+  std::uint32_t background = 0;        ///< non-blocking collectives under way
+  bool unattended = false;  ///< of the background, that messages may ring nobody (coll/progress.h)
   std::vector<core::PartitionedReceive*> unmatched;  ///< started, but not yet met by their send
   std::uint32_t partitioned_channels = 0;  ///< tags of partitions given out, see core/partitioned.h
 

@@ -21,11 +21,11 @@
 //   The header's sum only saves the waves while somebody is awake. It may be too high for a moment:
 // a ringer counts a rank out in two steps, and if that rank sleeps again between them, the sum has
 // it twice, in place of the ringer itself.
-// A rank that is away, past MPI_Finalize or its last session, may open another session as long as it
-// lives: a doubt. It counts in the header's number of finalized ones, so that this is looked at. At
-// its exit it says so and looks itself; if it ends otherwise, mpiexec says it for it.
-// A rank that doubts counts as running. Then nobody may come later to look again (a stopped process
-// that is continued goes on sleeping), so the last sleeper looks once a second while it doubts.
+// A rank that is away, past MPI_Finalize or its last session, may open another session as long as
+// it lives: a doubt. It counts in the header's number of finalized ones, so that this is looked at.
+// At its exit it says so and looks itself; if it ends otherwise, mpiexec says it for it. A rank
+// that doubts counts as running. Then nobody may come later to look again (a stopped process that
+// is continued goes on sleeping), so the last sleeper looks once a second while it doubts.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +47,15 @@ Verdict look_for_deadlock(Look look);
 
 /// For a rank that starves, and so never sleeps for good: a sum of the others' counts of sleeps and
 /// starvations if all of them sleep, are finalized or starve themselves, else 0. If it stays the
-/// same for so many naps of 10 ms, nobody was awake all the while, but perhaps threads outside MPI,
-/// and nobody has given memory back. Cheap.
+/// same for so many naps and so long (a nap for a million requests lasts much longer than its 10
+/// ms), nobody was awake all the while, but perhaps threads outside MPI, and nobody has given
+/// memory back. Cheap.
 std::uint64_t sleeps_of_others(int world_rank);
 /// Then: whether no thread of the job but the caller is awake, stopped, traced or outside MPI. Of
 /// several starving ranks only the first is to know. Reads /proc of all ranks.
 bool nobody_but(int world_rank);
-inline constexpr std::uint64_t starved_looks_for_ever = 100;
+inline constexpr std::uint64_t starved_looks_for_ever = 10;
+inline constexpr std::uint64_t starved_ns_for_ever = 1'000'000'000;
 
 /// Ends the job with the list of what each rank waits for, or only prints it, as the job's
 /// --on-deadlock says. At most one rank of a job gets to do it.

@@ -103,7 +103,7 @@ bool is_thread_rank(const node::Waiter& waiter) {
 
 node::Waiter& waiter_of(node::SleepLink sleep) {
   constexpr node::SleepLink link = (node::SleepLink{1} << node::sleep_number_shift) - 1;
-  return *node::segment().at<node::Waiter>(sleep & link);
+  return *node::segment().at<node::Waiter>(sleep & link & ~node::for_the_rank);
 }
 
 node::SleepLink sleep_of(const node::Waiter& waiter) {
@@ -258,7 +258,7 @@ node::Sleep end_sleep(node::Waiter& waiter) {
 
 namespace {
 
-bool rouse(node::Waiter& waiter, Sleep to, std::optional<std::uint16_t> number = std::nullopt);
+bool rouse(node::Waiter& waiter, std::optional<std::uint16_t> number = std::nullopt);
 
 // Why no wake-up is lost: the worker is the sleeper of doorbell.h with "its list is not empty" as
 // the condition; the push is sequentially consistent, and `rouse` begins with a fence. It is pushed
@@ -284,20 +284,19 @@ node::WorkerPlace& put_on_list(node::Waiter& waiter) {
 void make_runnable(node::Waiter& waiter) {
   node::WorkerPlace& worker = put_on_list(waiter);
   if (!ranks::runs_on(worker)) {  // a worker that runs the ringer is awake
-    rouse(worker.bell, Sleep::rung);
+    rouse(worker.bell);
   }
 }
 
 void make_runnable_again(node::Waiter& waiter) {
-  rouse(put_on_list(waiter).bell, Sleep::rung);
+  rouse(put_on_list(waiter).bell);
 }
 
 namespace {
 
-/// Changes the state of a waiter that sleeps, or is about to, to `to`; if `number` says so, only in
-/// that sleep. False if it is awake, or that sleep is over: then it has been since before this call
-/// looked.
-bool rouse(node::Waiter& waiter, Sleep to, std::optional<std::uint16_t> number) {
+/// Makes a waiter that sleeps, or is about to, `rung`; if `number` says so, only in that sleep.
+/// False if it is awake, or that sleep is over: then it has been since before this call looked.
+bool rouse(node::Waiter& waiter, std::optional<std::uint16_t> number) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   std::uint32_t word = waiter.state.load(std::memory_order_relaxed);
   for (;;) {
@@ -305,11 +304,11 @@ bool rouse(node::Waiter& waiter, Sleep to, std::optional<std::uint16_t> number) 
     if (state == Sleep::awake || number.value_or(number_in(word)) != number_in(word)) {
       return false;
     }
-    if (state >= to) {
+    if (state == Sleep::rung) {
       return true;
     }
-    if (waiter.state.compare_exchange_weak(word, with_state(word, to), std::memory_order_acq_rel,
-                                           std::memory_order_relaxed)) {
+    if (waiter.state.compare_exchange_weak(word, with_state(word, Sleep::rung),
+                                           std::memory_order_acq_rel, std::memory_order_relaxed)) {
       if (state == Sleep::on_futex) {
         if (is_thread_rank(waiter)) {
           make_runnable(waiter);
@@ -329,33 +328,47 @@ bool rouse(node::Waiter& waiter, Sleep to, std::optional<std::uint16_t> number) 
 }  // namespace
 
 void ring(node::Waiter& waiter) {
-  rouse(waiter, Sleep::rung);
+  rouse(waiter);
 }
 
 void ring(node::SleepLink sleep) {
-  rouse(waiter_of(sleep), Sleep::rung, number_in(sleep));
+  rouse(waiter_of(sleep), number_in(sleep));
 }
 
-void tell(node::Waiter& waiter) {
-  rouse(waiter, Sleep::told);
+namespace {
+
+/// Of a rank one of whose threads will look before it sleeps or leaves MPI. What it will find is
+/// there: see lookers.h.
+bool looks_by_itself(int world_rank) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return node::segment().area(world_rank).mailbox.lookers.load(std::memory_order_seq_cst) != 0;
 }
+
+}  // namespace
 
 // Whoever stops sleeping takes itself off the list first and is awake afterwards. So a waiter that
 // is found awake, or in another sleep, is not the first of the list any more as it was read here,
 // and the next look finds another one.
 void ring_rank(int world_rank) {
+  if (looks_by_itself(world_rank)) {
+    return;
+  }
   node::Segment& segment = node::segment();
   const std::atomic<node::SleepLink>& first = segment.area(world_rank).mailbox.sleeper;
   node::SleepLink sleeper = 0;
   do {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     sleeper = first.load(std::memory_order_seq_cst);
-  } while (sleeper != 0 && !rouse(waiter_of(sleeper), Sleep::rung, number_in(sleeper)));
+  } while (sleeper != 0 && !rouse(waiter_of(sleeper), number_in(sleeper)));
 }
 
 void count_down(node::SleepLink sleep) {
+  node::Waiter& waiter = waiter_of(sleep);
+  if ((sleep & node::for_the_rank) != 0 && looks_by_itself(static_cast<int>(waiter.owner))) {
+    return;
+  }
   std::int32_t left = 0;
-  if (add(waiter_of(sleep), number_in(sleep), -1, &left) && left == 0) {
+  if (add(waiter, number_in(sleep), -1, &left) && left == 0) {
     ring(sleep);
   }
 }

@@ -3,7 +3,6 @@
 //   state word     awake ─► arming ─► on_futex ─► awake
 //                              └──► rung ◄──┘ (by a ringer)
 //                            arming ◄───────┘ (its time is over)
-//   told           like rung, by another thread of the same rank that was rung (see park.cpp)
 //   sleep          from arming to awake. Each has a number, which stands above the state in the
 //                  word; a SleepLink is a waiter and such a number
 //
@@ -61,7 +60,5 @@ void make_runnable(node::Waiter& waiter);
 /// The same for a rank that comes back from its own thread, by that thread: the rank may run before
 /// this returns, so nothing of it is looked at.
 void make_runnable_again(node::Waiter& waiter);
-/// Rings on behalf of another thread of the same rank. Returns at once if it does not sleep.
-void tell(node::Waiter& waiter);
 
 }  // namespace meantime::wait

@@ -61,7 +61,6 @@ class Doorbell : public testing::Test {
 
 TEST_F(Doorbell, WhoIsAwakeIsLeftAlone) {
   ring(*bell);
-  tell(*bell);
   EXPECT_EQ(state_of(*bell), Sleep::awake);
   EXPECT_EQ(paid_rings(), 0U);
 }
@@ -89,12 +88,35 @@ TEST_F(Doorbell, OneOfManyRingersPays) {
   EXPECT_EQ(paid_rings(), 1U);
 }
 
-TEST_F(Doorbell, ToldIsWeakerThanRung) {
+// What any thread of the rank may do wakes none of them while one looks by itself; what a thread
+// waits for itself does.
+TEST_F(Doorbell, WhatALookerFindsRingsNobody) {
+  node::Mailbox& box = node::segment().area(0).mailbox;
   begin_sleep(*bell);
-  tell(*bell);
-  ring(*bell);
-  tell(*bell);
+  expect(*bell, 1);
+  const node::SleepLink for_the_rank = sleep_of(*bell) | node::for_the_rank;
+  box.sleeper = sleep_of(*bell);
+  box.lookers = 1;
+  count_down(for_the_rank);
+  ring_rank(0);
+  EXPECT_EQ(state_of(*bell), Sleep::arming);
+  box.lookers = 0;
+  count_down(for_the_rank);
+  EXPECT_EQ(end_sleep(*bell), Sleep::rung) << "nor was it counted";
+
+  begin_sleep(*bell);
+  expect(*bell, 1);
+  box.sleeper = sleep_of(*bell);
+  ring_rank(0);
   EXPECT_EQ(end_sleep(*bell), Sleep::rung);
+
+  begin_sleep(*bell);
+  expect(*bell, 1);
+  box.lookers = 1;
+  count_down(sleep_of(*bell));
+  EXPECT_EQ(end_sleep(*bell), Sleep::rung);
+  box.lookers = 0;
+  box.sleeper = 0;
 }
 
 TEST_F(Doorbell, CountDownRingsAtZero) {

@@ -9,6 +9,7 @@
 #include "rank/worker.h"
 #include "wait/advisor.h"
 #include "wait/clock.h"
+#include "wait/lookers.h"
 #include "wait/park.h"
 #include "wait/pause.h"
 #include "wait/policy.h"
@@ -52,10 +53,17 @@ std::uint64_t longest_sleep_ns(const Policy& policy, std::uint64_t waited_ns) {
 /// Less is left to sleep than a sleep takes.
 constexpr std::uint64_t shortest_timer_ns = 5'000;
 
+Woken sleep(Rank& rank, Awaited& what, Looker& looker, std::uint64_t nanoseconds) {
+  looker.go();
+  const Woken woken = park(rank, what, nanoseconds);  // which looks before it sleeps
+  looker.come();
+  return woken;
+}
+
 /// Sleeps as the policy says, or until shortly before the message is expected. `timer`: that sleep
 /// is still to come.
 /// `deadline_ns`: of an advisor that wants to be asked again, from now; 0: it has none.
-Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, bool& timer,
+Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, Looker& looker, bool& timer,
                         std::uint64_t deadline_ns) {
   const Policy& policy = record.policy();
   const Plan& plan = record.plan();
@@ -65,7 +73,7 @@ Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, bool& timer,
     const std::uint64_t waited = record.waited_ns();
     if (waited + shortest_timer_ns < plan.sleep_until_ns) {
       record.enter(ledger::Activity::sleep);
-      woken = park(rank, what, plan.sleep_until_ns - waited);
+      woken = sleep(rank, what, looker, plan.sleep_until_ns - waited);
       record.outcome.rung = woken.rung;
       record.enter(ledger::Activity::poll);
       record.outcome.woke_ns = record.waited_ns();
@@ -81,13 +89,13 @@ Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, bool& timer,
   if (deadline_ns != 0 && (longest == 0 || deadline_ns < longest)) {
     longest = deadline_ns;
   }
-  woken = park(rank, what, longest);
+  woken = sleep(rank, what, looker, longest);
   record.outcome.rung = woken.rung;
   record.enter(ledger::Activity::poll);
   return woken;
 }
 
-void climb(Rank& rank, Awaited& what) {
+void climb(Rank& rank, Awaited& what, Looker& looker) {
   Record record(rank, what);
   const Policy& policy = record.policy();
   const Plan& plan = record.plan();
@@ -129,7 +137,7 @@ void climb(Rank& rank, Awaited& what) {
       if (++rounds >= most_rounds &&
           (policy.sleeps() || policy.next(turns, waited, plan.poll_until_ns) == Rung::park)) {
         record.enter(ledger::Activity::sleep);
-        const Woken woken = park(rank, what, 0);
+        const Woken woken = sleep(rank, what, looker, 0);
         record.outcome.rung = woken.rung;
         rung = woken.rung && !woken.moved;
         rounds = 0;
@@ -152,7 +160,7 @@ void climb(Rank& rank, Awaited& what) {
         break;
       case Rung::park: {
         const Woken woken =
-            sleep_for_a_while(rank, what, record, timer, consultation.longest_sleep_ns());
+            sleep_for_a_while(rank, what, record, looker, timer, consultation.longest_sleep_ns());
         consultation.slept();
         rung = woken.rung && !woken.moved;
         waited = record.waited_ns();
@@ -198,14 +206,9 @@ int quick_turns() {
   return policy().crowded ? 4 : ranks::others_runnable() ? 1 : 32;
 }
 
-void until(Awaited& what) {
-  Rank& rank = self();
-  node::Mailbox& box = rank.area->mailbox;
-  if (what.ready()) {
-    return;
-  }
-  const ranks::Stopped clocks_stopped;
-  box.pollers.store(1, std::memory_order_relaxed);
+namespace {
+
+void go_through(Rank& rank, Awaited& what, Looker& looker) {
   const bool crowded = policy().crowded;
   // A gate is opened by the last of many: the sooner this core does something else, the better.
   const int turns = rank.fiber != nullptr                  ? 0
@@ -215,19 +218,35 @@ void until(Awaited& what) {
   if (rank.fiber != nullptr &&
       ready_after_rounds([&what] { return what.ready(); }, [&what] { return what.progress(); })) {
     short_wait.over(ledger::Activity::help);
-    box.pollers.store(0, std::memory_order_relaxed);
     return;
   }
   for (int turn = 0; turn < turns; ++turn) {
     if ((what.progress() && what.ready()) || what.ready()) {
       short_wait.over(ledger::Activity::poll);
-      box.pollers.store(0, std::memory_order_relaxed);
       return;
     }
     pause();
   }
   if (!begins_with_yields(rank, what.kind()) || !ready_after_yielding(rank, what)) {
-    climb(rank, what);
+    climb(rank, what, looker);
+  }
+}
+
+}  // namespace
+
+void until(Awaited& what) {
+  Rank& rank = self();
+  node::Mailbox& box = rank.area->mailbox;
+  if (what.ready()) {
+    return;
+  }
+  const ranks::Stopped clocks_stopped;
+  box.pollers.store(1, std::memory_order_relaxed);
+  Looker looker(rank);
+  go_through(rank, what, looker);
+  looker.go();
+  if (box.sleepers.load(std::memory_order_relaxed) != 0) {
+    what.progress();
   }
   box.pollers.store(0, std::memory_order_relaxed);
 }

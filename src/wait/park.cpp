@@ -3,6 +3,7 @@
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "rank/worker.h"
+#include "wait/clock.h"
 #include "wait/deadlock.h"
 #include "wait/doorbell.h"
 
@@ -60,28 +61,6 @@ class SleepingPlace {
   node::Waiter* waiter_;
 };
 
-/// Other threads of this rank sleep, and a wake-up that one of them needs may have reached us. True
-/// if something moved.
-// Whoever rings for any work rings the first of the list: what was pushed there is moved by us, and
-// those it completes are rung. Collectives in the background are handed over before we sleep again
-// or leave MPI (coll/progress.h). Receives of partitions that have not met their sends are armed by
-// every thread that sleeps, the last one's waiter in place of the others': these have to look
-// again, and arm. They are told so by a thread that was rung itself or that goes on, and will not
-// arm again; not by one that was only told, or they would keep each other awake.
-bool look_after_other_threads(Rank& rank, Awaited& what, node::Sleep was) {
-  const bool moved = what.progress();
-  if (rank.unmatched.empty() || (was == node::Sleep::told && !what.ready())) {
-    return moved;
-  }
-  node::Mailbox& box = rank.area->mailbox;
-  for (node::SleepLink place = box.sleeper.load(std::memory_order_relaxed); place != 0;) {
-    node::Waiter& other = waiter_of(place);
-    place = other.next_sleeping;
-    tell(other);
-  }
-  return moved;
-}
-
 /// A sleep that ends by itself, because memory that becomes free rings nobody. (A rank gets here
 /// when a million of its messages lie unread or the segment is full.)
 void sleep_for_memory(Rank& rank, node::Waiter& waiter) {
@@ -93,13 +72,18 @@ void sleep_for_memory(Rank& rank, node::Waiter& waiter) {
     sleep_until_rung_or(waiter, 10'000'000);
   }
   const std::uint64_t sum = sleeps_of_others(rank.world_rank);
-  rank.starved_looks = sum != 0 && sum == rank.starved_sum ? rank.starved_looks + 1 : 0;
-  rank.starved_sum = sum;
-  if (rank.starved_looks >= starved_looks_for_ever) {
+  const std::uint64_t now = now_ns();
+  if (sum == 0 || sum != rank.starved_sum) {
+    rank.starved_looks = 0;
+    rank.starved_since_ns = now;
+    rank.starved_sum = sum;
+  } else if (++rank.starved_looks >= starved_looks_for_ever &&
+             now - rank.starved_since_ns >= starved_ns_for_ever) {
     if (nobody_but(rank.world_rank)) {
       report_deadlock();
     }
-    rank.starved_looks = starved_looks_for_ever / 2;
+    rank.starved_looks = 0;
+    rank.starved_since_ns = now - starved_ns_for_ever / 2;
   }
 }
 
@@ -142,10 +126,11 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
     what.disarm(place.waiter());
   }
   Woken woken;
-  woken.rung = was == node::Sleep::rung || was == node::Sleep::told;
-  if (box.sleepers.load(std::memory_order_relaxed) != 0) {
-    woken.moved = look_after_other_threads(rank, what, was);
-  } else if (woken.rung && rank.has_background()) {
+  woken.rung = was == node::Sleep::rung;
+  // Whoever rings for any work rings the first of the list: what was pushed there is moved by us,
+  // even if what we wait for is here, and those it completes are rung. What goes on in the
+  // background is handed over before we sleep again or leave MPI (coll/progress.h).
+  if (box.sleepers.load(std::memory_order_relaxed) != 0 || (woken.rung && rank.has_background())) {
     woken.moved = what.progress();
   }
   return woken;

@@ -97,9 +97,11 @@ void ring(node::Waiter& waiter);
 /// be late: the sleeper may have gone on by itself, and sleep for something else.
 void ring(node::SleepLink sleep);
 /// `ring` by the world rank: wakes one sleeping waiter of that rank, if there is one, to look for
-/// work (a message to match, a transfer to move). One load when it is awake.
+/// work (a message to match, a transfer to move). Nobody if another thread of it looks by itself
+/// (lookers.h). One load when it is awake.
 void ring_rank(int world_rank);
-/// The caller completed something that was armed in that sleep: rings if it was the last.
+/// The caller completed something that was armed in that sleep: rings if it was the last. (Not
+/// even counted if it was armed for the rank, and another thread looks by itself.)
 void count_down(node::SleepLink sleep);
 
 /// Gives the core to whoever can use it, for once.

@@ -5,6 +5,9 @@
    whoever sleeps or is awake in MPI has to move it on. Nobody may sleep for ever. (Three threads and
    two rounds hold, too: -Dthreads=3 -Drounds=2, 9 million states.)
 
+   While a thread is awake in its wait, it is a looker (src/wait/lookers.h): the collective's messages
+   ring nobody then, and it looks once more before its sleep and before it leaves the wait.
+
    All that threads do is done with the rank's lock held; the peer takes none. The doorbell
    (doorbell.pml) is a word here that a ring for the present sleep changes. */
 
@@ -29,6 +32,7 @@ byte waiter = nobody;        /* who sleeps for the collective */
 byte heir = nobody;
 bool unattended;
 byte list[3] = nobody;       /* who sleeps, the last one first */
+byte lookers;
 
 #define under_way (started > over)
 #define complete (over == rounds)
@@ -104,6 +108,7 @@ inline unlist(who) {
 
 /* Waits for its own message, or for the collective. The lock is held before and after. */
 inline await(me, for_collective) {
+  lookers++;
   do
   :: progress();
      if
@@ -112,7 +117,8 @@ inline await(me, for_collective) {
      fi;
      if
      :: unlock(); lock()  /* another turn */
-     :: atomic { enlist(me); number[me]++; state[me] = asleep }
+     :: lookers--;
+        atomic { enlist(me); number[me]++; state[me] = asleep }
         if
         :: for_collective && !complete ->
            waiter = me; arm_message(me);
@@ -158,8 +164,11 @@ inline await(me, for_collective) {
           :: else
           fi
         }
+        lookers++
      fi
-  od
+  od;
+  lookers--;
+  progress() /* leaves its wait */
 }
 
 inline leave() {
@@ -196,7 +205,10 @@ proctype peer() {
   byte who, which;
   do
   :: atomic { under_way && !arrived -> arrived = true; who = armed; which = armed_number };
-     ring(who, which)
+     if
+     :: lookers == 0 -> ring(who, which)
+     :: else
+     fi
   :: atomic { !own[0] -> own[0] = true; who = 0; which = number[0] };
      ring(who, which)
   :: atomic { complete && !own[1] -> own[1] = true; who = 1; which = number[1] };

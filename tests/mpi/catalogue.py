@@ -222,7 +222,8 @@ PROGRAMS += [
 ] + [
     Program("wait_random", label="of_threads", waits=("event", "adaptive"), seconds=180, ranks=(2, 3),
             on_oracle=False,
-            arguments=lambda ranks, wait: ["--threads=3", "--rounds=60", "--delay=100"]),
+            arguments=lambda ranks, wait: ["--threads=3", "--unmatched=1", "--rounds=60",
+                                           "--delay=100"]),
 ]
 
 

@@ -1,7 +1,9 @@
 // MPI_THREAD_MULTIPLE, several threads of one rank asleep in different calls at once: whichever of
 // them is woken, the one that the message is for goes on. A probe sleeps under a receive; a receive
 // that another thread cancels; a collective in the background under sleepers of every kind, or left
-// to one by who started it.
+// to one by who started it; a partitioned receive that one of them has to find the send of.
+#include <algorithm>
+
 #include "check.h"
 
 using namespace check;
@@ -120,6 +122,41 @@ static void left_to_a_sleeper(MPI_Comm comm, int peer) {
   }
 }
 
+/// The same of a partitioned receive that has not met its send: the sleeper, who fell asleep before
+/// it was started, posts what the sender waits for.
+static void partitions_left_to_a_sleeper(int peer) {
+  constexpr int many = 300'000;  // more than any library sends without asking
+  std::vector<char> bytes(many);
+  for (int turn = 0; turn < 5; ++turn) {
+    MPI_Request request;
+    if (rank % 2 == 0) {
+      std::thread sleeper([&] {
+        int in = -1;
+        MUST(MPI_Recv(&in, 1, MPI_INT, peer, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK(in == turn);
+      });
+      let_them_sleep();
+      MUST(MPI_Precv_init(bytes.data(), 1, many, MPI_CHAR, peer, 9, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &request));
+      MUST(MPI_Start(&request));
+      sleeper.join();
+      MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      CHECK(bytes.front() == turn && bytes.back() == turn);
+    } else {
+      std::fill(bytes.begin(), bytes.end(), static_cast<char>(turn));
+      let_them_sleep();
+      let_them_sleep();
+      MUST(MPI_Psend_init(bytes.data(), 1, many, MPI_CHAR, peer, 9, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &request));
+      MUST(MPI_Start(&request));
+      MUST(MPI_Pready(0, request));
+      MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      MUST(MPI_Send(&turn, 1, MPI_INT, peer, 8, MPI_COMM_WORLD));
+    }
+    MUST(MPI_Request_free(&request));
+  }
+}
+
 int main(int argc, char** argv) {
   if (start(argc, argv, MPI_THREAD_MULTIPLE) < MPI_THREAD_MULTIPLE) {
     CHECK(false, "MPI_THREAD_MULTIPLE is not provided");
@@ -133,6 +170,7 @@ int main(int argc, char** argv) {
     probe_under_receive(peer);
     collective_in_the_background(comm, peer);
     left_to_a_sleeper(comm, peer);
+    partitions_left_to_a_sleeper(peer);
   }
   MUST(MPI_Comm_free(&comm));
   return finish();

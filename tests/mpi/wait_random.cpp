@@ -1,7 +1,8 @@
 // Waits of random length with random wakers, in every call that waits: nobody sleeps through his
 // message. Rank by rank, in turn, somebody is late by 0 to --delay us while the others wait for
 // him. With --threads=N each rank has so many that do so at the same time, each on a communicator
-// of its own.
+// of its own. With --unmatched=1 a partitioned receive waits all the while for a send that comes at
+// the end: nobody shall be woken for it.
 #include "check.h"
 
 using namespace check;
@@ -248,6 +249,13 @@ int main(int argc, char** argv) {
     if (rank == 0 && getchar() == EOF) return 1;
     MUST(MPI_Barrier(MPI_COMM_WORLD));
   }
+  int partition = -1;
+  MPI_Request unmatched[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  if (option("unmatched", 0) != 0) {
+    MUST(MPI_Precv_init(&partition, 1, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                        &unmatched[0]));
+    MUST(MPI_Start(&unmatched[0]));
+  }
   std::vector<std::thread> threads;
   std::vector<MPI_Comm> comms;
   for (int thread = 1; thread < option("threads", 1); ++thread) {
@@ -258,5 +266,14 @@ int main(int argc, char** argv) {
   play(seed, rounds, delay, MPI_COMM_WORLD);
   for (std::thread& thread : threads) thread.join();
   for (MPI_Comm& comm : comms) MUST(MPI_Comm_free(&comm));
+  if (unmatched[0] != MPI_REQUEST_NULL) {
+    MUST(MPI_Psend_init(&rank, 1, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                        &unmatched[1]));
+    MUST(MPI_Start(&unmatched[1]));
+    MUST(MPI_Pready(0, unmatched[1]));
+    MUST(MPI_Waitall(2, unmatched, MPI_STATUSES_IGNORE));
+    CHECK(partition == rank);
+    for (MPI_Request& request : unmatched) MUST(MPI_Request_free(&request));
+  }
   return finish();
 }

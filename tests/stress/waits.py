@@ -90,7 +90,7 @@ def run(build, way, ranks, disturbed, rounds, seed):
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         program = [os.path.join(build, "tests/mpi/wait_random"), f"--rounds={rounds // way.threads}",
                    f"--seed={seed}", "--delay=200", "--ask=1"]
-        program += [f"--threads={way.threads}"] if way.threads > 1 else []
+        program += [f"--threads={way.threads}", "--unmatched=1"] if way.threads > 1 else []
         first = ranks // 2 if way.kind == "processes and threads" else ranks
         words = [tool("mpiexec"), "-n", str(first), "--as", way.kind.split()[0], "--wait", way.wait,
                  f"--report={report.name}"]
