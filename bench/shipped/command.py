@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import signal
 import sys
 from pathlib import Path
@@ -53,7 +54,8 @@ def main(prefix, words):
     if options.repetitions < 1:
         parser.error("--repetitions: at least 1")
     try:
-        options.output.mkdir(parents=True, exist_ok=True)
+        if not options.show:
+            make_folder(options.output)
         path = options.output / "results.json"
         if options.show:
             found = results.Results.load(path, name)
@@ -76,6 +78,15 @@ def main(prefix, words):
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def make_folder(folder):
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise results.Problem(f"--output: {folder} cannot be made: {error.strerror}") from error
+    if not os.access(folder, os.W_OK):
+        raise results.Problem(f"--output: {folder} cannot be written to")
 
 
 def interrupt(number, _):

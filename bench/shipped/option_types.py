@@ -18,6 +18,21 @@ def numbers(text):
     return text
 
 
+def counts(text):
+    """Whole numbers from 1 on, separated by commas."""
+    if not all(re.fullmatch("[1-9][0-9]*", word) for word in text.split(",")):
+        raise argparse.ArgumentTypeError(f"whole numbers from 1 on are wanted, separated by commas, not '{text}'")
+    return text
+
+
+def wire(text):
+    """LATENCY_US:MB_PER_S, or none"""
+    latency, _, speed = text.partition(":")
+    if text != "none" and not (0 <= number(latency) <= 1e6 and 1 <= number(speed or "1") < math.inf):
+        raise argparse.ArgumentTypeError(f"LATENCY_US:MB_PER_S or none is wanted, not '{text}'")
+    return text
+
+
 def sizes(text):
     """8,4K,1M"""
     if not all(re.fullmatch("[1-9][0-9]*[KMG]?", word) for word in text.split(",")):

@@ -12,19 +12,20 @@ from pathlib import Path
 
 from comparison import launch
 
-from . import results
+from . import option_types, results
 
 AS_IT_IS, WIRE = "as it is", "by the test wire"
 
 
 def add_options(parser):
-    parser.add_argument("--per-core", default="1,2,3,4,8", metavar="LIST", help="ranks a core (default: %(default)s)")
-    parser.add_argument("--kinds", default="threads,processes", metavar="LIST", help="of ranks (default: %(default)s)")
-    parser.add_argument("--bytes", default="64K,256K,512K,1M,2M", metavar="LIST",
+    parser.add_argument("--per-core", default="1,2,3,4,8", metavar="LIST", type=option_types.counts, help="ranks a core (default: %(default)s)")
+    parser.add_argument("--kinds", default="threads,processes", metavar="LIST",
+                        type=option_types.some_of("threads", "processes"), help="of ranks (default: %(default)s)")
+    parser.add_argument("--bytes", default="64K,256K,512K,1M,2M", metavar="LIST", type=option_types.sizes,
                         help="of a core to each side (default: %(default)s)")
-    parser.add_argument("--compute-us", default="1000", metavar="C", help="of a core in a turn (default: %(default)s)")
-    parser.add_argument("--turns", metavar="N", help="of one batch (default: 10, quick: 5)")
-    parser.add_argument("--wire", default="50:2000", metavar="LATENCY_US:MB_PER_S",
+    parser.add_argument("--compute-us", default="1000", metavar="C", type=option_types.positive, help="of a core in a turn (default: %(default)s)")
+    parser.add_argument("--turns", metavar="N", type=option_types.counts, help="of one batch (default: 10, quick: 5)")
+    parser.add_argument("--wire", default="50:2000", metavar="LATENCY_US:MB_PER_S", type=option_types.wire,
                         help="the test setting of a network (default: %(default)s; none: leave it out)")
     parser.add_argument("--realtime", action="store_true",
                         help="SCHED_RR, for a machine that others use too (chrt -r 1; needs the right)")

@@ -286,10 +286,18 @@ class MeantimeBench(Shipped):
                              (("libra", "--parts", "grid,all"), "there is no 'all', only grid, late, bare, one"),
                              (("wakeup", "--late", "5,soon"), "numbers from 0 on"),
                              (("yieldshare", "--seconds", "-5"), "a number above 0"),
+                             (("overlap", "--per-core", "0"), "whole numbers from 1 on"),
+                             (("overlap", "--kinds", "fibers"), "there is no 'fibers', only threads, processes"),
+                             (("overlap", "--wire", "fast"), "LATENCY_US:MB_PER_S or none"),
                              (("wakeup", "--output", "/dev/null"), "/dev/null is not a folder")):
             said = self.run_here("meantime", "bench", *words, status=2)
             self.assertIn(wrong, said)
             self.assertNotIn("Traceback", said)
+        said = self.run_here("meantime", "bench", "wakeup", "--output", "/proc/nowhere", status=1)
+        self.assertRegex(said, "^meantime bench wakeup: --output: /proc/nowhere cannot be made: .*\n$")
+        said = self.run_here("meantime", "bench", "wakeup", "--show", "--output", "nothing", status=1)
+        self.assertIn("no results to show", said)
+        self.assertFalse(os.path.exists(self.path("nothing")))
 
 
 class OtherMpis(Shipped):
