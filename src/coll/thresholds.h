@@ -44,8 +44,8 @@ constexpr bool streams(int members, std::size_t block, bool in_host) {
 inline constexpr std::size_t lent_past_caches = 192 * 1024;
 /// From this size on of the longest block, thread ranks of one host lend the blocks of an
 /// allgather, and read them past the caches. (16 ranks: 64 KiB 0.88 ms, deposits 0.79; 256 KiB 5.3
-/// and 6.5; 1 MiB
-/// in two sets 19.7 and 21.8, 23.8 and 20.1: no clear difference. 128 KiB was not measured.)
+/// and 6.5; 1 MiB in two sets 19.7 and 21.8, 23.8 and 20.1: no clear difference. 128 KiB was not
+/// measured.)
 inline constexpr std::size_t lent_allgather = 128 * 1024;
 /// Of a long reduction whose inputs are lent: what each member gives; the results of all, in
 /// deposits, are as much.

@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <optional>
+#include <sstream>
+#include <string>
 
 #include "launch/control.h"
 #include "ledger/changes.h"
@@ -121,15 +121,11 @@ std::string locked_by(const settings::Setting& row) {
   if (const settings::Value value = files().value(row, environment); value.locked) {
     return value.where;
   }
-  std::string_view lines;
-  const std::optional<std::string> all = environment(launch::locked_variable);
-  for (lines = all ? std::string_view(*all) : lines; !lines.empty();) {
-    const std::string_view line = lines.substr(0, lines.find('\n'));
-    const std::size_t space = line.find(' ');
-    if (space != std::string_view::npos && line.substr(0, space) == row.name) {
-      return std::string(line.substr(space + 1));
+  std::istringstream lines(environment(launch::locked_variable).value_or(""));
+  for (std::string name, where; lines >> name && std::getline(lines >> std::ws, where);) {
+    if (name == row.name) {
+      return where;
     }
-    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
   }
   return {};
 }

@@ -14,12 +14,12 @@ int front_is_gone_signal();
 /// The signal that carries all that mpiexec passes to the supervisor, with a `Relayed` as its
 /// value. Not the signals themselves: SIGCONT would wipe out a SIGTSTP that the supervisor has not
 /// read yet, and the ranks would never hear of it.
-int relayed_signal();
-
 ///
 /// The other way round it is the question whether there is something still to be passed on, and the
 /// front sends `told_all`. By then it has told of every signal that it had got when it was asked:
 /// of those that are pending, sigwaitinfo(2) takes the lowest first, and this one is the highest.
+int relayed_signal();
+
 struct Relayed {
   int signal;
   bool ranks_have_it;  ///< the terminal, or a signal to the group, has given it to them already

@@ -5,17 +5,6 @@
 
 using namespace check;
 
-// Ints `step` apart.
-struct Sparse {
-  int step;
-  MPI_Datatype type;
-  explicit Sparse(int s) : step(s) {
-    MUST(MPI_Type_create_resized(MPI_INT, 0, s * MPI_Aint(sizeof(int)), &type));
-    MUST(MPI_Type_commit(&type));
-  }
-  ~Sparse() { MPI_Type_free(&type); }
-};
-
 static void fill(std::vector<int>& data, const Sparse& layout, int elements, int seed) {
   for (int i = 0; i < elements; ++i) data[size_t(i) * layout.step] = element(seed, i);
 }

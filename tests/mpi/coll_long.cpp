@@ -5,17 +5,6 @@
 
 using namespace check;
 
-// Ints `step` apart.
-struct Sparse {
-  int step;
-  MPI_Datatype type;
-  explicit Sparse(int s) : step(s) {
-    MUST(MPI_Type_create_resized(MPI_INT, 0, s * MPI_Aint(sizeof(int)), &type));
-    MUST(MPI_Type_commit(&type));
-  }
-  ~Sparse() { MPI_Type_free(&type); }
-};
-
 // Of `in` those `step` apart from `first` on must be what rank `from` meant.
 static void look(const std::vector<int>& in, int first, int step, int count, int seed, int shift,
                  const Team& team, const char* what) {

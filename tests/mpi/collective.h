@@ -105,4 +105,15 @@ inline int differs(const int* data, int count, int seed, int first = 0) {
 
 constexpr int untouched = -559038737;
 
+// Ints `step` apart.
+struct Sparse {
+  int step;
+  MPI_Datatype type;
+  explicit Sparse(int s) : step(s) {
+    MUST(MPI_Type_create_resized(MPI_INT, 0, s * MPI_Aint(sizeof(int)), &type));
+    MUST(MPI_Type_commit(&type));
+  }
+  ~Sparse() { MPI_Type_free(&type); }
+};
+
 }  // namespace check
