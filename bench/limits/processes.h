@@ -5,12 +5,14 @@
 
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -45,6 +47,9 @@ inline void run_processes(int n, const std::function<void(int)>& body) {
     const pid_t child = fork();
     require(child >= 0, "fork");
     if (child == 0) {
+      // Whoever waits for a parent that was interrupted would wait for ever.
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(1);  // it went before that
       body(i);
       _exit(0);
     }
