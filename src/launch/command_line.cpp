@@ -240,6 +240,9 @@ class Parser {
         result_.binding =
             parse_binding(spelled_, option.arguments == 0 ? std::string(option.note) : first);
         break;
+      case Action::report_bindings:
+        result_.report_bindings = true;
+        break;
       case Action::verbose:
         result_.verbose = true;
         break;

@@ -47,6 +47,7 @@ struct CommandLine {
   std::vector<std::string> environment_list;
   bool label = false;
   bool verbose = false;
+  bool report_bindings = false;  ///< on which CPUs each rank may run
   bool debugger = false;
   double timeout_seconds = 0;  ///< 0: none
   Binding binding = Binding::none;

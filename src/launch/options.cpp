@@ -61,6 +61,7 @@ constexpr Option options[] = {
     {"bind-to-core", 0, Action::bind, "core"},
     {"bind-to-socket", 0, Action::bind, "socket"},
     {"bind-to-none", 0, Action::bind, "none"},
+    {"report-bindings", 0, Action::report_bindings, ""},
     {"gdb", 0, Action::debugger, "gdb"},
     {"s", 1, Action::standard_input, ""},
 
@@ -96,7 +97,6 @@ constexpr Option options[] = {
     {"cpu-list", 1, Action::refuse, "use taskset -c CPUS mpiexec ..."},
     {"rankfile", 1, Action::refuse, "use --bind core"},
     {"rf", 1, Action::refuse, "use --bind core"},
-    {"report-bindings", 0, Action::ignore, "-v shows them"},
     {"display-map", 0, Action::ignore, "-v shows the ranks"},
     {"display-allocation", 0, Action::ignore, "-v shows the ranks"},
     {"display", 1, Action::ignore, "-v shows the ranks"},

@@ -24,6 +24,7 @@ enum class Action {
   label,
   timeout,
   bind,
+  report_bindings,
   verbose,
   help,
   version,

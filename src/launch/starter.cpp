@@ -25,6 +25,17 @@ constexpr int first_inherited = 20;
 /// Descriptors of mpiexec that do not depend on the number of ranks, generously.
 constexpr rlim_t own_descriptors = 64;
 
+/// For --report-bindings; nullptr: wherever mpiexec itself may run.
+std::string binding_of(const cpu_set_t* cpus) {
+  if (cpus != nullptr) {
+    return fmt::format("bound to CPU {}", cpu_list(*cpus));
+  }
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  sched_getaffinity(0, sizeof own, &own);
+  return fmt::format("not bound: CPUs {}", cpu_list(own));
+}
+
 }  // namespace
 
 std::string Starter::prepare() {
@@ -190,6 +201,9 @@ std::string Starter::start_rank(int rank) {
     say("rank {} is pid {} ({}){}", rank, pid, program.path,
         child.cpus == nullptr ? std::string() : fmt::format(" on CPU {}", cpu_list(*child.cpus)));
   }
+  if (job_.command.report_bindings) {
+    say("rank {} is {}", rank, binding_of(child.cpus));
+  }
   return {};
 }
 
@@ -284,6 +298,9 @@ std::string Starter::start_host(int number) {
         job_.runners() == host.workers ? std::string()
                                        : fmt::format(": {} on {} worker{}", host.text(),
                                                      host.workers, host.workers == 1 ? "" : "s"));
+  }
+  if (job_.command.report_bindings) {
+    say("thread {}: {}, a worker for each", host.text(), binding_of(nullptr));
   }
   return {};
 }

@@ -294,6 +294,14 @@ class OtherLaunchersOptions(MpiexecTest):
                       ("--bind", "socket"), ("-bind-to-none",)):
             self.assertEqual(self.run_job(*words, "-n", 2, "sh", "-c", script).status, 0, words)
 
+    def test_report_bindings(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        result = self.run_job("--report-bindings", "--bind-to", "hwthread", "-n", 2, "true")
+        for rank in (0, 1):
+            self.assertIn(f"rank {rank} is bound to CPU {cpus[rank % len(cpus)]}\n", result.error)
+        result = self.run_job("--report-bindings", "-n", 1, "true")
+        self.assertIn("rank 0 is not bound: CPUs", result.error)
+
     def test_hosts(self):
         own = socket.gethostname()
         for word in ("localhost", own, "localhost:4", f"{own},localhost", "127.0.0.1"):
