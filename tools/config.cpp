@@ -69,8 +69,20 @@ std::string knobs(std::string_view word) {
 struct Row {
   const settings::Setting* setting;
   settings::Value value;
-  std::string text;  ///< value and unit
+  std::string text;    ///< value and unit
+  std::string remark;  ///< on who has said something else, with its semicolon
 };
+
+/// Why something else does not hold that somebody may have meant to hold.
+std::string remark_on(const settings::Setting& setting, const settings::Value& value,
+                      const settings::Environment& environment) {
+  if (!value.in_vain.empty()) {
+    return "; not " + value.in_vain;
+  }
+  return environment(setting.name) == std::string()
+             ? "; empty in the environment, which is as not set"
+             : std::string();
+}
 
 std::vector<Row> rows_of(const settings::Files& files, const settings::Environment& environment) {
   std::vector<Row> rows;
@@ -80,7 +92,8 @@ std::vector<Row> rows_of(const settings::Files& files, const settings::Environme
       continue;
     }
     const std::string text = value.text.empty() ? std::string(setting.preset) : value.text;
-    rows.push_back({&setting, value, text + unit(setting, text)});
+    rows.push_back(
+        {&setting, value, text + unit(setting, text), remark_on(setting, value, environment)});
   }
   return rows;
 }
@@ -129,8 +142,7 @@ int config() {
   }
   for (const Row& row : rows) {
     fmt::print("{:<{}}  {:<{}}  # {}; {}{}\n", row.setting->name, name_width, row.text, text_width,
-               settings::source_name(row.value), row.setting->meaning,
-               row.value.in_vain.empty() ? "" : "; not " + row.value.in_vain);
+               settings::source_name(row.value), row.setting->meaning, row.remark);
     if (row.setting->name == "MEANTIME_WAIT") {
       fmt::print("{}", knobs(row.text));
     }

@@ -48,8 +48,9 @@ void set_wait_hints(Communicator& comm, const Info& info) {
   for (const WaitHint& hint : wait_hints) {
     if (const std::string* value = info.find(hint.key); value != nullptr) {
       const settings::Setting& setting = *settings::find(hint.setting);
-      if (wait::Wish changed = wish;
-          changed.add(hint.setting, *value).empty() && locked_by(setting).empty()) {
+      if (wait::Wish changed = wish; changed.add(hint.setting, *value).empty() &&
+                                     out_of_reach(changed, self().wish).empty() &&
+                                     locked_by(setting).empty()) {
         wish = changed;
         any = true;
         keep(comm, hint.key, *value);

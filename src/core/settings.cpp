@@ -66,6 +66,8 @@ bool read_wire(std::string_view value, match::Wire& wire) {
   return true;
 }
 
+static_assert(match::Limits{}.eager == settings::preset_eager_limit);
+
 }  // namespace
 
 void read_setting_files() {
@@ -130,6 +132,30 @@ std::string locked_by(const settings::Setting& row) {
   return {};
 }
 
+std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker) {
+  const auto source = [](bool same) {
+    return same ? settings::Source::environment : settings::Source::launcher;
+  };
+  const auto knob = [&](const std::optional<std::uint64_t>& number,
+                        const std::optional<std::uint64_t>& before) -> settings::Value {
+    return {!number                         ? std::string()
+            : *number == settings::infinity ? "infinity"
+                                            : fmt::to_string(*number),
+            source(number == before),
+            {}};
+  };
+  return settings::out_of_reach([&](const settings::Setting& row) -> settings::Value {
+    if (row.name == "MEANTIME_WAIT") {
+      return {std::string(wish.preset != nullptr ? wish.preset->name : ""),
+              source(wish.preset == weaker.preset),
+              {}};
+    }
+    return row.name == "MEANTIME_TRIES_POLL"    ? knob(wish.tries_poll, weaker.tries_poll)
+           : row.name == "MEANTIME_TRIES_YIELD" ? knob(wish.tries_yield, weaker.tries_yield)
+                                                : knob(wish.timeout_us, weaker.timeout_us);
+  });
+}
+
 std::string change_setting(Rank& rank, const settings::Setting& row, std::string_view value) {
   if (row.scope != settings::Scope::live) {
     return fmt::format("{} is read in MPI_Init; it cannot be changed afterwards", row.name);
@@ -140,9 +166,14 @@ std::string change_setting(Rank& rank, const settings::Setting& row, std::string
     }
   }
   const std::string before = value.empty() ? setting(row.name) : std::string(value);
-  if (std::string wrong = rank.wish.add(row.name, before); !wrong.empty()) {
+  wait::Wish wish = rank.wish;
+  if (std::string wrong = wish.add(row.name, before); !wrong.empty()) {
     return wrong;
   }
+  if (std::string wrong = out_of_reach(wish, wait::wish()); !wrong.empty()) {
+    return wrong;
+  }
+  rank.wish = wish;
   rank.policy = wait::make_policy(rank.wish, wait::policy().crowded);
   if (!value.empty() && value != as_started(row)) {
     ledger::note_change(*rank.area, ledger::ChangedBy::rank, row.name, value);

@@ -15,6 +15,9 @@
 namespace meantime {
 struct Rank;
 }
+namespace meantime::wait {
+struct Wish;
+}
 
 namespace meantime::core {
 
@@ -49,6 +52,10 @@ std::string setting_in_effect(const Rank& rank, const settings::Setting& setting
 
 /// FILE:LINE of the site's file, if it has locked the setting; else empty.
 std::string locked_by(const settings::Setting& setting);
+
+/// What in `wish` a wait never comes to, though it was said as late as what keeps a wait from it:
+/// one line, or nothing. What is also in `weaker` was said before, and may be void.
+std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker);
 
 /// Changes a live setting of a rank, unless it is locked; it holds from its next wait on. "" takes
 /// back what was said. Returns what is wrong in one line, and then nothing has changed. The rank's

@@ -4,6 +4,9 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
+
+#include "wait/presets.h"
 
 namespace meantime::settings {
 namespace {
@@ -39,48 +42,61 @@ bool is_no_earlier(const Said& later, const Said& earlier) {
   return later.value.source >= earlier.value.source;
 }
 
+/// The row of the table that holds.
+const wait::Preset& way_to_wait(const Values& values) {
+  const wait::Preset* preset = wait::find_preset(said(values, "MEANTIME_WAIT").value.text);
+  return preset != nullptr ? *preset : wait::presets[0];
+}
+
 std::string of_no_rung(const Values& values) {
-  for (const std::string_view name :
-       {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
-    if (!said(values, name).is("0")) {
+  const wait::Knobs& knobs = way_to_wait(values).knobs;
+  const std::pair<std::string_view, std::uint64_t> rungs[] = {
+      {"MEANTIME_TRIES_POLL", knobs.tries_poll},
+      {"MEANTIME_TRIES_YIELD", knobs.tries_yield},
+      {"MEANTIME_TIMEOUT", knobs.timeout_us}};
+  for (const auto& [name, preset] : rungs) {
+    if (said(values, name).number().value_or(preset) != 0) {
       return {};
     }
   }
   return "MEANTIME_TRIES_POLL, MEANTIME_TRIES_YIELD and MEANTIME_TIMEOUT are all 0: then a rank "
-         "has "
-         "no way to wait";
+         "has no way to wait";
 }
 
-/// A rung that is never come to.
-std::string of_endless_rungs(const Values& values) {
-  for (const std::string_view endless : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD"}) {
-    const Said before = said(values, endless);
-    if (!before.is("infinity")) {
+/// What makes the rung of a knob endless: the knob itself, or the way to wait that stands in its
+/// place. Nothing if it ends.
+std::optional<Said> endless(const Values& values, std::string_view knob) {
+  if (Said own = said(values, knob); own.anything()) {
+    return own.is("infinity") ? std::optional(own) : std::nullopt;
+  }
+  const wait::Knobs& knobs = way_to_wait(values).knobs;
+  const bool ends =
+      (knob == "MEANTIME_TRIES_POLL" ? knobs.tries_poll : knobs.tries_yield) != wait::endless;
+  return ends ? std::nullopt : std::optional(said(values, "MEANTIME_WAIT"));
+}
+
+/// The part cannot be larger than the whole, nor than the part is if nobody says anything.
+std::string of_sizes(const Values& values) {
+  struct Pair {
+    std::string_view whole;
+    std::string_view part;
+  };
+  constexpr Pair pairs[] = {{"MEANTIME_EAGER_PAIR", "MEANTIME_EAGER_LIMIT"},
+                            {"MEANTIME_EAGER_RANK", "MEANTIME_EAGER_LIMIT"},
+                            {"MEANTIME_EAGER_RANK", "MEANTIME_EAGER_PAIR"}};
+  for (const Pair& pair : pairs) {
+    const Said whole = said(values, pair.whole);
+    const Said part = said(values, pair.part);
+    if (!whole.anything()) {
       continue;
     }
-    for (const std::string_view next : {"MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
-      const Said after = said(values, next);
-      const bool says_nothing = !after.anything() || after.name == before.name || after.is("0") ||
-                                (after.is("infinity") && next == "MEANTIME_TIMEOUT");
-      if (!says_nothing && is_no_earlier(after, before)) {
-        return fmt::format("{} is never come to after {}: leave one of them out", after.text(),
-                           before.text());
+    if (part.anything()) {
+      if (whole.number() < part.number()) {
+        return fmt::format("{} must not be less than {}", whole.text(), part.text());
       }
-    }
-  }
-  return {};
-}
-
-/// The part cannot be larger than the whole.
-std::string of_sizes(const Values& values) {
-  constexpr std::string_view pairs[][2] = {{"MEANTIME_EAGER_PAIR", "MEANTIME_EAGER_LIMIT"},
-                                           {"MEANTIME_EAGER_RANK", "MEANTIME_EAGER_LIMIT"},
-                                           {"MEANTIME_EAGER_RANK", "MEANTIME_EAGER_PAIR"}};
-  for (const auto& [whole_name, part_name] : pairs) {
-    const Said whole = said(values, whole_name);
-    const Said part = said(values, part_name);
-    if (whole.anything() && part.anything() && whole.number() < part.number()) {
-      return fmt::format("{} must not be less than {}", whole.text(), part.text());
+    } else if (pair.part == "MEANTIME_EAGER_LIMIT" && whole.number() < preset_eager_limit) {
+      return fmt::format("{} must not be less than {}, which is {} bytes unless it is set",
+                         whole.text(), pair.part, preset_eager_limit);
     }
   }
   return {};
@@ -120,9 +136,27 @@ std::string of_policies(const Values& values) {
 
 }  // namespace
 
+std::string out_of_reach(const Values& values) {
+  for (const std::string_view rung : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD"}) {
+    const std::optional<Said> before = endless(values, rung);
+    if (!before) {
+      continue;
+    }
+    for (const std::string_view next : {"MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
+      const Said after = said(values, next);
+      const bool says_nothing = !after.anything() || next == rung || after.is("0") ||
+                                (after.is("infinity") && next == "MEANTIME_TIMEOUT");
+      if (!says_nothing && is_no_earlier(after, *before)) {
+        return fmt::format("{} is never come to after {}: leave one of them out", after.text(),
+                           before->text());
+      }
+    }
+  }
+  return {};
+}
+
 std::string contradiction(const Values& values) {
-  for (const auto& rule :
-       {of_no_rung, of_endless_rungs, of_sizes, of_what_is_missing, of_policies}) {
+  for (const auto& rule : {of_no_rung, out_of_reach, of_sizes, of_what_is_missing, of_policies}) {
     if (std::string wrong = rule(values); !wrong.empty()) {
       return wrong;
     }

@@ -2,6 +2,7 @@
 // would notice.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -9,9 +10,16 @@
 
 namespace meantime::settings {
 
+/// MEANTIME_EAGER_LIMIT if nobody says anything, in bytes.
+inline constexpr std::uint64_t preset_eager_limit = 8 * 1024;
+
 /// The first contradiction among the values that hold, in one line; empty if there is none. What a
 /// file says for many jobs is not in the way of what is said for one: only what was said as late as
 /// what makes it void contradicts it.
 std::string contradiction(const std::function<Value(const Setting&)>& value);
+
+/// One of them alone, which MPIX_Setting_set can bring about, too: a rung that a wait never comes
+/// to, because one before it never ends.
+std::string out_of_reach(const std::function<Value(const Setting&)>& value);
 
 }  // namespace meantime::settings

@@ -2,7 +2,8 @@
 //   preset        built in
 //   site file     PREFIX/etc/meantime.conf, the centre's; may lock a setting
 //   user file     ~/.config/meantime.conf (XDG_CONFIG_HOME is heeded)
-//   environment   of the command, or of a program that was started without mpiexec
+//   environment   of the command, or of a program that was started without mpiexec; a variable that
+//                 is empty counts as one that is not set
 //   mpiexec       its options
 //   program       MPIX_Setting_set, a communicator's info: not seen here
 // A file has lines `NAME = VALUE`, NAME with or without MEANTIME_, in either case; `#` begins a

@@ -73,6 +73,19 @@ int main(int argc, char** argv) {
   MPIX_Setting_get("MEANTIME_WAIT", &length, text);
   if (strcmp(text, "ev") != 0 || length != 6) ++errors;
 
+  /* A rung that a wait never comes to, whichever of the two is said last. */
+  expect_class(MPIX_Setting_set("MEANTIME_WAIT", "poll"), MPI_SUCCESS, "poll");
+  expect_class(MPIX_Setting_set("MEANTIME_TRIES_YIELD", "4"), MPI_ERR_ARG, "yields after poll");
+  expect_class(MPIX_Setting_set("MEANTIME_TIMEOUT", "100"), MPI_ERR_ARG, "sleeps after poll");
+  expect("MEANTIME_TRIES_YIELD", "0");
+  expect_class(MPIX_Setting_set("MEANTIME_TRIES_POLL", "9"), MPI_SUCCESS, "looks");
+  expect_class(MPIX_Setting_set("MEANTIME_TIMEOUT", "100"), MPI_SUCCESS, "sleeps after looks");
+  expect_class(MPIX_Setting_set("MEANTIME_TRIES_POLL", ""), MPI_ERR_ARG, "polls for ever again");
+  expect("MEANTIME_TRIES_POLL", "9");
+  MPIX_Setting_set("MEANTIME_TIMEOUT", "");
+  MPIX_Setting_set("MEANTIME_TRIES_POLL", "");
+  MPIX_Setting_set("MEANTIME_WAIT", "");
+
   MPI_Info info;
   MPI_Comm comm, twin;
   char value[16] = "";
@@ -80,6 +93,7 @@ int main(int argc, char** argv) {
   MPI_Info_create(&info);
   MPI_Info_set(info, "meantime_wait", "yield");
   MPI_Info_set(info, "meantime_tries_poll", "nonsense");
+  MPI_Info_set(info, "meantime_timeout", "100"); /* yield never sleeps */
   MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
   MPI_Info_free(&info);
   MPI_Comm_dup(comm, &twin);
@@ -92,6 +106,12 @@ int main(int argc, char** argv) {
   }
   MPI_Info_get_string(info, "meantime_tries_poll", &length, value, &found);
   if (found) ++errors;
+  length = sizeof value;
+  MPI_Info_get_string(info, "meantime_timeout", &length, value, &found);
+  if (found) {
+    printf("a communicator that yields for ever has a meantime_timeout\n");
+    ++errors;
+  }
   MPI_Info_free(&info);
   ring(comm);
   ring(twin);

@@ -141,6 +141,29 @@ class Settings(MpiexecTest):
                 MEANTIME_TRIES_POLL="infinity", MEANTIME_TRIES_YIELD="4")
         refused("MEANTIME_TIMEOUT=100 is never come to after MEANTIME_TRIES_YIELD=infinity",
                 MEANTIME_TRIES_YIELD="infinity", MEANTIME_TIMEOUT="100")
+        # The same where it is the way to wait that has such a rung.
+        refused("MEANTIME_TRIES_YIELD=4 is never come to after MEANTIME_WAIT=poll:",
+                MEANTIME_WAIT="poll", MEANTIME_TRIES_YIELD="4")
+        refused("MEANTIME_TIMEOUT=100 is never come to after MEANTIME_WAIT=poll:",
+                MEANTIME_WAIT="poll", MEANTIME_TIMEOUT="100")
+        refused("MEANTIME_TIMEOUT=100 is never come to after MEANTIME_WAIT=yield:",
+                MEANTIME_WAIT="yield", MEANTIME_TIMEOUT="100")
+        allowed(MEANTIME_WAIT="poll", MEANTIME_TRIES_POLL="9", MEANTIME_TRIES_YIELD="4", MEANTIME_TIMEOUT="100")
+        allowed(MEANTIME_WAIT="yield", MEANTIME_TRIES_YIELD="4", MEANTIME_TIMEOUT="100")
+        allowed(MEANTIME_WAIT="poll", MEANTIME_TRIES_YIELD="0", MEANTIME_TIMEOUT="infinity")
+        # mpiexec's option is stronger than what the environment says of the knobs; the file is not.
+        result = self.command("mpiexec", "--wait", "poll", "true", MEANTIME_TRIES_YIELD="4")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+        self.user_file("wait = poll\n")
+        refused("MEANTIME_TRIES_YIELD=4 is never come to after MEANTIME_WAIT=poll (", MEANTIME_TRIES_YIELD="4")
+        self.user_file("tries_yield = 4\n")
+        allowed(MEANTIME_WAIT="poll")
+        self.user_file("")
+        refused("MEANTIME_EAGER_PAIR=1K must not be less than MEANTIME_EAGER_LIMIT, which is 8192 bytes unless",
+                MEANTIME_EAGER_PAIR="1K")
+        refused("MEANTIME_EAGER_RANK=8191 must not be less than MEANTIME_EAGER_LIMIT, which is 8192",
+                MEANTIME_EAGER_RANK="8191")
+        allowed(MEANTIME_EAGER_PAIR="8K")
         refused("MEANTIME_EAGER_PAIR=1K must not be less than MEANTIME_EAGER_LIMIT=2K",
                 MEANTIME_EAGER_PAIR="1K", MEANTIME_EAGER_LIMIT="2K")
         refused("MEANTIME_EAGER_RANK=1M must not be less than MEANTIME_EAGER_PAIR=2M",
@@ -150,6 +173,8 @@ class Settings(MpiexecTest):
                 MEANTIME_FREQUENCY="epp", MEANTIME_ENERGY="powersave")
         refused("are both set", MEANTIME_ENERGY="powersave", MEANTIME_ENERGY_HANDLER="/lib/x.so")
         refused("are all 0", MEANTIME_TRIES_POLL="0", MEANTIME_TRIES_YIELD="0", MEANTIME_TIMEOUT="0")
+        refused("are all 0", MEANTIME_TRIES_POLL="0", MEANTIME_TIMEOUT="0")  # adaptive does not yield
+        allowed(MEANTIME_TRIES_POLL="0", MEANTIME_TIMEOUT="0", MEANTIME_WAIT="yield")
         allowed(MEANTIME_TRIES_POLL="infinity", MEANTIME_TRIES_YIELD="0")
         allowed(MEANTIME_TRIES_YIELD="infinity", MEANTIME_TRIES_POLL="8")
         allowed(MEANTIME_EAGER_PAIR="1K", MEANTIME_EAGER_LIMIT="1K")
@@ -158,6 +183,28 @@ class Settings(MpiexecTest):
         allowed(MEANTIME_TRIES_POLL="infinity")
         self.user_file("tries_yield = 4\ntries_poll = infinity\n")
         refused("meantime.conf:1) is never come to after MEANTIME_TRIES_POLL=infinity")
+
+    def test_empty_variables_are_not_set(self):
+        """All of them, as an empty variable is often the only way to take one back."""
+        names = [line.split()[0] for line in self.command("meantime", "config").stdout.splitlines()
+                 if line.startswith("MEANTIME_")]
+        self.assertGreater(len(names), 15)
+        empty = dict.fromkeys(names, "")
+        config = self.command("meantime", "config", **empty)
+        self.assertEqual((config.returncode, config.stderr), (0, ""), config)
+        lines = [line for line in config.stdout.splitlines() if line.startswith("MEANTIME_")]
+        self.assertEqual(len(lines), len(names))
+        for line in lines:
+            self.assertRegex(line, r"# built in;.*; empty in the environment, which is as not set$")
+        self.assertNotIn("empty", self.command("meantime", "config").stdout)
+        self.user_file("wait = event\n")
+        self.assertRegex(self.line_of("MEANTIME_WAIT", MEANTIME_WAIT=""), r" event +# .*meantime.conf:1; .*; empty in ")
+        self.assertEqual(self.wait_in_job(MEANTIME_WAIT="").stdout, "event\n")
+        for result in (self.command("mpiexec", "true", **empty), self.alone(**empty)):
+            self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+        # Where a value is asked for, an empty one is none.
+        for result in (self.command("mpiexec", "--wait", "", "true"), self.command("mpiexec", "--wait=", "true")):
+            self.assertEqual((result.returncode, len(result.stderr.splitlines())), (2, 1), result)
 
     def test_wait_by_program(self):
         script = ("sh", "-c", "echo $MEANTIME_APPNUM $MEANTIME_WAIT")
