@@ -84,7 +84,7 @@ void measure(bench::Program& program, long bytes, long messages, bool both, doub
 void body(bench::Program& program) {
   const auto sizes = program.options.sizes("bytes", "1,8,64,512,1K,4K,16K,64K,256K,1M,4M");
   const auto ways = program.options.texts("ways", program.ranks == 2 ? "one,both" : "one");
-  const long messages = program.options.number("window", 64);
+  const long messages = program.options.count("window", 64);
   const double seconds = program.options.seconds("seconds", 0.3);
   if (program.ranks < 2 || program.ranks % 2)
     throw bench::UsageError("bandwidth wants pairs of ranks");

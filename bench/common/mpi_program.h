@@ -61,8 +61,7 @@ inline int run_program(int argc, char** argv, const char* usage,
       Program program{rank, ranks, options, Report(rank == 0, json)};
       body(program);
     } catch (const UsageError& error) {
-      if (rank == 0) std::fprintf(stderr, "%s\n%s", error.what(), usage);
-      status = 2;
+      status = rank == 0 ? refuse(argv[0], error) : 2;
     }
   }
   MPI_Finalize();

@@ -4,6 +4,9 @@
 // compiler wrapper of any MPI. Sizes may be written 64K, 1M; lists are separated by commas.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <sstream>
@@ -25,7 +28,8 @@ inline long parse_size(const std::string& text) {
   if (unit == "K" || unit == "KiB") factor = 1024;
   if (unit == "M" || unit == "MiB") factor = 1024 * 1024;
   if (unit == "G" || unit == "GiB") factor = 1024.0 * 1024 * 1024;
-  if (rest == text.c_str() || number < 0 || (factor == 1 && !unit.empty()))
+  if (rest == text.c_str() || !(number >= 0 && number * factor < 9e18) ||
+      (factor == 1 && !unit.empty()))
     throw UsageError("'" + text + "' is not a size");
   return static_cast<long>(number * factor);
 }
@@ -56,6 +60,7 @@ class Options {
     std::vector<std::string> list;
     std::istringstream stream(text(name, otherwise));
     for (std::string item; std::getline(stream, item, ',');) list.push_back(item);
+    if (list.empty() && !otherwise.empty()) throw UsageError("--" + name + " wants a list, not ''");
     return list;
   }
 
@@ -82,13 +87,27 @@ class Options {
     return value.empty() ? otherwise : parse_size(value);
   }
 
-  double seconds(const std::string& name, double otherwise) {
+  // At least 1.
+  long count(const std::string& name, long otherwise) {
+    if (!given(name)) return otherwise;
     const std::string value = text(name, "");
-    if (value.empty()) return otherwise;
     char* rest = nullptr;
     const double number = std::strtod(value.c_str(), &rest);
-    if (rest == value.c_str() || *rest || number < 0)
-      throw UsageError("--" + name + " wants seconds, not '" + value + "'");
+    const bool is_number = rest != value.c_str();
+    if (is_number && *rest != '\0' && number > 0) return std::max(1L, parse_size(value));
+    if (!is_number || !(number >= 1 && number <= 1e15) || number != std::floor(number))
+      throw UsageError("--" + name + " wants a whole number from 1 on, not '" + value + "'");
+    return static_cast<long>(number);
+  }
+
+  // Above 0.
+  double seconds(const std::string& name, double otherwise) {
+    if (!given(name)) return otherwise;
+    const std::string value = text(name, "");
+    char* rest = nullptr;
+    const double number = std::strtod(value.c_str(), &rest);
+    if (rest == value.c_str() || *rest || !(number > 0 && number <= 1e9))
+      throw UsageError("--" + name + " wants seconds, more than 0, not '" + value + "'");
     return number;
   }
 
@@ -103,8 +122,20 @@ class Options {
   }
 
  private:
+  bool given(const std::string& name) const {
+    return std::find(words_.begin(), words_.end(), "--" + name) != words_.end();
+  }
+
   std::vector<std::string> words_;
   std::set<std::string> known_, with_value_;
 };
+
+// One line; the usage is long, and what is wrong would be lost above it. Returns the exit status.
+inline int refuse(const char* program, const UsageError& error) {
+  const std::string path = program;
+  std::fprintf(stderr, "%s: %s (--help lists the options)\n",
+               path.substr(path.rfind('/') + 1).c_str(), error.what());
+  return 2;
+}
 
 }  // namespace bench

@@ -114,8 +114,8 @@ struct Ratios {
 };
 
 void body(bench::Program& program) {
-  const long ratios = program.options.number("ratios", 2000);
-  const long turns = program.options.number("turns", 500);
+  const long ratios = program.options.count("ratios", 2000);
+  const long turns = program.options.count("turns", 500);
   const long bytes = program.options.number("bytes", 8);
   const bool always_on = program.options.flag("on");
   program.options.finish();

@@ -36,7 +36,8 @@ const char usage[] =
     "  --delay KIND       constant (default); jitter: uniform within 30 % around it; bimodal: "
     "half\n"
     "                     or one and a half of it, by chance\n"
-    "  --iterations N     at every point; without it as in the paper: 100 000, and fewer for more\n"
+    "  --iterations N     at every point, at least 1; without it as in the paper: 100 000, and "
+    "fewer for more\n"
     "                     than 1 KiB or 50 us, at least 100\n"
     "  --seconds S        at most S seconds at every point, about, but at least 100 iterations\n"
     "  --place WHERE      two: each rank on a CPU of its own (default, if there are enough)\n"
@@ -252,16 +253,18 @@ void body(bench::Program& program) {
   const auto sizes = program.options.sizes("bytes", "1,8,64,512,4K,32K,256K,1M,8M");
   const auto delays = program.options.numbers("delays", "0,10,50,100,200,500,1000");
   const std::string kind = program.options.text("delay", "constant");
-  const long iterations = program.options.number("iterations", 0);
+  const long iterations = program.options.count("iterations", 0);
   const double seconds = program.options.seconds("seconds", 0);
   std::string place = program.options.text("place", "");
   const std::string path = program.options.text("latencies", "");
   const std::string powercap = program.options.text("powercap", "/sys/class/powercap");
   program.options.finish();
   libra::check_kind(kind);
-  if (program.ranks % 2 != 0) throw bench::UsageError("meantime-libra wants pairs of ranks: -n 2");
+  if (program.ranks % 2 != 0) throw bench::UsageError("it takes pairs of ranks: mpiexec -n 2");
   for (long bytes : sizes)
-    if (bytes > 1L << 30) throw bench::UsageError("--bytes: at most 1G");
+    if (bytes < 1 || bytes > 1L << 30)
+      throw bench::UsageError("--bytes wants sizes from 1 to 1G, not '" + std::to_string(bytes) +
+                              "'");
   const int cpu = choose_cpu(program, place);
   if (cpu >= 0) bench::bind_to(cpu);
   bench::EnergyMeter meter(cpu >= 0 ? cpu : sched_getcpu(), powercap);
@@ -300,8 +303,7 @@ int main(int argc, char** argv) {
     if (!mode.empty() && !options.flag("help"))
       libra::set_modes(options.text("sending-mode", "poll"), mode);
   } catch (const bench::UsageError& error) {
-    std::fprintf(stderr, "meantime-libra: %s\n", error.what());
-    return 2;
+    return bench::refuse(argv[0], error);
   }
   return bench::run_program(argc, argv, usage, body);
 }

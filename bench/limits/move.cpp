@@ -214,8 +214,8 @@ void body(bench::Options& options, bench::Report& report) {
   const auto ways = options.texts("ways", "memcpy,non-temporal,readv,writev,cells");
   const auto sizes = options.sizes("bytes", "4K,64K,256K,1M,4M,16M,64M");
   const auto buffers = options.sizes("buffers", "1,64");
-  const long arena = options.number("arena", 1L << 30);
-  const long cell = options.number("cell", 65536);
+  const long arena = options.count("arena", 1L << 30);
+  const long cell = options.count("cell", 65536);
   const double seconds = options.seconds("seconds", 0.2);
   options.finish();
   for (const std::string& way : ways)

@@ -97,8 +97,7 @@ inline int run_prototype(int argc, char** argv, const char* usage,
     Report report(true, options.flag("json"));
     body(options, report);
   } catch (const UsageError& error) {
-    std::fprintf(stderr, "%s\n%s", error.what(), usage);
-    return 2;
+    return refuse(argv[0], error);
   }
   return 0;
 }

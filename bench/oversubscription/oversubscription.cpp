@@ -216,7 +216,7 @@ void body(bench::Program& program) {
   setting.sizes = program.options.sizes("bytes", "1K,4K,16K,64K,256K,1M");
   setting.small_allreduce = program.options.text("bytes", "").empty();
   setting.seconds = program.options.seconds("seconds", 0.5);
-  setting.compute_us = program.options.seconds("compute-us", 50);
+  setting.compute_us = program.options.numbers("compute-us", "50").front();
   setting.random_operations = program.options.number("random-operations", 100);
   const long memory = program.options.number("memory", 0);
   for (const std::string& name : setting.operations)

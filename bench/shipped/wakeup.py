@@ -5,13 +5,17 @@ from pathlib import Path
 
 from . import option_types, results
 
+# As meantime-wakeup has them (its --help; a test compares).
+WAYS = ("poll", "yield", "futex", "deadline", "condition", "semaphore", "pipe", "eventfd", "eventfd-epoll", "datagram-poll",
+        "signal")
 PLACES = {"same": "one CPU", "two": "two CPUs"}
 
 
 def add_options(parser):
     parser.add_argument("--late", metavar="LIST", type=option_types.numbers,
                         help="µs that the one waits before it is woken (default: 200,1000,10000)")
-    parser.add_argument("--ways", metavar="LIST", help="mechanisms (default: all; see meantime-wakeup --help)")
+    parser.add_argument("--ways", metavar="LIST", type=option_types.some_of(*WAYS),
+                        help=f"mechanisms: {', '.join(WAYS)} (default: all)")
     parser.add_argument("--realtime", action="store_true",
                         help="SCHED_RR, for a machine that others use too (chrt -r 10; needs the right)")
 

@@ -22,8 +22,8 @@ double compute(long rounds) {
 }
 
 void body(bench::Program& program) {
-  const long phases = program.options.number("phases", 500);
-  const long rounds = program.options.number("rounds", 100000);
+  const long phases = program.options.count("phases", 500);
+  const long rounds = program.options.count("rounds", 100000);
   program.begin("phases", {{"phases", phases}, {"rounds", rounds}});
   const std::uint64_t start = bench::now_ns();
   double sum = 0;

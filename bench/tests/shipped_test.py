@@ -117,12 +117,20 @@ class Libra(Shipped):
     def test_refuses(self):
         for words, said in ((("--mode", "wildly"), "MEANTIME_WAIT"), (("--delay", "late"), "constant, jitter or bimodal"),
                             (("--place", "three"), "--place is"), (("--bytes", "x"), "not a size"),
-                            (("--delays", "5x"), "--delays wants numbers"),
+                            (("--delays", "5x"), "--delays wants numbers"), (("--delays", ""), "--delays wants a list"),
+                            (("--bytes", "0"), "--bytes wants sizes from 1 to 1G, not '0'"), (("--bytes", "-8"), "'-8' is not a size"),
+                            (("--bytes", ""), "--bytes wants a list"),
+                            (("--iterations", "0"), "--iterations wants a whole number from 1 on, not '0'"),
+                            (("--iterations", "-5"), "--iterations wants"), (("--iterations", "0.5"), "--iterations wants"),
+                            (("--iterations", "many"), "--iterations wants"), (("--iterations", "nan"), "--iterations wants"),
+                            (("--seconds", "0"), "--seconds wants seconds, more than 0, not '0'"),
+                            (("--seconds", "-1"), "--seconds wants"), (("--seconds", "nan"), "--seconds wants"),
                             (("--nonsense",), "unknown option")):
             result = subprocess.run([os.path.join(BIN, "mpiexec"), *map(str, self.libra(*words)[1:])], text=True,
                                     capture_output=True, timeout=60, env=ENVIRONMENT, check=False)
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(said, result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
         self.assertIn("pairs of ranks", self.run_here(*self.libra(ranks=3), status=2))
         self.assertIn("--mode", self.run_here("meantime-libra", "--mode", "poll", status=2))
         self.assertIn("round trips", self.run_here("meantime-libra", "--help"))
@@ -163,6 +171,11 @@ class Wakeup(Shipped):
             self.assertLessEqual(row["min"], row["median"])
             self.assertLessEqual(row["median"], row["max"])
 
+    def test_meantime_bench_knows_them(self):
+        listed = self.run_here("meantime-wakeup", "--help").partition("--ways LIST")[2].partition("(default")[0]
+        options = " ".join(self.run_here("meantime", "bench", "wakeup", "--help").split())
+        self.assertIn("mechanisms: " + " ".join(listed.split()) + " (default: all)", options)
+
     def test_refuses(self):
         for words, said in ((("--ways", "shout"), "no way 'shout'"), (("--places", "three"), "--places are"),
                             (("--turns", 0), "--turns"), (("--teller", "talk"), "--teller"), (("--nonsense",), "unknown option")):
@@ -187,7 +200,7 @@ class Yieldshare(Shipped):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-        header = self.json_lines("meantime-yieldshare", "--json", "--seconds", 0, "--root", root)[0]
+        header = self.json_lines("meantime-yieldshare", "--json", "--seconds", 0.001, "--root", root)[0]
         return header["scheduler"], header["found_by"]
 
     def test_names_the_scheduler(self):
@@ -222,7 +235,7 @@ class MeantimeBench(Shipped):
 
     def test_libra(self):
         # Two that poll on one CPU take a tick for each turn, and more where others want that CPU: not here.
-        for parts, modes in (("grid", "poll,event"), ("late,bare,one", "event")):
+        for parts, modes in (("grid", "poll,event,adaptive"), ("late,bare,one", "event")):
             self.run_here("meantime", "bench", "libra", "--quick", "--repetitions", 1, "--no-peers", "--modes", modes,
                           "--parts", parts, "--bytes", "8,4K", "--delays", "0,50", "--seconds", "0.005", "--output", parts)
             found = self.assert_written(parts)
@@ -231,6 +244,9 @@ class MeantimeBench(Shipped):
             self.assertEqual({row["who"] for row in found["rows"] if row["part"] != "bare"},
                              {f"Meantime {mode}" for mode in modes.split(",")})
             before = self.read(parts, "results.md")
+            if "poll" in modes and CPUS > 1:
+                for what in ("p99.9", "maximum"):
+                    self.assertRegex(before, rf"\n\| no delay: {what} of adaptive against poll \| ≤ 1 × \| [\d.]+ × \(")
             self.run_here("meantime", "bench", "libra", "--show", "--output", parts)
             self.assertEqual(self.read(parts, "results.md"), before)
 
@@ -285,6 +301,7 @@ class MeantimeBench(Shipped):
                              (("libra", "--delays", "-1"), "numbers from 0 on"),
                              (("libra", "--parts", "grid,all"), "there is no 'all', only grid, late, bare, one"),
                              (("wakeup", "--late", "5,soon"), "numbers from 0 on"),
+                             (("wakeup", "--ways", "futex,foo"), "there is no 'foo', only poll, yield, futex, "),
                              (("yieldshare", "--seconds", "-5"), "a number above 0"),
                              (("overlap", "--per-core", "0"), "whole numbers from 1 on"),
                              (("overlap", "--kinds", "fibers"), "there is no 'fibers', only threads, processes"),

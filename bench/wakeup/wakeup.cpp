@@ -159,7 +159,7 @@ void body(bench::Options& options, bench::Report& report) {
   const auto ways = options.texts("ways", all);
   const auto places = options.texts("places", "same,two");
   const auto late = options.numbers("late", "200");
-  const long turns = options.number("turns", 1000);
+  const long turns = options.count("turns", 1000);
   const std::string teller = options.text("teller", "");
   options.finish();
   for (const std::string& way : ways) make_way({way, "", 0, 0, false});
@@ -167,7 +167,6 @@ void body(bench::Options& options, bench::Report& report) {
     if (place != "same" && place != "two") throw bench::UsageError("--places are same and two");
   if (!teller.empty() && teller != "compute" && teller != "sleep")
     throw bench::UsageError("--teller is compute or sleep");
-  if (turns < 1) throw bench::UsageError("--turns: at least 1");
   report.header("wakeup", {{"cpus", static_cast<long>(bench::allowed_cpus().size())}});
   for (const double late_us : late)
     for (const std::string& place : places)
