@@ -17,7 +17,7 @@ help:
 	@echo "                           64 ranks on this machine (installs missing packages after asking)"
 	@echo "make test                  build and run the tests: about 15 minutes on 2 cores after the build"
 	@echo "make test-all              the whole matrix of ranks, waiting and sanitizers: hours"
-	@echo "make conformance           MPICH's own test suite; writes docs/conformance.md: an hour"
+	@echo "make conformance           MPICH's own test suite; its tables in docs/conformance.md: an hour"
 	@echo "make fuzz SECONDS=600      random MPI programs on Meantime and on MPICH: the results must agree"
 	@echo "make projects              the own tests of mpi4py, hypre and others, beside the peers: an hour or two"
 	@echo "make stress                a million waits on a machine that is disturbed: some 10 minutes"
@@ -90,18 +90,18 @@ test-all: test-build
 stress: test-build
 	@tests/stress/waits.py build/release
 
-# Other people's tests (docs/conformance.md): an hour on 2 cores. SUITE=folder: the suite of a checkout of MPICH's
+# Other people's tests: an hour on 2 cores. Writes its two tables of docs/conformance.md and leaves the rest. SUITE=folder: the suite of a checkout of MPICH's
 # repository instead, whose tables stay in build/conformance-of-checkout.
 suite_work = build/conformance$(if $(SUITE),-of-checkout)
 suite_options = --prefix build/prefix --oracle build/oracle --jobs $(JOBS) --work $(suite_work) \
   $(if $(SUITE),--suite $(SUITE) --suite-name "MPICH's repository at $$(git -C $(SUITE) describe --always 2>/dev/null || echo $(SUITE))")
+suite_tables = $(if $(SUITE),--write $(suite_work)/$(1).md,--into docs/conformance.md)
 conformance: build
 	@packaging/oracle || true
 	@cmake --install build/release --prefix build/prefix >build/install.log
 	@mkdir -p $(suite_work)
-	@tests/conformance/mpich_suite.py $(suite_options) --write $(suite_work)/processes.md
-	@tests/conformance/mpich_suite.py $(suite_options) --threads --write $(suite_work)/threads.md
-	$(if $(SUITE),,@cat tests/conformance/introduction.md $(suite_work)/processes.md $(suite_work)/threads.md >docs/conformance.md)
+	@tests/conformance/mpich_suite.py $(suite_options) $(call suite_tables,processes)
+	@tests/conformance/mpich_suite.py $(suite_options) --threads $(call suite_tables,threads)
 
 # Random programs (docs/fuzzing.md): what fails is made small and printed with the line that repeats it.
 SECONDS ?= 600

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """MPICH's own test suite, judged on an installed Meantime.
 
-    mpich_suite.py --prefix PREFIX [--oracle PREFIX] [--threads] [--suite CHECKOUT] [--write docs/conformance.md]
+    mpich_suite.py --prefix PREFIX [--oracle PREFIX] [--threads] [--suite CHECKOUT] [--into docs/conformance.md]
                    [folder...]
 
 Gets the suite from Debian's source package of mpich 4.0.2 (Debian's machines; nothing of it is kept
@@ -19,6 +19,8 @@ import re
 import subprocess
 import sys
 import threading
+
+import sections
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDERS = ("attr", "coll", "comm", "datatype", "errhan", "errors", "group", "info", "init", "mpi_t",
@@ -251,11 +253,18 @@ def main():
     parser.add_argument("--jobs", type=int, default=2, help="programs at a time")
     parser.add_argument("--seconds", type=int, default=180, help="time limit of a program")
     parser.add_argument("--write", help="a file for the result (else it is printed)")
+    parser.add_argument("--into", help="a document of which the result is a part, between markers (sections.py)")
     parser.add_argument("folders", nargs="*", default=FOLDERS)
     arguments = parser.parse_args()
     arguments.prefix = str(pathlib.Path(arguments.prefix).resolve())
     if arguments.oracle:
         arguments.oracle = str(pathlib.Path(arguments.oracle).resolve())
+    part = "threads" if arguments.threads else "processes"
+    if arguments.into:
+        try:
+            sections.check(arguments.into, part)
+        except sections.Missing as problem:
+            parser.error(str(problem))
     work = pathlib.Path(arguments.work).resolve()
     work.mkdir(parents=True, exist_ok=True)
     suite = from_checkout(arguments.suite.resolve(), work) if arguments.suite else get(work)
@@ -271,7 +280,9 @@ def main():
     text = document([job.result() for job in jobs], arguments)
     if arguments.write:
         pathlib.Path(arguments.write).write_text(text, encoding="utf-8")
-    else:
+    if arguments.into:
+        sections.write(arguments.into, part, text)
+    if not arguments.write and not arguments.into:
         print(text)
 
 
