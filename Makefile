@@ -85,7 +85,8 @@ test-all: test-build
 	@cmake --build build/tsan -j $(JOBS)
 	@rm -f build/tests/all.xml
 	$(call tests_of,release asan tsan,--output-junit all.xml; status=$$?; \
-	  tests/mpi/catalogue.py --table build/tests/all.xml >docs/test-matrix.md; exit $$status)
+	  tests/mpi/catalogue.py --table build/tests/all.xml >build/tests/results.md; exit $$status)
+	@echo "By program and ranks: build/tests/results.md"
 
 stress: test-build
 	@tests/stress/waits.py build/release

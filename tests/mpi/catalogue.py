@@ -3,7 +3,8 @@
 
     catalogue.py --cmake BUILD_KIND      lines for CTest (tests/mpi/CMakeLists.txt includes them)
     catalogue.py --run --programs DIR    runs them without CTest; --oracle PREFIX on MPICH's library
-    catalogue.py --table RESULT.xml      a table in Markdown from CTest's --output-junit
+    catalogue.py --matrix                docs/test-matrix.md: what there is to run
+    catalogue.py --table RESULT.xml      the same of what was run, from CTest's --output-junit
 
 Tiers: quick (`make test`) covers, for each program, every number of ranks, every way of waiting and
 cross-memory attach on and off, and each pair of ranks and waiting over all programs; full (label
@@ -383,6 +384,39 @@ def run_without_ctest(options):
     return 1 if failed or not done else 0
 
 
+DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "test-matrix.md")
+
+
+def title_of(kind, ranks):
+    return f"{ranks}" if kind == "release" else f"{ranks} {kind}"
+
+
+def matrix():
+    """docs/test-matrix.md: programs down, ranks across; a cell counts runs."""
+    cells = {}
+    for kind in ("release", "asan", "tsan"):
+        for _, program, ranks, *_ in runs(kind):
+            row = cells.setdefault(f"{program.folder}.{program.title()}", {})
+            row[(kind, ranks)] = row.get((kind, ranks), 0) + 1
+    for run in (*thread_rank_runs(), *split_runs()):
+        row = cells[f"mpi.{run[1].title()}"]
+        row[("threads", run[2])] = row.get(("threads", run[2]), 0) + 1
+    kinds = ("release", "threads", "asan", "tsan")
+    columns = sorted({key for row in cells.values() for key in row}, key=lambda key: (kinds.index(key[0]), key[1]))
+    lines = ["# What is run", "",
+             "The programs of `tests/mpi`, `tests/hang` and `tests/death` under `mpiexec`, as `make test-all` runs them: programs"
+             " down, ranks across. A number counts", "runs, over ways of waiting and cross-memory attach on and off; *threads* are"
+             " thread ranks, of one process, of two, or beside process ranks;", "asan and tsan are builds with sanitizers."
+             " `make test` has one run of a program for each number of ranks, chosen so that all pairs of ranks, ways of",
+             "waiting and cross-memory attach come up, and asan. Written by `tests/mpi/catalogue.py --matrix`; a test compares.", "",
+             "| program | " + " | ".join(title_of(*column) for column in columns) + " |",
+             "|---|" + "---|" * len(columns)]
+    lines += [f"| {name} | " + " | ".join(str(cells[name].get(column, "")) for column in columns) + " |" for name in sorted(cells)]
+    sums = [sum(row.get(column, 0) for row in cells.values()) for column in columns]
+    lines += ["| **all** | " + " | ".join(map(str, sums)) + " |", "", f"{sum(sums)} runs of {len(cells)} programs."]
+    return "\n".join(lines) + "\n"
+
+
 def write_table(paths):
     """Programs down, ranks across; a cell counts the runs that passed of all with that many ranks."""
     cells, failed = {}, []
@@ -410,8 +444,7 @@ def write_table(paths):
     print(f"`make test-all` of {version} on {os.cpu_count()} cores: programs down, ranks across. A number"
           " counts the runs that\npassed, over ways of waiting and cross-memory attach on and off;"
           " asan and tsan are builds with sanitizers.\n")
-    print("| program | " + " | ".join(f"{ranks}" if kind == "release" else f"{ranks} {kind}"
-                                      for kind, ranks in columns) + " |")
+    print("| program | " + " | ".join(title_of(*column) for column in columns) + " |")
     print("|---|" + "---|" * len(columns))
     for program in sorted(cells):
         row = [cells[program].get(column) for column in columns]
@@ -425,7 +458,8 @@ def write_table(paths):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--cmake", metavar="BUILD_KIND", help="release, asan or tsan")
-    arguments.add_argument("--check", action="store_true", help="is the quick tier a pairwise cover?")
+    arguments.add_argument("--check", action="store_true", help="is the quick tier a pairwise cover, and the document current?")
+    arguments.add_argument("--matrix", action="store_true", help="docs/test-matrix.md")
     arguments.add_argument("--table", nargs="+", metavar="RESULT.xml")
     arguments.add_argument("--run", action="store_true")
     arguments.add_argument("--quick", action="store_true", help="only what `make test` runs")
@@ -443,10 +477,16 @@ def main():
     if options.check:
         missing = uncovered_pairs()
         print("not covered:", sorted(map(str, missing)) if missing else "nothing")
-        return 1 if missing else 0
+        with open(DOCUMENT, encoding="utf-8") as file:
+            old = file.read() != matrix()
+        print("docs/test-matrix.md:", "old; tests/mpi/catalogue.py --matrix >docs/test-matrix.md" if old else "current")
+        return 1 if missing or old else 0
+    if options.matrix:
+        print(matrix(), end="")
+        return 0
     if options.run:
         return run_without_ctest(options)
-    arguments.error("--cmake, --check, --table or --run")
+    arguments.error("--cmake, --check, --matrix, --table or --run")
 
 
 if __name__ == "__main__":
