@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "launch/json.h"
@@ -69,6 +70,23 @@ std::vector<std::string> ways_to_wait(const Job& job) {
   return ways;
 }
 
+std::string crowded_polling(const Job& job) {
+  const bool any = std::any_of(
+      job.command.programs.begin(), job.command.programs.end(), [&](const ProgramRequest& program) {
+        const std::string tries = job.setting("MEANTIME_TRIES_POLL", program);
+        const wait::Preset* preset = wait::find_preset(job.setting("MEANTIME_WAIT", program));
+        return tries.empty() ? preset != nullptr && preset->knobs.tries_poll == wait::endless
+                             : tries == "infinity";
+      });
+  if (!any || job.runners() <= job.cpus.workers) {
+    return {};
+  }
+  return fmt::format(
+      "ranks poll, and there are {} for {} CPU{}: one that polls keeps those from running that it "
+      "waits for; --wait adaptive, the default, does not",
+      job.runners(), job.cpus.workers, job.cpus.workers == 1 ? "" : "s");
+}
+
 std::string wait_line(const Job& job) {
   const std::vector<std::string> ways = ways_to_wait(job);
   std::string text = "waiting: " + ways.front();
@@ -82,7 +100,8 @@ std::string wait_line(const Job& job) {
     }
     first += ranks;
   }
-  return text + "\n";
+  const std::string note = crowded_polling(job);
+  return text + "\n" + (note.empty() ? note : "note: " + note + "\n");
 }
 
 std::string changes_line(const ledger::Figures& figures) {

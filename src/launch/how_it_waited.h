@@ -14,7 +14,11 @@ namespace meantime::launch {
 /// MEANTIME_TRIES_POLL=5".
 std::vector<std::string> ways_to_wait(const Job& job);
 
-/// "waiting: adaptive; rank 3: poll; ranks 4 to 7: event", ended
+/// What is to be said of ranks that only poll, and are more than there are CPUs for; empty if none
+/// do.
+std::string crowded_polling(const Job& job);
+
+/// "waiting: adaptive; rank 3: poll; ranks 4 to 7: event", ended; and a line with the above
 std::string wait_line(const Job& job);
 
 /// "changed while it ran: MEANTIME_WAIT=poll (2 ranks)", ended; empty if nothing was

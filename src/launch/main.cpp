@@ -17,6 +17,7 @@
 #include "launch/elf_file.h"
 #include "launch/environment.h"
 #include "launch/front.h"
+#include "launch/how_it_waited.h"
 #include "launch/installation.h"
 #include "launch/machine_changes.h"
 #include "launch/messages.h"
@@ -198,6 +199,10 @@ int start(int count, char** words) {
   if (std::string refusal = choose_thread_ranks(job); !refusal.empty()) {
     say(refusal);
     return 1;
+  }
+  // A hint for who sits there; scripts know what they do, and may look at standard error.
+  if (const std::string note = crowded_polling(job); !note.empty() && isatty(STDERR_FILENO) != 0) {
+    say(note);
   }
   if (std::string refusal = prepare_machine(job); !refusal.empty()) {
     say(refusal);

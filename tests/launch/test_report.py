@@ -119,6 +119,36 @@ class Report(MpiexecTest):
         report = self.json_of("-x", "MEANTIME_ENERGY=powersave", "-n", 2, program)
         self.assertEqual((report["wait"], report["energy_policy"]), ("adaptive", "powersave"))
 
+    def test_polling_with_too_few_cpus(self):
+        """Said on a terminal at the start, and in the report."""
+        ranks = 2 * len(os.sched_getaffinity(0)) + 1
+        said = rf"ranks poll, and there are {ranks} for \d+ CPUs?: .*--wait adaptive"
+
+        def on_a_terminal(*words):
+            terminal, end = os.openpty()
+            job = self.start(*words, "true", stderr=end)
+            os.close(end)
+            text = b""
+            try:
+                while part := os.read(terminal, 4096):
+                    text += part
+            except OSError:  # the other end is closed
+                pass
+            os.close(terminal)
+            job.communicate(timeout=60)
+            self.assertEqual(job.returncode, 0)
+            return text.decode()
+
+        self.assertRegex(on_a_terminal("--wait", "poll", "-n", ranks), rf"^mpiexec: {said}.*\r\n$")
+        self.assertRegex(on_a_terminal("-x", "MEANTIME_TRIES_POLL=infinity", "-n", ranks), said)
+        self.assertEqual(on_a_terminal("-n", ranks), "")
+        self.assertEqual(on_a_terminal("--wait", "poll", "-n", 1), "")
+        self.assertEqual(on_a_terminal("--wait", "poll", "-x", "MEANTIME_TRIES_POLL=9", "-n", ranks), "")
+        self.assertEqual(self.run_job("--wait", "poll", "-n", ranks, "true").error, "")
+        result = self.run_job("--report", "--wait", "poll", "-n", ranks, "true")
+        self.assertRegex(result.error, rf"\nwaiting: poll\nnote: {said}.*\n")
+        self.assertNotIn("note:", self.run_job("--report", "--wait", "poll", "-n", 1, "true").error)
+
     def test_changed_while_it_ran(self):
         program = self.path("changes")
         subprocess.run([MPICC, *CFLAGS, CHANGES, "-o", program], check=True)
