@@ -128,6 +128,10 @@ class Parser {
           near.empty() ? " (mpiexec --help lists them)" : fmt::format("; did you mean {}?", near))};
     }
     std::vector<std::string> arguments;
+    if (attached && attached->empty() && option->action == Action::ledger_report) {
+      throw Mistake{
+          fmt::format("{}= wants a file's name; without '=' a table is printed", spelled_)};
+    }
     if (attached && (option->arguments > 0 || option->action == Action::ledger_report)) {
       arguments.push_back(*attached);
     } else if (attached && option->action != Action::ignore && option->action != Action::refuse) {
@@ -157,7 +161,6 @@ class Parser {
       case Action::timeout:
       case Action::bind:
       case Action::on_deadlock:
-      case Action::ledger_report:
       case Action::place:
       case Action::balance:
       case Action::ranks_per_process:
@@ -270,8 +273,12 @@ class Parser {
         wait_ = first;
         break;
       case Action::ledger_report:
-        result_.report = true;
-        result_.report_file = first;
+        if (first.empty()) {
+          result_.report = true;
+        } else if (auto& files = result_.report_files;
+                   std::find(files.begin(), files.end(), first) == files.end()) {
+          files.push_back(first);
+        }
         break;
       case Action::kind:
         if (first != "processes" && first != "threads" && first != "auto") {

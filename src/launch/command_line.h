@@ -52,9 +52,9 @@ struct CommandLine {
   double timeout_seconds = 0;  ///< 0: none
   Binding binding = Binding::none;
   DeadlockAction on_deadlock = DeadlockAction::abort;
-  bool on_deadlock_given = false;  ///< else a setting may say otherwise
-  bool report = false;             ///< where the time went, on standard error …
-  std::string report_file;         ///< … or, if this is not empty, as JSON in this file
+  bool on_deadlock_given = false;         ///< else a setting may say otherwise
+  bool report = false;                    ///< where the time went, on standard error …
+  std::vector<std::string> report_files;  ///< … and as JSON in these files
   Placement placement = Placement::block;
   std::string placement_file;
   Balance balance = Balance::steal;
@@ -64,6 +64,7 @@ struct CommandLine {
   std::vector<std::string> notes;  ///< what was ignored and why, shown under -v
 
   [[nodiscard]] int ranks() const;
+  [[nodiscard]] bool reports() const { return report || !report_files.empty(); }
 };
 
 /// The outcome of parsing: a command line to run, or a text to print and an exit status.

@@ -65,7 +65,7 @@ struct Job {
   std::vector<int> first_workers;  ///< of thread ranks, by --place file; else empty
   CpuBudget cpus;
   bool crowded_teams = false;        ///< more threads of OpenMP teams than CPUs, if it uses OpenMP
-  int report_file = -1;              ///< descriptor of --report=FILE
+  std::vector<int> report_files;     ///< descriptors of each --report=FILE
   settings::Files settings;          ///< what the site's and the user's file say
   machine::Frequencies frequencies;  ///< prepared only if the job may lower some
   std::string machine_root;     ///< stands for / where the machine is read and changed; for tests

@@ -79,8 +79,7 @@ int prepare_programs(Job& job) {
     ResolvedProgram resolved = resolve_program(request.arguments[0], request.directory,
                                                path.empty() ? "/usr/bin:/bin" : path);
     if (resolved.path.empty()) {
-      const bool meant_as_report = job.command.report && job.command.report_file.empty() &&
-                                   request.arguments[0].ends_with(".json");
+      const bool meant_as_report = job.command.report && request.arguments[0].ends_with(".json");
       say("{}{}", resolved.error,
           meant_as_report ? fmt::format("; did you mean --report={}?", request.arguments[0]) : "");
       return resolved.status;
@@ -188,9 +187,9 @@ int start(int count, char** words) {
   if (int status = prepare_programs(job); status != 0) {
     return status;
   }
-  if (const std::string& file = job.command.report_file; !file.empty()) {
-    job.report_file = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (job.report_file < 0) {
+  for (const std::string& file : job.command.report_files) {
+    job.report_files.push_back(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (job.report_files.back() < 0) {
       say("--report: cannot write '{}': {}", file, std::strerror(errno));
       return 1;
     }

@@ -285,7 +285,7 @@ How ranks wait (docs/waiting.md; `meantime config` shows all settings and who ma
 
 Where the time went
   --report                at the end: how long each rank ran and waited, where and how
-  --report=FILE           the same as JSON, into a file
+  --report=FILE           the same as JSON, into a file; with --report as well: both
 
 When it waits too long
   --timeout SECONDS       show what each rank does, then end the job (status 124)

@@ -66,7 +66,7 @@ bool Supervisor::prepare() {
 
 bool Supervisor::start_ranks() {
   began_ = seconds_now();
-  if (job_.command.report) {
+  if (job_.command.reports()) {
     energy_.emplace(job_.machine_root);
     energy_look_.set(machine::EnergyMeter::look_every_seconds);
   }
@@ -257,7 +257,7 @@ void Supervisor::finish_output() {
 }
 
 void Supervisor::report_ledger() {
-  if (!job_.command.report) {
+  if (!job_.command.reports()) {
     return;
   }
   JobTimes times;
@@ -267,11 +267,17 @@ void Supervisor::report_ledger() {
   times.cpu_seconds = cpu_seconds(used);
   times.joules = energy_->readable() ? energy_->joules() : -1;
   times.energy_source = energy_->source();
-  if (job_.report_file < 0) {
+  const std::string json =
+      job_.report_files.empty() ? "" : ledger_json(job_, starter_.segment(), times);
+  for (std::size_t file = 0; file < job_.report_files.size(); ++file) {
+    if (!write_all(job_.report_files[file], json)) {
+      mention("--report: cannot write '{}': {}", job_.command.report_files[file],
+              std::strerror(errno));
+      ending_.note(1);
+    }
+  }
+  if (job_.command.report) {
     write_while_read(STDERR_FILENO, ledger_table(job_, starter_.segment(), times));
-  } else if (!write_all(job_.report_file, ledger_json(job_, starter_.segment(), times))) {
-    mention("--report: cannot write '{}': {}", job_.command.report_file, std::strerror(errno));
-    ending_.note(1);
   }
 }
 

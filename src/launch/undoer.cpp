@@ -19,8 +19,8 @@ void let_go(const Job& job) {
   if (job.latency_hold >= 0) {
     close(job.latency_hold);
   }
-  if (job.report_file >= 0) {
-    close(job.report_file);
+  for (const int file : job.report_files) {
+    close(file);
   }
 }
 

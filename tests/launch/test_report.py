@@ -224,6 +224,32 @@ class Report(MpiexecTest):
             for rank in report["ranks"]:
                 self.assertGreater(rank["cpu"], 0, (words, report))
 
+    def test_table_and_files(self):
+        """All that is asked for: none takes the place of another one."""
+        one, other = self.path("one.json"), self.path("other.json")
+        for words in (("--report", f"--report={one}", f"--report={other}", f"--report={one}"),
+                      (f"--report={other}", f"--report={one}", "--report")):
+            result = self.run_job(*words, "-n", 2, self.program())
+            self.assertEqual((result.status, result.output), (0, "done\n"), result)
+            self.assertEqual(result.error.count("core-seconds: "), 1, result)
+            texts = []
+            for path in (one, other):
+                with open(path) as file:
+                    texts.append(file.read())
+                os.remove(path)
+            self.assertEqual(len(json.loads(texts[0])["ranks"]), 2)
+            self.assertEqual(texts[0], texts[1])
+        # Of two programs of one job each may ask for a form of its own.
+        result = self.run_job("--report", "true", ":", f"--report={one}", "true")
+        self.assertEqual((result.status, result.error.count("core-seconds: "), os.path.exists(one)), (0, 1, True), result)
+        result = self.run_job(f"--report={one}", f"--report={other}", "true")
+        self.assertEqual((result.status, result.error, os.path.exists(other)), (0, "", True), result)
+
+    def test_file_without_a_name(self):
+        result = self.run_job("--report=", "true")
+        self.assertEqual(result.status, 2)
+        self.assert_one_line(result, "--report= wants a file's name")
+
     def test_file_that_cannot_be_written(self):
         result = self.run_job("--report=/no/such/folder/report.json", "true")
         self.assertEqual(result.status, 1)
