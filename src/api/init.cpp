@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/startup.h"
 #include "core/tables.h"
+#include "node/control_client.h"
 #include "rank/rank.h"
 
 namespace meantime::api {
@@ -30,6 +31,9 @@ int Init_thread(int*, char***, int required, int* provided) {
   if (const int error = core::begin_use(rank, level); error != MPI_SUCCESS) {
     return error;
   }
+  if (rank.users > 1 && rank.control != nullptr) {
+    rank.control->sessions_only(false);
+  }
   rank.main_thread = static_cast<std::uint64_t>(pthread_self());
   *provided = rank.thread_level;
   rank.world_initialized = true;
@@ -48,6 +52,9 @@ int Finalize() {
   }
   if (rank.users > 1) {
     core::flush_buffer(core::process_buffer());  // as if it were detached (MPI 5.0, 11.2.2)
+    if (rank.control != nullptr) {
+      rank.control->sessions_only(true);
+    }
   }
   rank.world_finalized = true;
   const int ended = core::end_use(rank);

@@ -13,6 +13,7 @@
 #include "core/group.h"
 #include "core/startup.h"
 #include "core/tables.h"
+#include "node/control_client.h"
 
 namespace meantime::api {
 namespace {
@@ -63,6 +64,9 @@ int Session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
           core::begin_use(rank, level != nullptr ? find_level(*level)->value : MPI_THREAD_SINGLE);
       error != MPI_SUCCESS) {
     return error;
+  }
+  if (rank.users == 1 && rank.control != nullptr) {
+    rank.control->sessions_only(true);
   }
   auto* made = new Session;
   made->errhandler = hold(errhandler);

@@ -48,6 +48,7 @@ enum class ControlKind : std::uint32_t {
   killed = 7,     ///< a thread rank takes its host with it: code is the signal, text says more
   frequency = 8,  ///< the rank, or the worker, wishes its CPUs slow (code 1), or no longer (0)
   back = 9,       ///< it has opened a session after `finalized`: that no longer holds
+  sessions = 10,  ///< code 1: what it is in is sessions only, not MPI_Init; 0: no longer
 };
 
 struct ControlMessage {

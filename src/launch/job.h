@@ -36,10 +36,11 @@ struct RankProcess {
   int control = -1;      ///< our end of its control socket
   int mpi_process = -1;  ///< pidfd of mpi_pid, where that is not pid
   MpiPhase phase = MpiPhase::outside;
-  bool ended = false;       ///< of a thread rank: it has told so
-  int wait_status = 0;      ///< of pid, once ended
-  double cpu_seconds = -1;  ///< of pid and the children it has waited for, once ended
-  std::string text;         ///< deadlock report as far as it has come
+  bool sessions_only = false;  ///< inside, and not by MPI_Init
+  bool ended = false;          ///< of a thread rank: it has told so
+  int wait_status = 0;         ///< of pid, once ended
+  double cpu_seconds = -1;     ///< of pid and the children it has waited for, once ended
+  std::string text;            ///< deadlock report as far as it has come
 };
 
 /// A process whose ranks are threads.

@@ -19,6 +19,11 @@ namespace {
 /// How long a signal is waited for that the front may have got, while it waits for a CPU.
 constexpr double busy_front_seconds = 5;
 
+/// What a rank that is in MPI had to call before its end.
+const char* last_call_of(const RankProcess& process) {
+  return process.sessions_only ? "MPI_Session_finalize" : "MPI_Finalize";
+}
+
 }  // namespace
 
 // A key of the terminal, or a signal to the process group (as timeout(1) sends it), reaches ranks
@@ -148,8 +153,8 @@ void Supervisor::judge(int rank, int wait_status) {
     return;
   }
   if (process.phase == MpiPhase::inside) {
-    ending_.begin(code == 0 ? 1 : code,
-                  fmt::format("{} ended with status {} without MPI_Finalize", name(rank), code));
+    ending_.begin(code == 0 ? 1 : code, fmt::format("{} ended with status {} without {}",
+                                                    name(rank), code, last_call_of(process)));
   } else if (code != 0 && job_.programs[process.program].inspection.uses_mpi) {
     ending_.begin(code, fmt::format("{} ended with status {} before MPI_Init", name(rank), code));
   } else {
@@ -166,7 +171,7 @@ void Supervisor::on_mpi_process_gone(int rank) {
     if (std::optional<int> wait_status = wait_status_of(process.mpi_process)) {
       judge(rank, *wait_status);
     } else {
-      ending_.begin(1, fmt::format("{} ended without MPI_Finalize", name(rank)));
+      ending_.begin(1, fmt::format("{} ended without {}", name(rank), last_call_of(process)));
     }
   } else if (process.phase == MpiPhase::finalized) {
     node::note_end(starter_.segment(), rank);

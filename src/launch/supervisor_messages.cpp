@@ -103,6 +103,9 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
     case ControlKind::back:
       process.phase = MpiPhase::inside;
       break;
+    case ControlKind::sessions:
+      process.sessions_only = message.code != 0;
+      break;
     case ControlKind::abort: {
       // The exit status has eight bits; an error must not become a success by losing the others.
       int status = message.code & 0xff;

@@ -41,6 +41,10 @@ bool ControlClient::back() {
   return send(static_cast<unsigned>(ControlKind::back), 0, {});
 }
 
+bool ControlClient::sessions_only(bool only) {
+  return send(static_cast<unsigned>(ControlKind::sessions), only ? 1 : 0, {});
+}
+
 bool ControlClient::abort(int code, std::string_view text) {
   return send(static_cast<unsigned>(ControlKind::abort), code, text.substr(0, control_text_limit));
 }

@@ -21,6 +21,8 @@ class ControlClient {
   bool hello(std::string_view library_version);
   bool finalized();
   bool back();
+  /// From now on it is in MPI by sessions alone, or not by them alone.
+  bool sessions_only(bool only);
   bool abort(int code, std::string_view text);
   /// The ranks found that all of them wait for ever: `report` is shown as it is, lines and all.
   bool deadlock(std::string_view report);

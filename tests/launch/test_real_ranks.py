@@ -14,6 +14,7 @@ from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main, processes_of
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
+KINDS = ("processes", "threads") if THREADS else ("processes",)
 RANK = os.path.join(SOURCE, "tests", "launch", "rank.c")
 ORACLE = os.environ.get("MEANTIME_ORACLE_PREFIX", os.path.join(SOURCE, "build", "oracle"))
 
@@ -66,6 +67,22 @@ class RealRanks(MpiexecTest):
         alone = subprocess.run([program, "error"], stderr=subprocess.PIPE, env=self.environment, timeout=60, text=True)
         self.assertEqual(alone.returncode, 6)
         self.assertRegex(alone.stderr, "^Meantime: " + said)
+
+    def test_open_sessions(self):
+        program = self.path("open_session")
+        subprocess.run([MPICC, *CFLAGS, os.path.join(os.path.dirname(RANK), "open_session.c"), "-o", program], check=True)
+        for what, missing in (("s", "Session_finalize"), ("i", "Finalize"), ("si", "Finalize"), ("it", "Finalize"),
+                              ("itf", "Session_finalize"), ("ifu", "Session_finalize"), ("sie", "Finalize"), ("if", None),
+                              ("se", None), ("sife", None)):
+            for kind in KINDS:
+                with self.subTest(what=what, kind=kind):
+                    result = self.run_job("--as", kind, "-n", 2, program, what)
+                    self.assertEqual(result.status, 1 if missing else 0, result)
+                    if missing:
+                        self.assert_one_line(result, f"ended with status 0 without MPI_{missing}\n"[:-1])
+                        self.assertTrue(result.error.endswith(f" without MPI_{missing}\n"), result)
+                    else:
+                        self.assertEqual(result.error, "")
 
     def test_abort_codes(self):
         program = self.program()

@@ -212,7 +212,7 @@ PROGRAMS += [
     death("error", "failure", "MPI_ERR_COUNT|[Cc]ount"),
     death("thread", "137", "rank [0-9]+.*[Kk]illed"),
     death("after_finalize", "5"),
-    death("in_a_session", "failure", "rank [0-9]+.*MPI_Finalize"),
+    death("in_a_session", "failure", "rank [0-9]+.*MPI_Session_finalize"),
     death("computing", "failure", extra=["--kill-launcher-after", "1.5"]),
 ]
 
