@@ -3,10 +3,13 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <new>
+#include <string_view>
 
 #include "core/blame.h"
 #include "core/call_names.h"
@@ -30,6 +33,26 @@ std::string argument(Place place) {
 /// or a place for its result, is asked for with MEANTIME_CHECKS=0, too.
 bool checks_are_off() {
   return !core::argument_checks.load(std::memory_order_relaxed);
+}
+
+/// Of a call that this version does not have: what is missing, and what to do without it. The call
+/// itself is named by whoever prints this.
+int not_part_of_meantime(std::string_view call) {
+  const auto is_one_of = [&](std::initializer_list<std::string_view> parts) {
+    return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+      return call.find(part) != std::string_view::npos;
+    });
+  };
+  const char* const what =
+      is_one_of({"MPI_File_", "_datarep"})
+          ? "files (MPI-IO): let ranks write files of their own, or gather and let one write"
+      : is_one_of({"_spawn", "_port", "_accept", "_connect", "_join", "_name"})
+          ? "starting and connecting processes: let mpiexec start all ranks, ':' separates programs"
+          : "one-sided communication: send messages instead";
+  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+              "this call is not part of Meantime {}, which has no {} (`meantime missing PROGRAM` "
+              "lists a program's calls of this kind)",
+              version, what);
 }
 
 std::string name_of(const Communicator& comm) {
@@ -108,13 +131,12 @@ void Entry::end_of_program() {
 }
 
 int Entry::not_there_yet() {
-  return report(fail(MPI_ERR_UNSUPPORTED_OPERATION, "not there yet in Meantime {}", version));
+  return report(not_part_of_meantime(call_name(static_cast<std::uint16_t>(call_))));
 }
 
 int Entry::file_call_not_there_yet() {
-  return core::invoke_file_error_handler(
-      fail(MPI_ERR_UNSUPPORTED_OPERATION, "not there yet in Meantime {}", version),
-      call_name(static_cast<std::uint16_t>(call_)));
+  const char* const name = call_name(static_cast<std::uint16_t>(call_));
+  return core::invoke_file_error_handler(not_part_of_meantime(name), name);
 }
 
 void Entry::about(MPI_Comm handle) {
