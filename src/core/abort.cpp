@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <ctime>
 #include <string>
 
+#include "launch/named_places.h"
 #include "node/control_client.h"
 #include "rank/rank_of_thread.h"
 
@@ -42,9 +44,12 @@ void abort_job(int code, std::string_view text) {
     while (nanosleep(&left, &left) != 0) {
     }
   } else if (!text.empty()) {
-    const std::string line = rank.world_size > 1
-                                 ? fmt::format("Meantime: rank {}: {}\n", rank.world_rank, text)
-                                 : fmt::format("Meantime: {}\n", text);
+    std::string line = rank.world_size > 1
+                           ? fmt::format("Meantime: rank {}: {}\n", rank.world_rank, text)
+                           : fmt::format("Meantime: {}\n", text);
+    if (getauxval(AT_SECURE) == 0) {  // a search along PATH is for who has only his user's rights
+      line = launch::with_named_places(line, getpid());
+    }
     // One write: lines of several ranks do not mix.
     [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
   }

@@ -4,17 +4,21 @@
 #include <string>
 
 #include "core/abort.h"
+#include "core/call_names.h"
 #include "core/callback.h"
 #include "core/error.h"
 #include "core/error_codes.h"
 #include "core/session.h"
 #include "core/tables.h"
 #include "core/window.h"
+#include "rank/rank.h"
+#include "wait/report.h"
 
 namespace meantime::core {
 namespace {
 
-/// One line about a failure that ends the job.
+/// One line about a failure that ends the job. The place in it is named by who prints it
+/// (launch/named_places.h).
 std::string obituary(std::string_view description, int code, const char* call,
                      std::string_view detail) {
   std::string line = call;
@@ -23,7 +27,14 @@ std::string obituary(std::string_view description, int code, const char* call,
   }
   const std::string_view name = error_name(code);
   line += name.empty() ? fmt::format(": error {}", code) : fmt::format(": {}", name);
-  return line + fmt::format(": {}", detail.empty() ? error_text(code) : detail);
+  line += fmt::format(": {}", detail.empty() ? error_text(code) : detail);
+  // Stale if this call is none that notes where it was called.
+  const Rank& rank = self();
+  const void* const site = rank.call_site.load(std::memory_order_relaxed);
+  if (site != nullptr && std::string_view(call_name(rank.call.load())) == call) {
+    line += fmt::format("; called from {}", wait::place_of_call(site));
+  }
+  return line;
 }
 
 std::string describe(Communicator& comm) {

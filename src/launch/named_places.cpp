@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -40,7 +41,7 @@ Modules modules_of(int pid) {
   return modules;
 }
 
-std::vector<Mention> mentions_in(const std::string& text) {
+std::vector<Mention> mentions_in(const std::string& text, int otherwise) {
   std::vector<Mention> mentions;
   std::map<int, Modules> processes;
   std::size_t at = 0;
@@ -49,11 +50,12 @@ std::vector<Mention> mentions_in(const std::string& text) {
     const std::size_t line = text.rfind('\n', at) + 1;  // 0 if it is the first
     const std::size_t pid_at = text.find(before_pid, line);
     const std::size_t plus = text.find("+0x", at);
-    const std::size_t end = text.find_first_of(",\n", at);
-    if (pid_at == std::string::npos || pid_at > at || end == std::string::npos || plus > end) {
+    const std::size_t end = std::min(text.find_first_of(",\n", at), text.size());
+    const bool says_pid = pid_at < at;  // npos is not
+    if ((!says_pid && otherwise == 0) || plus > end) {
       continue;
     }
-    const int pid = std::atoi(text.c_str() + pid_at + before_pid.size());
+    const int pid = says_pid ? std::atoi(text.c_str() + pid_at + before_pid.size()) : otherwise;
     auto [process, is_new] = processes.try_emplace(pid);
     if (is_new) {
       process->second = modules_of(pid);
@@ -69,8 +71,8 @@ std::vector<Mention> mentions_in(const std::string& text) {
 
 }  // namespace
 
-std::string with_named_places(const std::string& text) {
-  const std::vector<Mention> mentions = mentions_in(text);
+std::string with_named_places(const std::string& text, int pid) {
+  const std::vector<Mention> mentions = mentions_in(text, pid);
   if (mentions.empty()) {
     return text;
   }

@@ -110,9 +110,13 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       // The exit status has eight bits; an error must not become a success by losing the others.
       int status = message.code & 0xff;
       status = status == 0 && message.code != 0 ? 1 : status;
-      ending_.begin(status, text.empty() ? fmt::format("{} called MPI_Abort with code {}",
-                                                       name(rank), message.code)
-                                         : fmt::format("{}: {}", name(rank), text));
+      if (text.empty()) {
+        ending_.begin(status,
+                      fmt::format("{} called MPI_Abort with code {}", name(rank), message.code));
+      } else if (!ending_.begun()) {
+        // As long as the rank is there: it waits to be ended.
+        ending_.begin(status, with_named_places(fmt::format("{}: {}", name(rank), text)));
+      }
       break;
     }
     case ControlKind::ended:

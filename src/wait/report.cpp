@@ -1,6 +1,7 @@
 #include "wait/report.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -108,7 +109,7 @@ std::string describe_wait(const node::Report& report, int pid, CallName call_nam
     text += fmt::format(" (rank {} there)", peer);
   }
   if (const std::uint64_t site = report.call_site.load(); site != 0) {
-    text += fmt::format(", called from {}", place_in(pid, site));
+    text += fmt::format(", called from {}", place_in(pid, site - 1));  // the call, not what follows
   }
   return text + fmt::format(", for {:.1f} s", seconds_since(report.since_ns.load()));
 }
@@ -136,6 +137,10 @@ std::string describe_beginning(const node::RankArea& area) {
 }
 
 }  // namespace
+
+std::string place_of_call(const void* call_site) {
+  return place_in(getpid(), reinterpret_cast<std::uint64_t>(call_site) - 1);
+}
 
 std::string describe_ranks(const node::Segment& segment, CallName call_name) {
   std::string text;

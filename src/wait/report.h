@@ -19,4 +19,7 @@ using CallName = const char* (*)(std::uint16_t call);
 /// One line a rank: rank, pid, state; if it waits: call, peer, tag, communicator, call site, since.
 std::string describe_ranks(const node::Segment& segment, CallName call_name);
 
+/// "stencil+0x1234": what addr2line wants to know of a call's return address in this process.
+std::string place_of_call(const void* call_site);
+
 }  // namespace meantime::wait

@@ -68,6 +68,34 @@ class RealRanks(MpiexecTest):
         self.assertEqual(alone.returncode, 6)
         self.assertRegex(alone.stderr, "^Meantime: " + said)
 
+    @unittest.skipUnless(shutil.which("addr2line"), "no addr2line")
+    def test_error_names_its_place(self):
+        """The line of the call, of both kinds of rank and without mpiexec; without debug info the address."""
+        with open(RANK) as file:
+            number = next(number for number, line in enumerate(file, 1) if "MPI_Send(what" in line)
+        program, bare = self.path("rank"), self.path("bare")
+        subprocess.run([MPICC, "-g", "-O1", *CFLAGS, RANK, "-o", program], check=True)
+        subprocess.run([MPICC, "-O1", "-s", *CFLAGS, RANK, "-o", bare], check=True)
+        # Under sanitizers the call's last instruction may be counted to the line after it.
+        for path, place in ((program, rf"main \(rank\.c:({number}|{number + 1})\)"), (bare, r"bare\+0x[0-9a-f]+")):
+            for kind in KINDS:
+                result = self.run_job("--as", kind, "-n", 2, path, "error")
+                self.assertEqual(result.status, 6, result)
+                self.assertRegex(result.error, rf"^mpiexec: rank 1 .*: MPI_ERR_RANK: .* has 2 ranks; called from {place}\n$")
+            alone = subprocess.run([path, "error"], stderr=subprocess.PIPE, env=self.environment, timeout=60, text=True)
+            self.assertEqual(alone.returncode, 6)
+            self.assertRegex(alone.stderr, rf"^Meantime: MPI_Send .* has 1 rank; called from {place}\n$")
+
+    @unittest.skipUnless(shutil.which("addr2line"), "no addr2line")
+    def test_error_names_its_place_beside_another_thread(self):
+        source, program = os.path.join(os.path.dirname(RANK), "error_threads.c"), self.path("error_threads")
+        with open(source) as file:
+            number = next(number for number, line in enumerate(file, 1) if "too short" in line)
+        subprocess.run([MPICC, "-g", "-O1", *CFLAGS, source, "-o", program, "-pthread"], check=True)
+        result = self.run_job("-n", 2, program)
+        self.assertRegex(result.error, r"^mpiexec: rank 0 .*: MPI_Recv .*: MPI_ERR_TRUNCATE: .*; called from main "
+                         rf"\(error_threads\.c:({number}|{number + 1})\)\n$")
+
     def test_open_sessions(self):
         program = self.path("open_session")
         subprocess.run([MPICC, *CFLAGS, os.path.join(os.path.dirname(RANK), "open_session.c"), "-o", program], check=True)
