@@ -156,6 +156,10 @@ bool Entry::narrow(Place place, MPI_Count value, int* result) {
 }
 
 bool Entry::bad_handle(int error_class, Place place, const void* handle, bool is_null) {
+  if (error_class == MPI_ERR_COMM && (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF)) {
+    return reject(fail(error_class, "{} is {}, which there is from MPI_Init until MPI_Finalize",
+                       argument(place), handle_name(handle)));
+  }
   return reject(is_null ? fail(error_class, "{} is {}", argument(place), handle_name(handle))
                         : fail(error_class, "{} is {}, which is no handle of that type",
                                argument(place), handle_name(handle)));

@@ -37,6 +37,8 @@ int Init_thread(int*, char***, int required, int* provided) {
   rank.main_thread = static_cast<std::uint64_t>(pthread_self());
   *provided = rank.thread_level;
   rank.world_initialized = true;
+  rank.world = rank.all_ranks;
+  rank.alone = rank.only_this;
   return MPI_SUCCESS;
 }
 
@@ -57,6 +59,8 @@ int Finalize() {
     }
   }
   rank.world_finalized = true;
+  rank.world = nullptr;
+  rank.alone = nullptr;
   const int ended = core::end_use(rank);
   return deleted != MPI_SUCCESS ? deleted : ended;
 }

@@ -46,8 +46,8 @@ const char* level_name(int value) {
 /// The group of a set, or nullptr. Capitals do not matter, as nowhere in such a name (RFC 3986).
 Group* find_set(const char* name) {
   const Rank& rank = self();
-  return strcasecmp(name, sets[0]) == 0   ? hold(*rank.world->group)
-         : strcasecmp(name, sets[1]) == 0 ? hold(*rank.alone->group)
+  return strcasecmp(name, sets[0]) == 0   ? hold(*rank.all_ranks->group)
+         : strcasecmp(name, sets[1]) == 0 ? hold(*rank.only_this->group)
                                           : nullptr;
 }
 

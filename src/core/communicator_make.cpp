@@ -174,8 +174,8 @@ int create_first(Communicator& comm, int count, Communicator** made) {
 }
 
 int create_from_group(Group& group, std::string_view string_tag, Communicator** made) {
-  return create_over(*self().world, group, string_tags + hash_tag(string_tag, {&group}), nullptr,
-                     made);
+  return create_over(*self().all_ranks, group, string_tags + hash_tag(string_tag, {&group}),
+                     nullptr, made);
 }
 
 int compare(const Communicator& first, const Communicator& second) {

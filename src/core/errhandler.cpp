@@ -69,12 +69,13 @@ int invoke_error_handler(Communicator* comm, int code, const char* call) {
   if (comm != nullptr) {
     return invoke_error_handler(*comm->errhandler, comm->handle(), describe(*comm), code, call);
   }
-  Communicator* alone = self().alone;
+  // Theirs are the initial handlers, too: of what fails in a session, or after MPI_Finalize.
+  Communicator* alone = self().only_this;
   if (alone != nullptr) {
     // Up to MPI 3.1 such failures were raised on MPI_COMM_WORLD, and programs still set that one's
     // handler alone: it counts as long as nobody touched MPI_COMM_SELF's.
     if (alone->errhandler == &tables().fatal) {
-      Errhandler* worlds = self().world->errhandler;
+      Errhandler* worlds = self().all_ranks->errhandler;
       return invoke_error_handler(*worlds, MPI_COMM_WORLD, "", code, call);
     }
     return invoke_error_handler(*alone->errhandler, alone->handle(), "", code, call);

@@ -222,7 +222,7 @@ int create_intercommunicator_from_groups(Group& local, int local_leader, Group& 
     return error;
   }
   const int tag = string_tags + hash_tag(string_tag, {&local, &remote});
-  const int error = create_over_bridge(*side, local_leader, self().world,
+  const int error = create_over_bridge(*side, local_leader, self().all_ranks,
                                        remote.world_rank(remote_leader), tag, made);
   drop(side);
   return error;

@@ -143,7 +143,7 @@ int receive_message(void* buffer, MPI_Count count, Datatype& type, MPI_Message* 
                     Request** request) {
   if (*message == MPI_MESSAGE_NO_PROC) {
     *message = MPI_MESSAGE_NULL;
-    return start_receive(buffer, count, type, MPI_PROC_NULL, MPI_ANY_TAG, *self().world,
+    return start_receive(buffer, count, type, MPI_PROC_NULL, MPI_ANY_TAG, *self().all_ranks,
                          Plane::point_to_point, request);
   }
   auto* matched = object_behind<MatchedMessage>(*message);

@@ -382,7 +382,6 @@ void leave_for_good() {
   if (rank.fiber == nullptr) {
     node::segment().untrim();
   }
-  delete_final_attributes(rank);  // of a program with sessions alone
   delete_named_types_attributes();
   set_state(rank, node::RankState::finalized);
   look_once_more();

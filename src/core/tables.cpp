@@ -60,18 +60,15 @@ Info* environment_info() {
 int make_world(Rank& rank) {
   Tables& all = tables();
   all.universe_size = rank.world_size;
-  rank.world = make_predefined(MPI_COMM_WORLD, "MPI_COMM_WORLD", world_context,
-                               make_identity_group(rank.world_size));
-  rank.world->collective_area = node::segment().header().world_collective;
-  rank.alone =
+  rank.all_ranks = make_predefined(MPI_COMM_WORLD, "MPI_COMM_WORLD", world_context,
+                                   make_identity_group(rank.world_size));
+  rank.all_ranks->collective_area = node::segment().header().world_collective;
+  rank.only_this =
       make_predefined(MPI_COMM_SELF, "MPI_COMM_SELF", self_context, make_group({rank.world_rank}));
   return MPI_SUCCESS;
 }
 
 int delete_final_attributes(Rank& rank) {
-  if (rank.alone == nullptr) {
-    return MPI_SUCCESS;
-  }
   const int own = delete_attributes(rank.alone->attributes, MPI_COMM_SELF);
   const int worlds = delete_attributes(rank.world->attributes, MPI_COMM_WORLD);
   return own != MPI_SUCCESS ? own : worlds;
@@ -93,10 +90,10 @@ int delete_named_types_attributes() {
 }
 
 void free_world(Rank& rank) {
-  drop(rank.world);
-  drop(rank.alone);
-  rank.world = nullptr;
-  rank.alone = nullptr;
+  drop(rank.all_ranks);
+  drop(rank.only_this);
+  rank.all_ranks = nullptr;
+  rank.only_this = nullptr;
 }
 
 }  // namespace meantime::core

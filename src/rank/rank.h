@@ -56,7 +56,7 @@ struct alignas(64) Rank {
   int world_size = 1;
   ranks::Fiber* fiber = nullptr;   ///< of a thread rank; a process rank has none
   node::RankArea* area = nullptr;  ///< owned by the segment
-  Communicator* world = nullptr;   ///< behind MPI_COMM_WORLD
+  Communicator* world = nullptr;   ///< behind MPI_COMM_WORLD: from MPI_Init until MPI_Finalize
   /// Of the call that this rank's (last entering) thread is in: where it returns to in the user's
   /// program, and which one it is, an index of the generated table.
   std::atomic<const void*> call_site{nullptr};
@@ -95,7 +95,11 @@ struct alignas(64) Rank {
   std::vector<Request*> abandoned;  ///< freed by the user before they were complete
   SpareMemory spare_requests;
 
-  Communicator* alone = nullptr;  ///< behind MPI_COMM_SELF
+  Communicator* alone = nullptr;  ///< behind MPI_COMM_SELF: from MPI_Init until MPI_Finalize
+  // The same two for as long as the library is up: sessions alone need them, but have no name for
+  // them (MPI 5.0, 11.3).
+  Communicator* all_ranks = nullptr;
+  Communicator* only_this = nullptr;
 
   /// Whether something of it moves on whenever it is in MPI, whatever it waits for.
   bool has_background() const { return background != 0 || !unmatched.empty(); }

@@ -42,6 +42,14 @@ int main(int argc, char** argv) {
     if (rank == victim) MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
     return 0;
   }
+  if (way == "world_in_a_session") {
+    MPI_Session session;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Finalize();
+    if (rank == victim) MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Session_finalize(&session);
+    return 0;
+  }
   if (rank == victim) {
     // Leave messages of all kinds half-way: posted, unexpected, a rendezvous, a slice of memory.
     static unsigned char large[4 << 20];

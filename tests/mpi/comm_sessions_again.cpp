@@ -105,6 +105,21 @@ static void buffered_send_at_the_end() {
   MUST(MPI_Session_finalize(&session));
 }
 
+// There is MPI_COMM_WORLD only from MPI_Init until MPI_Finalize, though a session has the library
+// up.
+static void there_is_no_world() {
+  if (on_mpich()) return;  // there is one after MPI_Finalize
+  int number = -1, flag = 0;
+  MPI_Comm other = MPI_COMM_NULL;
+  void* value = nullptr;
+  CHECK(error_class(MPI_Comm_rank(MPI_COMM_WORLD, &number)) == MPI_ERR_COMM);
+  CHECK(error_class(MPI_Comm_size(MPI_COMM_SELF, &number)) == MPI_ERR_COMM);
+  CHECK(error_class(MPI_Comm_dup(MPI_COMM_SELF, &other)) == MPI_ERR_COMM);
+  CHECK(error_class(MPI_Barrier(MPI_COMM_WORLD)) == MPI_ERR_COMM);
+  CHECK(error_class(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &flag)) == MPI_ERR_COMM);
+  CHECK(number == -1 && other == MPI_COMM_NULL);
+}
+
 // Without MPI_COMM_WORLD: every rank gets the number of errors of all.
 static void finish_in_a_session() {
   MPI_Session session = open_session();
@@ -130,7 +145,9 @@ int main(int argc, char** argv) {
   use(MPI_COMM_WORLD, 100);
   several("between ");
   state_is(1, 0);
+  MUST(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   MUST(MPI_Finalize());
+  there_is_no_world();
   use(comm, 200);
   state_is(1, 1);
   MUST(MPI_Comm_disconnect(&comm));
