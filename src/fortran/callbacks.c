@@ -114,26 +114,37 @@ typedef void query_function(MPI_Aint* extra_state, MPI_Fint* status, MPI_Fint* i
 typedef void free_function(MPI_Aint* extra_state, MPI_Fint* ierror);
 typedef void cancel_function(MPI_Aint* extra_state, MPI_Fint* complete, MPI_Fint* ierror);
 
+static void tell_caller(struct meantime_grequest* request, MPI_Aint before) {
+  if (request->extra_state == before) return;
+  if (*request->variable == before) *request->variable = request->extra_state;
+}
+
 int meantime_grequest_query(void* extra_state, MPI_Status* status) {
   struct meantime_grequest* request = extra_state;
+  const MPI_Aint before = request->extra_state;
   MPI_Fint ierror = MPI_SUCCESS;
   ((query_function*)request->query)(&request->extra_state, (MPI_Fint*)status, &ierror);
+  tell_caller(request, before);
   return ierror;
 }
 
 int meantime_grequest_free(void* extra_state) {
   struct meantime_grequest* request = extra_state;
+  const MPI_Aint before = request->extra_state;
   MPI_Fint ierror = MPI_SUCCESS;
   ((free_function*)request->free)(&request->extra_state, &ierror);
+  tell_caller(request, before);
   free(request);
   return ierror;
 }
 
 int meantime_grequest_cancel(void* extra_state, int complete) {
   struct meantime_grequest* request = extra_state;
+  const MPI_Aint before = request->extra_state;
   MPI_Fint ierror = MPI_SUCCESS;
   MPI_Fint logical = meantime_logical(complete);
   ((cancel_function*)request->cancel)(&request->extra_state, &logical, &ierror);
+  tell_caller(request, before);
   return ierror;
 }
 

@@ -22,10 +22,14 @@ MPI_File_errhandler_function* meantime_file_errhandler(meantime_procedure* user)
 MPI_Win_errhandler_function* meantime_win_errhandler(meantime_procedure* user);
 MPI_Session_errhandler_function* meantime_session_errhandler(meantime_procedure* user);
 
-// What a generalised request, or a data representation, calls.
+// What a generalised request, or a data representation, calls. The extra state is an IN argument of
+// MPI_GREQUEST_START: its value counts, and the variable may be gone when the procedures are
+// called. But other MPIs hand on its address, and programs have procedures that leave a result
+// there: what a procedure changes is stored in the variable, if that still has the value it gave.
 struct meantime_grequest {
   meantime_procedure *query, *free, *cancel;
   MPI_Aint extra_state;
+  MPI_Aint* variable;
 };
 MPI_Grequest_query_function meantime_grequest_query;
 MPI_Grequest_free_function meantime_grequest_free;  // frees the struct

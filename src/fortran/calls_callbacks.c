@@ -54,7 +54,7 @@ BINDING void FORTRAN(grequest_start)(meantime_procedure* query_fn, meantime_proc
                                      meantime_procedure* cancel_fn, MPI_Aint* extra_state,
                                      MPI_Fint* request, MPI_Fint* ierror) {
   struct meantime_grequest* functions = meantime_allocate(sizeof *functions);
-  *functions = (struct meantime_grequest){query_fn, free_fn, cancel_fn, *extra_state};
+  *functions = (struct meantime_grequest){query_fn, free_fn, cancel_fn, *extra_state, extra_state};
   MPI_Request c_request = MPI_REQUEST_NULL;
   const int error = MPI_CALL(Grequest_start)(meantime_grequest_query, meantime_grequest_free,
                                              meantime_grequest_cancel, functions, &c_request);

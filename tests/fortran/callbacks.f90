@@ -81,6 +81,13 @@ contains
     ierror = MPI_SUCCESS
   end subroutine
 
+  subroutine free_and_change(extra_state, ierror)
+    integer(kind=MPI_ADDRESS_KIND) :: extra_state
+    integer :: ierror
+    extra_state = extra_state - 1
+    ierror = MPI_SUCCESS
+  end subroutine
+
   subroutine cancel_it(extra_state, complete, ierror)
     integer(kind=MPI_ADDRESS_KIND) :: extra_state
     logical :: complete
@@ -97,6 +104,7 @@ program callbacks
   integer :: rank, size, errors, total, i, keyval, length, error, again
   integer :: matrix(2, 2), product(2, 2), expected(2, 2)
   integer(kind=MPI_ADDRESS_KIND) :: attribute
+  integer(kind=MPI_ADDRESS_KIND), volatile :: changed
   real :: numbers(100), sums(100)
   logical :: flag, commutes
   type(MPI_Comm) :: comm, copy
@@ -197,6 +205,13 @@ program callbacks
   call MPI_Test_cancelled(status, flag)
   call check(length == 3 .and. status%MPI_TAG == 12 .and. .not. flag, 'its status')
   call check(queries == 100 .and. frees == 100, 'its query and free functions')
+
+  ! Of which a function changes the extra state: in the variable, too, as with MPICH and Open MPI
+  changed = 100
+  call MPI_Grequest_start(query, free_and_change, cancel_it, changed, request)
+  call MPI_Grequest_complete(request)
+  call MPI_Wait(request, MPI_STATUS_IGNORE)
+  call check(changed == 99, 'an extra state that was changed')
 
   call MPI_Allreduce(errors, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   call MPI_Finalize()
