@@ -8,6 +8,7 @@
 #include "core/callback.h"
 #include "core/error.h"
 #include "core/error_codes.h"
+#include "core/initial_errhandler.h"
 #include "core/session.h"
 #include "core/tables.h"
 #include "core/window.h"
@@ -74,13 +75,13 @@ int invoke_error_handler(Communicator* comm, int code, const char* call) {
   if (alone != nullptr) {
     // Up to MPI 3.1 such failures were raised on MPI_COMM_WORLD, and programs still set that one's
     // handler alone: it counts as long as nobody touched MPI_COMM_SELF's.
-    if (alone->errhandler == &tables().fatal) {
+    if (alone->errhandler == &initial_errhandler()) {
       Errhandler* worlds = self().all_ranks->errhandler;
       return invoke_error_handler(*worlds, MPI_COMM_WORLD, "", code, call);
     }
     return invoke_error_handler(*alone->errhandler, alone->handle(), "", code, call);
   }
-  return invoke_error_handler(tables().fatal, MPI_COMM_SELF, "", code, call);
+  return invoke_error_handler(initial_errhandler(), MPI_COMM_SELF, "", code, call);
 }
 
 int invoke_error_handler(Session& session, int code, const char* call) {

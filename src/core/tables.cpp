@@ -6,6 +6,7 @@
 #include "coll/state.h"
 #include "core/context.h"
 #include "core/datatype/datatype.h"
+#include "core/initial_errhandler.h"
 #include "core/plane.h"
 #include "launch/control.h"
 #include "node/segment.h"
@@ -22,7 +23,7 @@ Communicator* make_predefined(MPI_Comm constant, const char* name, std::uint32_t
   comm->group = group;
   comm->size = group->size;
   comm->rank = group->rank;
-  comm->errhandler = hold(tables().fatal);
+  comm->errhandler = hold(initial_errhandler());
   return comm;
 }
 

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "core/version.h"
+#include "launch/control.h"
 #include "launch/messages.h"
 #include "launch/option_values.h"
 #include "launch/options.h"
@@ -231,6 +232,15 @@ class Parser {
         break;
       case Action::directory:
         program_.directory = first;
+        break;
+      case Action::initial_errhandler:
+        if (first != "mpi_errors_are_fatal" && first != "mpi_errors_abort" &&
+            first != "mpi_errors_return") {
+          throw Mistake{fmt::format(
+              "{} takes mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return, not '{}'",
+              spelled_, first)};
+        }
+        program_.environment.push_back({initial_errhandler_variable, first});
         break;
       case Action::label:
         result_.label = true;

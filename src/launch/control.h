@@ -28,6 +28,9 @@ inline constexpr char wake_up_variable[] = "MEANTIME_WAKE_UP_NS";
 inline constexpr char locked_variable[] = "MEANTIME_LOCKED";
 /// Set to 1 if mpiexec follows the ranks' wishes for lower frequencies (ControlKind::frequency).
 inline constexpr char frequency_variable[] = "MEANTIME_LOWERS_FREQUENCY";
+/// mpi_errors_return or its like: the error handler that a rank has before it sets one (mpiexec
+/// -initial-errhandler); not there: mpi_errors_are_fatal.
+inline constexpr char initial_errhandler_variable[] = "MEANTIME_INITIAL_ERRHANDLER";
 /// What to do when the ranks find that all of them wait for ever: abort, report or ignore.
 inline constexpr char deadlock_variable[] = "MEANTIME_ON_DEADLOCK";
 /// Exit status of a job that was ended for it, and of a rank without mpiexec.

@@ -25,6 +25,7 @@ constexpr Option options[] = {
     {"genvlist", 1, Action::keep_list, "", true},
     {"wdir", 1, Action::directory, "", true},
     {"wd", 1, Action::directory, "", true},
+    {"initial-errhandler", 1, Action::initial_errhandler, "", true},
     {"l", 0, Action::label, "", true},
     {"timeout", 1, Action::timeout, "", true},
     {"bind", 1, Action::bind, "", true},
@@ -254,6 +255,8 @@ How many ranks of what
   -n N, -np N, -c N       N ranks of the program that follows (default 1)
   :                       another program of the same job
   -wdir DIR, -wd DIR      the program's working directory
+  -initial-errhandler mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return
+                          what an error does until the program says (default mpi_errors_are_fatal)
   --as processes|threads|auto
                           every rank a process (default), or all of them user-level threads of one
                           process; auto: as threads if `meantime check program` finds that they can;

@@ -21,6 +21,7 @@ enum class Action {
   keep_list,
   drop,
   directory,
+  initial_errhandler,
   label,
   timeout,
   bind,

@@ -27,6 +27,7 @@ constexpr std::string_view others[] = {
     "MEANTIME_WORKERS",
     "MEANTIME_WAKE_UP_NS",
     "MEANTIME_LOCKED",
+    "MEANTIME_INITIAL_ERRHANDLER",
     "MEANTIME_LOWERS_FREQUENCY",
     "MEANTIME_SINGLETON",
     "MEANTIME_CC",

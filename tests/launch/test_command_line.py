@@ -226,6 +226,16 @@ class OwnOptions(MpiexecTest):
             self.assertEqual(result.output, value + "\n")
         self.assert_refused("--on-deadlock=panic", "true", parts=("abort, report or ignore",))
 
+    def test_initial_error_handler(self):
+        script = ("sh", "-c", "echo $MEANTIME_INITIAL_ERRHANDLER.")
+        self.assertEqual(self.run_job("-initial-errhandler", "mpi_errors_return", *script).output,
+                         "mpi_errors_return.\n")
+        # It is the job's, not that of a job around it.
+        environment = dict(self.environment, MEANTIME_INITIAL_ERRHANDLER="mpi_errors_return")
+        self.assertEqual(self.run_job(*script, env=environment).output, ".\n")
+        self.assert_refused("--initial-errhandler", "MPI_ERRORS_RETURN", "true",
+                            parts=("mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return",))
+
     def test_verbose(self):
         result = self.run_job("-v", "--oversubscribe", "-n", 2, "true")
         self.assertRegex(result.error, r"--oversubscribe is ignored: there are no slots")

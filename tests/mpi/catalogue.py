@@ -104,6 +104,8 @@ PROGRAMS = [
     Program("attributes", crawls=True),
     Program("windows"),
     Program("errors", crawls=True),
+    Program("errors_initial", ranks=(1, 2, 4), on_oracle=False,  # MPICH has no such option
+            extra=["--mpiexec-argument=-initial-errhandler", "--mpiexec-argument=mpi_errors_return"]),
     Program("errors_arguments", crawls=True),
     Program("errors_buffers"),
     Program("errors_arrays"),
