@@ -3,6 +3,7 @@
 // in malloc.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -137,6 +138,18 @@ Turn take_turn() {
   return Turn::tells_the_rest;
 }
 
+/// Of the calling thread, if a rank started it: the lowest address of its stack.
+thread_local std::uintptr_t thread_stack_low = 0;
+
+/// A large frame may lie beyond the guard, whose size only libc and the program know: so the stack
+/// pointer tells.
+bool is_below_stack_of_thread(const siginfo_t& info, const ucontext_t& context) {
+  const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  const auto pointer = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RSP]);
+  return pointer < thread_stack_low + elf::page && address < thread_stack_low &&
+         address + elf::page > pointer;
+}
+
 void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& context) {
   static Text text;
   static int told_signal = 0;  // both the teller's only
@@ -148,6 +161,10 @@ void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& 
     if (signal == SIGSEGV && info.si_code > 0) {
       if (address + MEANTIME_HOST_GUARD_BYTES >= low && address < low + 4096) {
         text.add(": its stack is full: it is as large as ulimit -s says (use a larger one)");
+      } else if (is_below_stack_of_thread(info, context)) {
+        text.add(
+            ": the stack of a thread of it is full: it is as large as OMP_STACKSIZE, the program "
+            "or ulimit -s says (use a larger one)");
       } else {
         text.add(" at address {:#x}", address);
       }
@@ -180,6 +197,28 @@ void prepare_thread_for_crashes() {
   if (place != MAP_FAILED) {
     const stack_t stack{place, 0, signal_stack_bytes};
     sigaltstack(&stack, nullptr);
+  }
+}
+
+void prepare_started_thread_for_crashes() {
+  prepare_thread_for_crashes();
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    void* low = nullptr;
+    std::size_t bytes = 0;
+    pthread_attr_getstack(&attributes, &low, &bytes);
+    thread_stack_low = reinterpret_cast<std::uintptr_t>(low);
+    pthread_attr_destroy(&attributes);
+  }
+}
+
+void release_thread_from_crashes() {
+  stack_t stack{};
+  if (sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_DISABLE) == 0 &&
+      stack.ss_size == signal_stack_bytes) {
+    const stack_t none{nullptr, SS_DISABLE, 0};
+    sigaltstack(&none, nullptr);
+    munmap(stack.ss_sp, stack.ss_size);
   }
 }
 

@@ -35,6 +35,7 @@ struct Start {
 /// The rank reads the count after it has gone elsewhere, and the kernel looks at it once more
 /// before it lets it sleep, so no wake-up is lost.
 void thread_ends(void* value) {
+  release_thread_from_crashes();
   auto& count = static_cast<RankState*>(value)->other_threads;
   if (count.fetch_sub(1) == 1) {
     syscall(SYS_futex, &count, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
@@ -68,6 +69,7 @@ void* begin(void* argument) {
   meantime_host_belong_to(start.rank->index);
   have_files_of_the_rank(*start.rank);
   begin_with_locale_of_rank();
+  prepare_started_thread_for_crashes();
   if (start.of_c11 != nullptr) {
     return reinterpret_cast<void*>(static_cast<std::intptr_t>(start.of_c11(start.argument)));
   }

@@ -109,9 +109,12 @@ void run_exit_handlers(RankState& rank, void* owner, int status);
 /// libc's own, where this library has a function of the same name in front of it.
 void* real_function(const char* name);
 
-/// Crashes are reported with their rank. Once, and for each kernel thread that runs ranks.
+/// Crashes are reported with their rank. Once, and for each kernel thread that runs ranks; on a
+/// thread that a rank has started, at its beginning and at its end.
 void catch_crashes();
 void prepare_thread_for_crashes();
+void prepare_started_thread_for_crashes();
+void release_thread_from_crashes();
 
 }  // namespace meantime::host
 

@@ -70,8 +70,15 @@ static void* folders(void* argument) {
   return argument;
 }
 
+static int recurse(int depth) {
+  volatile char bytes[4096];
+  bytes[depth % 4096] = (char)depth;
+  return recurse(depth + 1) + bytes[1];
+}
+
 static void* end(void* argument) {
   (void)argument;
+  if (strcmp(way, "stack") == 0) exit(recurse(0));
   if (strcmp(way, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 42);
   if (strcmp(way, "call") == 0) MPI_Barrier(MPI_COMM_WORLD);
   printf("thread of %d", rank);
@@ -116,7 +123,7 @@ int main(int count, char** words) {
     if (rank == 0 && errors == 0) printf(" No Errors\n");
     return errors != 0;
   }
-  if (strcmp(way, "abort") == 0 || strcmp(way, "call") == 0) {
+  if (strcmp(way, "abort") == 0 || strcmp(way, "call") == 0 || strcmp(way, "stack") == 0) {
     if (rank == 1) run(end);
     MPI_Barrier(MPI_COMM_WORLD);
   }

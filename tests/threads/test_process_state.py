@@ -155,6 +155,10 @@ class ProcessState(unittest.TestCase):
         result = self.run_ranks("threads", 4, program, "call")
         self.assertEqual(result.returncode, 1, self.text)
         self.assertIn("MPI_Barrier was called by a thread that is no rank", result.stderr)
+        result = self.run_ranks("threads", 4, program, "stack")
+        self.assertEqual(result.returncode, 139, self.text)
+        self.assertRegex(result.stderr, r"rank 1 .*the stack of a thread of it is full: .*OMP_STACKSIZE")
+        self.assertRegex(result.stderr, r"#\d rank_threads\w*\+0x\w+ \(recurse")
 
 
 if __name__ == "__main__":
