@@ -16,6 +16,45 @@ BIN = os.path.join(BUILD, "bin")
 SCRIPT = os.path.join(BUILD, "share/meantime/gdb/meantime.py")
 RANKS = 4
 
+FORTRAN = """
+module state
+  integer, save :: counter = 30
+end module
+subroutine receive_one(from)
+  use mpi_f08
+  use state
+  integer, intent(in) :: from
+  integer :: level
+  call MPI_Comm_rank(MPI_COMM_WORLD, level)
+  counter = counter + level
+  level = level + 10
+  call MPI_Recv(value, 1, MPI_REAL, from, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+end subroutine
+program receives
+  use mpi_f08
+  integer :: rank, size, i
+  logical :: there = .false.
+  character(200) :: name
+  call get_command_argument(1, name)
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, size)
+  if (rank == 0) then
+    do while (.not. there)
+      call sleep(1)
+      inquire(file=name, exist=there)
+    end do
+    do i = 1, size - 1
+      call MPI_Send(1.0, 1, MPI_REAL, i, 7, MPI_COMM_WORLD)
+    end do
+    print '(a)', ' No Errors'
+  else
+    call receive_one(0)
+  end if
+  call MPI_Finalize()
+end program
+"""
+
 
 def command(*words, **options):
     options.setdefault("timeout", 100)
@@ -139,6 +178,52 @@ class View(unittest.TestCase):
         self.assertIn("$mine(variable) wants a variable", text)
         self.assertIn("'x' is no list of ranks", text)
         self.assert_goes_on()
+
+    def fortran(self):
+        compiler = os.path.join(BIN, "mpifort")
+        if shutil.which("gfortran") is None or not os.path.exists(compiler):
+            self.skipTest("no Fortran")
+        source = os.path.join(self.folder.name, "receives.f90")
+        with open(source, "w") as file:
+            file.write(FORTRAN)
+        done = command(compiler, "-g", "-J", self.folder.name, source, "-o", source + ".program")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return source + ".program"
+
+    def test_gdb_commands_in_fortran(self):
+        """Whose expressions gdb reads in another way, and whose calls come by a library of ours."""
+        program = self.fortran()
+        self.job = subprocess.Popen([os.path.join(BIN, "mpiexec"), "--as", "threads", "-n", str(RANKS),
+                                     program, self.end], stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        end = time.monotonic() + 60
+        while self.ps().count(" for rank 0, tag 7 ") < RANKS - 1 and time.monotonic() < end:
+            time.sleep(0.05)
+        text = self.gdb("ranks", "rank 2", "print level", "print $mine(counter)", "rank apply 1,3 print from")
+        self.assertRegex(text, r"\n    +2 +suspended +\d+ +receive_one \(\) at .*receives\.f90:\d+, in MPI_Recv")
+        self.assertRegex(text, r"\[rank 2: suspended, thread \d+\]\n#\d+ .*in receive_one \(from=0\)")
+        self.assertRegex(text, r"\$1 = 12\n\$2 = 32\n")
+        self.assertRegex(text, r"(?s)Rank 1 .*\$3 = 0\n.*Rank 3 .*\$4 = 0\n")
+        with open(self.end, "w"):
+            pass
+        self.assertEqual(self.job.communicate(timeout=60)[0], " No Errors\n")
+
+    def test_debugger_of_fortran(self):
+        if shutil.which("gdb") is None:
+            self.skipTest("no gdb")
+        program = self.fortran()
+        with open(self.end, "w"):
+            pass
+        text = command(os.path.join(BIN, "mpiexec"), "--debugger", "gdb", "--as", "threads", "-n", RANKS,
+                       program, self.end, input="set confirm off\nset pagination off\nset breakpoint pending on\n"
+                       "break receive_one\nrun\nranks\n" + "continue\n" * RANKS + "quit\n").stdout
+        if "ptrace" in text:
+            self.skipTest("nobody may be traced here: " + text)
+        for rank in range(1, RANKS):
+            self.assertRegex(text, rf"hit Breakpoint 1\.\d+, receive_one \(.*\n(.*\n)*?\[rank {rank}\]", text)
+        self.assertRegex(text, r"\n \* +\d +running +\d+ +receive_one \(\) at ")
+        self.assertNotIn("Python Exception", text)
+        self.assertIn(" No Errors", text)
 
     def test_no_thread_ranks(self):
         if shutil.which("gdb") is None:

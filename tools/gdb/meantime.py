@@ -20,9 +20,9 @@ import gdb.unwinder
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from meantime_ranks import HideParked, Host, Mine, Selection, Unwinder  # noqa: E402
+from meantime_ranks import HideParked, Host, Mine, Selection, Unwinder, stack_pointer  # noqa: E402
 
-OURS = ("libmpi_abi.so", "libmeantime_host.so", "libc.so", "libc-", "ld-linux", "libpthread")
+OURS = ("libmpi_abi.so", "libmeantime_", "libc.so", "libc-", "ld-linux", "libpthread")
 
 
 def host_or_error():
@@ -35,7 +35,7 @@ def host_or_error():
 
 
 def is_ours(frame):
-    """Not the program's: of the library, the host, or libc."""
+    """Not the program's: of the library, its Fortran part, the host, or libc."""
     name = gdb.solib_name(frame.pc())  # None: the host's executable
     return name is None or os.path.basename(name).startswith(OURS)
 
@@ -202,7 +202,7 @@ def on_stop(event):
         return
     host = Host.current()
     if host is not None:
-        rank = host.of_stack(int(gdb.parse_and_eval("(unsigned long)$sp")))
+        rank = host.of_stack(stack_pointer())
         if rank is not None:
             print(f"[rank {rank.number}]")
 

@@ -3,6 +3,7 @@ stack. For meantime.py. The layouts are those of src/rank/view.h and src/rank/st
 """
 
 import bisect
+import re
 import struct
 import types
 
@@ -20,6 +21,21 @@ MARK_REGISTERS = ("r15", "r14", "r13", "r12", "rbx", "rbp", "rip")
 
 def memory(address, layout):
     return layout.unpack(gdb.selected_inferior().read_memory(address, layout.size).tobytes())
+
+
+# Expressions and names of types are read in the language of the selected frame, which may be
+# Fortran: these three do without.
+def address_of(symbol):
+    """gdb.error if there is none."""
+    return int(re.search("0x[0-9a-f]+", gdb.execute(f"info address {symbol}", to_string=True)).group(), 16)
+
+
+def stack_pointer(frame=None):
+    return int((frame or gdb.selected_frame()).read_register("rsp")) & (2**64 - 1)
+
+
+def word(value):
+    return gdb.Value(value).cast(gdb.Value(2**64 - 1).type)
 
 
 class Rank:
@@ -76,8 +92,7 @@ class Host:
     @classmethod
     def read(cls):
         try:
-            place = int(gdb.parse_and_eval("(unsigned long)&meantime_host_view"))
-            version, count, ranks = memory(place, HOST)
+            version, count, ranks = memory(address_of("meantime_host_view"), HOST)
             if version != VERSION or ranks == 0:
                 return None
             size = RANK.size
@@ -100,7 +115,7 @@ class Host:
                 if not thread.is_valid() or thread.is_running():
                     continue
                 thread.switch()
-                pointer = int(gdb.parse_and_eval("(unsigned long)$sp"))
+                pointer = stack_pointer()
                 rank = self.of_stack(pointer)
                 if rank is not None and pointer < rank.begin:
                     rank.runner = thread
@@ -150,14 +165,13 @@ class Unwinder(gdb.unwinder.Unwinder):
         if mark is None:
             return None
         values = memory(mark, MARK)
-        word = gdb.lookup_type("unsigned long")
         # Frames grow upwards from here: the parked one must seem to be the lowest.
-        here = types.SimpleNamespace(sp=gdb.Value(mark).cast(word),
+        here = types.SimpleNamespace(sp=word(mark),
                                      pc=pending.read_register("rip"))
         info = pending.create_unwind_info(here)
         for register, value in zip(MARK_REGISTERS, values):
-            info.add_saved_register(register, gdb.Value(value).cast(word))
-        info.add_saved_register("rsp", gdb.Value(mark + MARK.size).cast(word))
+            info.add_saved_register(register, word(value))
+        info.add_saved_register("rsp", word(mark + MARK.size))
         return info
 
 
@@ -179,7 +193,7 @@ class HideParked:
 
 
 def is_parked(host, frame):
-    pointer = int(frame.read_register("rsp")) & (2**64 - 1)
+    pointer = stack_pointer(frame)
     rank = host.of_stack(pointer)
     return rank is not None and pointer >= rank.begin and rank.mark() is not None
 
@@ -193,7 +207,7 @@ has one of that name; the place within the image is the same in all of them."""
 
     def invoke(self, value):
         host = Host.current()
-        rank = host and host.of_stack(int(gdb.parse_and_eval("(unsigned long)$sp")))
+        rank = host and host.of_stack(stack_pointer())
         if not rank or value.address is None:
             raise gdb.GdbError("$mine(variable) wants a variable, and a rank: rank N selects one.")
         address = int(value.address)
@@ -211,10 +225,14 @@ def loaded_at(name):
     """Where this file is loaded, in the order in which it was: rank by rank."""
     layout = struct.Struct("<QQQQ")  # struct link_map: l_addr, l_name, l_ld, l_next
     bases = []
-    link = memory(int(gdb.parse_and_eval("(unsigned long)&_r_debug")) + 8, struct.Struct("<Q"))[0]
+    wanted = (name or "").encode(errors="surrogateescape") + b"\0"
+    link = memory(address_of("_r_debug") + 8, struct.Struct("<Q"))[0]
     while link != 0:
         base, text, _, link = memory(link, layout)
-        if name is not None and gdb.Value(text).cast(
-                gdb.lookup_type("char").pointer()).string(errors="replace") == name:
+        try:
+            found = gdb.selected_inferior().read_memory(text, len(wanted)).tobytes()
+        except gdb.MemoryError:  # a shorter one, at the end of what can be read
+            continue
+        if name is not None and found == wanted:
             bases.append(base)
     return bases
