@@ -42,6 +42,7 @@ void Engine::help_neighbours() {
 void Engine::put_on_wire(Item& item) {
   wire_.push_back(&item);
   ++steps_on_wire_;
+  rank.starving = true;  // also if it has armed already, and only looks once more before it sleeps
 }
 
 /// By the owner: the answer to the sender, which finds the message on its attention list.
@@ -80,6 +81,9 @@ bool Engine::take_from_wire() {
   }
   const bool moved = wire_.size() < steps.size();
   steps_on_wire_ = wire_.size();
+  if (steps_on_wire_ != 0) {
+    rank.starved_looks = 0;  // however late it is, it comes
+  }
   return moved;
 }
 

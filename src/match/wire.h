@@ -8,7 +8,8 @@
 // system, whose scheduling points serve all ranks of a core), if ranks are not stolen. Each arrow
 // takes the latency; the data take that and their bytes at the bandwidth. Until then nobody
 // computes for them. A rank that has a step under way looks at the clock at each turn of a wait and
-// nobody rings it, so it must not sleep: the setting goes with polling and yielding only.
+// nobody rings it: the setting goes with polling and yielding only. A wait of more than a second
+// sleeps all the same (the search for deadlocks wants it), so such a rank naps then.
 #pragma once
 
 #include <cstdint>
