@@ -169,7 +169,10 @@ void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& 
         text.add(" at address {:#x}", address);
       }
     }
-    describe_backtrace(text, rank, context);
+    if (signal !=
+        SIGPIPE) {  // that is the end of "mpiexec ... | head", and no error of the program
+      describe_backtrace(text, rank, context);
+    }
   } else {
     take_back(signal);
     text.add("\n  (and no more can be read of its stack)");
@@ -228,6 +231,14 @@ void catch_crashes() {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) {
     sigaction(signal, &action, nullptr);
+  }
+  // What the kernel sends to whoever wrote, or called; unless mpiexec's own parent wants none.
+  for (int signal : {SIGPIPE, SIGXFSZ, SIGSYS}) {
+    struct sigaction inherited {};
+    sigaction(signal, nullptr, &inherited);
+    if (inherited.sa_handler == SIG_DFL) {
+      sigaction(signal, &action, nullptr);
+    }
   }
 }
 

@@ -47,6 +47,11 @@ __attribute__((noinline)) static void spoil_the_heap(void) {
   abort();
 }
 
+__attribute__((noinline)) static void write_to_nobody(void) {
+  int ends[2];
+  if (pipe(ends) == 0 && close(ends[0]) == 0 && write(ends[1], "x", 1) == 1) abort();
+}
+
 int main(int count, char** words) {
   const char* way = count > 1 ? words[1] : "";
   MPI_Init(&count, &words);
@@ -88,6 +93,7 @@ int main(int count, char** words) {
     if (is(way, "stack")) return recurse(0);
     if (is(way, "array") && large_frame() != 0) return 1;
     if (is(way, "abort")) abort();
+    if (is(way, "pipe")) write_to_nobody();
     if (is(way, "exit")) exit(3);
     if (is(way, "_exit")) _exit(4);
     if (is(way, "mpi_abort")) MPI_Abort(MPI_COMM_WORLD, 42);

@@ -294,6 +294,7 @@ int main(int c, char** v) {
                   r"#0 ends_c\+0x[0-9a-f]+ \(write_to[.\w]*\+0x", r"#1 ends_c\+0x[0-9a-f]+ \(main[.\w]*\+0x")
         self.ends("abort", 134, r"rank 1 .*signal 6", r"libc.so.6\+0x.* \(abort\+",
                   r"ends_c\+0x[0-9a-f]+ \(main[.\w]*\+0x")
+        self.ends("pipe", 141, r"rank 1 .*signal 13 \(Broken pipe\)\n$")
         self.ends("jump", 139, r"rank 1 .*address 0x10", r"#0 0x10\n", r"#1 ends_c\+0x.*\(jump_to[.\w]*\+")
 
         self.ends("lost", 139, r"rank 1 .*signal 11.*\n *#0 0x0\n.*no more can be read")
