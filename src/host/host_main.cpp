@@ -17,6 +17,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -238,12 +239,43 @@ ThreadRoom find_thread_room(const std::vector<std::unique_ptr<Program>>& program
   return room;
 }
 
+/// "maps descriptors KiB" of this process.
+std::string what_it_has() {
+  const auto descriptors = std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  std::ifstream file("/proc/self/statm");
+  long pages = 0;
+  file >> pages >> pages;
+  return fmt::format("{} {} {}\n", count_maps(), descriptors, pages * 4);
+}
+
+/// For a test: loads and unloads that many images, and says what there is after the first tenth of
+/// them and at the end.
+[[noreturn]] void load_and_unload(const Closure& closure, const ThreadRoom& room, int images) {
+  std::string text;
+  for (int i = 0; i < images; ++i) {
+    if (i == images / 10) {
+      text += what_it_has();
+    }
+    Image image;
+    if (const std::string why = image.load(closure, i, room); !why.empty()) {
+      refuse(why);
+    }
+    image.unload();
+  }
+  text += what_it_has();
+  [[maybe_unused]] const auto written = write(STDOUT_FILENO, text.data(), text.size());
+  _exit(0);
+}
+
 [[noreturn]] void try_to_load(char** arguments, const char* block, std::size_t bytes) {
   is_trial = true;
   launch::HostProgram what{1, 0, arguments[2], {arguments[2]}};
   std::vector<std::unique_ptr<Program>> programs;
   programs.push_back(open_program(what));
   const ThreadRoom room = find_thread_room(programs, arguments, block, bytes);
+  if (arguments[3] != nullptr) {
+    load_and_unload(programs.front()->closure, room, number(arguments[3]));
+  }
   const long others = count_maps();
   Image image;
   if (const std::string why = image.load(programs.front()->closure, 0, room); !why.empty()) {
@@ -337,7 +369,7 @@ using namespace meantime::host;
 
 MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* block,
                                          unsigned long bytes) {
-  if (count == 3 && std::strcmp(arguments[1], launch::trial_word) == 0) {
+  if ((count == 3 || count == 4) && std::strcmp(arguments[1], launch::trial_word) == 0) {
     try_to_load(arguments, block, bytes);
   }
   launch::HostWords words;

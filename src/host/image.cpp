@@ -106,7 +106,6 @@ std::string Image::load(const Closure& closure, int number, const ThreadRoom& ro
     return fmt::format("'{}' cannot be loaded once more: {}", closure.members[0]->file.path(),
                        dlerror());
   }
-  std::vector<link_map*> maps;
   for (std::size_t i = 0; i < closure.members.size(); ++i) {
     void* handle = dlopen(names[i].c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     link_map* map = nullptr;
@@ -114,8 +113,9 @@ std::string Image::load(const Closure& closure, int number, const ThreadRoom& ro
       return fmt::format("'{}' has not been loaded as a copy", closure.members[i]->file.path());
     }
     bases_.push_back(map->l_addr);
-    maps.push_back(map);
+    loaded_.push_back({handle, map, map->l_name});
   }
+  loaded_.push_back({program, loaded_.front().map, loaded_.front().name});
   for (std::size_t i = 0; i < closure.members.size(); ++i) {
     map_shared_pieces(closure.members[i]->file, bases_[i]);
     take_out_of_file(closure.members[i]->file, bases_[i]);
@@ -125,10 +125,21 @@ std::string Image::load(const Closure& closure, int number, const ThreadRoom& ro
   fill_in_thread_words(closure, room);
   // The linker has no more use for the made-up names. By these debuggers, profilers and dladdr find
   // the symbols; each image is one more object of that file, at an address of its own.
-  for (std::size_t i = 0; i < maps.size(); ++i) {
-    maps[i]->l_name = const_cast<char*>(closure.members[i]->file.path().c_str());
+  for (std::size_t i = 0; i < closure.members.size(); ++i) {
+    loaded_[i].map->l_name = const_cast<char*>(closure.members[i]->file.path().c_str());
   }
   return {};
+}
+
+void Image::unload() {
+  for (const Loaded& each : loaded_) {
+    each.map->l_name = each.name;  // which dlclose frees
+  }
+  for (const Loaded& each : loaded_) {
+    dlclose(each.handle);
+  }
+  loaded_.clear();
+  bases_.clear();
 }
 
 /// The run-time linker looks for the original of copied data in the program too, unless that is the

@@ -22,6 +22,9 @@ class Image {
   /// line why not.
   std::string load(const Closure& closure, int number, const ThreadRoom& room);
 
+  /// Takes it out of the process again. Nothing of it may be in use.
+  void unload();
+
   /// The rank's own variables: where its program has them, if it has them, else in `fallback`.
   /// After `load`.
   void use_data(const Closure& closure, PrivateData& fallback);
@@ -52,6 +55,12 @@ class Image {
   }
 
   std::vector<std::uintptr_t> bases_;  ///< by member
+  struct Loaded {
+    void* handle;
+    link_map* map;
+    char* name;  ///< that the run-time linker has taken memory for
+  };
+  std::vector<Loaded> loaded_;  ///< by member, and the program once more
   std::array<void*, datums> data_{};
 };
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import unittest
 
-from threads_case import BUILD, ThreadsCase, command
+from threads_case import BUILD, HERE, ThreadsCase, command
 
 
 class Images(ThreadsCase):
@@ -104,6 +104,25 @@ int main(int c, char** v) {
 """, "-fopenmp", name="many_openmp")
         for program in (once, openmp):
             self.assert_right(self.run_ranks(100, program))
+
+    def load_and_unload(self, program, images):
+        result = command(os.path.join(BUILD, "libexec/meantime/meantime-host"), "--trial", program, images,
+                         env=self.environment, timeout=200)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        early, late = ([int(word) for word in line.split()] for line in result.stdout.splitlines())
+        self.assertEqual(early[:2], late[:2], "maps, descriptors")
+        self.assertLess(late[2] - early[2], 1024, "KiB")  # one page an image were 4 for each
+
+    def test_images_are_unloaded_without_leak(self):
+        self.load_and_unload(self.build("private_c.c", *self.with_private_library(), name="unloads"), 10000)
+        self.load_and_unload(self.build("private_cxx.cpp", "-std=c++17", "-pthread", name="unloads_cxx",
+                                        compiler="mpicxx"), 1000)
+        self.load_and_unload(self.build_fortran(os.path.join(HERE, "private_fortran.f90"),
+                                                name="unloads_fortran"), 1000)
+
+    def with_private_library(self):
+        self.build_library("private_library.c", name="private")
+        return [*self.with_libraries("private"), "-lm", "-pthread"]
 
     def test_functions_inside_functions(self):
         """Their addresses are code on the stack."""
