@@ -230,6 +230,7 @@ int main(int count, char** words) {
   polling();
   others();
   closed_streams();
+  check(close(-1) == -1 && errno == EBADF, "close of none"); /* all have closed the inherited one */
   MPI_Allreduce(MPI_IN_PLACE, &errors, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();
   if (rank == 0 && errors == 0) printf(" No Errors\n");
