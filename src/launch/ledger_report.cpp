@@ -8,9 +8,11 @@
 #include <tuple>
 
 #include "core/call_names.h"
+#include "launch/core_seconds.h"
 #include "launch/how_it_waited.h"
 #include "launch/json.h"
 #include "launch/places.h"
+#include "launch/worker_report.h"
 #include "ledger/histogram.h"
 #include "ledger/reader.h"
 #include "node/segment.h"
@@ -40,41 +42,6 @@ std::string duration(std::uint64_t ns) {
 
 std::uint64_t spent(const RankFigures& rank, Activity activity) {
   return rank.spent_ns[static_cast<int>(activity)];
-}
-
-/// Core-seconds: what was there, and what became of it. The parts add up to the whole.
-struct CoreSeconds {
-  double allocated = 0;  ///< workers × wall time
-  double computing = 0;  ///< CPU time but for what follows
-  double awake = 0;      ///< CPU time of polling and yielding
-  double asleep = 0;     ///< of the rest as much as ranks slept in MPI
-  double unused =
-      0;  ///< what remains: nobody of the job used the core, and MPI knows nothing of it
-  /// Not of that sum: ranks were ready to run, and others had the cores. Nothing if no rank has
-  /// told (process ranks do, in MPI_Finalize).
-  std::optional<double> preempted;
-};
-
-CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const JobTimes& times) {
-  CoreSeconds sums;
-  sums.allocated =
-      std::min(job.cpus.workers, static_cast<int>(job.ranks.size())) * times.wall_seconds;
-  std::uint64_t awake = figures.workers_polled_ns;
-  std::uint64_t slept = 0;
-  for (const RankFigures& rank : figures.ranks) {
-    const std::uint64_t looked = spent(rank, Activity::poll) + spent(rank, Activity::yield);
-    awake += looked > rank.held_up_ns ? looked - rank.held_up_ns : 0;
-    slept += spent(rank, Activity::sleep);
-    if (rank.cpu_ns != 0) {
-      sums.preempted = sums.preempted.value_or(0) + seconds(rank.preempted_ns);
-    }
-  }
-  sums.awake = std::min(seconds(awake), times.cpu_seconds);
-  sums.computing = times.cpu_seconds - sums.awake;
-  const double idle = std::max(0.0, sums.allocated - times.cpu_seconds);
-  sums.asleep = std::min(idle, seconds(slept));
-  sums.unused = idle - sums.asleep;
-  return sums;
 }
 
 /// The histogram is coarse; the longest wait is known exactly.
@@ -128,8 +95,8 @@ ledger::Figures figures_in(int descriptor) {
   return figures;
 }
 
-/// In MPI, by the rank itself; of one that did not get to MPI_Finalize the whole process's, by the
-/// kernel. Nothing if neither is known.
+/// In MPI, by the rank itself, or its share of its worker's (ledger/prorate.h); of a process rank
+/// that did not get to MPI_Finalize the whole process's, by the kernel. Nothing if none is known.
 std::optional<double> cpu_time(const RankFigures& rank, const RankProcess& process) {
   return rank.cpu_ns != 0           ? std::optional(seconds(rank.cpu_ns))
          : process.cpu_seconds >= 0 ? std::optional(process.cpu_seconds)
@@ -208,11 +175,13 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
   std::string text = fmt::format(
       R"(    {{"rank": {}, "wait": {}, "changed": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
       R"("rung_in_vain": {}, "spent": {}, )"
-      R"("held_up": {:.9f}, "cpu": {}, "preempted": {}, "sites": [)",
+      R"("held_up": {:.9f}, "elsewhere": {:.9f}, "cpu": {}, "preempted": {}, "prorated": {}, "sites": [)",
       number, quoted(way), json_changes(rank), seconds(rank.wall_ns), seconds(rank.wait_ns),
       rank.waits, rank.parks, rank.rung_in_vain, json_activities(rank.spent_ns),
-      seconds(rank.held_up_ns), cpu ? fmt::format("{:.9f}", *cpu) : "null",
-      rank.cpu_ns != 0 ? fmt::format("{:.9f}", seconds(rank.preempted_ns)) : "null");
+      seconds(rank.held_up_ns), seconds(rank.elsewhere_ns),
+      cpu ? fmt::format("{:.9f}", *cpu) : "null",
+      rank.cpu_ns != 0 ? fmt::format("{:.9f}", seconds(rank.preempted_ns)) : "null",
+      rank.worker >= 0);
   for (std::size_t index = 0; index < rank.sites.size(); ++index) {
     text += (index == 0 ? "\n      " : ",\n      ") + json_site(rank.sites[index], names);
   }
@@ -237,6 +206,7 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
     text += fmt::format("   ... and {} more: --report=FILE has them all\n",
                         figures.ranks.size() - most_rank_lines);
   }
+  text += worker_table(figures);
   const std::vector<SiteFigures> sites = sites_of_all(figures);
   if (!sites.empty()) {
     text += "   waits      total     median        p99    longest  of all ranks, by call site\n";
@@ -280,7 +250,8 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "  \"wait\": {},\n  \"changed\": {},\n  \"energy_policy\": {},\n"
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
       "  \"frequency\": {{\"times_lowered\": {}, \"seconds_lowered\": {:.9f}}},\n"
-      "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n  \"ranks\": [\n",
+      "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n"
+      "  \"per_worker\": [\n{}\n  ],\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
       sums.computing, sums.awake, sums.asleep, sums.unused,
       sums.preempted ? fmt::format("{:.9f}", *sums.preempted) : "null", quoted(ways.front()),
@@ -289,7 +260,8 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       quoted(job.wake_up.source), job.frequencies.times_lowered(),
       job.frequencies.seconds_lowered(),
       times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null", quoted(times.energy_source),
-      figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler));
+      figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler),
+      json_workers(figures));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     text += json_rank(rank, figures.ranks[rank], job.ranks[rank],
                       ways.at(static_cast<std::size_t>(job.ranks[rank].program)), names);

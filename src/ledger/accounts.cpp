@@ -4,11 +4,11 @@
 #include <link.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 
 #include "ledger/histogram.h"
+#include "ledger/kernel_account.h"
 #include "node/segment.h"
 
 namespace meantime::ledger {
@@ -23,20 +23,6 @@ std::uint64_t clock_ns(clockid_t clock) {
   clock_gettime(clock, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
          static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-/// How long the calling thread was ready to run and somebody else had the CPU, by the kernel's
-/// account: the second number of schedstat. 0 where the kernel keeps none.
-std::uint64_t runnable_ns() {
-  std::FILE* file = std::fopen("/proc/thread-self/schedstat", "re");
-  if (file == nullptr) {
-    return 0;
-  }
-  unsigned long long ran = 0;
-  unsigned long long waited = 0;
-  const int numbers = std::fscanf(file, "%llu %llu", &ran, &waited);
-  std::fclose(file);
-  return numbers == 2 ? waited : 0;
 }
 
 node::Link copy_path(const char* path) {
@@ -167,7 +153,7 @@ void end_account(node::RankArea& area, bool of_process) {
     account.cpu_ns.store(
         clock_ns(CLOCK_PROCESS_CPUTIME_ID) - account.cpu_ns.load(std::memory_order_relaxed),
         std::memory_order_relaxed);
-    account.preempted_ns.store(runnable_ns(), std::memory_order_relaxed);
+    account.preempted_ns.store(ready_ns_of(gettid()), std::memory_order_relaxed);
   }
   account.ended_ns.store(clock_ns(CLOCK_MONOTONIC), std::memory_order_release);
 }

@@ -14,6 +14,10 @@ SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16
 /// A sched_yield that takes longer found somebody to run.
 inline constexpr std::uint64_t lone_yield_ns = 1'000;
 
+/// Who polls looks at the clock every few microseconds. If so much lies between two looks, he did
+/// not have the core: all of it is somebody else's.
+inline constexpr std::uint64_t gone_ns = 50'000;
+
 /// What one wait was.
 struct Wait {
   std::uint64_t ns = 0;
@@ -25,7 +29,8 @@ struct Wait {
 void charge(node::RankArea& area, SiteAccount* site, const Wait& wait, std::uint32_t times = 1);
 
 /// The rank's life in MPI begins and ends: reads the clocks of the kernel. `of_process`: the rank
-/// is a process, whose CPU time is its own.
+/// is a process, whose CPU time is its own. (Of a thread rank the ledger knows its worker's, and
+/// what it needed beside it: ledger/prorate.h.)
 void begin_account(node::RankArea& area, bool of_process);
 void end_account(node::RankArea& area, bool of_process);
 /// It had ended too early: the rank has come back.

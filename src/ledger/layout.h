@@ -21,6 +21,15 @@ enum class Activity : std::uint8_t {
 };
 inline constexpr int activities = 4;
 
+/// Of a worker.
+enum class Doing : std::uint8_t {
+  run,    ///< its ranks, with their looks, and the switches between them
+  poll,   ///< nothing to run: looked
+  yield,  ///< nothing to run: looked, and gave the core away between
+  sleep,  ///< on its bell
+};
+inline constexpr int doings = 4;
+
 inline constexpr int histogram_buckets = 120;
 
 struct alignas(node::cache_line) SiteAccount {

@@ -1,9 +1,10 @@
 #include "ledger/reader.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "ledger/histogram.h"
+#include "ledger/prorate.h"
 #include "node/segment.h"
 #include "wait/clock.h"
 
@@ -89,6 +90,28 @@ void read_changes(const node::Segment& segment, const node::RankArea& area, Rank
   rank.changes_left_out = value(page.left_out);
 }
 
+WorkerFigures figures_of(const node::WorkerAccount& account, std::uint64_t now) {
+  WorkerFigures worker;
+  worker.number = static_cast<int>(value(account.number));
+  const std::uint64_t began = account.began_ns.load(std::memory_order_acquire);
+  const std::uint64_t ended = account.ended_ns.load(std::memory_order_acquire);
+  if (began == 0) {
+    return worker;
+  }
+  worker.ended = ended != 0;
+  worker.wall_ns = (worker.ended ? ended : now) - began;
+  for (int doing = 0; doing < doings; ++doing) {
+    worker.spent_ns[doing] = value(account.spent_ns[doing]);
+  }
+  if (const std::uint64_t since = value(account.since_ns); !worker.ended && now > since) {
+    worker.spent_ns[value(account.doing)] += now - since;
+  }
+  worker.held_up_ns = value(account.held_up_ns);
+  worker.cpu_ns = value(account.cpu_ns);
+  worker.preempted_ns = value(account.preempted_ns);
+  return worker;
+}
+
 RankFigures figures_of(const node::Segment& segment, const node::RankArea& area) {
   RankFigures rank;
   const node::Account& account = area.account;
@@ -104,6 +127,8 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   rank.parks = value(account.parks);
   rank.rung_in_vain = value(account.rung_in_vain);
   rank.held_up_ns = value(account.held_up_ns);
+  rank.elsewhere_ns = value(account.elsewhere_ns);
+  rank.elsewhere_cpu_ns = value(account.elsewhere_cpu_ns);
   if (ended != 0) {
     rank.cpu_ns = value(account.cpu_ns);
     rank.preempted_ns = value(account.preempted_ns);
@@ -154,22 +179,35 @@ void SiteFigures::add(const SiteFigures& other) {
   }
 }
 
+std::uint64_t WorkerFigures::idle_cpu_ns() const {
+  const std::uint64_t looked = spent(Doing::poll) + spent(Doing::yield);
+  return std::min(cpu_ns, looked - std::min(looked, held_up_ns));
+}
+
 Figures read(const node::Segment& segment) {
   Figures figures;
   if (const node::Link path = value(segment.header().energy_handler); path != 0) {
     figures.energy_handler = segment.at<char>(path);
   }
-  std::set<node::Link> workers;
+  std::map<node::Link, int> workers;  // where in Figures::workers
   const auto ranks = static_cast<int>(segment.header().ranks);
   for (int rank = 0; rank < ranks; ++rank) {
     const node::RankArea& area = segment.area(rank);
-    figures.ranks.push_back(figures_of(segment, area));
-    for (const node::Link worker : {value(area.worker), value(area.home)}) {
-      if (worker != 0 && workers.insert(worker).second) {
-        figures.workers_polled_ns += value(segment.at<node::WorkerPlace>(worker)->polled_ns);
+    for (const node::Link link : {value(area.home), value(area.worker)}) {
+      if (link != 0 && workers.emplace(link, static_cast<int>(workers.size())).second) {
+        figures.workers.push_back(
+            figures_of(segment.at<node::WorkerPlace>(link)->account, wait::now_ns()));
       }
     }
+    figures.ranks.push_back(figures_of(segment, area));
+    if (const node::Link home = value(area.home); home != 0) {
+      const int index = workers.at(home);
+      figures.ranks.back().home = index;
+      figures.ranks.back().worker = workers.at(value(area.worker));
+      figures.workers[static_cast<std::size_t>(index)].host = value(area.host);
+    }
   }
+  prorate(figures);
   return figures;
 }
 

@@ -41,6 +41,22 @@ struct ChangeFigures {
   auto operator<=>(const ChangeFigures&) const = default;
 };
 
+/// A worker of a host of thread ranks.
+struct WorkerFigures {
+  int number = 0;      ///< in the node
+  int host = 0;        ///< pid of its process
+  bool ended = false;  ///< else what the kernel said is up to 100 ms old
+  std::uint64_t wall_ns = 0;
+  std::array<std::uint64_t, doings> spent_ns{};
+  std::uint64_t held_up_ns = 0;
+  std::uint64_t cpu_ns = 0;
+  std::uint64_t preempted_ns = 0;
+
+  std::uint64_t spent(Doing doing) const { return spent_ns[static_cast<std::size_t>(doing)]; }
+  /// CPU time without anything to run.
+  std::uint64_t idle_cpu_ns() const;
+};
+
 struct RankFigures {
   bool in_mpi = false;  ///< it has called MPI_Init
   std::uint64_t wall_ns = 0;
@@ -50,8 +66,12 @@ struct RankFigures {
   std::uint64_t rung_in_vain = 0;
   std::array<std::uint64_t, activities> spent_ns{};
   std::uint64_t held_up_ns = 0;
-  std::uint64_t cpu_ns = 0;        ///< 0: not known (a thread rank, or it has not finalized)
+  std::uint64_t cpu_ns = 0;        ///< 0: not known (a process rank that has not finalized)
   std::uint64_t preempted_ns = 0;  ///< the same
+  int worker = -1;  ///< of a thread rank: index in Figures::workers of its last one …
+  int home = -1;    ///< … and of its first
+  std::uint64_t elsewhere_ns = 0;  ///< of a thread rank: beside its worker …
+  std::uint64_t elsewhere_cpu_ns = 0;
   std::vector<SiteFigures> sites;
   std::vector<ChangeFigures> changes;  ///< of how it waits, each once
   std::uint32_t changes_left_out = 0;
@@ -59,8 +79,8 @@ struct RankFigures {
 
 struct Figures {
   std::vector<RankFigures> ranks;
-  std::string energy_handler;           ///< path of the library that advised the waits; empty: none
-  std::uint64_t workers_polled_ns = 0;  ///< of thread ranks' workers with nothing to run
+  std::vector<WorkerFigures> workers;  ///< of thread ranks, by number
+  std::string energy_handler;          ///< path of the library that advised the waits; empty: none
 };
 
 Figures read(const node::Segment& segment);

@@ -16,7 +16,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 11;
+inline constexpr std::uint32_t segment_version = 12;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -57,6 +57,20 @@ struct alignas(cache_line) Waiter {
 };
 inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
 
+/// Where a worker's time went: by its own clock, one activity after the other; and apart from that
+/// what the kernel says of the threads that carried it. Written by src/rank/worker_times.h.
+struct alignas(cache_line) WorkerAccount {
+  std::atomic<std::uint32_t> number;        ///< of the worker in the node
+  std::atomic<std::uint32_t> doing;         ///< a ledger::Doing …
+  std::atomic<std::uint64_t> since_ns;      ///< … which is not charged from here on
+  std::atomic<std::uint64_t> began_ns;      ///< CLOCK_MONOTONIC; 0: it has not begun
+  std::atomic<std::uint64_t> ended_ns;      ///< 0 before
+  std::atomic<std::uint64_t> spent_ns[4];   ///< by ledger::Doing
+  std::atomic<std::uint64_t> held_up_ns;    ///< of polling and yielding: others had the core
+  std::atomic<std::uint64_t> cpu_ns;        ///< by the kernel, when it was asked last
+  std::atomic<std::uint64_t> preempted_ns;  ///< the same: ready to run, and others had the core
+};
+
 /// What the node knows of a worker: a kernel thread of a host that runs thread ranks in turn
 /// (src/rank/worker.h).
 struct alignas(cache_line) WorkerPlace {
@@ -66,8 +80,8 @@ struct alignas(cache_line) WorkerPlace {
   std::atomic<std::uint32_t> elsewhere;     ///< ranks that do not: on their own threads
   std::atomic<std::uint32_t> asleep;        ///< 1 from its falling asleep until it is rung
   std::atomic<std::uint64_t> sleeps;        ///< how often it fell asleep
-  std::atomic<std::uint64_t> polled_ns;     ///< awake with nothing to run, to 64 looks
   std::atomic<std::uint32_t> host_threads;  ///< that its host has when it has nothing to do
+  WorkerAccount account;
 };
 
 /// Where messages and posted receives of one rank meet. One line, because a sender touches all of
@@ -119,6 +133,9 @@ struct alignas(cache_line) Account {
   std::atomic<std::uint64_t> ended_ns;      ///< … and of MPI_Finalize; 0 before
   std::atomic<std::uint64_t> cpu_ns;        ///< of the process between them, by the kernel
   std::atomic<std::uint64_t> preempted_ns;  ///< its main thread was ready to run and did not
+  // Of a thread rank, which leaves its worker for a kernel thread of its own (rank/worker.h):
+  std::atomic<std::uint64_t> elsewhere_ns;      ///< until it is back on a worker
+  std::atomic<std::uint64_t> elsewhere_cpu_ns;  ///< what these threads needed, by the kernel
 };
 
 struct alignas(cache_line) RankArea {

@@ -60,6 +60,8 @@ struct alignas(node::cache_line) Fiber {
   Signal ready;                    ///< own thread → host: the stack is there
   Signal called;                   ///< worker → own thread: run the fiber
   node::Waiter* ticket = nullptr;  ///< by which it comes back from elsewhere
+  std::uint64_t left_ns = 0;       ///< when it went there, CLOCK_MONOTONIC
+  std::uint64_t own_cpu_ns = 0;    ///< of its own thread, as far as it is charged
 
   /// Changes the state; a fiber that is not in `from` is an error in this file's neighbours.
   void change(State from, State to) {
@@ -68,6 +70,11 @@ struct alignas(node::cache_line) Fiber {
     }
     state.store(to, std::memory_order_relaxed);
   }
+
+  /// For the ledger, by who has the fiber: CPU time of a thread that ran it alone …
+  void needed_elsewhere(std::uint64_t cpu_ns);
+  /// … and that it is back on a worker.
+  void is_back();
 
  private:
   [[noreturn]] void not_in(State from) const;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "rank/clocks.h"
+#include "ledger/kernel_account.h"
 #include "rank/scheduler.h"
 #include "wait/clock.h"
 #include "wait/doorbell.h"
@@ -34,6 +34,10 @@ constexpr std::uint64_t held_up_computing_ns = 100 * ms;
 std::atomic<std::uint32_t> parked{0};
 
 constexpr std::uint64_t worth_telling_ns = 200 * ms;
+
+/// How often it asks the kernel for the ledger's sake: the report of a host that is killed is so
+/// old.
+constexpr std::uint64_t accounts_ns = 100 * ms;
 
 /// A fiber that held its worker up, and the carrier that it kept.
 struct Suspect {
@@ -115,6 +119,7 @@ void hand_over(Worker& worker, const Watched& watched) {
     give_back_carrier(*spare);
     return;
   }
+  worker.close_account();
   spare->assigned = &worker;
   spare->called.send();
   suspects.push_back({fiber, &before, wait::now_ns()});
@@ -155,7 +160,7 @@ void look(std::vector<Watched>& all) {
     if (switches != watched.switches || worker.asleep()) {
       watched = {switches, now, 0};
     } else if (watched.cpu_ns == 0) {
-      watched.cpu_ns = thread_cpu_ns(thread_of(worker));
+      watched.cpu_ns = ledger::cpu_ns_of(thread_of(worker));
     }
     if (!worker.has_runnable() || worker.asleep()) {
       continue;
@@ -168,10 +173,21 @@ void look(std::vector<Watched>& all) {
     }
     const bool computes =
         held >= held_up_computing_ns &&
-        thread_cpu_ns(thread_of(worker)) - watched.cpu_ns >= held_up_computing_ns - tick_ns;
+        ledger::cpu_ns_of(thread_of(worker)) - watched.cpu_ns >= held_up_computing_ns - tick_ns;
     if (computes || (held >= held_up_asleep_ns && sleeps_in_kernel(thread_of(worker)))) {
       hand_over(worker, watched);
       watched = {switches, now, 0};  // of the new carrier's CPU time nothing is known
+    }
+  }
+}
+
+void refresh_accounts() {
+  static std::uint64_t next_ns = 0;
+  const std::uint64_t now = wait::now_ns();
+  if (now >= next_ns) {
+    next_ns = now + accounts_ns;
+    for (const std::unique_ptr<Worker>& worker : host().workers) {
+      worker->refresh_account();
     }
   }
 }
@@ -189,6 +205,7 @@ std::uint64_t time_to_next_look() {
 void watch() {
   std::vector<Watched> all(host().workers.size());
   while (!all_finalized()) {
+    refresh_accounts();
     if (!any_worker_up()) {
       sleep_until_somebody_is_up();
       continue;

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
 
 #include "node/segment.h"
 #include "rank/clocks.h"
@@ -11,6 +12,7 @@
 #include "rank/rank_of_thread.h"
 #include "rank/scheduler.h"
 #include "rank/switch_order.h"
+#include "wait/clock.h"
 #include "wait/doorbell.h"
 #include "wait/wait.h"
 
@@ -34,6 +36,7 @@ void come_back_to_worker(Fiber& fiber) {
   meantime_switch_stack(&fiber.mark, carrier.base);
   after_switch(&fiber);
   fiber.worker->arrived(&fiber);
+  fiber.is_back();
   errno = error;
 }
 
@@ -139,6 +142,7 @@ bool leave_worker() {
     clocks_are_back();
     return false;
   }
+  fiber->left_ns = wait::now_ns();
   fiber->worker->leave(*fiber, State::elsewhere, Worker::After::elsewhere);
   return true;
 }
@@ -149,12 +153,15 @@ void come_back() {
   const int error = errno;
   {
     const Stopped until_its_turn;
+    const std::uint64_t cpu = wait::thread_cpu_ns();
+    fiber.needed_elsewhere(cpu - std::exchange(fiber.own_cpu_ns, cpu));
     fiber.ticket->worker = worker_of(fiber.rank);
     meantime_switch_stack(&fiber.mark, fiber.parked);
     after_switch(&fiber);
     fiber.worker->arrived(&fiber);
     clocks_are_back();
   }
+  fiber.is_back();
   errno = error;
 }
 

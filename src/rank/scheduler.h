@@ -22,6 +22,7 @@
 #include "rank/stack_switch.h"
 #include "rank/timers.h"
 #include "rank/worker.h"
+#include "rank/worker_times.h"
 #include "wait/policy.h"
 #include "wait/surroundings.h"
 
@@ -51,7 +52,8 @@ class Worker {
   /// What becomes of a fiber that leaves, once its stack is left.
   enum class After : std::uint8_t { nothing, runnable, elsewhere };
 
-  Worker(int number, node::WorkerPlace& place) : number_(number), place_(place) {}
+  Worker(int number, node::WorkerPlace& place)
+      : number_(number), place_(place), times_(place.account) {}
 
   void make_room(std::size_t fibers) {
     queue_.make_room(fibers);
@@ -74,6 +76,10 @@ class Worker {
   std::size_t runnable() const {
     return queue_.size() + (place_.woken.load(std::memory_order_relaxed) != 0 ? 1 : 0);
   }
+  /// What the kernel says of it so far goes into its account.
+  void refresh_account() { times_.refresh(); }
+  /// Before the spare carrier that it was handed over to begins: the other one's is over.
+  void close_account() { times_.put_down(); }
   std::uint64_t switches() const { return switches_.load(std::memory_order_relaxed); }
   bool asleep() const { return asleep_.load(std::memory_order_seq_cst); }
 
@@ -158,6 +164,7 @@ class Worker {
   Fiber* left_ = nullptr;
   After after_ = After::nothing;
 
+  WorkerTimes times_;
   // Of its idle times; for the carrier.
   std::uint64_t patience_ns_ = wait::policy().first_patience();
   wait::Surroundings surroundings_;

@@ -44,6 +44,18 @@ void Fiber::not_in(State from) const {
   std::abort();
 }
 
+void Fiber::needed_elsewhere(std::uint64_t cpu_ns) {
+  if (rank.area != nullptr) {
+    ledger::add(rank.area->account.elsewhere_cpu_ns, cpu_ns);
+  }
+}
+
+void Fiber::is_back() {
+  if (rank.area != nullptr) {
+    ledger::add(rank.area->account.elsewhere_ns, wait::now_ns() - left_ns);
+  }
+}
+
 node::Link Worker::link() const {
   return node::segment().link(&place_);
 }
@@ -269,6 +281,8 @@ void Worker::suspend_until(Fiber& fiber, node::Waiter& waiter, std::uint64_t at_
 }
 
 void Worker::work(Carrier& carrier) {
+  times_.picked_up(carrier.thread_id.load(std::memory_order_relaxed),
+                   host().plan->first_worker + number_, wait::now_ns());
   while (host().living.load(std::memory_order_acquire) > 0) {
     // Nobody hands over a worker that runs nothing.
     enter(carrier);
@@ -283,13 +297,16 @@ void Worker::work(Carrier& carrier) {
     after_switch(&carrier);
     if (Fiber* back = std::exchange(carrier.returning, nullptr)) {
       // This worker has been another's for a while. The fiber goes to its list, like any that comes
-      // back from elsewhere, now that its stack is left.
+      // back from elsewhere, now that its stack is left. What this thread did meanwhile it did for
+      // that fiber alone.
+      back->needed_elsewhere(wait::thread_cpu_ns() - back->hand_over.cpu_ns);
       carrier.held_by.store(nullptr, std::memory_order_relaxed);
       wait::make_runnable(*back->ticket);
       return;
     }
     arrived(nullptr);
   }
+  times_.ends(wait::now_ns());
 }
 
 /// True if the carrier may sleep: who is counted to sleep with it stays so until it is up.
@@ -326,7 +343,7 @@ bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began, Countdown& cou
       if (now - began - waited >= wait::Surroundings::hold_up_ns) [[unlikely]] {
         surroundings_.held_up();
       }
-      ledger::add(place_.polled_ns, now - began - waited);
+      times_.polled(now);
       waited = now - began;
       if (thief.try_steal(carrier, now)) {
         return false;
@@ -340,6 +357,7 @@ bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began, Countdown& cou
       return true;
     }
     if (rung == wait::Rung::yield) {
+      times_.yields();
       sched_yield();
     } else {
       wait::pause();
@@ -349,11 +367,14 @@ bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began, Countdown& cou
 
 void Worker::idle(Carrier& carrier, bool quiet) {
   const std::uint64_t began = wait::now_ns();
+  times_.change_to(ledger::Doing::poll, began);
   Countdown countdown(host().plan->first_worker + number_, quiet, began);
   if (poll_for_work(carrier, began, countdown)) {
     sleep(carrier, countdown);
   }
-  patience_ns_ = wait::policy().patience_after(wait::now_ns() - began, patience_ns_);
+  const std::uint64_t now = wait::now_ns();
+  times_.change_to(ledger::Doing::run, now);
+  patience_ns_ = wait::policy().patience_after(now - began, patience_ns_);
 }
 
 /// Until rung, or until the next timer, which nobody changes while the worker sleeps. A piece of it
@@ -385,6 +406,7 @@ void Worker::sleep(Carrier& carrier, Countdown& countdown) {
   if (!begin_idle_sleep(carrier)) {
     return;
   }
+  times_.change_to(ledger::Doing::sleep, wait::now_ns());
   // `living` is 0 before the bell is rung for it (finish), and the bell is armed before the look.
   wait::begin_sleep(place_.bell);
   if (place_.woken.load(std::memory_order_seq_cst) == 0 &&
@@ -428,6 +450,7 @@ Fiber* Worker::hand_over(Carrier& spare) {
   }
   Fiber* const fiber = running_;
   running_->hand_over = hand_over_now(carrier().thread_id.load(std::memory_order_relaxed));
+  running_->left_ns = wait::now_ns();
   handed_over_.fetch_add(1, std::memory_order_relaxed);
   // Before anybody else's look at the list: see runs_on.
   running_->state.store(State::elsewhere, std::memory_order_seq_cst);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "rank/rank.h"
+#include "rank/worker.h"
 #include "wait/clock.h"
 
 namespace meantime::wait {
@@ -65,12 +66,8 @@ Record::~Record() {
                                    std::memory_order_relaxed);
   }
   const std::uint64_t now = now_ns();
-  if (cpu_mark_ns_ != 0) {
-    const std::uint64_t awake = awake_ns(now) - awake_mark_ns_;
-    const std::uint64_t cpu = thread_cpu_ns() - cpu_mark_ns_;
-    wait_.held_up_ns += awake > cpu ? awake - cpu : 0;
-  }
   settle(now);
+  take_cpu_time(now);
   wait_.ns = now - began_;
   ledger::charge(*rank_.area, site_.account, wait_);
   if (learns_) {
@@ -96,6 +93,21 @@ void Record::settle(std::uint64_t now) {
   yields_ = 0;
 }
 
+void Record::take_cpu_time(std::uint64_t now) {
+  if (cpu_mark_ns_ != 0) {
+    const std::uint64_t awake = awake_ns(now) - awake_mark_ns_;
+    const std::uint64_t cpu = thread_cpu_ns() - cpu_mark_ns_;
+    wait_.held_up_ns += awake > cpu ? awake - cpu : 0;
+    cpu_mark_ns_ = 0;
+  }
+}
+
+void Record::may_leave_carrier() {
+  if (rank_.fiber != nullptr && ranks::others_runnable()) {
+    take_cpu_time(now_ns());
+  }
+}
+
 void Record::change_to(ledger::Activity activity) {
   const std::uint64_t now = now_ns();
   if (activity_ == ledger::Activity::yield && !policy_.crowded &&
@@ -103,6 +115,12 @@ void Record::change_to(ledger::Activity activity) {
     experience_.surroundings.held_up();  // we let somebody have the core, and he took it
   }
   settle(now);
+  if (rank_.fiber != nullptr) {
+    if (activity == ledger::Activity::help) {
+      cpu_mark_ns_ = 0;  // others have run, and this may be another carrier
+    }
+    take_cpu_time(now);
+  }
   activity_ = activity;
   looked_ = now;
   idle_ = true;
@@ -121,9 +139,15 @@ std::uint64_t Record::awake_ns(std::uint64_t now) const {
 
 std::uint64_t Record::look() {
   const std::uint64_t now = now_ns();
+  // Of what came before the CPU time is looked at only a gap is known.
+  if (rank_.fiber != nullptr && cpu_mark_ns_ == 0 && idle_ && activity_ == ledger::Activity::poll &&
+      now - looked_ >= ledger::gone_ns) [[unlikely]] {
+    wait_.held_up_ns += now - looked_;
+  }
   // Where a timer is, every bit of latency counts, and the core is ours.
-  if (cpu_mark_ns_ == 0 && now - began_ >= long_wait_ns && plan_.sleep_until_ns == 0 &&
-      rank_.fiber == nullptr && activity_ != ledger::Activity::sleep) {
+  const bool awake = rank_.fiber == nullptr ? activity_ != ledger::Activity::sleep
+                                            : activity_ == ledger::Activity::poll;
+  if (cpu_mark_ns_ == 0 && now - began_ >= long_wait_ns && plan_.sleep_until_ns == 0 && awake) {
     settle(now);
     cpu_mark_ns_ = thread_cpu_ns();
     awake_mark_ns_ = awake_ns(now);

@@ -48,6 +48,9 @@ class Record {
   static constexpr std::uint32_t turns_a_sample = 64;
   void turn_begins() { turn_began_ = now_ns(); }
   void turn_ends() {
+    if (cpu_mark_ns_ != 0) [[unlikely]] {
+      may_leave_carrier();
+    }
     if (turn_began_ != 0) {
       const std::uint64_t spent = now_ns() - turn_began_;
       looking_ns_ += spent < Surroundings::hold_up_ns ? turns_a_sample * spent : 0;
@@ -65,6 +68,8 @@ class Record {
  private:
   Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown_since_ns);
   void change_to(ledger::Activity activity);
+  void take_cpu_time(std::uint64_t now);
+  void may_leave_carrier();
   void settle(std::uint64_t now);
   std::uint64_t awake_ns(std::uint64_t now) const;
   void report() const;
@@ -81,7 +86,8 @@ class Record {
   std::uint64_t since_;        ///< when the activity began
   std::uint64_t looked_;       ///< when the clock was looked at last
   /// Of a wait that stays awake: CPU time and awake time when it turned out to be a long one. What
-  /// of the awake time since is not CPU time, somebody else had the core.
+  /// of the awake time since is not CPU time, somebody else had the core. Of a thread rank only as
+  /// long as it polls: then it is alone on its carrier, whose CPU time that is.
   std::uint64_t cpu_mark_ns_ = 0;
   std::uint64_t awake_mark_ns_ = 0;
   std::uint64_t turn_began_ = 0;  ///< 0: this turn is not timed

@@ -179,3 +179,20 @@ class Competed:
         for other in self.others:
             other.kill()
             other.wait()
+
+
+class Crowded:
+    """Others want all of each of these CPUs, all the time."""
+
+    def __init__(self, cpus, each=1):
+        self.cpus = [cpu for cpu in cpus for _ in range(each)]
+
+    def __enter__(self):
+        self.others = [subprocess.Popen([sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{cpu}])\n"
+                                                               "while True: pass"]) for cpu in self.cpus]
+        return self
+
+    def __exit__(self, *exception):
+        for other in self.others:
+            other.kill()
+            other.wait()

@@ -44,6 +44,12 @@ class Report(MpiexecTest):
         self.assertRegex(result.error, r"core-seconds: allocated \d+\.\d+ = computing .* asleep "
                          r"\d+\.\d+ \+ unused \d+\.\d+; preempted \d+\.\d+\n")
         self.assertIn("\nwaiting: adaptive\n", result.error)
+        self.assertNotIn("\nworker ", result.error)
+        if THREADS:
+            result = self.run_job("--report", "--as", "threads", "-n", 4, self.program())
+            self.assertRegex(result.error, r"\nworker +running +polling +yielding +sleeping +CPU time +preempted +ranks\n")
+            self.assertRegex(result.error, r"\n +0( +\d+\.\d{3}){6} +\d\n")
+            self.assertRegex(result.error, r"core-seconds: .*; preempted \d+\.\d+\n")
         self.assertRegex(result.error, r"\nenergy: (\d|not read \(.*\); CPU time )")
 
     def test_call_site(self):
@@ -90,7 +96,11 @@ class Report(MpiexecTest):
                     self.assertEqual(sum(site["waits"] for site in rank["sites"]), rank["waits"])
                     # (Short waits are sampled: what was kept from the core in one counts for several.)
                     self.assertLessEqual(rank["waiting"], 1.25 * rank["wall"], (kind, wait, rank))
-                    self.assertEqual(rank["cpu"] is None, kind == "threads")
+                    self.assertGreater(rank["cpu"], 0)
+                    self.assertEqual(rank["prorated"], kind == "threads")
+                for worker in report["per_worker"]:
+                    self.assertAlmostEqual(sum(worker["spent"].values()), worker["wall"], places=3)
+                    self.assertEqual(worker["worker"] is None, kind == "processes")
                 parts = report["core_seconds"]
                 self.assertGreaterEqual(parts["computing"], 0)
                 self.assertAlmostEqual(parts["computing"] + parts["waiting_awake"], report["cpu"],

@@ -1,0 +1,76 @@
+#include "rank/worker_times.h"
+
+#include "ledger/accounts.h"
+#include "ledger/kernel_account.h"
+
+namespace meantime::ranks {
+
+void WorkerTimes::picked_up(int thread, int number, std::uint64_t now_ns) {
+  const std::lock_guard guard(lock_);
+  // (Unsigned, and right even if it wraps: earlier carriers may have had less than this one.)
+  cpu_before_ns_ = account_.cpu_ns.load(std::memory_order_relaxed) - ledger::cpu_ns_of(thread);
+  ready_before_ns_ =
+      account_.preempted_ns.load(std::memory_order_relaxed) - ledger::ready_ns_of(thread);
+  thread_ = thread;
+  if (account_.began_ns.load(std::memory_order_relaxed) == 0) {
+    account_.number.store(static_cast<std::uint32_t>(number), std::memory_order_relaxed);
+    account_.since_ns.store(now_ns, std::memory_order_relaxed);
+    account_.began_ns.store(now_ns, std::memory_order_release);
+  }
+}
+
+void WorkerTimes::ends(std::uint64_t now_ns) {
+  put_down();
+  settle(now_ns);
+  account_.ended_ns.store(now_ns, std::memory_order_release);
+}
+
+void WorkerTimes::settle(std::uint64_t now_ns) {
+  const auto doing = account_.doing.load(std::memory_order_relaxed);
+  ledger::add(account_.spent_ns[doing], now_ns - account_.since_ns.load(std::memory_order_relaxed));
+  account_.since_ns.store(now_ns, std::memory_order_relaxed);
+}
+
+void WorkerTimes::change_to(ledger::Doing doing, std::uint64_t now_ns) {
+  const auto before = static_cast<ledger::Doing>(account_.doing.load(std::memory_order_relaxed));
+  if (before == ledger::Doing::poll || before == ledger::Doing::yield) {
+    polled(now_ns);
+  } else {
+    settle(now_ns);
+  }
+  account_.doing.store(static_cast<std::uint32_t>(doing), std::memory_order_relaxed);
+}
+
+void WorkerTimes::polled(std::uint64_t now_ns) {
+  const std::uint64_t took = now_ns - account_.since_ns.load(std::memory_order_relaxed);
+  const std::uint64_t own = yields_ * ledger::lone_yield_ns;
+  if (took > own + ledger::gone_ns) [[unlikely]] {
+    ledger::add(account_.held_up_ns, took - own);
+  }
+  const auto doing = yields_ != 0 ? ledger::Doing::yield : ledger::Doing::poll;
+  account_.doing.store(static_cast<std::uint32_t>(doing), std::memory_order_relaxed);
+  yields_ = 0;
+  settle(now_ns);
+}
+
+void WorkerTimes::put_down() {
+  const std::lock_guard guard(lock_);
+  ask_kernel();
+  thread_ = 0;
+}
+
+void WorkerTimes::refresh() {
+  const std::lock_guard guard(lock_);
+  ask_kernel();
+}
+
+void WorkerTimes::ask_kernel() {
+  if (thread_ == 0) {
+    return;
+  }
+  account_.cpu_ns.store(cpu_before_ns_ + ledger::cpu_ns_of(thread_), std::memory_order_relaxed);
+  account_.preempted_ns.store(ready_before_ns_ + ledger::ready_ns_of(thread_),
+                              std::memory_order_relaxed);
+}
+
+}  // namespace meantime::ranks

@@ -1,0 +1,54 @@
+// Where a worker's time goes, for the ledger (ledger/layout.h, Doing).
+//   by its own clock   it runs its ranks, or has none to run and polls, yields or sleeps. What it
+//                      does changes only around an idle time, where it looks at the clock anyway: a
+//                      switch from one rank to the next costs nothing
+//   by the kernel      CPU time of the threads that carried it, one after the other, and for how
+//                      long they were ready to run while others had the core. Asked now and then
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "ledger/layout.h"
+#include "node/layout.h"
+
+namespace meantime::ranks {
+
+class WorkerTimes {
+ public:
+  explicit WorkerTimes(node::WorkerAccount& account) : account_(account) {}
+
+  // --- By a carrier of this worker. `now_ns`: CLOCK_MONOTONIC.
+
+  /// It carries the worker from here on; `thread` is its own kernel id.
+  void picked_up(int thread, int number, std::uint64_t now_ns);
+  /// All ranks have ended.
+  void ends(std::uint64_t now_ns);
+  void change_to(ledger::Doing doing, std::uint64_t now_ns);
+  /// Has polled, and looked at the clock.
+  void polled(std::uint64_t now_ns);
+  /// Once for each, while it polls: the core is given away.
+  void yields() { ++yields_; }
+
+  // --- By anybody.
+
+  /// The thread that carries it does so no longer.
+  void put_down();
+  /// Asks the kernel.
+  void refresh();
+
+ private:
+  void settle(std::uint64_t now_ns);
+  void ask_kernel();
+
+  node::WorkerAccount& account_;
+  std::uint32_t yields_ = 0;  ///< since the last look at the clock
+  std::mutex lock_;           ///< guards what follows, and what the kernel says in the account
+  int thread_ = 0;            ///< who carries it; 0: nobody
+  // What is in the account less that thread's own reading: earlier carriers', and what the thread
+  // had done before.
+  std::uint64_t cpu_before_ns_ = 0;
+  std::uint64_t ready_before_ns_ = 0;
+};
+
+}  // namespace meantime::ranks
