@@ -27,6 +27,7 @@ struct Case {
 void measure(Case& what, int invocations) {
   for (int i = 0; i < invocations; i++) {
     own_clocks.on = what.on;
+    meantime::self().uses_clocks = what.on;
     own_clocks.ticks_for_rank = what.rank_clock;
     own_clocks.in_section = what.section;
     alignas(meantime::ranks::Stopped) char place[sizeof(meantime::ranks::Stopped)] = {};
@@ -67,6 +68,7 @@ int main() {
   meantime::ranks::Worker worker(0, place);
   auto* fiber = new meantime::ranks::Fiber;
   fiber->worker = &worker;
+  fiber->carrier = new meantime::ranks::Carrier;
   fiber->state = meantime::ranks::State::running;
   own_clocks.fiber = fiber;
   Case cases[] = {{"nothing", true, false, false, false},

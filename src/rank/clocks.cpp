@@ -1,23 +1,18 @@
 #include "rank/clocks.h"
 
-#include <ctime>
+#include <algorithm>
 
+#include "ledger/kernel_account.h"
 #include "rank/fiber.h"
 #include "rank/scheduler.h"
 #include "rank/ticks.h"
+#include "wait/clock.h"
 
 namespace meantime::ranks {
 
 constinit thread_local Clocks own_clocks;
 
 namespace {
-
-std::uint64_t cpu_ns(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 /// Never back: a kernel may move a thread between cores whose counters differ by a few ticks.
 std::uint64_t difference(std::uint64_t now, std::uint64_t before) {
@@ -29,39 +24,64 @@ void add(Span& sum, const Span& span) {
   sum.ns += span.ns;
 }
 
+/// Others may have had the core for a part of it.
+bool is_long(std::uint64_t ticks) {
+  return 8 * ticks > Ticks::per_ms();
+}
+
+/// Others had the core, between the two.
+std::uint64_t lost_ticks(const CpuMark& before, const CpuMark& now) {
+  if (before.ticks == 0) {
+    return 0;
+  }
+  const double cpu = static_cast<double>(difference(now.cpu_ns, before.cpu_ns)) * 1e-9;
+  return difference(difference(now.ticks, before.ticks),
+                    static_cast<std::uint64_t>(cpu / Ticks::seconds()));
+}
+
 }  // namespace
 
 double Span::seconds() const {
   return static_cast<double>(ticks) * Ticks::seconds() + static_cast<double>(ns) * 1e-9;
 }
 
-std::uint64_t thread_cpu_ns(int thread) {
-  // The kernel's number for the CPU clock of one thread (as pthread_getcpuclockid makes it).
-  return cpu_ns(static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | 6));
-}
-
 HandOver hand_over_now(int thread) {
   Ticks::choose();
-  return {true, Ticks::now(), thread_cpu_ns(thread)};
+  return {true, Ticks::now(), ledger::cpu_ns_of(thread)};
 }
 
 void Clocks::begin() {
   by_cpu = fiber == nullptr ||
            (!away && (fiber->state.load(std::memory_order_relaxed) != State::running ||
                       fiber->worker->shares_its_cpu()));
-  since = by_cpu ? cpu_ns(CLOCK_THREAD_CPUTIME_ID) : Ticks::now();
+  if (by_cpu) {
+    since = wait::thread_cpu_ns();
+    return;
+  }
+  since = Ticks::now();
+  if (!away && since - fiber->carrier->mark.ticks > Ticks::per_ms()) [[unlikely]] {
+    fiber->carrier->mark = {since, wait::thread_cpu_ns()};
+  }
 }
 
-Span Clocks::passed() const {
+Span Clocks::passed() {
   if (by_cpu) {
-    return {0, difference(cpu_ns(CLOCK_THREAD_CPUTIME_ID), since)};
+    return {0, difference(wait::thread_cpu_ns(), since)};
   }
   // acquire: the state is changed after hand_over was written.
-  if (!away && fiber->state.load(std::memory_order_acquire) == State::elsewhere) [[unlikely]] {
-    return {difference(fiber->hand_over.ticks, since),
-            difference(cpu_ns(CLOCK_THREAD_CPUTIME_ID), fiber->hand_over.cpu_ns)};
+  const bool left_alone = !away && fiber->state.load(std::memory_order_acquire) == State::elsewhere;
+  CpuMark now{left_alone ? fiber->hand_over.ticks : Ticks::now(), 0};
+  Span span{difference(now.ticks, since), 0};
+  if (!away && is_long(span.ticks)) [[unlikely]] {
+    CpuMark& mark = fiber->carrier->mark;
+    now.cpu_ns = left_alone ? fiber->hand_over.cpu_ns : wait::thread_cpu_ns();
+    span.ticks -= std::min(span.ticks, lost_ticks(mark, now));
+    mark = now;
   }
-  return {difference(Ticks::now(), since), 0};
+  if (left_alone) [[unlikely]] {
+    span.ns = difference(wait::thread_cpu_ns(), fiber->hand_over.cpu_ns);
+  }
+  return span;
 }
 
 void Clocks::add_to_core(const Span& span) {

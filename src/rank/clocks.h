@@ -11,6 +11,16 @@
 // by its CPU time, so for a process rank every preemption is left out, too. Then its "core" is
 // itself. A rank that held its worker up and was left alone on its kernel thread (monitor.h) shares
 // the CPU with that worker's others from then on: until it is back all of them go by CPU time.
+//
+// What the kernel gives to another program is no rank's time, and no user-level scheduler sees it
+// go. But a rank that lost its core finds that long has passed since its clock began: then, and
+// only then, the CPU clock of the carrier is asked, too.
+//   mark      what both clocks of a carrier said at one moment
+//   lost      what has passed since its mark by the ticks and not by the CPU clock. It is taken off
+//             a long interval, at whose end a new mark is made
+// A mark is no older than a millisecond when an interval begins, so what others had of that
+// millisecond in shorter pieces is all that may be taken off wrongly. A slice that is shorter than
+// the shortest long interval (an eighth of a millisecond) may stay in.
 #pragma once
 
 #include <atomic>
@@ -34,6 +44,12 @@ struct Span {
 struct CoreClock {
   std::atomic<std::uint64_t> ticks{0};
   std::atomic<std::uint64_t> ns{0};
+};
+
+/// Of a carrier.
+struct CpuMark {
+  std::uint64_t ticks = 0;  ///< 0: none. Read before …
+  std::uint64_t cpu_ns = 0;
 };
 
 /// When a fiber was left alone on its kernel thread. Written before its state says `elsewhere`.
@@ -64,7 +80,7 @@ struct Clocks {
   /// What has passed since `begin` goes where it belongs.
   void settle();
   void settle_if_going();
-  Span passed() const;
+  Span passed();
   void add_to_core(const Span& span);
 };
 
@@ -98,8 +114,6 @@ class Stopped {
 void clocks_go_away();
 void clocks_are_back();
 
-/// CPU time of a kernel thread of this process, by its kernel id.
-std::uint64_t thread_cpu_ns(int thread);
 /// By who hands a worker over: what the fiber's clocks have to know, of the kernel thread `thread`.
 HandOver hand_over_now(int thread);
 

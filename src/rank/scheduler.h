@@ -36,6 +36,7 @@ struct alignas(node::cache_line) Carrier {
   std::atomic<std::uint32_t> inside{0};
   StackMark base = nullptr;  ///< its own stack, while a fiber runs
   std::uintptr_t control_block = 0;
+  CpuMark mark;  ///< for the clocks of ranks; reset when it has slept
   FileContext files;
   /// Which the fiber that it runs took with it when its worker was handed over; nullptr: none.
   std::atomic<Fiber*> held_by{nullptr};

@@ -99,6 +99,7 @@ void Ticks::choose() {
   }
   seconds_ = 1e-9 * static_cast<double>(second.ns - first.ns) /
              static_cast<double>(second.ticks - first.ticks);
+  per_ms_ = static_cast<std::uint64_t>(1e-3 / seconds_);
   counts_ = true;
 }
 #else

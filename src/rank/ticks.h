@@ -36,6 +36,10 @@ class Ticks {
   static double seconds() {
     return seconds_;
   }  ///< of one tick
+  /// So many are a millisecond.
+  static std::uint64_t per_ms() {
+    return per_ms_;
+  }
   static bool of_processor() {
     return counts_;
   }
@@ -44,6 +48,7 @@ class Ticks {
   // Written once, by `choose`, under a lock that every reader has held before.
   static inline bool counts_ = false;
   static inline double seconds_ = 1e-9;
+  static inline std::uint64_t per_ms_ = 1'000'000;
 };
 
 }  // namespace meantime::ranks

@@ -281,6 +281,7 @@ void Worker::suspend_until(Fiber& fiber, node::Waiter& waiter, std::uint64_t at_
 }
 
 void Worker::work(Carrier& carrier) {
+  carrier.mark = {};
   times_.picked_up(carrier.thread_id.load(std::memory_order_relaxed),
                    host().plan->first_worker + number_, wait::now_ns());
   while (host().living.load(std::memory_order_acquire) > 0) {
@@ -414,6 +415,7 @@ void Worker::sleep(Carrier& carrier, Countdown& countdown) {
     sleep_on_bell(countdown);
   }
   wait::end_sleep(place_.bell);
+  carrier.mark = {};
   // Who rang counts us out after it has rung, by `suspended`, which must not change before.
   while (place_.asleep.load(std::memory_order_acquire) != 0) {
     sched_yield();

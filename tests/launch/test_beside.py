@@ -1,4 +1,4 @@
-"""Accounts of ranks whose CPUs other programs want, too: what the others had is nobody's
+"""Accounts and clocks of ranks whose CPUs other programs want, too: what the others had is nobody's
 time. What is compared comes from witnesses that know nothing of each other: the job's own clocks, the
 kernel's accounts of threads (CPU time, ready to run) and of processes (getrusage), and the CPU time that
 the ranks saw themselves. No figure is judged by the wall's clock alone."""
@@ -106,15 +106,27 @@ class Beside(MpiexecTest):
     def test_ranks_that_were_elsewhere(self):
         """Two that compute for long share a core; one of them ends up beside its worker, and what it needed
         there is its own."""
-        _, _, _, report, _ = self.crowded_job("threads", "adaptive", 2, 0.6, 1, "together",
+        computed, ran, _, report, _ = self.crowded_job("threads", "adaptive", 2, 0.6, 1, "together",
                                                        cpus=self.cpus[:1])
         ranks = report["ranks"]
         self.assertGreater(max(rank["elsewhere"] for rank in ranks), 0.1, ranks)
         for rank in ranks:
             self.assert_about(rank["cpu"], 0.6, 0.15, 0.05, "a rank's CPU time")
             self.assertLessEqual(rank["elsewhere"], rank["wall"])
+        self.assert_about(ran, computed, 0.05, 0.002, "MPIX_Rtime and CPU time")
         [worker] = report["per_worker"]
         self.assertLess(worker["cpu"], 0.95 * report["cpu"])
+
+    def test_clock_of_a_rank(self):
+        """MPIX_Rtime does not count what others had: two ranks on a core that is shared, and one alone."""
+        for kind in KINDS:
+            for ranks, piece, rounds in ((2, 0.004, 100), (3, 0.0005, 600), (1, 0.4, 1)):
+                with self.subTest(kind=kind, ranks=ranks):
+                    computed, ran, wall, _, _ = self.crowded_job(kind, "adaptive", ranks, piece, rounds,
+                                                                cpus=self.cpus[:1])
+                    self.assertGreater(wall, 1.3 * computed)
+                    # The rest of the MPI calls between short pieces runs, too.
+                    self.assert_about(ran, computed, 0.1, 0.002, "MPIX_Rtime and CPU time")
 
 
 if __name__ == "__main__":
