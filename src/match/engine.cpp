@@ -25,7 +25,8 @@ Engine::Engine(Rank& owner, const Typed& typed)
   limits.rank_credit = std::clamp<std::size_t>(node_credit / peers_.size(), 4u << 20, 64u << 20);
 }
 
-ArmingForRank::ArmingForRank() : arms_for_rank_(self().engine->arms_for_rank) {
+ArmingForRank::ArmingForRank()
+    : arms_for_rank_(self().engine->arms_for_rank), outside_(arms_for_rank_) {
   arms_for_rank_ = true;
 }
 

@@ -260,16 +260,18 @@ struct Engine {
   std::vector<char> bounce_;
 };
 
-/// What this scope arms is armed for the rank: any thread of it that is awake may move it on.
+/// What this scope arms is armed for the rank: any thread of it that is awake may move it on. One
+/// inside another one changes nothing.
 class ArmingForRank {
  public:
   ArmingForRank();
-  ~ArmingForRank() { arms_for_rank_ = false; }
+  ~ArmingForRank() { arms_for_rank_ = outside_; }
   ArmingForRank(const ArmingForRank&) = delete;
   ArmingForRank& operator=(const ArmingForRank&) = delete;
 
  private:
   bool& arms_for_rank_;
+  const bool outside_;
 };
 
 }  // namespace meantime::match

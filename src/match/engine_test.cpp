@@ -53,6 +53,7 @@ class Player {
   }
 
   Engine& engine() { return *rank_.engine; }
+  Rank& rank() { return rank_; }
 
   /// Waits as wait::until does, with a sleep after a few fruitless turns.
   template <class Ready>
@@ -87,6 +88,20 @@ class Player {
  private:
   Rank rank_;
   node::Waiter* waiter_;
+};
+
+/// This thread is that rank for a scope.
+class RunsAs {
+ public:
+  explicit RunsAs(Rank& rank) : before_(meantime::detail::current_rank) {
+    meantime::detail::current_rank = &rank;
+  }
+  ~RunsAs() { meantime::detail::current_rank = before_; }
+  RunsAs(const RunsAs&) = delete;
+  RunsAs& operator=(const RunsAs&) = delete;
+
+ private:
+  Rank* const before_;
 };
 
 class EngineTest : public testing::Test {
@@ -274,6 +289,19 @@ TEST_F(EngineTest, TakenBackReceiveMatchesNothing) {
   engine.progress();
   EXPECT_NE(engine.probe(2, 0, 1, false), nullptr);
   EXPECT_EQ(entry->state.load(), cancelled);
+}
+
+TEST_F(EngineTest, ArmingForTheRankEndsWithItsOwnScope) {
+  make_job(1);
+  Player player(0, 1);
+  const RunsAs runs_as(player.rank());
+  const bool& for_rank = player.engine().arms_for_rank;
+  {
+    const ArmingForRank outer;
+    { const ArmingForRank inner; }
+    EXPECT_TRUE(for_rank);
+  }
+  EXPECT_FALSE(for_rank);
 }
 
 TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
