@@ -63,6 +63,10 @@ bool is_over(Request* request) {
 
 /// One look after one turn of progress.
 bool look(Request* request) {
+  if (request == nullptr) {
+    wait::look_for_nothing();
+    return true;
+  }
   if (is_over(request)) {
     wait::fruitful_look();
     return true;
@@ -230,7 +234,7 @@ int Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int ar
   *outcount = found < 0 ? MPI_UNDEFINED : found;
   if (found == 0) {
     looked_in_vain(requests.data(), incount, false);
-  } else {
+  } else if (found > 0) {
     wait::fruitful_look();
   }
   return complete_some(found, array_of_requests, array_of_indices, array_of_statuses);
@@ -310,7 +314,7 @@ int Request_get_status_some(int incount, const MPI_Request array_of_requests[], 
   }
   if (found == 0) {
     looked_in_vain(requests.data(), incount, false);
-  } else {
+  } else if (found > 0) {
     wait::fruitful_look();
   }
   return MPI_SUCCESS;

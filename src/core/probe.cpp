@@ -3,9 +3,11 @@
 #include "core/error.h"
 #include "core/progress.h"
 #include "core/requests.h"
+#include "core/sought.h"
 #include "core/status.h"
 #include "match/engine.h"
 #include "rank/rank.h"
+#include "wait/policy.h"
 #include "wait/wait.h"
 
 namespace meantime::core {
@@ -89,11 +91,18 @@ match::Message* look_for(int source, int tag, Communicator& comm, MPI_Status* st
   core::progress();
   match::Message* message = find(source, tag, comm, status, take);
   if (message == nullptr) {
-    MessageAwaited awaited(source, tag, comm, status, take);
     const std::uint64_t from =
         std::uint64_t{comm.context} << 24 ^ static_cast<std::uint32_t>(source);
-    wait::fruitless_look(awaited, from << 32 ^ static_cast<std::uint32_t>(tag));
-    message = awaited.found;  // it may have come meanwhile
+    wait::Looks* const looks = wait::fruitless_look(from << 32 ^ static_cast<std::uint32_t>(tag));
+    if (looks != nullptr) {
+      Sought& sought = sought_of(*looks);
+      const bool awake = comm.waiting != nullptr && !comm.waiting->sleeps();
+      const bool changed = sought.seek({comm.context, source, tag, awake});
+      MessageAwaited call(source, tag, comm, status, take);
+      SoughtAwaited awaited(sought, call, false);
+      wait::look_may_last(*looks, awaited, 1, changed);
+      message = call.found;  // it may have come meanwhile
+    }
   } else {
     wait::fruitful_look();
   }

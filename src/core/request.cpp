@@ -1,8 +1,10 @@
 #include "core/request.h"
 
+#include "core/arming.h"
 #include "core/communicator.h"
 #include "core/progress.h"
 #include "core/requests.h"
+#include "core/sought.h"
 #include "core/status.h"
 #include "match/engine.h"
 #include "rank/rank.h"
@@ -11,6 +13,7 @@
 namespace meantime {
 
 Request::~Request() {
+  core::Sought::forget_ended(*this);
   drop(comm);
 }
 
@@ -24,11 +27,7 @@ void Request::operator delete(void* request, std::size_t bytes) {
 
 namespace {
 
-/// Large enough that no number of completions reaches 0 while the arming goes on.
-constexpr std::int32_t arming_bias = 1 << 30;
-
-/// Waits for all or for any of some requests. For all of them, the sleeper is woken once, by the
-/// last; a collective's request needs its rank in between, so then any completion wakes.
+/// Waits for all or for any of some requests.
 class RequestsAwaited final : public wait::Awaited {
  public:
   RequestsAwaited(Request* const* requests, int count, bool all)
@@ -38,46 +37,29 @@ class RequestsAwaited final : public wait::Awaited {
   bool progress() override { return core::progress(); }
 
   void arm(node::Waiter& waiter) override {
-    wait::expect(waiter, arming_bias);
-    std::int32_t leaves = 0;
-    bool any = !all_;
-    bool can_go_on = false;
-    const Request* only = nullptr;
-    int open = 0;
+    core::Arming arming(waiter, all_);
     for (int index = 0; index < count_; ++index) {
       Request* request = requests_[index];
       if (request != nullptr && !request->complete) {
-        const int armed = request->arm(waiter);
-        leaves += armed;
-        only = ++open == 1 ? request : nullptr;
-        any = any || request->composed;
-        // A collective with no leaf left to wait for can go on by itself; nobody would ring for it.
-        can_go_on = can_go_on || (request->composed && armed == 0);
+        core::Sought::forget(*request);
+        request->slept_for = &waiter;
+        arming.add(*request);
       }
     }
-    // A collective that is waited for alone can do nothing before its whole round is there: one
-    // wake-up instead of one for each of its messages.
-    if (all_ && only != nullptr && only->type == Request::Type::collective) {
-      any = false;
-    }
-    any = core::arm_background(waiter) || any;
-    if (can_go_on) {
-      wait::ring(waiter);
-    } else if (any) {
-      // Whatever completed since we began is a reason not to sleep.
-      if (!wait::expect_instead(waiter, arming_bias, 1)) {
-        wait::ring(waiter);
-      }
-    } else if (wait::expect_more(waiter, leaves - arming_bias) <= 0) {
-      wait::ring(waiter);
-    }
+    arming.ends();
   }
 
   void disarm(node::Waiter& waiter) override {
     for (int index = 0; index < count_; ++index) {
       Request* request = requests_[index];
-      if (request != nullptr && !request->complete) {
+      if (request == nullptr) {
+        continue;
+      }
+      if (!request->complete) {
         request->disarm(waiter);
+      }
+      if (request->slept_for == &waiter) {
+        request->slept_for = nullptr;
       }
     }
     core::disarm_background(waiter);
@@ -140,13 +122,27 @@ int wait_any(Request* const* requests, int count) {
 }
 
 void looked_in_vain(Request* const* requests, int count, bool all) {
-  RequestsAwaited awaited(requests, count, all);
   // Of several the first that is open stands for all.
-  const Request* open = nullptr;
-  for (int index = 0; index < count && open == nullptr; ++index) {
-    open = requests[index] != nullptr && !requests[index]->complete ? requests[index] : nullptr;
+  const Request* first = nullptr;
+  for (int index = 0; index < count && first == nullptr; ++index) {
+    first = requests[index] != nullptr && !requests[index]->complete ? requests[index] : nullptr;
   }
-  wait::fruitless_look(awaited, reinterpret_cast<std::uintptr_t>(open));
+  wait::Looks* const looks = wait::fruitless_look(reinterpret_cast<std::uintptr_t>(first));
+  if (looks == nullptr) [[likely]] {
+    return;
+  }
+  core::Sought& sought = core::sought_of(*looks);
+  std::size_t things = 0;
+  bool changed = false;
+  for (int index = 0; index < count; ++index) {
+    if (Request* request = requests[index]; request != nullptr && !request->complete) {
+      changed = sought.seek(*request) || changed;
+      things += request->sought_by == &sought ? 1 : 0;
+    }
+  }
+  RequestsAwaited call(requests, count, all);
+  core::SoughtAwaited awaited(sought, call, all && things == sought.size());
+  wait::look_may_last(*looks, awaited, things, changed);
 }
 
 namespace core {

@@ -24,6 +24,9 @@ struct Situation;
 namespace node {
 struct Waiter;
 }
+namespace core {
+class Sought;
+}
 
 struct Request : Object {
   static constexpr Kind object_kind = Kind::request;
@@ -70,7 +73,10 @@ struct Request : Object {
   int source = MPI_ANY_SOURCE;  ///< of the status
   int tag = MPI_ANY_TAG;
   MPI_Count bytes = 0;
-  Communicator* comm = nullptr;  ///< for the error handler; a reference is held if not null
+  node::Waiter* slept_for = nullptr;  ///< a thread waits for it, and sleeps
+  core::Sought* sought_by = nullptr;  ///< what a thread looks for, this among it (core/sought.h) …
+  std::uint32_t sought_place = 0;     ///< … at this place
+  Communicator* comm = nullptr;       ///< for the error handler; a reference is held if not null
 
   MPI_Request handle() { return reinterpret_cast<MPI_Request>(this); }
 };

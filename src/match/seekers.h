@@ -30,8 +30,11 @@ inline void unlist_seeker(node::Segment& segment, node::Mailbox& box, const node
   *place = waiter.next_seeking;
 }
 
+/// For who looks in several contexts. None has this number.
+inline constexpr std::uint32_t any_context = ~std::uint32_t{0};
+
 inline bool looks_for(const node::Waiter& seeker, const Message& message) {
-  return seeker.sought_context == message.context &&
+  return (seeker.sought_context == message.context || seeker.sought_context == any_context) &&
          (seeker.sought_source == message.source || seeker.sought_source == MPI_ANY_SOURCE) &&
          (seeker.sought_tag == message.tag || seeker.sought_tag == MPI_ANY_TAG);
 }

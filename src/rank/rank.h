@@ -78,7 +78,7 @@ struct alignas(64) Rank {
   wait::Yielding yielding[2] = {wait::Yielding::for_messages(1),
                                 wait::Yielding::for_gates()};  ///< by wait::Kind
   wait::Spreading spreading;
-  wait::Looks looks;
+  wait::LooksOfThreads looks;
   wait::Sampling sampling;
 
   wait::Record* waiting = nullptr;  ///< the wait that began last, of any thread

@@ -256,45 +256,72 @@ namespace {
 // A napping rank is no sleeper for the search for deadlocks: nobody knows what its program will do
 // next. `napping` is set before it counts itself in; if it is reset while a ringer has not counted
 // it out yet, that ringer is awake.
-void nap(Rank& rank, Awaited& what, std::uint64_t nanoseconds, std::uint32_t looks) {
+void nap(Rank& rank, Looks& looks, Awaited& what, std::uint64_t nanoseconds) {
   const ranks::Stopped clocks_stopped;
-  Record record(rank, what, rank.looks.asking_since_ns());
+  Record record(rank, what, looks.asking_since_ns());
   Consultation consultation(rank, record);
   if (!record.policy().sleeps() ||
-      (consultation.has_advisor() && consultation.next(looks, Rung::park) != Rung::park)) {
+      (consultation.has_advisor() &&
+       consultation.next(looks.in_vain_so_far(), Rung::park) != Rung::park)) {
     return;
   }
   rank.area->napping.fetch_add(1, std::memory_order_seq_cst);
+  looks.napping = true;
   record.enter(ledger::Activity::sleep);
   park(rank, what, nanoseconds);
   end_of_starvation(rank);  // (if it was one, it does not nap again)
+  looks.napping = false;
   rank.area->napping.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-}  // namespace
+Looks& own_looks(Rank& rank) {
+  return rank.looks.own(rank.lock.enabled());
+}
 
-void fruitless_look(Awaited& what, std::uintptr_t wanted) {
-  Rank& rank = self();
-  const std::uint32_t looks = rank.looks.in_vain();
-  const bool long_series = looks >= Looks::quick(rank.policy);
-  // Memory that becomes free rings nobody. And threads of a rank that sleep look after each other:
-  // who only naps would keep the others awake.
-  if (long_series && !rank.starving &&
-      rank.area->mailbox.sleepers.load(std::memory_order_relaxed) == 0) {
-    if (const std::uint64_t time = rank.looks.nap_ns(rank.policy, now_ns(), wanted); time != 0) {
-      nap(rank, what, time, looks);
-      rank.looks.ends(now_ns(), true);
-      return;
-    }
-  }
-  // Alone on its core a rank may look as often as it likes; in a crowd every fruitless look keeps
-  // somebody from doing what it looks for.
+/// Alone on its core a rank may look as often as it likes; in a crowd every fruitless look keeps
+/// somebody from doing what it looks for.
+void give_way_now_and_then(Rank& rank, std::uint32_t looks) {
   const std::uint32_t patience = policy().crowded ? 4 : rank.fiber != nullptr ? 1 : 1000;
   if (looks % patience == 0) {
     give_way(rank);
   }
+}
+
+}  // namespace
+
+Looks* fruitless_look(std::uintptr_t about) {
+  Rank& rank = self();
+  Looks& looks = own_looks(rank);
+  const std::uint32_t number = looks.in_vain();
+  const bool long_series = looks.long_series(rank.policy) && rank.policy.sleeps();
+  // Not of a call in a user's function that the nap of another one called. (And memory that becomes
+  // free rings nobody.)
+  if (long_series && !looks.napping && looks.goes_on(rank.policy, now_ns(), about) &&
+      !rank.starving) {
+    return &looks;
+  }
+  give_way_now_and_then(rank, number);
   if (long_series) {
-    rank.looks.ends(now_ns());
+    looks.ends(now_ns());
+  }
+  return nullptr;
+}
+
+void look_may_last(Looks& looks, Awaited& what, std::size_t things, bool changed) {
+  Rank& rank = self();
+  Sought& sought = *looks.sought;
+  const std::uint64_t time = looks.nap_ns(rank.policy, things, sought.size(), changed);
+  if (time == 0 || sought.keeps_awake()) {
+    give_way_now_and_then(rank, looks.in_vain_so_far());
+    looks.ends(now_ns());
+  } else if (sought.forget_what_is_there()) {
+    looks.round_begins();
+    looks.ends(now_ns());
+  } else {
+    const std::uint64_t began = now_ns();
+    nap(rank, looks, what, time);
+    const std::uint64_t now = now_ns();
+    looks.ends(now, now - began);
   }
 }
 
@@ -303,7 +330,17 @@ void give_way() {
 }
 
 void fruitful_look() {
-  self().looks.found();
+  Rank& rank = self();
+  own_looks(rank).found();
+}
+
+void look_for_nothing() {
+  Rank& rank = self();
+  Looks& looks = own_looks(rank);
+  if (looks.long_series(rank.policy) && rank.policy.sleeps()) {
+    looks.goes_on(rank.policy, now_ns(), 0);
+    looks.ends(now_ns());
+  }
 }
 
 }  // namespace meantime::wait

@@ -1,83 +1,152 @@
 // Looks: a program that asks again and again whether something is over (Test, Iprobe, Parrived)
 // waits, too, only that the turns are its own.
 //   look in vain   a call that found nothing
-//   series         looks in vain that follow each other so soon that the program does nothing else
+//   series         looks in vain of one thread that follow each other so soon that it does nothing
+//                  else
 //   pause          from the end of one look to the end of the next one's search: the program's own
 //                  time. A long one ends the series, but for these two:
 //   cold           the first after a nap: core and caches have been somebody else's, so it is long
 //                  though the program does nothing in it
-//   forgiven       a few that make up a small part of the series: an interrupt, a moment without
-//                  the core
-//   nap            a look that lasts: it sleeps until what was looked for is there, and not for
+//   forgiven       a few that make up a small part of the series' time awake, and come much more
+//                  rarely than a round: an interrupt, a moment without the core
+//   thing          what can be looked for: a request, a message. A look may be for many
+//   sought         the things that the looks of a series were for
+//   round          so many looks that the program, going from one of these to the next, has looked
+//                  for each
+//   nap            a look that lasts: it sleeps until any of what is sought is there, and not for
 //                  long: the program may look for something else as well that we do not see
-//   wanted         what a look is for: any number that tells whether two looks are for the same
-// Private to the rank, its lock held.
+// Why no loop that computes is slowed down. A nap needs a whole round without a long pause, so
+// wherever in its round a program computes, there is a long pause before each nap; a pause that
+// comes in every round is not forgiven. And one round has one nap, so what the program does once a
+// round is a nap late, whatever it looks for in between.
+// Why a nap is not in the way of what is sought. It is for all of it: after a new thing comes a
+// round without naps, in which the others of that round join; and what comes during a nap ends it,
+// and the next nap is a round away, in which the program finds it.
+// Of one thread, the rank's lock held.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "wait/policy.h"
 
 namespace meantime::wait {
 
+/// The core's part, which knows what can be looked for (core/sought.h).
+class Sought {
+ public:
+  virtual ~Sought() = default;
+  virtual std::size_t size() const = 0;
+  virtual void forget_all() = 0;
+  /// Forgets what is there: the program had a round to find it, and did not want it. True if there
+  /// was any.
+  virtual bool forget_what_is_there() = 0;
+  /// Somebody has said of one of them that waiting for it is not to sleep.
+  virtual bool keeps_awake() const = 0;
+};
+
 class Looks {
  public:
-  void found() { in_vain_ = 0; }
+  /// Something was there.
+  void found() {
+    in_vain_ = 0;
+    if (seeking_) [[unlikely]] {
+      begin_anew();
+    }
+  }
   /// One more. Returns how many that makes.
   std::uint32_t in_vain() { return ++in_vain_; }
+  std::uint32_t in_vain_so_far() const { return in_vain_; }
   /// From so many on the clock is looked at.
   static std::uint32_t quick(const Policy& policy) {
     return static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(policy.knobs.tries_poll, fewest_quick, most_quick));
   }
+  bool long_series(const Policy& policy) const { return in_vain_ >= quick(policy); }
 
-  /// A look for `wanted` at `now_ns` is in vain. Returns for how long it may nap; 0: not at all.
-  std::uint64_t nap_ns(const Policy& policy, std::uint64_t now_ns, std::uintptr_t wanted) {
-    const std::uint64_t pause = now_ns - ended_ns_;
-    if (in_vain_ <= quick(policy) || (pause > longest_pause_ns && !excused(now_ns, pause))) {
-      // The series begins here, or the program does something between its looks.
-      if (in_vain_ <= quick(policy) || pause > still_asking_ns || wanted != wanted_) {
-        asking_since_ns_ = now_ns;
-      }
-      began_ns_ = now_ns;
-      forgiven_ns_ = 0;
-      wanted_ = wanted;
-      several_ = false;
+  /// A look at `now_ns` of a long series is in vain, or was for nothing, as that for
+  /// MPI_REQUEST_NULL. False: the series begins here, or the program does something between its
+  /// looks. `about` tells for reports whether two looks are for the same; 0: unknown.
+  bool goes_on(const Policy& policy, std::uint64_t now_ns, std::uintptr_t about) {
+    now_ns_ = now_ns;
+    pause_ns_ = now_ns - ended_ns_;
+    if (in_vain_ > quick(policy) && (pause_ns_ <= longest_pause_ns || excused())) {
+      return true;
+    }
+    if (in_vain_ <= quick(policy) || pause_ns_ > still_asking_ns ||
+        (about != about_ && about != 0)) {
+      asking_since_ns_ = now_ns;
+      about_ = about;
+    }
+    began_ns_ = now_ns;
+    begin_anew();
+    return false;
+  }
+
+  /// That look goes on with the series; it was for so many things. `all`: what is sought;
+  /// `changed`: other things than before. Returns for how long it may nap; 0: not at all.
+  std::uint64_t nap_ns(const Policy& policy, std::size_t things, std::size_t all, bool changed) {
+    seeking_ = true;
+    asked_ += things;
+    round_ = std::max<std::size_t>(all, 1);
+    in_round_ = changed ? 0 : in_round_ + things;
+    // If the program did compute, it is not to be delayed twice in a row.
+    if (all == 0 || pause_ns_ > longest_pause_ns || in_round_ < round_) {
       return 0;
     }
-    several_ = several_ || wanted != wanted_;
-    if (pause > longest_pause_ns) {
-      return 0;  // if the program did compute, it is not to be delayed twice in a row
-    }
-    const std::uint64_t waited = now_ns - began_ns_;
+    const std::uint64_t waited = now_ns_ - began_ns_;
     // Who waits by looking wants to see it at once; on a core of its own it may, for a while.
-    const bool own_core = policy.prediction == Prediction::patience && !policy.crowded;
+    const bool own_core = policy.learns_patience();
     if (!policy.sleeps() || (own_core && waited < longest_patience_ns)) {
       return 0;
     }
-    return several_ ? longest_nap_of_several_ns
-                    : std::clamp(waited / (own_core ? 8 : 2), shortest_nap_ns, longest_nap_ns);
+    return std::clamp(waited / (own_core ? 8 : 2), shortest_nap_ns, longest_nap_ns);
   }
-  /// The look returns to the program.
-  void ends(std::uint64_t now_ns, bool napped = false) {
+  /// It may, but what is sought has changed since.
+  void round_begins() { in_round_ = 0; }
+  /// The look returns to the program. `napped_ns`: for how long it slept.
+  void ends(std::uint64_t now_ns, std::uint64_t napped_ns = 0) {
     ended_ns_ = now_ns;
-    napped_ = napped;
+    napped_ = napped_ns != 0;
+    if (napped_) {
+      napped_ns_ += napped_ns;
+      in_round_ = 0;
+    }
   }
+  std::uint64_t now_ns() const { return now_ns_; }
   /// Since when the program has been asking, for reports. Of a look that may nap.
   std::uint64_t asking_since_ns() const { return asking_since_ns_; }
 
+  std::shared_ptr<Sought> sought;  ///< made by the core when there is something
+  bool napping = false;
+
  private:
+  void begin_anew() {
+    forgiven_ns_ = 0;
+    forgiven_ = 0;
+    napped_ns_ = 0;
+    asked_ = 0;
+    in_round_ = 0;
+    if (seeking_) {
+      seeking_ = false;
+      sought->forget_all();
+    }
+  }
   /// A long pause that says nothing about the program.
-  bool excused(std::uint64_t now_ns, std::uint64_t pause) {
-    if (pause > longest_excused_ns) {
+  bool excused() {
+    if (pause_ns_ > longest_excused_ns) {
       return false;
     }
     if (napped_) {
       return true;
     }
-    forgiven_ns_ += pause;
-    return forgiven_ns_ <= std::min((now_ns - began_ns_) / 8, most_forgiven_ns);
+    forgiven_ns_ += pause_ns_;
+    ++forgiven_;
+    const std::uint64_t awake = now_ns_ - began_ns_ - napped_ns_;
+    return forgiven_ns_ <= std::min(awake / 8, most_forgiven_ns) &&
+           forgiven_ * rounds_a_pardon <= asked_ / round_;
   }
 
   static constexpr std::uint32_t fewest_quick = 8;
@@ -86,23 +155,52 @@ class Looks {
   static constexpr std::uint64_t longest_pause_ns = 2'000;
   static constexpr std::uint64_t longest_excused_ns = 50'000;
   static constexpr std::uint64_t most_forgiven_ns = 500'000;
+  static constexpr std::uint64_t rounds_a_pardon = 16;
   /// Who comes back so soon still waits for the same, whatever it did meanwhile.
   static constexpr std::uint64_t still_asking_ns = 10'000'000;
   static constexpr std::uint64_t longest_patience_ns = 1'000'000;
   // What we do not see is seen later by a part of what the series has taken, and a millisecond at
-  // most. Who looks for several things is woken by one of them only.
+  // most.
   static constexpr std::uint64_t shortest_nap_ns = 50'000;  // and the kernel adds as much
-  static constexpr std::uint64_t longest_nap_of_several_ns = 50'000;
   static constexpr std::uint64_t longest_nap_ns = 1'000'000;
 
   std::uint32_t in_vain_ = 0;
-  bool several_ = false;  ///< looks of the series are for more than one thing
-  bool napped_ = false;   ///< the last look did
-  std::uintptr_t wanted_ = 0;
-  std::uint64_t began_ns_ = 0;
-  std::uint64_t ended_ns_ = 0;     ///< the last look
-  std::uint64_t forgiven_ns_ = 0;  ///< pauses of this series
+  bool seeking_ = false;        ///< something may be sought
+  bool napped_ = false;         ///< the last look did
+  std::uint64_t ended_ns_ = 0;  ///< the last look
+  std::uint64_t now_ns_ = 0;    ///< when this one's search was over …
+  std::uint64_t pause_ns_ = 0;  ///< … and how long after
   std::uint64_t asking_since_ns_ = 0;
+  std::uintptr_t about_ = 0;
+  // Of this series:
+  std::uint64_t began_ns_ = 0;
+  std::uint64_t forgiven_ns_ = 0;
+  std::uint64_t forgiven_ = 0;  ///< pauses
+  std::uint64_t napped_ns_ = 0;
+  std::uint64_t asked_ = 0;     ///< things that looks were for
+  std::uint64_t in_round_ = 0;  ///< … since the last nap, and since what is sought changed
+  std::uint64_t round_ = 1;     ///< things sought
+};
+
+/// Of a rank: each of its threads has a series of its own.
+class LooksOfThreads {
+ public:
+  /// The calling thread's. `several`: threads of this rank may call at the same time.
+  Looks& own(bool several) { return several ? of_thread() : only_; }
+
+ private:
+  struct Thread {
+    const void* thread = nullptr;  ///< nullptr: of nobody any more
+    Looks looks;
+  };
+  static constexpr std::size_t many = 32;
+  static constinit thread_local Thread* known;
+
+  Looks& of_thread() { return known != nullptr && known->thread == &known ? known->looks : find(); }
+  Looks& find();
+
+  Looks only_;
+  std::vector<std::unique_ptr<Thread>> threads_;
 };
 
 }  // namespace meantime::wait

@@ -3,6 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <barrier>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
 
 namespace meantime::wait {
 namespace {
@@ -13,27 +19,52 @@ Policy policy_of(const char* preset, bool crowded = false) {
   return make_policy(wish, crowded);
 }
 
+/// What a program looks for: things by their number.
+class Things final : public Sought {
+ public:
+  std::size_t size() const override { return things_.size(); }
+  void forget_all() override { things_.clear(); }
+  bool forget_what_is_there() override { return false; }
+  bool keeps_awake() const override { return false; }
+  bool seek(unsigned thing) { return things_.insert(thing).second; }
+
+ private:
+  std::set<unsigned> things_;
+};
+
 /// A program that looks every `every_ns`; for so many things in turn.
 struct Program {
   Looks looks;
   std::uint64_t now = 1'000'000'000;
+
+  Program() { looks.sought = std::make_shared<Things>(); }
 
   /// The longest nap of so many looks in vain.
   std::uint64_t looks_in_vain(const Policy& policy, int times, std::uint64_t every_ns,
                               unsigned things = 1) {
     std::uint64_t longest = 0;
     for (int time = 0; time < times; ++time) {
-      now += every_ns;
-      if (looks.in_vain() >= Looks::quick(policy)) {
-        const std::uint64_t nap = looks.nap_ns(policy, now, static_cast<unsigned>(time) % things);
-        longest = std::max(longest, nap);
-        now += nap;
-        looks.ends(now, nap != 0);
-        naps += nap != 0 ? 1 : 0;
-        now += nap != 0 ? after_nap_ns : 0;
-      }
+      longest = std::max(longest, look(policy, every_ns, static_cast<unsigned>(time) % things));
     }
     return longest;
+  }
+
+  std::uint64_t look(const Policy& policy, std::uint64_t every_ns, unsigned thing) {
+    now += every_ns;
+    looks.in_vain();
+    if (!looks.long_series(policy)) {
+      return 0;
+    }
+    std::uint64_t nap = 0;
+    if (looks.goes_on(policy, now, thing + 1)) {
+      const bool changed = static_cast<Things&>(*looks.sought).seek(thing);
+      nap = looks.nap_ns(policy, 1, looks.sought->size(), changed);
+    }
+    now += nap;
+    looks.ends(now, nap);
+    naps += nap != 0 ? 1 : 0;
+    now += nap != 0 ? after_nap_ns : 0;
+    return nap;
   }
 
   std::uint64_t after_nap_ns = 0;  ///< what the first look after a nap takes longer
@@ -44,7 +75,7 @@ TEST(Looks, AFewDoNotNap) {
   const Policy event = policy_of("event");
   Program program;
   EXPECT_EQ(program.looks_in_vain(event, 64, 50), 0u);
-  EXPECT_GT(program.looks_in_vain(event, 1, 50), 0u);
+  EXPECT_GT(program.looks_in_vain(event, 2, 50), 0u);
   program.looks.found();
   EXPECT_EQ(program.looks_in_vain(event, 64, 50), 0u);
 }
@@ -52,7 +83,7 @@ TEST(Looks, AFewDoNotNap) {
 TEST(Looks, NapsGrowWithTheSeriesUpToAMillisecond) {
   const Policy event = policy_of("event");
   Program program;
-  EXPECT_EQ(program.looks_in_vain(event, 65, 50), 50'000u);
+  EXPECT_EQ(program.looks_in_vain(event, 66, 50), 50'000u);
   EXPECT_EQ(program.looks_in_vain(event, 100, 50), 1'000'000u);
 }
 
@@ -104,9 +135,41 @@ TEST(Looks, SinceWhenTheProgramHasBeenAsking) {
   EXPECT_EQ(program.looks.asking_since_ns(), program.now);
 }
 
-TEST(Looks, WhoLooksForSeveralThingsNapsShortly) {
+TEST(Looks, WhoLooksForSeveralThingsNapsOnceARound) {
+  for (const unsigned things : {2u, 8u, 64u}) {
+    Program program;
+    const Policy event = policy_of("event");
+    program.looks_in_vain(event, 2'000, 50, things);
+    program.naps = 0;
+    EXPECT_EQ(program.looks_in_vain(event, 640, 50, things), 1'000'000u) << things;
+    EXPECT_LE(program.naps, 640 / static_cast<int>(things));
+    EXPECT_GE(program.naps, 640 / static_cast<int>(things) - 1);
+  }
+}
+
+TEST(Looks, ANewThingComesBeforeTheNextNap) {
   Program program;
-  EXPECT_EQ(program.looks_in_vain(policy_of("event"), 1000, 50, 2), 50'000u);
+  const Policy event = policy_of("event");
+  program.looks_in_vain(event, 1'000, 50, 8);
+  program.naps = 0;
+  program.look(event, 50, 8);
+  EXPECT_EQ(program.looks_in_vain(event, 8, 50, 8), 0u);
+  EXPECT_GT(program.looks_in_vain(event, 2, 50, 8), 0u);
+}
+
+TEST(Looks, WhoComputesOnceARoundNeverNaps) {
+  for (const unsigned things : {2u, 8u, 64u}) {
+    for (const std::uint64_t computes : {3'000u, 40'000u, 300'000u}) {
+      Program program;
+      const Policy event = policy_of("event");
+      for (int round = 0; round < 2'000; ++round) {
+        for (unsigned thing = 0; thing < things; ++thing) {
+          program.look(event, thing == 0 ? computes : 300, thing);
+        }
+      }
+      EXPECT_EQ(program.naps, 0) << things << " things, " << computes << " ns";
+    }
+  }
 }
 
 TEST(Looks, OnACoreOfItsOwnAdaptivePollsForAMillisecond) {
@@ -115,6 +178,47 @@ TEST(Looks, OnACoreOfItsOwnAdaptivePollsForAMillisecond) {
   EXPECT_EQ(program.looks_in_vain(adaptive, 19'000, 50), 0u);
   EXPECT_GT(program.looks_in_vain(adaptive, 2'000, 50), 0u);
   EXPECT_GT(Program().looks_in_vain(policy_of("adaptive", true), 20, 50), 0u);
+}
+
+TEST(Looks, EachThreadHasASeriesOfItsOwn) {
+  LooksOfThreads looks;
+  Looks* const mine = &looks.own(true);
+  Looks* of_another = nullptr;
+  std::thread([&] {
+    of_another = &looks.own(true);
+    EXPECT_EQ(&looks.own(true), of_another);
+  }).join();
+  EXPECT_NE(mine, of_another);
+  EXPECT_EQ(&looks.own(true), mine);
+  EXPECT_EQ(&looks.own(false), &looks.own(false));
+}
+
+TEST(Looks, ManyThreadsComeAndGo) {
+  LooksOfThreads looks;
+  Looks& mine = looks.own(true);
+  mine.in_vain();
+  std::set<Looks*> seen;
+  for (int batch = 0; batch < 4; ++batch) {
+    std::vector<std::thread> threads;
+    std::mutex mutex;
+    std::barrier all_alive(20);
+    for (int thread = 0; thread < 20; ++thread) {
+      threads.emplace_back([&] {
+        {
+          const std::lock_guard lock(mutex);
+          Looks& own = looks.own(true);
+          own.in_vain();
+          own.goes_on(policy_of("event"), 1'000 + static_cast<std::uint64_t>(batch), 1);
+          seen.insert(&own);
+        }
+        all_alive.arrive_and_wait();
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+  }
+  EXPECT_LE(seen.size(), 32u);
 }
 
 TEST(Looks, PollAndYieldNeverNap) {

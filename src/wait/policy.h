@@ -43,6 +43,8 @@ struct Policy {
 
   /// False if it only polls or yields, for a second at least.
   bool sleeps() const;
+  /// It polls for as long as has been worth it lately.
+  bool learns_patience() const { return prediction == Prediction::patience && !crowded; }
 
   /// The patience for the next wait, from how long this one took. Polling pays for waits that are
   /// over within a few wake-ups; where waits are longer, or where a busy machine gives the core

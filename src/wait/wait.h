@@ -30,6 +30,7 @@
 namespace meantime::wait {
 
 struct Policy;
+class Looks;
 
 /// What a wait looks like from outside: policies and reports see this and nothing else.
 struct Situation {
@@ -106,9 +107,15 @@ void count_down(node::SleepLink sleep);
 
 /// Gives the core to whoever can use it, for once.
 void give_way();
-/// A look of the program's own (Test, Iprobe …) for `what` found nothing: after a few in a row
-/// others get the core, after many it lasts a little (looks.h).
-void fruitless_look(Awaited& what, std::uintptr_t wanted);
+/// A look of the program's own (Test, Iprobe …) found nothing: after a few in a row others get the
+/// core, and after many it may last a little: then the caller says what it was for (Looks::sought),
+/// and calls look_may_last. `about`: tells whether two looks are for the same.
+Looks* fruitless_look(std::uintptr_t about);
+/// It was for so many things, and `changed` says whether some are new. `what` awaits all that is
+/// sought.
+void look_may_last(Looks& looks, Awaited& what, std::size_t things, bool changed);
 void fruitful_look();
+/// There was nothing to look for: it says nothing of the program, but takes time.
+void look_for_nothing();
 
 }  // namespace meantime::wait

@@ -1,0 +1,71 @@
+"""Loops of Tests and the like: who looks again and again and finds nothing sleeps, for all that it looks
+for, whatever it is and however many threads do so; and what comes is seen at once. By CPU time, which
+other work on the machine does not add to."""
+
+import json
+import os
+import subprocess
+
+from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+PROGRAM = os.path.join(SOURCE, "tests", "launch", "looks.c")
+THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
+KINDS = ("processes", "threads") if THREADS else ("processes",)
+# Of one second of looking. (It is a tenth of a second and more, up to all of a core, where only the look
+# for one thing by one thread sleeps.)
+MOST_CPU = 0.09
+# Half of the messages are seen sooner. Who sleeps for another one sees it half a millisecond late.
+LATE = 0.25e-3
+
+
+class Looks(MpiexecTest):
+    def program(self):
+        program = self.path("looks")
+        subprocess.run([MPICC, "-O2", *CFLAGS, PROGRAM, "-pthread", "-o", program], check=True)
+        return program
+
+    def looks(self, program, kind, wait, *words):
+        result = self.run_job("--as", kind, "--wait", wait, "-n", 2, program, *words)
+        self.assertEqual((result.status, result.error), (0, ""), result)
+        figures = dict(line.split() for line in result.output.splitlines())
+        which = " ".join(map(str, (kind, wait, *words)))
+        if not CFLAGS and float(figures["cpu"]) > MOST_CPU:
+            self.slow.append(f"{which}: {figures['cpu']} s of CPU time")
+        if not CFLAGS and float(figures["late"]) > LATE:
+            self.slow.append(f"{which}: {figures['late']} s late")
+
+    def test_one_thread_for_many_in_turn(self):
+        program = self.program()
+        for kind in KINDS:
+            for number in (1, 2, 8, 64):
+                self.looks(program, kind, "event", "turn", number)
+            self.looks(program, kind, "adaptive", "turn", 8)
+
+    def test_different_calls_and_requests_that_are_over(self):
+        program = self.program()
+        for kind in KINDS:
+            self.looks(program, kind, "event", "mixed", 8)
+            self.looks(program, kind, "event", "half", 8)
+
+    def test_several_threads(self):
+        program = self.program()
+        for number in (2, 4):
+            self.looks(program, "processes", "event", "threads", number)
+        self.looks(program, "processes", "adaptive", "threads", 2)
+
+    def test_beside_a_thread_that_sleeps(self):
+        self.looks(self.program(), "processes", "event", "sleeper", 2)
+
+    def test_who_computes_in_between_does_not_sleep(self):
+        program, path = self.program(), self.path("report.json")
+        for number in (1, 8, 64):
+            result = self.run_job("--wait", "event", f"--report={path}", "-n", 2, program, "computes",
+                                  number)
+            self.assertEqual((result.status, result.output), (0, ""), result)
+            with open(path) as file:
+                self.assertLess(json.load(file)["ranks"][0]["sleeps"], 5, number)
+
+
+if __name__ == "__main__":
+    main()
