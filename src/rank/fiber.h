@@ -47,7 +47,10 @@ struct alignas(node::cache_line) Fiber {
   FileContext* thread_files = &own_files;  ///< of the kernel thread that runs it
   int index = 0;
   std::atomic<State> state{State::init};
-  std::atomic<bool> stays{false};  ///< it asked not to be moved
+  std::atomic<bool> stays{false};          ///< it asked not to be moved
+  Eagerness eagerness = Eagerness::looks;  ///< of its next wait
+  Eagerness counted_eagerness =
+      Eagerness::looks;            ///< by its worker, while it waits or is elsewhere
   std::atomic<bool> ended{false};  ///< it is not among Host::living any more
 
   Worker* home = nullptr;  ///< on which it began

@@ -97,6 +97,12 @@ void suspend() {
   fiber.worker->leave(fiber, State::suspended, Worker::After::nothing);
 }
 
+void suspends_with(Eagerness eagerness) {
+  if (Fiber* fiber = self_fiber()) {
+    fiber->eagerness = eagerness;
+  }
+}
+
 void suspend_until(node::Waiter& waiter, std::uint64_t at_ns) {
   Fiber& fiber = *self_fiber();
   fiber.worker->suspend_until(fiber, waiter, at_ns);

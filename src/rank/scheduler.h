@@ -139,11 +139,18 @@ class Worker {
   Fiber* next();
   void take_woken();
   void take_due();
+  void count_in(Fiber& fiber, Eagerness eagerness) {
+    fiber.counted_eagerness = eagerness;
+    ++waiting_[static_cast<int>(eagerness)];
+  }
+  void count_out(const Fiber& fiber) { --waiting_[static_cast<int>(fiber.counted_eagerness)]; }
+  Eagerness eagerness() const;
   void queue(Fiber& fiber);
   void send_away(Fiber& fiber);
   void resume(Fiber& fiber, StackMark* from);
-  void idle(Carrier& carrier, bool quiet);
-  bool poll_for_work(Carrier& carrier, std::uint64_t began, Countdown& countdown);
+  void idle(Carrier& carrier, Eagerness eagerness, bool quiet);
+  bool poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t began,
+                     Countdown& countdown);
   void sleep(Carrier& carrier, Countdown& countdown);
   void sleep_on_bell(Countdown& countdown);
   bool begin_idle_sleep(Carrier& carrier);
@@ -154,6 +161,9 @@ class Worker {
   Timers timers_;
   int living_ = 0;
   int elsewhere_ = 0;  ///< that have left it and are not back on its list yet
+  /// Its fibers that wait or are elsewhere. (Who is on the queue, or on its way here from another
+  /// worker, is not among them.) Changed by who holds the worker.
+  int waiting_[eagernesses] = {};
   std::atomic<std::uint64_t> switches_{0};
   std::atomic<bool> asleep_{false};  ///< from before its carrier counts it in until it is up again
 

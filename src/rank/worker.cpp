@@ -56,6 +56,30 @@ void Fiber::is_back() {
   }
 }
 
+namespace {
+
+/// Of a rank that is about to be elsewhere. Nobody can be asked for it meanwhile. It does not wait
+/// in MPI, and may need this CPU: it is not polled for without end, whatever its policy.
+Eagerness eagerness_of(const Rank& rank) {
+  const bool eager = rank.policy.learns_patience() || !rank.policy.sleeps();
+  return eager && rank.advisor == nullptr ? Eagerness::learns : Eagerness::looks;
+}
+
+/// How long to look where a rank would look for a while: as the job says, if it does say how long.
+const wait::Policy& looking_policy() {
+  if (wait::policy().sleeps()) {
+    return wait::policy();
+  }
+  static const wait::Policy event = [] {
+    wait::Wish wish;
+    wish.preset = wait::find_preset("event");
+    return wait::make_policy(wish, wait::policy().crowded);
+  }();
+  return event;
+}
+
+}  // namespace
+
 node::Link Worker::link() const {
   return node::segment().link(&place_);
 }
@@ -129,6 +153,9 @@ void Worker::take_woken() {
     if (!timers_.empty()) [[unlikely]] {
       timers_.remove(*waiter);
     }
+    if (fiber.worker == this) [[likely]] {
+      count_out(fiber);
+    }
     if (fiber.state.load(std::memory_order_relaxed) == State::elsewhere) {
       fiber.change(State::elsewhere, State::suspended);
       --elsewhere_;
@@ -154,7 +181,9 @@ void Worker::take_due() {
   const std::uint64_t now = wait::now_ns();
   while (node::Waiter* waiter = timers_.take_due(now)) {
     if (wait::time_is_over(*waiter)) {
-      queue(host().fiber_of(static_cast<int>(waiter->owner)));
+      Fiber& fiber = host().fiber_of(static_cast<int>(waiter->owner));
+      count_out(fiber);
+      queue(fiber);
     }
   }
 }
@@ -246,6 +275,11 @@ void Worker::leave(Fiber& fiber, State to, After after) {
   fiber.change(State::running, to);
   living_ -= to == State::finalized ? 1 : 0;
   elsewhere_ += to == State::elsewhere ? 1 : 0;
+  if (to == State::suspended) {
+    count_in(fiber, fiber.eagerness);
+  } else if (to == State::elsewhere) {
+    count_in(fiber, eagerness_of(fiber.rank));
+  }
   Fiber* const other = next();
   if (other == &fiber) {
     // Rung between its last look and here: it is on the list already, and has not left.
@@ -290,8 +324,9 @@ void Worker::work(Carrier& carrier) {
     Fiber* const fiber = next();
     if (fiber == nullptr) {
       const bool quiet = elsewhere_ == 0;
+      const Eagerness eagerness = this->eagerness();
       leave_hold(carrier);
-      idle(carrier, quiet);
+      idle(carrier, eagerness, quiet);
       continue;
     }
     resume(*fiber, &carrier.base);
@@ -325,13 +360,24 @@ bool Worker::begin_idle_sleep(Carrier& carrier) {
   return nothing;
 }
 
-/// Nothing to run: polls as long as its policy says, or as idle times have been lately. False if
-/// there is something now.
-bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began, Countdown& countdown) {
-  const wait::Policy& policy = wait::policy();
+/// That of the most eager of those that left; a worker may also have none.
+Eagerness Worker::eagerness() const {
+  return waiting_[static_cast<int>(Eagerness::learns)] != 0   ? Eagerness::learns
+         : waiting_[static_cast<int>(Eagerness::sleeps)] == 0 ? Eagerness::looks
+         : waiting_[static_cast<int>(Eagerness::looks)] != 0  ? Eagerness::looks
+                                                              : Eagerness::sleeps;
+}
+
+/// Nothing to run: looks whether there is something as long as its ranks would. False if there is
+/// something now.
+bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t began,
+                           Countdown& countdown) {
+  if (eagerness == Eagerness::sleeps) {
+    return true;
+  }
+  const wait::Policy& looking = looking_policy();
   surroundings_.wait_begins();
-  const bool learns =
-      policy.prediction == wait::Prediction::patience && !policy.crowded && !surroundings_.shared();
+  const bool learns = eagerness == Eagerness::learns && !surroundings_.shared();
   const std::uint64_t poll_until = learns ? patience_ns_ : 0;
   std::uint64_t waited = 0;
   Thief thief(*this);
@@ -353,7 +399,7 @@ bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began, Countdown& cou
         countdown.ask(now);
       }
     }
-    const wait::Rung rung = policy.next(turn, waited, poll_until);
+    const wait::Rung rung = looking.next(turn, waited, poll_until);
     if (rung == wait::Rung::park) {
       return true;
     }
@@ -366,11 +412,11 @@ bool Worker::poll_for_work(Carrier& carrier, std::uint64_t began, Countdown& cou
   }
 }
 
-void Worker::idle(Carrier& carrier, bool quiet) {
+void Worker::idle(Carrier& carrier, Eagerness eagerness, bool quiet) {
   const std::uint64_t began = wait::now_ns();
   times_.change_to(ledger::Doing::poll, began);
   Countdown countdown(host().plan->first_worker + number_, quiet, began);
-  if (poll_for_work(carrier, began, countdown)) {
+  if (poll_for_work(carrier, eagerness, began, countdown)) {
     sleep(carrier, countdown);
   }
   const std::uint64_t now = wait::now_ns();
@@ -457,6 +503,7 @@ Fiber* Worker::hand_over(Carrier& spare) {
   // Before anybody else's look at the list: see runs_on.
   running_->state.store(State::elsewhere, std::memory_order_seq_cst);
   carrier().held_by.store(running_, std::memory_order_relaxed);
+  count_in(*fiber, Eagerness::looks);  // it has a core, perhaps this worker's
   running_ = nullptr;
   ++elsewhere_;
   set_carrier(spare);

@@ -32,6 +32,16 @@ namespace ranks {
 ///                └─ elsewhere ◄┘
 enum class State : std::uint8_t { init, suspended, running, elsewhere, finalized };
 
+/// For how long a worker with nothing to run looks, as a rank that has left it would have it. Of
+/// several ranks the most eager one decides. (Who is to poll or to yield for ever does not leave
+/// its worker: it does so itself, and lets others run in between.)
+enum class Eagerness : std::uint8_t {
+  sleeps,  ///< not at all: the rank has been told so, or has looked for long already
+  looks,   ///< a few times
+  learns,  ///< as long as idle times of this worker were short lately
+};
+inline constexpr int eagernesses = 3;
+
 struct Fiber;
 
 /// What carries thread ranks besides the ranks themselves; the host's part of the library.
@@ -73,6 +83,8 @@ void let_go_of_worker();
 void suspend();
 /// The same, until then at most (CLOCK_MONOTONIC, ns). The waiter is `on_futex` still, or rung.
 void suspend_until(node::Waiter& waiter, std::uint64_t at_ns);
+/// From now on the calling rank suspends like that. Nothing in a process rank.
+void suspends_with(Eagerness eagerness);
 /// The rank is not to be moved to another worker, or may be again.
 void stay(bool stays);
 /// Ends the calling rank's fiber. Its stack stays.

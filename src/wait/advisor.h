@@ -74,6 +74,8 @@ class Consultation {
   Consultation& operator=(const Consultation&) = delete;
 
   bool has_advisor() const { return advisor_ != nullptr; }
+  /// Its last answer was one.
+  bool is_advised() const { return answer_.has_value(); }
   /// `otherwise`: what the policy says.
   Rung next(std::uint32_t turns, Rung otherwise);
   /// As Advisor's; 0 if there is none.

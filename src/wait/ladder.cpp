@@ -95,6 +95,24 @@ Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, Looker& looke
   return woken;
 }
 
+/// What a worker with nothing to run does for a rank that sleeps by this policy.
+ranks::Eagerness eagerness_of(const Policy& policy, const Consultation& consultation,
+                              std::uint64_t waited_ns) {
+  if (consultation.is_advised() || waited_ns > longest_without_sleep_ns) {
+    return ranks::Eagerness::sleeps;
+  }
+  return policy.learns_patience() ? ranks::Eagerness::learns : ranks::Eagerness::looks;
+}
+
+/// A thread rank has let the others of its worker run a few times: whether it goes on so. Whom the
+/// policy lets sleep at all sleeps now, rather than to keep the others from the core.
+Rung after_rounds(const Policy& policy, Consultation& consultation, std::uint32_t turns,
+                  std::uint64_t waited_ns, const Plan& plan) {
+  const Rung rung =
+      policy.sleeps() ? Rung::park : policy.next(turns, waited_ns, plan.poll_until_ns);
+  return consultation.has_advisor() ? consultation.next(turns, rung) : rung;
+}
+
 void climb(Rank& rank, Awaited& what, Looker& looker) {
   Record record(rank, what);
   const Policy& policy = record.policy();
@@ -135,8 +153,9 @@ void climb(Rank& rank, Awaited& what, Looker& looker) {
       // Its turn came round again. Whoever it waits for has had the core as often as it itself; a
       // few rounds cost less than a sleep and a wake-up, many would keep the others from the core.
       if (++rounds >= most_rounds &&
-          (policy.sleeps() || policy.next(turns, waited, plan.poll_until_ns) == Rung::park)) {
+          after_rounds(policy, consultation, turns, waited, plan) == Rung::park) {
         record.enter(ledger::Activity::sleep);
+        ranks::suspends_with(eagerness_of(policy, consultation, waited));
         const Woken woken = sleep(rank, what, looker, 0);
         record.outcome.rung = woken.rung;
         rung = woken.rung && !woken.moved;
@@ -159,6 +178,7 @@ void climb(Rank& rank, Awaited& what, Looker& looker) {
         give_way(rank);
         break;
       case Rung::park: {
+        ranks::suspends_with(eagerness_of(policy, consultation, waited));
         const Woken woken =
             sleep_for_a_while(rank, what, record, looker, timer, consultation.longest_sleep_ns());
         consultation.slept();
@@ -268,6 +288,7 @@ void nap(Rank& rank, Looks& looks, Awaited& what, std::uint64_t nanoseconds) {
   rank.area->napping.fetch_add(1, std::memory_order_seq_cst);
   looks.napping = true;
   record.enter(ledger::Activity::sleep);
+  ranks::suspends_with(ranks::Eagerness::sleeps);
   park(rank, what, nanoseconds);
   end_of_starvation(rank);  // (if it was one, it does not nap again)
   looks.napping = false;
