@@ -86,6 +86,7 @@ PROGRAMS = [
     Program("traffic", label="long", full_only=True, seconds=600,
             arguments=lambda ranks, wait: ["--rounds=40", "--seed=2"]),
     Program("threads_pt2pt", seconds=120),
+    Program("threads_looks", seconds=120),
     Program("threads_sleepers", seconds=120),
     Program("threads_coll", seconds=120),
     Program("communicators"),
@@ -256,7 +257,7 @@ def settings(program):
 
 # As thread ranks: what needs MPI_THREAD_MULTIPLE, or looks at the processor time of its process,
 # cannot be.
-ONLY_PROCESSES = {"threads_pt2pt", "threads_sleepers", "threads_coll", "threads_bsend",
+ONLY_PROCESSES = {"threads_pt2pt", "threads_looks", "threads_sleepers", "threads_coll", "threads_bsend",
                   "threads_callbacks", "threads_sessions", "progress", "affinity",
                   "wait_random.of_threads"}
 
