@@ -34,7 +34,9 @@ bool is_constant(const std::string& name) {
       "in6addr_any",   "in6addr_loopback", "sys_siglist", "_sys_siglist",  "sys_errlist",
       "_sys_errlist",  "sys_nerr",         "_sys_nerr",   "sys_sigabbrev", "_nl_msg_cat_cntr",
       "__fpu_control", "h_errlist",        "h_nerr"};
-  return std::find(std::begin(known), std::end(known), name) != std::end(known);
+  return std::find(std::begin(known), std::end(known), name) != std::end(known) ||
+         // Sanitizers'. The second is a cache, whose copies stay empty.
+         name == "__asan_option_detect_stack_use_after_return" || name == "__ubsan_vptr_type_cache";
 }
 
 }  // namespace

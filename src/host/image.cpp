@@ -100,6 +100,11 @@ std::string Image::load(const Closure& closure, int number, const ThreadRoom& ro
                          std::strerror(errno));
     }
   }
+#if defined(__SANITIZE_ADDRESS__)
+  // AddressSanitizer's refuses RTLD_DEEPBIND, for the sake of libraries that bring a malloc.
+  const auto dlopen = reinterpret_cast<decltype(&::dlopen)>(
+      dlsym(::dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "dlopen"));
+#endif
   // Names are looked for in the image before the host and libc, in the order of a process's own.
   void* const program = dlopen(names[0].c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (program == nullptr) {

@@ -20,6 +20,17 @@ __attribute__((noinline)) void meantime_host_loaded(void) {
   __asm__ volatile("");
 }
 
+#ifdef MEANTIME_ADDRESS_SANITIZER
+/* It is up before all libraries: they call the host's functions in front of libc's, and those are
+   instrumented. And it is not the first library, but behind the host's (CMakeLists.txt). */
+extern void __asan_init(void);
+__attribute__((section(".preinit_array"), used)) static void (*const begin)(void) = __asan_init;
+
+const char* __asan_default_options(void) {
+  return "verify_asan_link_order=0";
+}
+#endif
+
 int main(int count, char** words) {
   return meantime_host_main(count, words, program_tls, sizeof program_tls);
 }

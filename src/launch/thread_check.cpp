@@ -132,6 +132,9 @@ class Check {
       problem(sentence(library, *row));
       return true;
     }
+    if (is_sanitized) {
+      return false;
+    }
     if (const Denied* const row = row_of(denied_instrument_libraries, library); row != nullptr) {
       problem_of_build(sentence(library, *row));
       return true;
@@ -222,6 +225,9 @@ class Check {
   bool look_at_instruments(const LoadedFile& file) {
     bool any = false;
     for (const Denied& row : denied_instruments) {
+      if (is_sanitized) {
+        break;
+      }
       bool has = false;
       for_each_word(row.names, [&](std::string_view prefix) {
         has = has || file.elf.has_symbol(std::string(prefix));

@@ -15,6 +15,8 @@ MPIEXEC = os.path.join(BUILD, "bin", "mpiexec")
 FAKE_RANK = os.path.join(BUILD, "tests", "launch", "fake_rank")
 MARK = "MEANTIME_TEST_MARK"
 CFLAGS = os.environ.get("CFLAGS", "").split()
+# Under sanitizers thread ranks are for the tests' programs of MPI (label thread_ranks).
+THREADS = not CFLAGS and os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 
 
 def processes_of(mark):

@@ -7,10 +7,9 @@ import subprocess
 import unittest
 
 from disturb import Moved, Quota, QuotaRefused, Stopped, Traced
-from mpiexec import BUILD, MpiexecTest, main
+from mpiexec import BUILD, THREADS, MpiexecTest, main
 
 PROGRAM = os.path.join(BUILD, "tests", "mpi", "wait_random")
-THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 WAYS = [(kind, wait) for kind in ("processes", "threads")[:1 + THREADS]
         for wait in ("adaptive", "predicted")]
 

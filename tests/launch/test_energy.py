@@ -5,12 +5,11 @@ import os
 import subprocess
 import unittest
 
-from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 MPICXX = os.path.join(BUILD, "bin", "mpicxx")
 SOURCES = os.path.join(SOURCE, "tests", "launch")
-THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 KINDS = ("processes", "threads") if THREADS else ("processes",)
 
 

@@ -5,11 +5,10 @@ import subprocess
 import unittest
 
 from machine import CFLAGS, CPUS, MPICC, NORMAL, MachineTest
-from mpiexec import BUILD, main
+from mpiexec import THREADS, main
 
 
-@unittest.skipIf(not os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host")),
-                 "built without thread ranks")
+@unittest.skipUnless(THREADS, "built without thread ranks")
 class MachineOfThreads(MachineTest):
     """Two workers, on the first two CPUs: mpiexec may use no others, so each worker has one."""
 

@@ -10,10 +10,9 @@ import subprocess
 import time
 import unittest
 
-from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main, processes_of
+from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main, processes_of
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
-THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 KINDS = ("processes", "threads") if THREADS else ("processes",)
 RANK = os.path.join(SOURCE, "tests", "launch", "rank.c")
 ORACLE = os.environ.get("MEANTIME_ORACLE_PREFIX", os.path.join(SOURCE, "build", "oracle"))

@@ -6,14 +6,13 @@ import re
 import subprocess
 import unittest
 
-from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 PROGRAM = os.path.join(SOURCE, "tests", "launch", "report.c")
 RANK = os.path.join(SOURCE, "tests", "launch", "rank.c")
 CHANGES = os.path.join(SOURCE, "tests", "launch", "changes.c")
 FORTRAN = os.path.join(SOURCE, "tests", "launch", "report_fortran.F90")
-THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 HAVE_FORTRAN = os.path.exists(os.path.join(BUILD, "lib", "libmeantime_gfortran.so"))
 WAITS = 200
 

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 SETTINGS = os.path.join(SOURCE, "tests", "launch", "settings.c")
@@ -211,7 +211,7 @@ class Settings(MpiexecTest):
         result = self.command("mpiexec", *script, ":", "--wait", "event", *script, ":", *script, ":",
                               "--wait", "poll", *script)
         self.assertEqual(sorted(result.stdout.splitlines()), ["0", "1 event", "2 event", "3 poll"], result)
-        if self.has_thread_ranks():
+        if THREADS:
             result = self.run_job("--as", "threads", "--wait", "event", self.program(), ":", "--wait", "poll",
                                   self.program())
             # Each program has a process of its own. (This one wants to find "event".)
@@ -322,14 +322,11 @@ class Settings(MpiexecTest):
 
     def test_in_the_program(self):
         program = self.program()
-        for options in ((), ("--as", "threads")) if self.has_thread_ranks() else ((),):
+        for options in ((), ("--as", "threads")) if THREADS else ((),):
             result = subprocess.run([os.path.join(BUILD, "bin", "mpiexec"), *options, "--wait", "event",
                                      "-n", "3", program], env=self.environment, timeout=60,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             self.assertEqual((result.returncode, result.stdout), (0, " No Errors\n"), result)
-
-    def has_thread_ranks(self):
-        return os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 
     def test_without_mpiexec(self):
         program = self.program()

@@ -274,6 +274,15 @@ def thread_rank_runs():
                 yield f"thread_ranks.{program.title()}.n{ranks}.{wait}", program, ranks, wait
 
 
+def sanitized_thread_rank_runs(kind):
+    """(name, program, ranks): each program once, with the smaller work that it has for a rank more."""
+    for program in PROGRAMS:
+        if program.folder == "mpi" and not program.full_only and kind in program.sanitizers \
+                and not {program.name, program.title()} & ONLY_PROCESSES:
+            ranks = 4 if 4 in program.ranks else max(program.ranks)
+            yield f"thread_ranks.{program.title()}.n{ranks}.{kind}", program, ranks
+
+
 def split_runs():
     """(name, program, ranks, wait, cma, options): thread ranks of two processes, and half of them
     beside process ranks. What goes on between two processes is the same for all programs, so each
@@ -332,6 +341,22 @@ def write_cmake(kind):
         print(f"meantime_mpi_test({name} \"{labels}\" {limit + 60} {int(program.alone)} "
               + " ".join(f"[==[{word}]==]" for word in command) + ")")
     if kind != "release":
+        print("if(TARGET meantime-host)")
+        for name, program, ranks in sanitized_thread_rank_runs(kind):
+            limit = program.seconds * slower
+            command = ["--ranks", str(ranks), "--wait", "adaptive", "--time-limit", str(limit),
+                       "--mpiexec-argument=--as", "--mpiexec-argument=threads", *program.extra, "--",
+                       f"@{program.folder}/{program.name}", *program.arguments(ranks + 1, "adaptive")]
+            print(f"meantime_mpi_test({name} \"thread_ranks\" {limit + 60} {int(program.alone)} "
+                  + " ".join(f"[==[{word}]==]" for word in command) + ")")
+        if kind == "asan":  # that it sees what a rank's program does, by way of MPI, and by itself
+            for way in ("message", "array"):
+                command = ["--ranks", "2", "--expect", "failure", "--mpiexec-argument=--as",
+                           "--mpiexec-argument=threads", "--output-has", "heap-buffer-overflow",
+                           "--output-has", "in main .*short_memory.cpp", "--", "@death/short_memory", way]
+                print(f"meantime_mpi_test(thread_ranks.short_memory.{way}.{kind} \"thread_ranks\" 120 0 "
+                      + " ".join(f"[==[{word}]==]" for word in command) + ")")
+        print("endif()")
         return
     print("if(TARGET meantime-host)")
     for name, program, ranks, wait in thread_rank_runs():
