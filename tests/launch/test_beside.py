@@ -10,10 +10,9 @@ import subprocess
 import unittest
 
 from disturb import Crowded
-from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
 
 PROGRAM = os.path.join(SOURCE, "tests", "launch", "beside.c")
-THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 KINDS = ("processes", "threads")[:1 + THREADS]
 
 

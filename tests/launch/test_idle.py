@@ -6,11 +6,10 @@ import os
 import subprocess
 import unittest
 
-from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 PROGRAM = os.path.join(SOURCE, "tests", "launch", "idle.c")
-THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 # In 0.9 s.
 ASLEEP = 0.03
 AWAKE = 0.05

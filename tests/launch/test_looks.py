@@ -6,11 +6,10 @@ import json
 import os
 import subprocess
 
-from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 PROGRAM = os.path.join(SOURCE, "tests", "launch", "looks.c")
-THREADS = os.path.exists(os.path.join(BUILD, "libexec", "meantime", "meantime-host"))
 KINDS = ("processes", "threads") if THREADS else ("processes",)
 # Of one second of looking. (It is a tenth of a second and more, up to all of a core, where only the look
 # for one thing by one thread sleeps.)
