@@ -46,6 +46,13 @@ static int next_of(int message) {
 static double sent[most];
 static MPI_Request requests[most];
 
+/* It was seen: the next one may be sent. */
+static void seen(int message, int thing) {
+  late[message] = now() - sent[thing];
+  if (message == 0) printf("cpu %.3f\n", cpu() - began);
+  MPI_Send(NULL, 0, MPI_INT, 1, most, MPI_COMM_WORLD);
+}
+
 static void post(int thing) {
   MPI_Irecv(&sent[thing], 1, MPI_DOUBLE, 1, thing, MPI_COMM_WORLD, &requests[thing]);
 }
@@ -84,8 +91,7 @@ static void look_in_turn(void) {
   for (int message = 0; message < messages; ++message) {
     const int wanted = next_of(message);
     while (!look_for_each(wanted)) continue;
-    late[message] = now() - sent[wanted];
-    if (message == 0) printf("cpu %.3f\n", cpu() - began);
+    seen(message, wanted);
     if (!(is("mixed") && wanted % 4 == 0)) post(wanted);
   }
   for (int i = 0; i < things; ++i) {
@@ -105,8 +111,7 @@ static void* look_for_own(void* place) {
     if (is("sleeper") && own == 1) MPI_Wait(&requests[own], MPI_STATUS_IGNORE);
     else
       while (!flag) MPI_Test(&requests[own], &flag, MPI_STATUS_IGNORE);
-    late[message] = now() - sent[own];
-    if (message == 0) printf("cpu %.3f\n", cpu() - began);
+    seen(message, own);
   }
   return NULL;
 }
@@ -162,6 +167,7 @@ int main(int argc, char** argv) {
       sleep_ms(message == 0 ? second : 10);
       const double time = now();
       MPI_Send(&time, 1, MPI_DOUBLE, 0, next_of(message), MPI_COMM_WORLD);
+      MPI_Recv(NULL, 0, MPI_INT, 0, most, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   }
   MPI_Finalize();
