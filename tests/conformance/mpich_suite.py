@@ -252,6 +252,8 @@ def main():
     parser.add_argument("--suite-name", default="mpich 4.0.2", help="what the document calls it")
     parser.add_argument("--jobs", type=int, default=2, help="programs at a time")
     parser.add_argument("--seconds", type=int, default=180, help="time limit of a program")
+    parser.add_argument("--only", type=re.compile, default=re.compile(""), metavar="PATTERN",
+                        help="only programs whose folder, name, ranks and arguments the pattern is found in")
     parser.add_argument("--write", help="a file for the result (else it is printed)")
     parser.add_argument("--into", help="a document of which the result is a part, between markers (sections.py)")
     parser.add_argument("folders", nargs="*", default=FOLDERS)
@@ -269,7 +271,8 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
     suite = from_checkout(arguments.suite.resolve(), work) if arguments.suite else get(work)
     build = configure(work, suite, arguments.prefix)
-    programs = [p for folder in arguments.folders for p in read_list(suite, build, folder)]
+    programs = [p for folder in arguments.folders for p in read_list(suite, build, folder)
+                if arguments.only.search(p.title())]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         jobs = [pool.submit(judge, build, program, arguments, work / "build.log")
                 for program in programs]
