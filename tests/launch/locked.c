@@ -1,5 +1,5 @@
-/* A program that wants to wait in another way than the site has locked: by MPIX_Setting_set, MPI_T and
- * an info. Prints how it waits afterwards. */
+/* A program that wants to wait in another way than the site has locked: by MPIX_Setting_set, MPI_T
+ * and an info. Prints how it waits afterwards. */
 #include <meantime.h>
 #include <stdio.h>
 

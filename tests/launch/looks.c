@@ -76,7 +76,7 @@ static int look_for_each(int wanted) {
       if (flag) MPI_Wait(&requests[i], &status);
     } else {
       MPI_Test(&requests[i], &flag, &status);
-      flag = flag && (!is("half") || i % 2 == 0);  /* the others are null */
+      flag = flag && (!is("half") || i % 2 == 0); /* the others are null */
     }
     if (flag && i == wanted) found = 1;
   }
@@ -108,7 +108,8 @@ static void* look_for_own(void* place) {
     if (next_of(message) != own) continue;
     int flag = 0;
     post(own);
-    if (is("sleeper") && own == 1) MPI_Wait(&requests[own], MPI_STATUS_IGNORE);
+    if (is("sleeper") && own == 1)
+      MPI_Wait(&requests[own], MPI_STATUS_IGNORE);
     else
       while (!flag) MPI_Test(&requests[own], &flag, MPI_STATUS_IGNORE);
     seen(message, own);
@@ -158,8 +159,10 @@ int main(int argc, char** argv) {
   if (is("computes")) {
     if (rank == 0) compute_in_between();
   } else if (rank == 0) {
-    if (threads) look_by_threads();
-    else look_in_turn();
+    if (threads)
+      look_by_threads();
+    else
+      look_in_turn();
     qsort(late, messages, sizeof *late, by_value);
     printf("late %.6f\n", late[messages / 2]);
   } else if (rank == 1) {

@@ -1,4 +1,5 @@
-/* Calls that this version does not have; the first argument chooses, a second one makes errors return. */
+/* Calls that this version does not have; the first argument chooses, a second one makes errors
+ * return. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
