@@ -1,16 +1,29 @@
 #include "core/initial_errhandler.h"
 
+#include <sys/auxv.h>
+
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "core/tables.h"
 #include "launch/control.h"
 
 namespace meantime::core {
+namespace {
+
+/// Looked at once, at the beginning: the program may change its environment. All ranks of a process
+/// run one program. A program with rights that its user has not does as it was written.
+std::string_view given_by_launcher() {
+  const char* const name =
+      getauxval(AT_SECURE) == 0 ? std::getenv(launch::initial_errhandler_variable) : nullptr;
+  return name != nullptr ? name : "";
+}
+
+}  // namespace
 
 Errhandler& initial_errhandler() {
-  const char* const name = std::getenv(launch::initial_errhandler_variable);
-  const std::string_view given = name != nullptr ? name : "";
+  static const std::string given(given_by_launcher());
   return given == "mpi_errors_return"  ? tables().returns
          : given == "mpi_errors_abort" ? tables().abort
                                        : tables().fatal;

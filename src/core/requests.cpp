@@ -6,7 +6,9 @@
 
 #include "core/buffered.h"
 #include "core/error.h"
+#include "core/progress.h"
 #include "core/status.h"
+#include "node/segment.h"
 #include "rank/rank.h"
 #include "wait/wait.h"
 
@@ -333,9 +335,46 @@ bool advance_abandoned() {
   return true;
 }
 
+namespace {
+
+/// The buffer of a freed receive is the program's again behind MPI_Finalize, and whoever sends to
+/// it may need this rank to be there until then. Its message may never come: nobody is left to send
+/// it once all ranks are gone, or are here, which counts as gone. (To the search for deadlocks a
+/// rank that looks for something is awake, whatever it counts as.)
+void wait_for_freed_receives(std::vector<Request*>& abandoned) {
+  const auto first = std::partition(abandoned.begin(), abandoned.end(), [](const Request* request) {
+    return request->type == Request::Type::generalized;
+  });
+  std::vector<Request*> open(first, abandoned.end());  // nobody else moves them on meanwhile
+  abandoned.erase(first, abandoned.end());
+  if (open.empty()) {
+    return;
+  }
+  node::Header& header = node::segment().header();
+  header.finalized.fetch_add(1, std::memory_order_seq_cst);
+  for (;;) {
+    progress();
+    std::erase_if(open, [](Request* request) {
+      const bool over = request->complete || request->advance();
+      if (over) {
+        delete request;
+      }
+      return over;
+    });
+    if (open.empty() || header.finalized.load(std::memory_order_seq_cst) >= header.ranks) {
+      break;
+    }
+    looked_in_vain(open.data(), static_cast<int>(open.size()), false);
+  }
+  header.finalized.fetch_sub(1, std::memory_order_seq_cst);
+  abandoned.insert(abandoned.end(), open.begin(), open.end());
+}
+
+}  // namespace
+
 void wait_for_quiet() {
   flush_all_buffers();  // MPI 5.0, 11.2.2: as if the buffers were detached
-  // A receive may never be matched, a generalised request never completed: not waited for.
+  // A receive may never be matched, a generalised request never completed.
   std::vector<Request*>& abandoned = self().abandoned;
   const auto first = std::partition(abandoned.begin(), abandoned.end(), [](const Request* request) {
     return request->type == Request::Type::receive || request->type == Request::Type::generalized ||
@@ -347,6 +386,7 @@ void wait_for_quiet() {
   for (Request* request : open) {
     delete request;
   }
+  wait_for_freed_receives(abandoned);
 }
 
 Request* completed_send() {

@@ -1,6 +1,8 @@
 // The C functions that MPI calls in place of a Fortran program's.
+#define _GNU_SOURCE  // dladdr
 #include "callbacks.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -114,9 +116,16 @@ typedef void query_function(MPI_Aint* extra_state, MPI_Fint* status, MPI_Fint* i
 typedef void free_function(MPI_Aint* extra_state, MPI_Fint* ierror);
 typedef void cancel_function(MPI_Aint* extra_state, MPI_Fint* complete, MPI_Fint* ierror);
 
+/* A variable that lies in a program or a library is there until the end; any other may be gone. */
+static int is_static(const void* variable) {
+  Dl_info object;
+  return dladdr(variable, &object) != 0;
+}
+
 static void tell_caller(struct meantime_grequest* request, MPI_Aint before) {
   if (request->extra_state == before) return;
-  if (*request->variable == before) *request->variable = request->extra_state;
+  if (is_static(request->variable) && *request->variable == before)
+    *request->variable = request->extra_state;
 }
 
 int meantime_grequest_query(void* extra_state, MPI_Status* status) {

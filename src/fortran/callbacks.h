@@ -25,7 +25,8 @@ MPI_Session_errhandler_function* meantime_session_errhandler(meantime_procedure*
 // What a generalised request, or a data representation, calls. The extra state is an IN argument of
 // MPI_GREQUEST_START: its value counts, and the variable may be gone when the procedures are
 // called. But other MPIs hand on its address, and programs have procedures that leave a result
-// there: what a procedure changes is stored in the variable, if that still has the value it gave.
+// there: what a procedure changes is stored in the variable, if that is a static one, which is
+// there until the end, and still has the value it gave.
 struct meantime_grequest {
   meantime_procedure *query, *free, *cancel;
   MPI_Aint extra_state;

@@ -104,7 +104,7 @@ program callbacks
   integer :: rank, size, errors, total, i, keyval, length, error, again
   integer :: matrix(2, 2), product(2, 2), expected(2, 2)
   integer(kind=MPI_ADDRESS_KIND) :: attribute
-  integer(kind=MPI_ADDRESS_KIND), volatile :: changed
+  integer(kind=MPI_ADDRESS_KIND), volatile, save :: changed
   real :: numbers(100), sums(100)
   logical :: flag, commutes
   type(MPI_Comm) :: comm, copy
@@ -206,7 +206,7 @@ program callbacks
   call check(length == 3 .and. status%MPI_TAG == 12 .and. .not. flag, 'its status')
   call check(queries == 100 .and. frees == 100, 'its query and free functions')
 
-  ! Of which a function changes the extra state: in the variable, too, as with MPICH and Open MPI
+  ! Of which a function changes the extra state: in a static variable, too, as with MPICH and Open MPI
   changed = 100
   call MPI_Grequest_start(query, free_and_change, cancel_it, changed, request)
   call MPI_Grequest_complete(request)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <shared_mutex>
 
 #include "check.h"
 
@@ -66,15 +67,30 @@ static void looked_at_by_others(int peer) {
   MPI_Request request;
   MUST(MPI_Recv_init(&value, 1, MPI_INT, peer, 3, MPI_COMM_WORLD, &request));
   std::atomic<bool> over{false};
+  // Nobody looks at a request that is being started: MPICH loses its message then.
+  std::shared_mutex starts;
+  std::atomic<bool> starting{false};  // (who only shares the lock would go on for ever)
   std::vector<std::thread> lookers;
   for (int i = 0; i < 3; ++i) {
     lookers.emplace_back([&] {
       int flag = 0;
-      while (!over.load()) MUST(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+      while (!over.load()) {
+        if (starting.load()) {
+          std::this_thread::yield();
+          continue;
+        }
+        const std::shared_lock lock(starts);
+        MUST(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+      }
     });
   }
   for (int turn = 0; turn < 20; ++turn) {
-    MUST(MPI_Start(&request));
+    {
+      starting = true;
+      const std::unique_lock lock(starts);
+      MUST(MPI_Start(&request));
+      starting = false;
+    }
     MPI_Request same = request;
     MUST(MPI_Wait(&same, MPI_STATUS_IGNORE));
     CHECK(value == turn, "%d", value);
@@ -134,6 +150,8 @@ static void all_kinds_at_once(MPI_Comm comm, int peer) {
 
 /// What a thread looks for is freed by another one, which then looks for nothing.
 static void freed_by_another(int peer) {
+  // What is received for a freed request may come at any time until MPI_Finalize.
+  static int of_turns[10][2];
   for (int turn = 0; turn < 10; ++turn) {
     if (rank % 2 == 1) {
       sleep_ms(4);
@@ -141,7 +159,8 @@ static void freed_by_another(int peer) {
       MUST(MPI_Send(&turn, 1, MPI_INT, peer, 6, MPI_COMM_WORLD));
       continue;
     }
-    int values[2] = {-1, -1};
+    int(&values)[2] = of_turns[turn];
+    values[0] = values[1] = -1;
     MPI_Request requests[2];
     std::mutex mutex;
     bool freed = false;
