@@ -26,15 +26,15 @@ CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const J
       continue;  // that a thread rank sleeps says nothing of a core: others run there
     }
     slept += rank.spent_ns[static_cast<std::size_t>(Activity::sleep)];
-    if (rank.cpu_ns != 0) {
-      sums.preempted = sums.preempted.value_or(0) + seconds(rank.preempted_ns);
+    if (rank.cpu_ns != 0 && rank.preempted_ns) {
+      sums.preempted = sums.preempted.value_or(0) + seconds(*rank.preempted_ns);
     }
   }
   for (const ledger::WorkerFigures& worker : figures.workers) {
     awake += worker.idle_cpu_ns();
     slept += worker.spent(ledger::Doing::sleep);
-    if (worker.cpu_ns != 0) {
-      sums.preempted = sums.preempted.value_or(0) + seconds(worker.preempted_ns);
+    if (worker.cpu_ns != 0 && worker.preempted_ns) {
+      sums.preempted = sums.preempted.value_or(0) + seconds(*worker.preempted_ns);
     }
   }
   sums.awake = std::min(seconds(awake), times.cpu_seconds);

@@ -126,7 +126,8 @@ std::string rank_line(std::size_t number, const RankFigures& rank, const RankPro
       seconds(running), seconds(rank.wait_ns), rank.waits, share(Activity::help),
       share(Activity::poll), share(Activity::yield), share(Activity::sleep),
       cpu ? fmt::format("{:.3f}", *cpu) : "-",
-      rank.cpu_ns != 0 ? fmt::format("{:.3f}", seconds(rank.preempted_ns)) : "-");
+      rank.cpu_ns != 0 && rank.preempted_ns ? fmt::format("{:.3f}", seconds(*rank.preempted_ns))
+                                            : "-");
 }
 
 std::string site_line(const SiteFigures& site, const std::map<Place, PlaceName>& names) {
@@ -180,7 +181,8 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
       rank.waits, rank.parks, rank.rung_in_vain, json_activities(rank.spent_ns),
       seconds(rank.held_up_ns), seconds(rank.elsewhere_ns),
       cpu ? fmt::format("{:.9f}", *cpu) : "null",
-      rank.cpu_ns != 0 ? fmt::format("{:.9f}", seconds(rank.preempted_ns)) : "null",
+      rank.cpu_ns != 0 && rank.preempted_ns ? fmt::format("{:.9f}", seconds(*rank.preempted_ns))
+                                            : "null",
       rank.worker >= 0);
   for (std::size_t index = 0; index < rank.sites.size(); ++index) {
     text += (index == 0 ? "\n      " : ",\n      ") + json_site(rank.sites[index], names);

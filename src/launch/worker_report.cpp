@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace meantime::launch {
 namespace {
@@ -19,8 +20,9 @@ double seconds(std::uint64_t ns) {
 }
 
 /// What the kernel has not told is not nothing.
-std::string known(const WorkerFigures& worker, std::uint64_t ns, int digits, const char* unknown) {
-  return worker.cpu_ns != 0 ? fmt::format("{:.{}f}", seconds(ns), digits) : unknown;
+std::string known(const WorkerFigures& worker, std::optional<std::uint64_t> ns, int digits,
+                  const char* unknown) {
+  return worker.cpu_ns != 0 && ns ? fmt::format("{:.{}f}", seconds(*ns), digits) : unknown;
 }
 
 /// Which ranks it ran last.

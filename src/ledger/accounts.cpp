@@ -153,7 +153,8 @@ void end_account(node::RankArea& area, bool of_process) {
     account.cpu_ns.store(
         clock_ns(CLOCK_PROCESS_CPUTIME_ID) - account.cpu_ns.load(std::memory_order_relaxed),
         std::memory_order_relaxed);
-    account.preempted_ns.store(ready_ns_of(gettid()), std::memory_order_relaxed);
+    account.preempted_ns.store(ready_ns_of(gettid()).value_or(untold_ns),
+                               std::memory_order_relaxed);
   }
   account.ended_ns.store(clock_ns(CLOCK_MONOTONIC), std::memory_order_release);
 }

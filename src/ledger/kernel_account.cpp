@@ -13,18 +13,19 @@ std::uint64_t cpu_ns_of(int thread) {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-std::uint64_t ready_ns_of(int thread) {
+std::optional<std::uint64_t> ready_ns_of(int thread) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", thread);
   std::FILE* file = std::fopen(path, "re");
   if (file == nullptr) {
-    return 0;
+    return std::nullopt;
   }
   unsigned long long ran = 0;
   unsigned long long ready = 0;
-  const int numbers = std::fscanf(file, "%llu %llu", &ran, &ready);
+  unsigned long long times = 0;  // 0: the kernel's statistics are switched off
+  const int numbers = std::fscanf(file, "%llu %llu %llu", &ran, &ready, &times);
   std::fclose(file);
-  return numbers == 2 ? ready : 0;
+  return numbers == 3 && times != 0 ? std::optional<std::uint64_t>(ready) : std::nullopt;
 }
 
 }  // namespace meantime::ledger

@@ -24,7 +24,8 @@ struct Pool {
   std::uint64_t workers_ran_ns = 0;
   std::uint64_t ranks_ran_ns = 0;
   std::uint64_t cpu_ns = 0;   ///< while ranks ran …
-  std::uint64_t lost_ns = 0;  ///< … and others had the core, which the kernel knows of
+  std::uint64_t lost_ns = 0;  ///< … and others had the core, which the kernel knows of …
+  bool told = true;           ///< … if it has told of all of them
 
   double share_of(const RankFigures& rank) const {
     return static_cast<double>(ran_ns(rank)) /
@@ -72,7 +73,8 @@ void prorate(Figures& figures) {
     const std::uint64_t cpu = worker.cpu_ns - worker.idle_cpu_ns();
     pool.workers_ran_ns += ran;
     pool.cpu_ns += cpu;
-    pool.lost_ns += std::min(less(ran, cpu), worker.preempted_ns);
+    pool.lost_ns += std::min(less(ran, cpu), worker.preempted_ns.value_or(0));
+    pool.told = pool.told && worker.preempted_ns.has_value();
   }
   for (const RankFigures& rank : figures.ranks) {
     if (rank.worker >= 0) {
@@ -88,7 +90,7 @@ void prorate(Figures& figures) {
       return static_cast<std::uint64_t>(share * static_cast<double>(ns));
     };
     rank.cpu_ns = rank.elsewhere_cpu_ns + part(pool.cpu_ns);
-    rank.preempted_ns = part(pool.lost_ns);
+    rank.preempted_ns = pool.told ? std::optional(part(pool.lost_ns)) : std::nullopt;
   }
 }
 

@@ -56,6 +56,17 @@ TEST(Prorate, NoMoreThanThereWas) {
   EXPECT_EQ(figures.ranks[0].preempted_ns, 50u);
 }
 
+TEST(Prorate, WhatTheKernelHasNotTold) {
+  Figures figures;
+  figures.workers = {worker(1000, 0, 500, 500), worker(1000, 0, 500, 500)};
+  figures.workers[1].preempted_ns.reset();
+  figures.ranks = {rank(0, 0, 1000, 0), rank(1, 1, 1000, 0)};
+  prorate(figures);
+  EXPECT_EQ(figures.ranks[0].preempted_ns, 500u);
+  EXPECT_EQ(figures.ranks[1].preempted_ns, std::nullopt);
+  EXPECT_EQ(figures.ranks[1].cpu_ns, 500u);
+}
+
 TEST(Prorate, WhatARankNeededElsewhereIsItsOwn) {
   Figures figures;
   figures.workers = {worker(1000, 0, 1000, 0)};

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ledger/histogram.h"
+#include "ledger/kernel_account.h"
 #include "ledger/prorate.h"
 #include "node/segment.h"
 #include "wait/clock.h"
@@ -108,7 +109,7 @@ WorkerFigures figures_of(const node::WorkerAccount& account, std::uint64_t now) 
   }
   worker.held_up_ns = value(account.held_up_ns);
   worker.cpu_ns = value(account.cpu_ns);
-  worker.preempted_ns = value(account.preempted_ns);
+  worker.preempted_ns = told(account.preempted_ns);
   return worker;
 }
 
@@ -131,7 +132,7 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   rank.elsewhere_cpu_ns = value(account.elsewhere_cpu_ns);
   if (ended != 0) {
     rank.cpu_ns = value(account.cpu_ns);
-    rank.preempted_ns = value(account.preempted_ns);
+    rank.preempted_ns = told(account.preempted_ns);
   }
   for (int activity = 0; activity < activities; ++activity) {
     rank.spent_ns[activity] = value(account.spent_ns[activity]);

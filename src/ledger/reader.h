@@ -5,6 +5,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,7 @@ struct WorkerFigures {
   std::array<std::uint64_t, doings> spent_ns{};
   std::uint64_t held_up_ns = 0;
   std::uint64_t cpu_ns = 0;
-  std::uint64_t preempted_ns = 0;
+  std::optional<std::uint64_t> preempted_ns;  ///< if the kernel has told
 
   std::uint64_t spent(Doing doing) const { return spent_ns[static_cast<std::size_t>(doing)]; }
   /// CPU time without anything to run.
@@ -66,8 +67,8 @@ struct RankFigures {
   std::uint64_t rung_in_vain = 0;
   std::array<std::uint64_t, activities> spent_ns{};
   std::uint64_t held_up_ns = 0;
-  std::uint64_t cpu_ns = 0;        ///< 0: not known (a process rank that has not finalized)
-  std::uint64_t preempted_ns = 0;  ///< the same
+  std::uint64_t cpu_ns = 0;  ///< 0: not known (a process rank that has not finalized)
+  std::optional<std::uint64_t> preempted_ns;  ///< if that is known, and the kernel has told
   int worker = -1;  ///< of a thread rank: index in Figures::workers of its last one …
   int home = -1;    ///< … and of its first
   std::uint64_t elsewhere_ns = 0;  ///< of a thread rank: beside its worker …

@@ -9,9 +9,9 @@ void WorkerTimes::picked_up(int thread, int number, std::uint64_t now_ns) {
   const std::lock_guard guard(lock_);
   // (Unsigned, and right even if it wraps: earlier carriers may have had less than this one.)
   cpu_before_ns_ = account_.cpu_ns.load(std::memory_order_relaxed) - ledger::cpu_ns_of(thread);
-  ready_before_ns_ =
-      account_.preempted_ns.load(std::memory_order_relaxed) - ledger::ready_ns_of(thread);
+  ready_before_ns_.reset();
   thread_ = thread;
+  ask_how_long_ready();
   if (account_.began_ns.load(std::memory_order_relaxed) == 0) {
     account_.number.store(static_cast<std::uint32_t>(number), std::memory_order_relaxed);
     account_.since_ns.store(now_ns, std::memory_order_relaxed);
@@ -69,8 +69,25 @@ void WorkerTimes::ask_kernel() {
     return;
   }
   account_.cpu_ns.store(cpu_before_ns_ + ledger::cpu_ns_of(thread_), std::memory_order_relaxed);
-  account_.preempted_ns.store(ready_before_ns_ + ledger::ready_ns_of(thread_),
-                              std::memory_order_relaxed);
+  ask_how_long_ready();
+}
+
+/// The account is a difference: if the kernel does not tell now (the program may have all
+/// descriptors), the figure from before stays.
+void WorkerTimes::ask_how_long_ready() {
+  const std::optional<std::uint64_t> before = ledger::told(account_.preempted_ns);
+  const std::optional<std::uint64_t> ready = ledger::ready_ns_of(thread_);
+  if (!ready) {
+    // Nobody has been asked before: the zero that the account began with is no figure.
+    if (account_.began_ns.load(std::memory_order_relaxed) == 0) {
+      account_.preempted_ns.store(ledger::untold_ns, std::memory_order_relaxed);
+    }
+    return;
+  }
+  if (!ready_before_ns_) {
+    ready_before_ns_ = before.value_or(0) - *ready;
+  }
+  account_.preempted_ns.store(*ready_before_ns_ + *ready, std::memory_order_relaxed);
 }
 
 }  // namespace meantime::ranks

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 
 #include "ledger/layout.h"
 #include "node/layout.h"
@@ -40,6 +41,7 @@ class WorkerTimes {
  private:
   void settle(std::uint64_t now_ns);
   void ask_kernel();
+  void ask_how_long_ready();
 
   node::WorkerAccount& account_;
   std::uint32_t yields_ = 0;  ///< since the last look at the clock
@@ -48,7 +50,8 @@ class WorkerTimes {
   // What is in the account less that thread's own reading: earlier carriers', and what the thread
   // had done before.
   std::uint64_t cpu_before_ns_ = 0;
-  std::uint64_t ready_before_ns_ = 0;
+  std::optional<std::uint64_t> ready_before_ns_ =
+      0;  ///< unknown until the kernel tells that thread's
 };
 
 }  // namespace meantime::ranks

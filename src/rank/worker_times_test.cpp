@@ -1,11 +1,13 @@
 #include "rank/worker_times.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <thread>
 
 #include "ledger/accounts.h"
+#include "ledger/kernel_account.h"
 #include "wait/clock.h"
 
 namespace meantime::ranks {
@@ -74,6 +76,45 @@ TEST(WorkerTimes, OneCarrierAfterTheOther) {
   EXPECT_NEAR(static_cast<double>(account.cpu_ns.load()), 10e6, 2e6);
   std::thread(carry).join();
   EXPECT_NEAR(static_cast<double>(account.cpu_ns.load()), 20e6, 4e6);
+}
+
+/// While the program has all descriptors the kernel cannot be asked: no figure is not zero.
+TEST(WorkerTimes, WhatTheKernelDoesNotTell) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const auto may_open = [&](bool may) {
+    const rlimit limit{may ? before.rlim_cur : 0, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &limit);
+  };
+  const auto give_away_the_core = [] {
+    for (int i = 0; i < 1000; ++i) {
+      std::this_thread::yield();
+    }
+  };
+  if (!ledger::ready_ns_of(gettid())) {
+    GTEST_SKIP() << "no schedstat here";
+  }
+  node::WorkerAccount account{};
+  WorkerTimes times(account);
+  may_open(false);
+  times.picked_up(gettid(), 0, 1000);
+  times.refresh();
+  EXPECT_EQ(ledger::told(account.preempted_ns), std::nullopt);
+  may_open(true);
+  give_away_the_core();
+  times.refresh();
+  const auto told = ledger::told(account.preempted_ns);
+  ASSERT_TRUE(told.has_value());
+  EXPECT_LT(*told, 60'000'000'000u);
+  may_open(false);
+  give_away_the_core();
+  times.refresh();
+  EXPECT_EQ(ledger::told(account.preempted_ns), told);
+  times.put_down();
+  times.picked_up(gettid(), 0, 2000);  // another carrier's account goes on from there
+  may_open(true);
+  times.refresh();
+  EXPECT_EQ(ledger::told(account.preempted_ns), told);
 }
 
 }  // namespace
