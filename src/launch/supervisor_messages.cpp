@@ -102,6 +102,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       break;
     case ControlKind::back:
       process.phase = MpiPhase::inside;
+      process.sessions_only = false;  // if it is a session, that is said next
       break;
     case ControlKind::sessions:
       process.sessions_only = message.code != 0;

@@ -29,6 +29,11 @@ static void traffic(int rounds, bool collectives) {
 
 int main(int argc, char** argv) {
   const std::string way = argc > 1 ? argv[1] : "";
+  if (way == "world_after_a_session") {
+    MPI_Session session;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Session_finalize(&session);
+  }
   start(argc, argv);
   const int victim = static_cast<int>(option("rank", size - 1));
   traffic(50, way == "abort_in_collective");
@@ -68,7 +73,7 @@ int main(int argc, char** argv) {
     if (way == "abort") abort();
     if (way == "throw") throw std::runtime_error("thrown by the test");
     if (way == "exit") exit(3);
-    if (way == "exit0") exit(0);
+    if (way == "exit0" || way == "world_after_a_session") exit(0);
     if (way == "_exit") _exit(4);
     if (way == "return") return 6;
     if (way == "mpi_abort" || way == "abort_in_collective") MPI_Abort(MPI_COMM_WORLD, 42);

@@ -218,6 +218,7 @@ PROGRAMS += [
     death("thread", "137", "rank [0-9]+.*[Kk]illed"),
     death("after_finalize", "5"),
     death("in_a_session", "failure", "rank [0-9]+.*MPI_Session_finalize"),
+    death("world_after_a_session", "failure", "rank [0-9]+.*MPI_Finalize"),
     death("world_in_a_session", "failure", "rank [0-9]+.*MPI_Barrier.*MPI_ERR_COMM.*MPI_COMM_WORLD.*MPI_Init"),
     death("computing", "failure", extra=["--kill-launcher-after", "1.5"]),
 ]
