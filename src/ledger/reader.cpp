@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <type_traits>
 
 #include "ledger/histogram.h"
 #include "ledger/kernel_account.h"
@@ -10,6 +12,10 @@
 #include "wait/clock.h"
 
 namespace meantime::ledger {
+
+static_assert(std::extent_v<decltype(node::WorkerAccount::spent_ns)> == doings);
+static_assert(std::extent_v<decltype(node::Account::spent_ns)> == activities);
+
 namespace {
 
 template <class T>
@@ -104,13 +110,49 @@ WorkerFigures figures_of(const node::WorkerAccount& account, std::uint64_t now) 
   for (int doing = 0; doing < doings; ++doing) {
     worker.spent_ns[doing] = value(account.spent_ns[doing]);
   }
-  if (const std::uint64_t since = value(account.since_ns); !worker.ended && now > since) {
-    worker.spent_ns[value(account.doing)] += now - since;
+  const std::uint32_t doing = value(account.doing);  // what a program has trampled on may be any
+  if (const std::uint64_t since = value(account.since_ns);
+      !worker.ended && now > since && doing < doings) {
+    worker.spent_ns[doing] += now - since;
   }
   worker.held_up_ns = value(account.held_up_ns);
   worker.cpu_ns = value(account.cpu_ns);
   worker.preempted_ns = told(account.preempted_ns);
   return worker;
+}
+
+/// Those that ranks began on or are on, and the others of their hosts. Sorted by number; returns
+/// where each is.
+std::map<node::Link, int> read_workers(const node::Segment& segment, int ranks,
+                                       std::vector<WorkerFigures>& figures) {
+  struct Found {
+    node::Link link;
+    WorkerFigures figures;
+  };
+  std::vector<Found> all;
+  std::set<node::Link> seen;
+  const std::uint64_t now = wait::now_ns();
+  for (int rank = 0; rank < ranks; ++rank) {
+    const node::RankArea& area = segment.area(rank);
+    for (node::Link link : {value(area.home), value(area.worker)}) {
+      // Each place leads to the next one of its host, around.
+      while (link != 0 && seen.insert(link).second) {
+        const auto& place = *segment.at<node::WorkerPlace>(link);
+        all.push_back({link, figures_of(place.account, now)});
+        all.back().figures.host = value(area.host);
+        link = place.bell.next_seeking;
+      }
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Found& one, const Found& other) {
+    return one.figures.number < other.figures.number;
+  });
+  std::map<node::Link, int> places;
+  for (Found& each : all) {
+    places.emplace(each.link, static_cast<int>(figures.size()));
+    figures.push_back(each.figures);
+  }
+  return places;
 }
 
 RankFigures figures_of(const node::Segment& segment, const node::RankArea& area) {
@@ -190,22 +232,17 @@ Figures read(const node::Segment& segment) {
   if (const node::Link path = value(segment.header().energy_handler); path != 0) {
     figures.energy_handler = segment.at<char>(path);
   }
-  std::map<node::Link, int> workers;  // where in Figures::workers
   const auto ranks = static_cast<int>(segment.header().ranks);
+  const std::map<node::Link, int> workers = read_workers(segment, ranks, figures.workers);
   for (int rank = 0; rank < ranks; ++rank) {
     const node::RankArea& area = segment.area(rank);
-    for (const node::Link link : {value(area.home), value(area.worker)}) {
-      if (link != 0 && workers.emplace(link, static_cast<int>(workers.size())).second) {
-        figures.workers.push_back(
-            figures_of(segment.at<node::WorkerPlace>(link)->account, wait::now_ns()));
-      }
-    }
     figures.ranks.push_back(figures_of(segment, area));
-    if (const node::Link home = value(area.home); home != 0) {
-      const int index = workers.at(home);
-      figures.ranks.back().home = index;
-      figures.ranks.back().worker = workers.at(value(area.worker));
-      figures.workers[static_cast<std::size_t>(index)].host = value(area.host);
+    // A host may have been killed between the two, which may also change meanwhile.
+    const auto home = workers.find(value(area.home));
+    const auto worker = workers.find(value(area.worker));
+    if (home != workers.end()) {
+      figures.ranks.back().home = home->second;
+      figures.ranks.back().worker = worker != workers.end() ? worker->second : home->second;
     }
   }
   prorate(figures);

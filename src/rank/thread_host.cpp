@@ -271,6 +271,12 @@ int run(const Plan& plan) {
     }
     here.workers.push_back(std::make_unique<Worker>(number, *place));
     here.workers.back()->make_room(static_cast<std::size_t>(plan.ranks));
+    // A bell never probes. With that link one finds all of a host's workers from any (the ledger).
+    if (number > 0) {
+      place->bell.next_seeking = here.workers.front()->link();
+      here.workers[static_cast<std::size_t>(number) - 1]->place().bell.next_seeking =
+          here.workers.back()->link();
+    }
   }
   if (const int error = make_fibers(plan); error != 0) {
     return error;

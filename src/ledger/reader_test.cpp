@@ -1,0 +1,80 @@
+#include "ledger/reader.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "node/segment.h"
+
+namespace meantime::ledger {
+namespace {
+
+class Reader : public testing::Test {
+ protected:
+  void SetUp() override {
+    descriptor_ = node::create_segment(2, 2);
+    ASSERT_GE(descriptor_, 0);
+    ASSERT_EQ(segment.map(descriptor_), 0);
+  }
+  void TearDown() override {
+    segment.unmap();
+    close(descriptor_);
+  }
+  node::Link new_worker(std::uint32_t number) {
+    const node::Link link = segment.grow(sizeof(node::WorkerPlace));
+    auto* place = segment.at<node::WorkerPlace>(link);
+    place->account.number = number;
+    place->account.began_ns = 1;
+    return link;
+  }
+  void put(int rank, node::Link home, node::Link worker) {
+    segment.area(rank).home = home;
+    segment.area(rank).worker = worker;
+    segment.area(rank).host = 77;
+  }
+
+  node::Segment segment;
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// All began on the first (--place), one was stolen; the third never had one.
+TEST_F(Reader, AllWorkersOfTheHostByNumber) {
+  const node::Link one = new_worker(1);
+  const node::Link two = new_worker(2);
+  const node::Link three = new_worker(0);
+  segment.at<node::WorkerPlace>(one)->bell.next_seeking = two;
+  segment.at<node::WorkerPlace>(two)->bell.next_seeking = three;
+  segment.at<node::WorkerPlace>(three)->bell.next_seeking = one;
+  put(0, one, one);
+  put(1, one, two);
+  const Figures figures = read(segment);
+  ASSERT_EQ(figures.workers.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(figures.workers[static_cast<std::size_t>(i)].number, i);
+    EXPECT_EQ(figures.workers[static_cast<std::size_t>(i)].host, 77);
+  }
+  EXPECT_EQ(figures.ranks[0].worker, 1);
+  EXPECT_EQ(figures.ranks[1].home, 1);
+  EXPECT_EQ(figures.ranks[1].worker, 2);
+}
+
+TEST_F(Reader, AHostKilledWhileItBegan) {
+  const node::Link one = new_worker(0);
+  put(0, one, 0);
+  put(1, 0, 0);
+  const Figures figures = read(segment);
+  ASSERT_EQ(figures.workers.size(), 1u);
+  EXPECT_EQ(figures.ranks[0].worker, 0);
+  EXPECT_EQ(figures.ranks[1].worker, -1);
+}
+
+TEST_F(Reader, WhatAProgramHasTrampledOn) {
+  const node::Link one = new_worker(0);
+  segment.at<node::WorkerPlace>(one)->account.doing = 1u << 30;
+  put(0, one, one);
+  EXPECT_EQ(read(segment).workers[0].spent_ns, (std::array<std::uint64_t, doings>{}));
+}
+
+}  // namespace
+}  // namespace meantime::ledger
