@@ -109,8 +109,10 @@ void hand_over(Worker& worker, const Watched& watched) {
   const Carrier& before = worker.carrier();
   const bool taken = worker.try_take();
   const Fiber* fiber = nullptr;
+  std::uint64_t cpu_ns = 0;  // of the carrier before; the fiber's own from there on
   if (taken && worker.switches() == watched.switches && worker.has_runnable()) {
     fiber = worker.hand_over(*spare);
+    cpu_ns = fiber != nullptr ? fiber->hand_over.cpu_ns : 0;
   }
   if (taken) {
     worker.give_back();
@@ -119,7 +121,7 @@ void hand_over(Worker& worker, const Watched& watched) {
     give_back_carrier(*spare);
     return;
   }
-  worker.close_account();
+  worker.close_account(cpu_ns);
   spare->assigned = &worker;
   spare->called.send();
   suspects.push_back({fiber, &before, wait::now_ns()});

@@ -79,8 +79,9 @@ class Worker {
   }
   /// What the kernel says of it so far goes into its account.
   void refresh_account() { times_.refresh(); }
-  /// Before the spare carrier that it was handed over to begins: the other one's is over.
-  void close_account() { times_.put_down(); }
+  /// Before the spare carrier that it was handed over to begins: the other one's ends with what it
+  /// had needed then. What it needs from there on is its fiber's.
+  void close_account(std::uint64_t cpu_ns) { times_.put_down(cpu_ns); }
   std::uint64_t switches() const { return switches_.load(std::memory_order_relaxed); }
   bool asleep() const { return asleep_.load(std::memory_order_seq_cst); }
 

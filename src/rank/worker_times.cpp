@@ -20,7 +20,7 @@ void WorkerTimes::picked_up(int thread, int number, std::uint64_t now_ns) {
 }
 
 void WorkerTimes::ends(std::uint64_t now_ns) {
-  put_down();
+  put_down(ledger::cpu_ns_of(thread_));
   settle(now_ns);
   account_.ended_ns.store(now_ns, std::memory_order_release);
 }
@@ -53,22 +53,23 @@ void WorkerTimes::polled(std::uint64_t now_ns) {
   settle(now_ns);
 }
 
-void WorkerTimes::put_down() {
+void WorkerTimes::put_down(std::uint64_t cpu_ns) {
   const std::lock_guard guard(lock_);
-  ask_kernel();
+  if (thread_ != 0) {
+    note(cpu_ns);
+  }
   thread_ = 0;
 }
 
 void WorkerTimes::refresh() {
   const std::lock_guard guard(lock_);
-  ask_kernel();
+  if (thread_ != 0) {
+    note(ledger::cpu_ns_of(thread_));
+  }
 }
 
-void WorkerTimes::ask_kernel() {
-  if (thread_ == 0) {
-    return;
-  }
-  account_.cpu_ns.store(cpu_before_ns_ + ledger::cpu_ns_of(thread_), std::memory_order_relaxed);
+void WorkerTimes::note(std::uint64_t cpu_ns) {
+  account_.cpu_ns.store(cpu_before_ns_ + cpu_ns, std::memory_order_relaxed);
   ask_how_long_ready();
 }
 

@@ -33,14 +33,14 @@ class WorkerTimes {
 
   // --- By anybody.
 
-  /// The thread that carries it does so no longer.
-  void put_down();
+  /// The thread that carries it does so no longer, and had needed so much CPU time by then.
+  void put_down(std::uint64_t cpu_ns);
   /// Asks the kernel.
   void refresh();
 
  private:
   void settle(std::uint64_t now_ns);
-  void ask_kernel();
+  void note(std::uint64_t cpu_ns);
   void ask_how_long_ready();
 
   node::WorkerAccount& account_;

@@ -68,7 +68,9 @@ TEST(WorkerTimes, OneCarrierAfterTheOther) {
     compute(20'000'000);
     times.picked_up(gettid(), 0, wait::now_ns());
     compute(10'000'000);
-    times.put_down();
+    const std::uint64_t handed_over = wait::thread_cpu_ns();
+    compute(10'000'000);  // before that is told
+    times.put_down(handed_over);
     compute(20'000'000);
     times.refresh();
   };
@@ -110,7 +112,7 @@ TEST(WorkerTimes, WhatTheKernelDoesNotTell) {
   give_away_the_core();
   times.refresh();
   EXPECT_EQ(ledger::told(account.preempted_ns), told);
-  times.put_down();
+  times.put_down(wait::thread_cpu_ns());
   times.picked_up(gettid(), 0, 2000);  // another carrier's account goes on from there
   may_open(true);
   times.refresh();
