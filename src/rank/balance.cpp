@@ -8,8 +8,6 @@
 namespace meantime::ranks {
 namespace {
 
-/// Between two looks: what the others did meanwhile says how soon they get to the rest.
-constexpr std::uint64_t look_ns = 20'000;
 /// A rank that will have to wait so long for its own worker is better off with another: a move
 /// costs a membarrier (a few us for both) and what the rank has in that core's caches.
 constexpr std::uint64_t worth_moving_ns = 40'000;

@@ -152,7 +152,8 @@ class Worker {
   void idle(Carrier& carrier, Eagerness eagerness, bool quiet);
   bool poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t began,
                      Countdown& countdown);
-  void sleep(Carrier& carrier, Countdown& countdown);
+  bool sleep(Carrier& carrier, Countdown& countdown);
+  void help(Carrier& carrier);
   void sleep_on_bell(Countdown& countdown);
   bool begin_idle_sleep(Carrier& carrier);
 
@@ -241,6 +242,10 @@ bool has_too_many(std::size_t runnable, std::uint64_t elapsed_ns, std::uint64_t 
 /// asked at every turn of an idle worker's loop, with the time.
 class Thief {
  public:
+  /// Between two looks: what the others did meanwhile says how soon they get to the rest. So a new
+  /// one steals at its second look.
+  static constexpr std::uint64_t look_ns = 20'000;
+
   explicit Thief(Worker& worker) : worker_(worker) {}
   /// True if the worker has something to run now.
   bool try_steal(Carrier& carrier, std::uint64_t now_ns);

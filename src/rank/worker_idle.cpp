@@ -104,8 +104,9 @@ void Worker::idle(Carrier& carrier, Eagerness eagerness, bool quiet) {
   const std::uint64_t began = wait::now_ns();
   times_.change_to(ledger::Doing::poll, began);
   Countdown countdown(host().plan->first_worker + number_, quiet, began);
-  if (poll_for_work(carrier, eagerness, began, countdown)) {
-    sleep(carrier, countdown);
+  if (poll_for_work(carrier, eagerness, began, countdown) && sleep(carrier, countdown) &&
+      host().plan->steal && !has_runnable()) {
+    help(carrier);
   }
   const std::uint64_t now = wait::now_ns();
   times_.change_to(ledger::Doing::run, now);
@@ -137,9 +138,10 @@ void Worker::sleep_on_bell(Countdown& countdown) {
   }
 }
 
-void Worker::sleep(Carrier& carrier, Countdown& countdown) {
+/// True if it was rung.
+bool Worker::sleep(Carrier& carrier, Countdown& countdown) {
   if (!begin_idle_sleep(carrier)) {
-    return;
+    return false;
   }
   times_.change_to(ledger::Doing::sleep, wait::now_ns());
   // `living` is 0 before the bell is rung for it (finish), and the bell is armed before the look.
@@ -148,7 +150,7 @@ void Worker::sleep(Carrier& carrier, Countdown& countdown) {
       host().living.load(std::memory_order_seq_cst) > 0) {
     sleep_on_bell(countdown);
   }
-  wait::end_sleep(place_.bell);
+  const bool rung = wait::end_sleep(place_.bell) == node::Sleep::rung;
   carrier.mark = {};
   // Who rang counts us out after it has rung, by `suspended`, which must not change before.
   while (place_.asleep.load(std::memory_order_acquire) != 0) {
@@ -156,6 +158,22 @@ void Worker::sleep(Carrier& carrier, Countdown& countdown) {
   }
   asleep_.store(false, std::memory_order_seq_cst);
   a_worker_is_up();
+  return rung;
+}
+
+/// Rung with nothing on its list: the monitor has seen a worker with too many. Its ranks may want
+/// no looking at all, so it looks only as long as a thief needs to see the same.
+void Worker::help(Carrier& carrier) {
+  const std::uint64_t began = wait::now_ns();
+  times_.change_to(ledger::Doing::poll, began);
+  Thief thief(*this);
+  for (std::uint64_t now = began;; now = wait::now_ns()) {
+    if (thief.try_steal(carrier, now) || now - began >= Thief::look_ns || has_runnable() ||
+        host().living.load(std::memory_order_relaxed) == 0) {
+      return;
+    }
+    wait::pause();
+  }
 }
 
 }  // namespace meantime::ranks

@@ -276,6 +276,10 @@ int main(int c, char** v) {
         result = self.run_ranks(8, program, "balance")
         self.assert_right(result)
         self.assertGreater(int(result.stdout.split()[0]), 0, self.text)
+        # Also one whose ranks do not want it to look while they wait.
+        result = self.run_ranks(8, program, "balance", 200, options=("-x", "MEANTIME_ENERGY=powersave"))
+        self.assert_right(result)
+        self.assertGreater(int(result.stdout.split()[0]), 0, self.text)
         result = self.run_ranks(8, program, "balance", 5, options=("--balance", "none"))
         self.assert_right(result)
         if "MEANTIME_WORKERS" not in os.environ:
