@@ -40,15 +40,26 @@ bool Sought::seek(Request& request) {
 }
 
 bool Sought::seek(const SoughtMessage& message) {
-  const bool is_new =
-      std::none_of(messages_.begin(), messages_.end(), [&](const SoughtMessage& other) {
-        return other.context == message.context && other.source == message.source &&
-               other.tag == message.tag;
-      });
-  if (is_new) {
-    messages_.push_back(message);
+  const auto is_same = [&](const SoughtMessage& other) {
+    return other.context == message.context && other.source == message.source &&
+           other.tag == message.tag;
+  };
+  // A program that goes round looks for the one after the last.
+  last_found_ = last_found_ + 1 < messages_.size() ? last_found_ + 1 : 0;
+  if (last_found_ < messages_.size() && is_same(messages_[last_found_])) {
+    return false;
   }
-  return is_new;
+  const auto place = std::find_if(messages_.begin(), messages_.end(), is_same);
+  last_found_ = static_cast<std::size_t>(place - messages_.begin());
+  if (place != messages_.end()) {
+    return false;
+  }
+  if (messages_.size() == most_messages) {
+    messages_.clear();
+    last_found_ = 0;
+  }
+  messages_.push_back(message);
+  return true;
 }
 
 void Sought::disarm_and_remove(Request& request) {

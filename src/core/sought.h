@@ -68,8 +68,12 @@ class Sought final : public wait::Sought {
   void disarm_and_remove(Request& request);
   void remove(Request& request);
 
+  /// Who looks for more, each another one, is always at something new, so it does not nap.
+  static constexpr std::size_t most_messages = 1024;
+
   std::vector<Request*> requests_;
   std::vector<SoughtMessage> messages_;
+  std::size_t last_found_ = 0;     ///< its place, or that of one that was new
   node::Waiter* armed_ = nullptr;  ///< requests_ are, for that one …
   bool probes_ = false;            ///< … and it is on the list of those that probe
 };

@@ -47,6 +47,14 @@ class Looks(MpiexecTest):
             self.looks(program, kind, "event", "mixed", 8)
             self.looks(program, kind, "event", "half", 8)
 
+    def test_for_many_messages(self):
+        program = self.program()
+        for kind in KINDS:
+            self.looks(program, kind, "event", "probes", 100)
+            # What a look costs does not grow with them.
+            for number in (10000, 100000):
+                self.looks(program, kind, "event", "tags", number)
+
     def test_several_threads(self):
         program = self.program()
         for number in (2, 4):
