@@ -275,7 +275,26 @@ namespace {
 
 // A napping rank is no sleeper for the search for deadlocks: nobody knows what its program will do
 // next. `napping` is set before it counts itself in; if it is reset while a ringer has not counted
-// it out yet, that ringer is awake.
+// it out yet, that ringer is awake. (A user's operator may end the thread in its nap.)
+class Napping {
+ public:
+  Napping(Rank& rank, Looks& looks) : rank_(rank), looks_(looks) {
+    rank_.area->napping.fetch_add(1, std::memory_order_seq_cst);
+    looks_.napping = true;
+  }
+  ~Napping() {
+    end_of_starvation(rank_);  // (if it was one, it naps again only when that is over)
+    looks_.napping = false;
+    rank_.area->napping.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  Napping(const Napping&) = delete;
+  Napping& operator=(const Napping&) = delete;
+
+ private:
+  Rank& rank_;
+  Looks& looks_;
+};
+
 void nap(Rank& rank, Looks& looks, Awaited& what, std::uint64_t nanoseconds) {
   const ranks::Stopped clocks_stopped;
   Record record(rank, what, looks.asking_since_ns());
@@ -285,14 +304,10 @@ void nap(Rank& rank, Looks& looks, Awaited& what, std::uint64_t nanoseconds) {
        consultation.next(looks.in_vain_so_far(), Rung::park) != Rung::park)) {
     return;
   }
-  rank.area->napping.fetch_add(1, std::memory_order_seq_cst);
-  looks.napping = true;
+  const Napping napping(rank, looks);
   record.enter(ledger::Activity::sleep);
   ranks::suspends_with(ranks::Eagerness::sleeps);
   park(rank, what, nanoseconds);
-  end_of_starvation(rank);  // (if it was one, it does not nap again)
-  looks.napping = false;
-  rank.area->napping.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 Looks& own_looks(Rank& rank) {

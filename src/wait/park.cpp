@@ -13,7 +13,7 @@ namespace {
 /// A Waiter of the rank for the time of one sleep, known to its mailbox as "may be rung".
 class SleepingPlace {
  public:
-  explicit SleepingPlace(Rank& rank) : rank_(rank), box_(rank.area->mailbox) {
+  SleepingPlace(Rank& rank, Awaited& what) : rank_(rank), box_(rank.area->mailbox), what_(what) {
     waiter_ = rank.sleepers.take(rank.world_rank);
     waiter_->worker = ranks::worker_of(rank);
     begin_sleep(*waiter_);
@@ -22,17 +22,32 @@ class SleepingPlace {
     // Seen by whoever pushes on the inbox: from now on senders match for this rank.
     box_.sleepers.fetch_add(1, std::memory_order_seq_cst);
   }
-  ~SleepingPlace() { rank_.sleepers.give_back(waiter_); }
+  ~SleepingPlace() {
+    // A user's operator ends the thread. What it was rung for another one looks at.
+    if (!left_) [[unlikely]] {
+      leave();
+      ring_rank(rank_.world_rank);
+    }
+    rank_.sleepers.give_back(waiter_);
+  }
   SleepingPlace(const SleepingPlace&) = delete;
   SleepingPlace& operator=(const SleepingPlace&) = delete;
 
   node::Waiter& waiter() { return *waiter_; }
 
-  /// First off the list, then awake: see ring_rank. Returns the state it was in.
+  void arm() {
+    what_.arm(*waiter_);
+    armed_ = true;
+  }
+  /// First off the list, then awake: see ring_rank. Then disarms. Returns the state it was in.
   node::Sleep leave() {
+    left_ = true;
     unlist();
     const node::Sleep was = end_sleep(*waiter_);
     box_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    if (armed_) {
+      what_.disarm(*waiter_);
+    }
     return was;
   }
 
@@ -58,7 +73,10 @@ class SleepingPlace {
 
   Rank& rank_;
   node::Mailbox& box_;
+  Awaited& what_;
   node::Waiter* waiter_;
+  bool armed_ = false;
+  bool left_ = false;
 };
 
 /// A sleep that ends by itself, because memory that becomes free rings nobody. (A rank gets here
@@ -100,8 +118,8 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
   node::Mailbox& box = rank.area->mailbox;
   node::Sleep was;
   {
-    SleepingPlace place(rank);
-    what.arm(place.waiter());
+    SleepingPlace place(rank, what);
+    place.arm();
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (what.progress()) {
       end_of_starvation(rank);
@@ -123,7 +141,6 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
       }
     }
     was = place.leave();
-    what.disarm(place.waiter());
   }
   Woken woken;
   woken.rung = was == node::Sleep::rung;
