@@ -96,7 +96,10 @@ bool Sought::forget_what_is_there() {
 }
 
 bool Sought::keeps_awake() const {
-  return std::any_of(requests_.begin(), requests_.end(),
+  // (Rank::starving is of the last sleep.)
+  const match::Engine* const engine = self().engine.get();
+  return (engine != nullptr && engine->starving()) ||
+         std::any_of(requests_.begin(), requests_.end(),
                      [](const Request* request) {
                        return request->comm != nullptr && request->comm->waiting != nullptr &&
                               !request->comm->waiting->sleeps();

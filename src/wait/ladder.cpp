@@ -330,10 +330,8 @@ Looks* fruitless_look(std::uintptr_t about) {
   Looks& looks = own_looks(rank);
   const std::uint32_t number = looks.in_vain();
   const bool long_series = looks.long_series(rank.policy) && rank.policy.sleeps();
-  // Not of a call in a user's function that the nap of another one called. (And memory that becomes
-  // free rings nobody.)
-  if (long_series && !looks.napping && looks.goes_on(rank.policy, now_ns(), about) &&
-      !rank.starving) {
+  // Not of a call in a user's function that the nap of another one called.
+  if (long_series && !looks.napping && looks.goes_on(rank.policy, now_ns(), about)) {
     return &looks;
   }
   give_way_now_and_then(rank, number);

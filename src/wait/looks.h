@@ -43,7 +43,8 @@ class Sought {
   /// Forgets what is there: the program had a round to find it, and did not want it. True if there
   /// was any.
   virtual bool forget_what_is_there() = 0;
-  /// Somebody has said of one of them that waiting for it is not to sleep.
+  /// Somebody has said of one of them that waiting for it is not to sleep; or the rank waits for
+  /// memory, which rings nobody when it becomes free.
   virtual bool keeps_awake() const = 0;
 };
 
