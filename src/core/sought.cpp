@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "core/communicator.h"
+#include "core/error.h"
+#include "core/requests.h"
 #include "match/engine.h"
 #include "match/seekers.h"
 #include "rank/rank.h"
@@ -19,6 +23,32 @@ SoughtMessage both(const SoughtMessage& one, const SoughtMessage& other) {
   return {one.context == other.context ? one.context : match::any_context,
           one.source == other.source ? one.source : MPI_ANY_SOURCE,
           one.tag == other.tag ? one.tag : MPI_ANY_TAG};
+}
+
+/// What fails here is not what this call is about, nor is its text.
+class ErrorDetailKept {
+ public:
+  ErrorDetailKept() : text_(error_detail()) {}
+  ~ErrorDetailKept() {
+    if (error_detail() != text_) [[unlikely]] {
+      set_error_detail(std::move(text_));
+    }
+  }
+  ErrorDetailKept(const ErrorDetailKept&) = delete;
+  ErrorDetailKept& operator=(const ErrorDetailKept&) = delete;
+
+ private:
+  std::string text_;
+};
+
+/// As far as can be seen without `advance`. A receive's is not called: what it says when it fails
+/// it says where the program asks for it.
+bool is_over(const Request& request) {
+  if (request.complete || request.type != Request::Type::receive) {
+    return request.complete;
+  }
+  match::Receive* const entry = static_cast<const ReceiveRequest&>(request).entry;
+  return entry != nullptr && self().engine->finished(*entry);
 }
 
 }  // namespace
@@ -87,7 +117,7 @@ void Sought::forget_all() {
 bool Sought::forget_what_is_there() {
   const std::size_t before = size();
   for (std::size_t place = requests_.size(); place-- > 0;) {
-    if (requests_[place]->complete) {
+    if (is_over(*requests_[place])) {
       forget(*requests_[place]);
     }
   }
@@ -109,8 +139,10 @@ bool Sought::keeps_awake() const {
 }
 
 bool Sought::any_there() {
+  const ErrorDetailKept kept;
   for (std::size_t place = 0; place < requests_.size(); ++place) {
-    if (requests_[place]->complete || requests_[place]->advance()) {
+    Request& request = *requests_[place];
+    if (is_over(request) || (request.type != Request::Type::receive && request.advance())) {
       return true;
     }
   }
