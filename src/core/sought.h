@@ -6,8 +6,7 @@
 // sleep only, that which armed it last, and a look may last for requests that its call is not
 // about; another thread may wait for such a one, or free it, meanwhile. So
 //   - who falls asleep for a request first takes it from the thread that seeks it: if that one
-//   naps,
-//     its arming is taken back there and then, and it does not touch the request any more;
+//     naps, its arming is taken back there and then, and it does not touch the request any more;
 //   - who looks for a request that is slept for does not seek it;
 //   - a request that goes is not sought any more.
 // All with the rank's lock held.
@@ -34,7 +33,7 @@ struct SoughtMessage {
   bool is_there() const;
 };
 
-class Sought final : public wait::Sought {
+class Sought final : public wait::SoughtThings {
  public:
   ~Sought() override { forget_all(); }
 

@@ -343,7 +343,7 @@ Looks* fruitless_look(std::uintptr_t about) {
 
 void look_may_last(Looks& looks, Awaited& what, std::size_t things, bool changed) {
   Rank& rank = self();
-  Sought& sought = *looks.sought;
+  SoughtThings& sought = *looks.sought;
   const std::uint64_t time = looks.nap_ns(rank.policy, things, sought.size(), changed);
   if (time == 0 || sought.keeps_awake()) {
     give_way_now_and_then(rank, looks.in_vain_so_far());

@@ -35,9 +35,9 @@
 namespace meantime::wait {
 
 /// The core's part, which knows what can be looked for (core/sought.h).
-class Sought {
+class SoughtThings {
  public:
-  virtual ~Sought() = default;
+  virtual ~SoughtThings() = default;
   virtual std::size_t size() const = 0;
   virtual void forget_all() = 0;
   /// Forgets what is there: the program had a round to find it, and did not want it. True if there
@@ -120,7 +120,7 @@ class Looks {
   /// Since when the program has been asking, for reports. Of a look that may nap.
   std::uint64_t asking_since_ns() const { return asking_since_ns_; }
 
-  std::shared_ptr<Sought> sought;  ///< made by the core when there is something
+  std::shared_ptr<SoughtThings> sought;  ///< made by the core when there is something
   bool napping = false;
 
  private:

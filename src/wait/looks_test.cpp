@@ -20,7 +20,7 @@ Policy policy_of(const char* preset, bool crowded = false) {
 }
 
 /// What a program looks for: things by their number.
-class Things final : public Sought {
+class Things final : public SoughtThings {
  public:
   std::size_t size() const override { return things_.size(); }
   void forget_all() override { things_.clear(); }

@@ -1,7 +1,6 @@
 // The rung park: a sleep until somebody rings (doorbell.h), for whatever is awaited.
 //   starving   the rank waits for memory, which rings nobody when it becomes free: its sleeps end
-//   by
-//              themselves
+//              by themselves
 #pragma once
 
 #include <cstdint>
