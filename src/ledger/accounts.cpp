@@ -4,8 +4,10 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <optional>
 
 #include "ledger/histogram.h"
 #include "ledger/kernel_account.h"
@@ -130,10 +132,23 @@ void charge(node::RankArea& area, SiteAccount* site, const Wait& wait, std::uint
   add(site->histogram[bucket_of(wait.ns)], times);
 }
 
+namespace {
+
+/// For how long the calling thread was ready to run and did not, beyond what an account has
+/// already: from MPI_Init on, not from the process's start.
+std::uint64_t ready_since(std::uint64_t before_ns) {
+  const std::optional<std::uint64_t> ready = ready_ns_of(gettid());
+  return ready && before_ns != untold_ns ? *ready - std::min(before_ns, *ready) : untold_ns;
+}
+
+}  // namespace
+
 void begin_account(node::RankArea& area, bool of_process) {
   area.account.began_ns.store(clock_ns(CLOCK_MONOTONIC), std::memory_order_relaxed);
   if (of_process) {
     area.account.cpu_ns.store(clock_ns(CLOCK_PROCESS_CPUTIME_ID), std::memory_order_relaxed);
+    area.account.preempted_ns.store(ready_ns_of(gettid()).value_or(untold_ns),
+                                    std::memory_order_relaxed);
   }
 }
 
@@ -144,6 +159,8 @@ void go_on_with_account(node::RankArea& area, bool of_process) {
     account.cpu_ns.store(
         clock_ns(CLOCK_PROCESS_CPUTIME_ID) - account.cpu_ns.load(std::memory_order_relaxed),
         std::memory_order_relaxed);
+    account.preempted_ns.store(ready_since(account.preempted_ns.load(std::memory_order_relaxed)),
+                               std::memory_order_relaxed);
   }
 }
 
@@ -153,7 +170,7 @@ void end_account(node::RankArea& area, bool of_process) {
     account.cpu_ns.store(
         clock_ns(CLOCK_PROCESS_CPUTIME_ID) - account.cpu_ns.load(std::memory_order_relaxed),
         std::memory_order_relaxed);
-    account.preempted_ns.store(ready_ns_of(gettid()).value_or(untold_ns),
+    account.preempted_ns.store(ready_since(account.preempted_ns.load(std::memory_order_relaxed)),
                                std::memory_order_relaxed);
   }
   account.ended_ns.store(clock_ns(CLOCK_MONOTONIC), std::memory_order_release);

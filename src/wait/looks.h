@@ -19,6 +19,10 @@
 // wherever in its round a program computes, there is a long pause before each nap; a pause that
 // comes in every round is not forgiven. And one round has one nap, so what the program does once a
 // round is a nap late, whatever it looks for in between.
+// What a program looks for that we do not see (a flag of another thread or process) is seen late by
+// a part of a nap. On a core of its own nobody needs what a nap saves, and a program may do all its
+// work by such flags beside a look that is always in vain: there all naps of a series together take
+// an eighth of its time.
 // Why a nap is not in the way of what is sought. It is for all of it: after a new thing comes a
 // round without naps, in which the others of that round join; and what comes during a nap ends it,
 // and the next nap is a round away, in which the program finds it.
@@ -100,10 +104,11 @@ class Looks {
     const std::uint64_t waited = now_ns_ - began_ns_;
     // Who waits by looking wants to see it at once; on a core of its own it may, for a while.
     const bool own_core = policy.learns_patience();
-    if (!policy.sleeps() || (own_core && waited < longest_patience_ns)) {
+    if (!policy.sleeps() ||
+        (own_core && (waited < longest_patience_ns || napped_ns_ > waited / 8))) {
       return 0;
     }
-    return std::clamp(waited / (own_core ? 8 : 2), shortest_nap_ns, longest_nap_ns);
+    return own_core ? shortest_nap_ns : std::clamp(waited / 2, shortest_nap_ns, longest_nap_ns);
   }
   /// It may, but what is sought has changed since.
   void round_begins() { in_round_ = 0; }
@@ -160,8 +165,8 @@ class Looks {
   /// Who comes back so soon still waits for the same, whatever it did meanwhile.
   static constexpr std::uint64_t still_asking_ns = 10'000'000;
   static constexpr std::uint64_t longest_patience_ns = 1'000'000;
-  // What we do not see is seen later by a part of what the series has taken, and a millisecond at
-  // most.
+  // Where cores are shared, what we do not see is late by half of what the series has taken, and by
+  // a millisecond at most.
   static constexpr std::uint64_t shortest_nap_ns = 50'000;  // and the kernel adds as much
   static constexpr std::uint64_t longest_nap_ns = 1'000'000;
 

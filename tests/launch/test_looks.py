@@ -29,7 +29,8 @@ class Looks(MpiexecTest):
         self.assertEqual((result.status, result.error), (0, ""), result)
         figures = dict(line.split() for line in result.output.splitlines())
         which = " ".join(map(str, (kind, wait, *words)))
-        if not CFLAGS and float(figures["cpu"]) > MOST_CPU:
+        # (On cores of its own an adaptive rank sleeps for an eighth of the time: wait/looks_test.cpp.)
+        if not CFLAGS and wait == "event" and float(figures["cpu"]) > MOST_CPU:
             self.slow.append(f"{which}: {figures['cpu']} s of CPU time")
         if not CFLAGS and float(figures["late"]) > LATE:
             self.slow.append(f"{which}: {figures['late']} s late")
