@@ -16,8 +16,9 @@
 namespace meantime::core {
 namespace {
 
-/// How long mpiexec may take to end the job after it was told. It needs 0.3 s; if it is stopped or
-/// does not listen, this rank ends by itself and is heard of that way.
+/// How long mpiexec may take to end the job after it was told. It asks at once, and kills
+/// below a second later, the naming of the place included; if it is stopped or does not listen,
+/// this rank ends by itself and is heard of that way.
 constexpr timespec patience{2, 0};
 
 /// What the program printed before it gave up says why: it must not be lost in a buffer. Another

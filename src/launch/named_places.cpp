@@ -7,9 +7,8 @@
 #include <fstream>
 #include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
-
-#include "launch/places.h"
 
 namespace meantime::launch {
 namespace {
@@ -19,13 +18,6 @@ constexpr std::string_view before_place = "called from ";
 
 /// The job waits for its end meanwhile.
 constexpr double longest_seconds = 3;
-
-/// A place in the text: from `begin` to `end` there is "module+0x1234".
-struct Mention {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  Place place;
-};
 
 /// Full paths of what is mapped into a process, by their last part.
 using Modules = std::map<std::string, std::string>;
@@ -41,8 +33,10 @@ Modules modules_of(int pid) {
   return modules;
 }
 
-std::vector<Mention> mentions_in(const std::string& text, int otherwise) {
-  std::vector<Mention> mentions;
+}  // namespace
+
+UnnamedPlaces::UnnamedPlaces(std::string whole, int otherwise) : text_(std::move(whole)) {
+  const std::string& text = text_;
   std::map<int, Modules> processes;
   std::size_t at = 0;
   while ((at = text.find(before_place, at)) != std::string::npos) {
@@ -62,35 +56,32 @@ std::vector<Mention> mentions_in(const std::string& text, int otherwise) {
     }
     const auto module = process->second.find(text.substr(at, plus - at));
     if (module != process->second.end()) {
-      mentions.push_back(
+      mentions_.push_back(
           {at, end, {module->second, std::strtoull(text.c_str() + plus + 1, nullptr, 16)}});
     }
   }
-  return mentions;
 }
 
-}  // namespace
-
-std::string with_named_places(const std::string& text, int pid) {
-  const std::vector<Mention> mentions = mentions_in(text, pid);
-  if (mentions.empty()) {
-    return text;
-  }
+std::string UnnamedPlaces::named(double seconds) const {
   std::vector<Place> places;
-  for (const Mention& mention : mentions) {
+  for (const Mention& mention : mentions_) {
     places.push_back(mention.place);
   }
-  const std::map<Place, PlaceName> names = name_places(places, longest_seconds);
+  const std::map<Place, PlaceName> names = name_places(places, seconds);
   std::string result;
   std::size_t done = 0;
-  for (const Mention& mention : mentions) {
+  for (const Mention& mention : mentions_) {
     const PlaceName& name = names.at(mention.place);
-    result.append(text, done, mention.begin - done);
-    result +=
-        name.function.empty() ? text.substr(mention.begin, mention.end - mention.begin) : name.text;
+    result.append(text_, done, mention.begin - done);
+    result += name.function.empty() ? text_.substr(mention.begin, mention.end - mention.begin)
+                                    : name.text;
     done = mention.end;
   }
-  return result + text.substr(done);
+  return result + text_.substr(done);
+}
+
+std::string with_named_places(const std::string& text, int pid) {
+  return UnnamedPlaces(text, pid).named(longest_seconds);
 }
 
 }  // namespace meantime::launch

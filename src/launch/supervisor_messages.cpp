@@ -17,6 +17,9 @@ namespace {
 /// Of a deadlock report; what a rank sends beyond it is dropped. Of the most ranks it takes 10 MB.
 constexpr std::size_t longest_report = 32 << 20;
 
+/// For the place of an error, while the job is ending: mpiexec hears nothing else meanwhile.
+constexpr double most_naming_seconds = 0.4;
+
 }  // namespace
 
 void Supervisor::on_control(int rank) {
@@ -115,8 +118,11 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         ending_.begin(status,
                       fmt::format("{} called MPI_Abort with code {}", name(rank), message.code));
       } else if (!ending_.begun()) {
-        // As long as the rank is there: it waits to be ended.
-        ending_.begin(status, with_named_places(fmt::format("{}: {}", name(rank), text)));
+        // As long as the rank is there: it waits to be ended. The others would go on, and are not
+        // to do so while addr2line runs.
+        const UnnamedPlaces line(fmt::format("{}: {}", name(rank), text));
+        ending_.begin(status, {});
+        mention(line.named(most_naming_seconds));
       }
       break;
     }
