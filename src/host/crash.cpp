@@ -169,8 +169,8 @@ void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& 
         text.add(" at address {:#x}", address);
       }
     }
-    if (signal !=
-        SIGPIPE) {  // that is the end of "mpiexec ... | head", and no error of the program
+    // SIGPIPE is the end of "mpiexec ... | head", and no error of the program.
+    if (signal != SIGPIPE) {
       describe_backtrace(text, rank, context);
     }
   } else {
@@ -194,12 +194,19 @@ void on_crash(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
+/// Ours of the calling thread: a program may have set another one since.
+static thread_local void* signal_stack = nullptr;
+
 void prepare_thread_for_crashes() {
   void* place = mmap(nullptr, signal_stack_bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (place != MAP_FAILED) {
     const stack_t stack{place, 0, signal_stack_bytes};
-    sigaltstack(&stack, nullptr);
+    if (sigaltstack(&stack, nullptr) == 0) {
+      signal_stack = place;
+    } else {
+      munmap(place, signal_stack_bytes);
+    }
   }
 }
 
@@ -216,13 +223,15 @@ void prepare_started_thread_for_crashes() {
 }
 
 void release_thread_from_crashes() {
+  if (signal_stack == nullptr) {
+    return;
+  }
   stack_t stack{};
-  if (sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_DISABLE) == 0 &&
-      stack.ss_size == signal_stack_bytes) {
+  if (sigaltstack(nullptr, &stack) == 0 && stack.ss_sp == signal_stack) {
     const stack_t none{nullptr, SS_DISABLE, 0};
     sigaltstack(&none, nullptr);
-    munmap(stack.ss_sp, stack.ss_size);
   }
+  munmap(std::exchange(signal_stack, nullptr), signal_stack_bytes);
 }
 
 void catch_crashes() {
