@@ -17,13 +17,12 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "host/load_and_unload.h"
 #include "host/rank_state.h"
 #include "launch/control.h"
 #include "launch/host_trial.h"
@@ -74,11 +73,6 @@ bool is_trial = false;
 /// Nothing of the program has run; the job does not start.
 [[noreturn]] void refuse(const std::string& why) {
   give_up(is_trial ? why : why + "; start it without --as threads");
-}
-
-long count_maps() {
-  std::ifstream maps("/proc/self/maps");
-  return std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n');
 }
 
 constexpr long maps_of_a_stack = 2;
@@ -239,34 +233,6 @@ ThreadRoom find_thread_room(const std::vector<std::unique_ptr<Program>>& program
   return room;
 }
 
-/// "maps descriptors KiB" of this process.
-std::string what_it_has() {
-  const auto descriptors = std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-  std::ifstream file("/proc/self/statm");
-  long pages = 0;
-  file >> pages >> pages;
-  return fmt::format("{} {} {}\n", count_maps(), descriptors, pages * 4);
-}
-
-/// For a test: loads and unloads that many images, and says what there is after the first tenth of
-/// them and at the end.
-[[noreturn]] void load_and_unload(const Closure& closure, const ThreadRoom& room, int images) {
-  std::string text;
-  for (int i = 0; i < images; ++i) {
-    if (i == images / 10) {
-      text += what_it_has();
-    }
-    Image image;
-    if (const std::string why = image.load(closure, i, room); !why.empty()) {
-      refuse(why);
-    }
-    image.unload();
-  }
-  text += what_it_has();
-  [[maybe_unused]] const auto written = write(STDOUT_FILENO, text.data(), text.size());
-  _exit(0);
-}
-
 [[noreturn]] void try_to_load(char** arguments, const char* block, std::size_t bytes) {
   is_trial = true;
   launch::HostProgram what{1, 0, arguments[2], {arguments[2]}};
@@ -274,7 +240,14 @@ std::string what_it_has() {
   programs.push_back(open_program(what));
   const ThreadRoom room = find_thread_room(programs, arguments, block, bytes);
   if (arguments[3] != nullptr) {
-    load_and_unload(programs.front()->closure, room, number(arguments[3]));
+    std::string counts;
+    if (const std::string why =
+            load_and_unload(programs.front()->closure, room, number(arguments[3]), counts);
+        !why.empty()) {
+      refuse(why);
+    }
+    [[maybe_unused]] const auto written = write(STDOUT_FILENO, counts.data(), counts.size());
+    _exit(0);
   }
   const long others = count_maps();
   Image image;
