@@ -54,10 +54,10 @@ std::string knobs(std::string_view word) {
   if (preset == nullptr) {
     return {};
   }
-  const std::string shared =
-      preset->tries_poll_shared == preset->knobs.tries_poll
-          ? std::string()
-          : fmt::format(" ({} where ranks share cores)", number(preset->tries_poll_shared));
+  const std::string shared = preset->few_tries_poll == preset->knobs.tries_poll
+                                 ? std::string()
+                                 : fmt::format(" ({} where ranks share cores or waits are long)",
+                                               number(preset->few_tries_poll));
   return fmt::format(
       "#   {}: {}\n#   MEANTIME_TRIES_POLL {}{}, MEANTIME_TRIES_YIELD {}, MEANTIME_TIMEOUT {}{}\n",
       preset->name, preset->meaning, number(preset->knobs.tries_poll), shared,

@@ -66,7 +66,7 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
   const wait::Policy& looking = looking_policy();
   surroundings_.wait_begins();
   const bool learns = eagerness == Eagerness::learns && !surroundings_.shared();
-  const std::uint64_t poll_until = learns ? patience_ns_ : 0;
+  const wait::Plan plan{.poll_until_ns = learns ? patience_ns_ : 0};
   std::uint64_t waited = 0;
   Thief thief(*this);
   for (std::uint32_t turn = 1;; ++turn) {
@@ -87,7 +87,7 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
         countdown.ask(now);
       }
     }
-    const wait::Rung rung = looking.next(turn, waited, poll_until);
+    const wait::Rung rung = looking.next(turn, waited, plan);
     if (rung == wait::Rung::park) {
       return true;
     }

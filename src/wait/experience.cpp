@@ -52,8 +52,10 @@ void Experience::grow() {
   }
 }
 
-Plan plan_of(const Policy& policy, const Site& site, const Experience& experience,
-             bool takes_turns) {
+namespace {
+
+Plan predicted(const Policy& policy, const Site& site, const Experience& experience,
+               bool takes_turns) {
   // Who polls holds up the one that he waits for. A thread rank does not, and where experience only
   // says how long to poll it leaves that to its worker, which polls when all its ranks wait.
   if (policy.crowded && (!takes_turns || policy.prediction == Prediction::patience)) {
@@ -63,13 +65,22 @@ Plan plan_of(const Policy& policy, const Site& site, const Experience& experienc
     case Prediction::none:
       break;
     case Prediction::patience:
-      return {0, site.patience_ns};
+      return {.poll_until_ns = site.patience_ns};
     case Prediction::timer:
       return site.predictor.plan(experience.lateness);
     case Prediction::ade:
       return site.ade.plan(policy.first_patience());
   }
   return {};
+}
+
+}  // namespace
+
+Plan plan_of(const Policy& policy, const Site& site, const Experience& experience,
+             bool takes_turns) {
+  Plan plan = predicted(policy, site, experience, takes_turns);
+  plan.waits_are_long = Policy::waits_are_long(site.patience_ns);
+  return plan;
 }
 
 namespace {

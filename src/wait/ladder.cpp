@@ -108,8 +108,7 @@ ranks::Eagerness eagerness_of(const Policy& policy, const Consultation& consulta
 /// policy lets sleep at all sleeps now, rather than to keep the others from the core.
 Rung after_rounds(const Policy& policy, Consultation& consultation, std::uint32_t turns,
                   std::uint64_t waited_ns, const Plan& plan) {
-  const Rung rung =
-      policy.sleeps() ? Rung::park : policy.next(turns, waited_ns, plan.poll_until_ns);
+  const Rung rung = policy.sleeps() ? Rung::park : policy.next(turns, waited_ns, plan);
   return consultation.has_advisor() ? consultation.next(turns, rung) : rung;
 }
 
@@ -163,8 +162,8 @@ void climb(Rank& rank, Awaited& what, Looker& looker) {
       }
       continue;
     }
-    const bool timed_sleep = timer && turns >= policy.knobs.tries_poll;
-    Rung next = timed_sleep ? Rung::park : policy.next(turns, waited, plan.poll_until_ns);
+    const bool timed_sleep = timer && turns >= policy.tries_poll(plan);
+    Rung next = timed_sleep ? Rung::park : policy.next(turns, waited, plan);
     if (consultation.has_advisor()) {
       next = consultation.next(turns, next);
     }

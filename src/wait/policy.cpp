@@ -34,7 +34,7 @@ std::string nonsense(const Wish& wish) {
 
 }  // namespace
 
-Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t poll_until_ns) const {
+Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan) const {
   if (waited_ns > longest_without_sleep_ns) {
     return Rung::park;
   }
@@ -42,15 +42,16 @@ Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t po
   if (round != 0) [[unlikely]] {
     turn %= round;
   }
-  if (turn < knobs.tries_poll) {
+  const std::uint64_t tries = tries_poll(plan);
+  if (turn < tries) {
     return Rung::poll;
   }
-  if (waited_ns < poll_until_ns) {
+  if (waited_ns < plan.poll_until_ns) {
     // The one we wait for may share our core without our knowing: then it runs only if we let it. A
     // yield on a core of our own is over in 0.2 µs.
     return turns % yield_every == 0 ? Rung::yield : Rung::poll;
   }
-  return turn - knobs.tries_poll < knobs.tries_yield ? Rung::yield : Rung::park;
+  return turn - tries < knobs.tries_yield ? Rung::yield : Rung::park;
 }
 
 bool Policy::sleeps() const {
@@ -138,7 +139,7 @@ Policy make_policy(const Wish& wish, bool crowded) {
   policy.crowded = crowded || preset.shared;
   policy.knobs = preset.knobs;
   policy.knobs.tries_poll =
-      wish.tries_poll.value_or(policy.crowded ? preset.tries_poll_shared : preset.knobs.tries_poll);
+      wish.tries_poll.value_or(policy.crowded ? preset.few_tries_poll : preset.knobs.tries_poll);
   policy.knobs.tries_yield = wish.tries_yield.value_or(preset.knobs.tries_yield);
   policy.knobs.timeout_us = wish.timeout_us.value_or(preset.knobs.timeout_us);
   // Who says how often to look need not be told by experience.
@@ -157,6 +158,9 @@ Policy make_policy(const Wish& wish, bool crowded) {
   policy.timed = policy.knobs.timeout_us != endless;
   const bool goes_round = policy.knobs.timeout_us == 0 && policy.knobs.tries_poll != endless &&
                           policy.knobs.tries_yield != endless;
+  policy.tries_poll_of_long_waits = wish.tries_poll || goes_round
+                                        ? policy.knobs.tries_poll
+                                        : std::min(preset.few_tries_poll, preset.knobs.tries_poll);
   policy.round = goes_round ? policy.knobs.tries_poll + policy.knobs.tries_yield : 0;
   return policy;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "wait/predictor.h"
 #include "wait/presets.h"
 
 namespace meantime::wait {
@@ -34,12 +35,17 @@ struct Policy {
   std::uint64_t wake_up_ns = unknown_wake_up_ns;  ///< what waking a sleeper costs here
   std::uint64_t ade_step_ns = 0;                  ///< of Prediction::ade: the paper's η …
   std::uint64_t ade_threshold_ns = 0;             ///< … and ε
+  std::uint64_t tries_poll_of_long_waits = 0;  ///< the preset's few, unless somebody said how many
   std::uint64_t round = 0;  ///< turns after which a climb that never sleeps begins anew, or 0
   const Preset* preset = nullptr;
 
   /// `turns`: fruitless turns of this wait so far; `waited_ns` is 0 until the clock is looked at
-  /// (every 64 turns); `poll_until_ns`: how long experience says to poll (Plan).
-  Rung next(std::uint32_t turns, std::uint64_t waited_ns, std::uint64_t poll_until_ns) const;
+  /// (every 64 turns).
+  Rung next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan) const;
+  /// Looks before anything else, in a wait that goes by `plan`.
+  std::uint64_t tries_poll(const Plan& plan) const {
+    return plan.waits_are_long ? tries_poll_of_long_waits : knobs.tries_poll;
+  }
 
   /// False if it only polls or yields, for a second at least.
   bool sleeps() const;
@@ -52,6 +58,8 @@ struct Policy {
   /// nothing within a dozen waits, and it comes back as quickly when waits become short again.
   std::uint64_t patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const;
   std::uint64_t first_patience() const;
+  /// A call site with so little patience has seen nothing but long waits lately: eight in a row.
+  static bool waits_are_long(std::uint64_t patience_ns) { return patience_ns < 1000; }
   /// A few wake-ups: nobody polls for longer because he has learned to.
   std::uint64_t most_patience() const;
 

@@ -23,25 +23,25 @@ Policy policy_of(const std::map<std::string, std::string>& settings, bool crowde
 
 TEST(Policy, ClimbsByItsKnobs) {
   const Policy policy = policy_of({{"MEANTIME_TRIES_POLL", "3"}, {"MEANTIME_TRIES_YIELD", "2"}});
-  EXPECT_EQ(policy.next(0, 0, 0), Rung::poll);
-  EXPECT_EQ(policy.next(2, 0, 0), Rung::poll);
-  EXPECT_EQ(policy.next(3, 0, 0), Rung::yield);
-  EXPECT_EQ(policy.next(4, 0, 0), Rung::yield);
-  EXPECT_EQ(policy.next(5, 0, 0), Rung::park);
+  EXPECT_EQ(policy.next(0, 0, {}), Rung::poll);
+  EXPECT_EQ(policy.next(2, 0, {}), Rung::poll);
+  EXPECT_EQ(policy.next(3, 0, {}), Rung::yield);
+  EXPECT_EQ(policy.next(4, 0, {}), Rung::yield);
+  EXPECT_EQ(policy.next(5, 0, {}), Rung::park);
   EXPECT_TRUE(policy.sleeps());
 }
 
 TEST(Policy, InfinityEndsTheClimbAndZeroSkips) {
   const Policy polls = policy_of({{"MEANTIME_WAIT", "poll"}});
-  EXPECT_EQ(polls.next(4'000'000'000u, 0, 0), Rung::poll);
+  EXPECT_EQ(polls.next(4'000'000'000u, 0, {}), Rung::poll);
   EXPECT_FALSE(polls.sleeps());
   const Policy yields = policy_of({{"MEANTIME_WAIT", "event"},
                                    {"MEANTIME_TRIES_POLL", "0"},
                                    {"MEANTIME_TRIES_YIELD", "infinity"}});
-  EXPECT_EQ(yields.next(0, 0, 0), Rung::yield);
-  EXPECT_EQ(yields.next(4'000'000'000u, 0, 0), Rung::yield);
+  EXPECT_EQ(yields.next(0, 0, {}), Rung::yield);
+  EXPECT_EQ(yields.next(4'000'000'000u, 0, {}), Rung::yield);
   const Policy sleeps = policy_of({{"MEANTIME_WAIT", "event"}, {"MEANTIME_TRIES_POLL", "0"}});
-  EXPECT_EQ(sleeps.next(0, 0, 0), Rung::park);
+  EXPECT_EQ(sleeps.next(0, 0, {}), Rung::park);
 }
 
 TEST(Policy, WithoutASleepItBeginsAnew) {
@@ -49,22 +49,49 @@ TEST(Policy, WithoutASleepItBeginsAnew) {
       {{"MEANTIME_TRIES_POLL", "3"}, {"MEANTIME_TRIES_YIELD", "1"}, {"MEANTIME_TIMEOUT", "0"}});
   EXPECT_FALSE(policy.sleeps());
   for (std::uint32_t turn = 0; turn < 40; ++turn) {
-    EXPECT_EQ(policy.next(turn, 0, 0), turn % 4 == 3 ? Rung::yield : Rung::poll) << turn;
+    EXPECT_EQ(policy.next(turn, 0, {}), turn % 4 == 3 ? Rung::yield : Rung::poll) << turn;
   }
 }
 
 TEST(Policy, EveryoneSleepsAfterASecond) {
   for (const Preset& preset : presets) {
     const Policy policy = policy_of({{"MEANTIME_WAIT", std::string(preset.name)}});
-    EXPECT_EQ(policy.next(1000, longest_without_sleep_ns + 1, endless), Rung::park) << preset.name;
+    EXPECT_EQ(policy.next(1000, longest_without_sleep_ns + 1, {.poll_until_ns = endless}),
+              Rung::park)
+        << preset.name;
   }
 }
 
 TEST(Policy, NobodyPollsLongWhereRanksShareCores) {
   for (const char* name : {"adaptive", "event", "predicted", "ade", "overprovisioned"}) {
     const Policy policy = policy_of({{"MEANTIME_WAIT", name}}, true);
-    EXPECT_NE(policy.next(8, 0, 0), Rung::poll) << name;
+    EXPECT_NE(policy.next(8, 0, {}), Rung::poll) << name;
   }
+}
+
+TEST(Policy, LooksAFewTimesWhereWaitsHaveBeenLong) {
+  for (const char* name : {"adaptive", "event", "predicted", "ade"}) {
+    const Policy policy = policy_of({{"MEANTIME_WAIT", name}});
+    EXPECT_EQ(policy.next(8, 0, {}), Rung::poll) << name;
+    EXPECT_EQ(policy.next(7, 0, {.waits_are_long = true}), Rung::poll) << name;
+    EXPECT_EQ(policy.next(8, 0, {.waits_are_long = true}), Rung::park) << name;
+  }
+  // Who says how often, or never sleeps, is taken at his word.
+  const Policy by_hand = policy_of({{"MEANTIME_WAIT", "event"}, {"MEANTIME_TRIES_POLL", "100"}});
+  EXPECT_EQ(by_hand.next(99, 0, {.waits_are_long = true}), Rung::poll);
+  const Policy round = policy_of({{"MEANTIME_WAIT", "event"}, {"MEANTIME_TIMEOUT", "0"}});
+  EXPECT_EQ(round.next(1000, 0, {.waits_are_long = true}), Rung::poll);
+}
+
+TEST(Policy, WaitsAreLongAfterEightAndShortAfterOne) {
+  const Policy policy = policy_of({{"MEANTIME_WAIT", "event"}});
+  std::uint64_t patience = policy.first_patience();
+  int waits = 0;
+  for (; !Policy::waits_are_long(patience) && waits < 100; ++waits) {
+    patience = policy.patience_after(1'000'000, patience);
+  }
+  EXPECT_EQ(waits, 8);
+  EXPECT_FALSE(Policy::waits_are_long(policy.patience_after(1'000, patience)));
 }
 
 TEST(Policy, NonsenseIsRefusedAndChangesNothing) {

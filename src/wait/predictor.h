@@ -15,6 +15,7 @@ namespace meantime::wait {
 struct Plan {
   std::uint64_t sleep_until_ns = 0;  ///< by a timer; a message ends it, too. 0: no such sleep
   std::uint64_t poll_until_ns = 0;   ///< then sleep until rung
+  bool waits_are_long = false;       ///< here, lately: a few looks before the sleep are enough
 };
 
 /// How a wait went.

@@ -33,18 +33,20 @@ struct Knobs {
 struct Preset {
   std::string_view name;
   Knobs knobs;
-  /// tries_poll where ranks share cores: who polls there keeps the one it waits for from running.
-  std::uint64_t tries_poll_shared;
+  /// tries_poll where polling does not pay: where ranks share cores (who polls there keeps the one
+  /// it waits for from running), and at a call site whose waits have been long lately.
+  std::uint64_t few_tries_poll;
   Prediction prediction;
   bool shared;  ///< as if ranks shared cores, whether they do or not
   std::string_view meaning;
 };
 
 // A message that is under way arrives within 8 looks (about half a microsecond, with progress in
-// each); 64 looks are some 2 us and keep a zero-delay ping-pong from sleeping.
+// each); 64 looks are some 4 us, a third of what a sleep takes of the waiter's CPU in all, and keep
+// a zero-delay ping-pong from sleeping.
 // clang-format off
 inline constexpr Preset presets[] = {
-    //                  tries_poll tries_yield timeout  shared   prediction
+    //                  tries_poll tries_yield timeout  few      prediction
     {"adaptive",        {64,       0,          endless}, 8,       Prediction::patience, false,
      "polls while waits are short and cores are free, then sleeps"},
     {"poll",            {endless,  0,          endless}, endless, Prediction::none,     false,
