@@ -16,7 +16,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 12;
+inline constexpr std::uint32_t segment_version = 13;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -121,6 +121,15 @@ struct alignas(cache_line) Report {
 };
 inline constexpr std::int32_t no_peer = -100;
 
+/// What a rank asks again and again without finding it, for reports (wait/asking.h). Written by the
+/// rank, read by anybody, torn reads allowed.
+struct alignas(cache_line) Asking {
+  std::atomic<std::uint64_t> since_ns;   ///< CLOCK_MONOTONIC
+  std::atomic<std::uint64_t> asked_ns;   ///< the latest time that was noted; 0: it has found it
+  std::atomic<std::uint64_t> call_site;  ///< return address in the user's program
+  std::atomic<std::uint32_t> call;       ///< index of the generated call table
+};
+
 struct alignas(cache_line) Account {
   std::atomic<std::uint64_t> waits;         ///< waits that could not go on at once
   std::atomic<std::uint64_t> wait_ns;       ///< wall-clock time in them
@@ -142,6 +151,7 @@ struct alignas(cache_line) RankArea {
   Mailbox mailbox;
   alignas(cache_line) std::atomic<Link> returned;  ///< cells of this rank that others have emptied
   Report report;
+  Asking asking;
   Account account;
   std::atomic<Link> ledger;   ///< its call sites' accounts: pages of ledger/layout.h
   std::atomic<Link> changes;  ///< how its waiting was changed while it ran: ledger/changes.h

@@ -8,6 +8,7 @@
 #include "rank/rank.h"
 #include "rank/worker.h"
 #include "wait/advisor.h"
+#include "wait/asking.h"
 #include "wait/clock.h"
 #include "wait/lookers.h"
 #include "wait/park.h"
@@ -328,6 +329,7 @@ Looks* fruitless_look(std::uintptr_t about) {
   Rank& rank = self();
   Looks& looks = own_looks(rank);
   const std::uint32_t number = looks.in_vain();
+  note_look_in_vain(rank, number);
   const bool long_series = looks.long_series(rank.policy) && rank.policy.sleeps();
   // Not of a call in a user's function that the nap of another one called.
   if (long_series && !looks.napping && looks.goes_on(rank.policy, now_ns(), about)) {
@@ -364,7 +366,9 @@ void give_way() {
 
 void fruitful_look() {
   Rank& rank = self();
-  own_looks(rank).found();
+  Looks& looks = own_looks(rank);
+  note_look_found(rank, looks.in_vain_so_far());
+  looks.found();
 }
 
 void look_for_nothing() {

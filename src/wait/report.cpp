@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "node/segment.h"
+#include "wait/asking.h"
 #include "wait/clock.h"
 #include "wait/scheduled.h"
 
@@ -114,6 +115,18 @@ std::string describe_wait(const node::Report& report, int pid, CallName call_nam
   return text + fmt::format(", for {:.1f} s", seconds_since(report.since_ns.load()));
 }
 
+/// ", asks MPI_Test again and again, called from stencil+0x1234, for 2.0 s", of a rank that does.
+std::string describe_asking(const node::Asking& asking, int pid, CallName call_name) {
+  const std::uint64_t asked = asking.asked_ns.load(std::memory_order_acquire);
+  if (asked == 0 || now_ns() > asked + note_lasts_ns) {
+    return "";
+  }
+  return fmt::format(", asks again and again: {}, called from {}, for {:.1f} s",
+                     call_name(static_cast<std::uint16_t>(asking.call.load())),
+                     place_in(pid, asking.call_site.load() - 1),
+                     seconds_since(asking.since_ns.load()));
+}
+
 /// A thread rank that is in no wait may still not be running.
 std::string describe_turn(const node::RankArea& area) {
   const std::optional<Scheduled> turn = scheduled(area);
@@ -154,7 +167,7 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
         state = describe_beginning(area);
         break;
       case RankState::running:
-        state = describe_turn(area);
+        state = describe_turn(area) + describe_asking(area.asking, pid, call_name);
         break;
       case RankState::waiting:
         state = describe_wait(area.report, pid, call_name);

@@ -48,6 +48,23 @@ class Looks(MpiexecTest):
             self.looks(program, kind, "event", "mixed", 8)
             self.looks(program, kind, "event", "half", 8)
 
+    def test_who_asks_is_named(self):
+        program = self.program()
+        for kind in KINDS:
+            for wait in ("poll", "yield", "adaptive", "event"):
+                result = self.run_job("--as", kind, "--wait", wait, "--timeout", 1, "-n", 2, program, "never")
+                lines = [line for line in result.error.splitlines() if line.startswith("  rank ")]
+                self.assertEqual(len(lines), 2, result)
+                for line in lines:
+                    self.assertRegex(line, r"(asks again and again:|waits in) MPI_Test.* called from .*, for [01]\.\d s",
+                                     f"{kind}, {wait}")
+
+    def test_who_has_found_it_does_not_ask(self):
+        program = self.program()
+        result = self.run_job("--wait", "poll", "--timeout", 1, "-n", 2, program, "found")
+        self.assertIn("is running (not in a wait)", result.error)
+        self.assertNotIn("again and again", result.error)
+
     def test_for_many_messages(self):
         program = self.program()
         for kind in KINDS:

@@ -1,0 +1,24 @@
+// A rank that asks again and again (looks.h) is in no wait for most of the time: it naps seldom or,
+// by its policy, never. Lists of ranks (report.h) are to say of it all the same what it asks and
+// since when. So every 64th look in vain is noted in the rank's report, and what was noted long ago
+// is not shown. Of the rank, its lock held.
+#pragma once
+
+#include <cstdint>
+
+namespace meantime {
+struct Rank;
+}
+
+namespace meantime::wait {
+
+inline constexpr std::uint32_t looks_a_note = 64;
+/// A note that is older than this is of something that is over.
+inline constexpr std::uint64_t note_lasts_ns = 200'000'000;
+
+/// The call that the rank is in found nothing, for the `number`th time in a row.
+void note_look_in_vain(Rank& rank, std::uint32_t number);
+/// It found something, after so many that did not.
+void note_look_found(Rank& rank, std::uint32_t in_vain);
+
+}  // namespace meantime::wait
