@@ -75,6 +75,8 @@ typedef struct MPIX_Energy_info {
   MPI_Count turns;          /* looks of this wait that found nothing */
   double waited;            /* seconds since this wait began */
   double last_wait;         /* seconds that the last wait at this call site took; 0: none yet */
+  int shared_cores;         /* 1: more ranks than cores, or others want this one; then who polls
+                             * keeps the one that it waits for from running */
 } MPIX_Energy_info;
 
 /* `info` is valid during the call. Of `leave` the answer is ignored. */

@@ -98,6 +98,7 @@ class Handler final : public wait::Advisor {
     info.turns = static_cast<MPI_Count>(question.turns);
     info.waited = static_cast<double>(question.waited_ns) * 1e-9;
     info.last_wait = static_cast<double>(question.last_wait_ns) * 1e-9;
+    info.shared_cores = question.shared_cores ? 1 : 0;
     return info;
   }
 

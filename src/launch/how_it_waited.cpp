@@ -6,7 +6,7 @@
 #include <map>
 
 #include "launch/json.h"
-#include "wait/presets.h"
+#include "wait/policy.h"
 
 namespace meantime::launch {
 namespace {
@@ -70,13 +70,18 @@ std::vector<std::string> ways_to_wait(const Job& job) {
   return ways;
 }
 
+/// Looks that take longer than a wake-up.
+constexpr std::uint64_t many_tries = 1000;
+
 std::string crowded_polling(const Job& job) {
   const bool any = std::any_of(
       job.command.programs.begin(), job.command.programs.end(), [&](const ProgramRequest& program) {
-        const std::string tries = job.setting("MEANTIME_TRIES_POLL", program);
-        const wait::Preset* preset = wait::find_preset(job.setting("MEANTIME_WAIT", program));
-        return tries.empty() ? preset != nullptr && preset->knobs.tries_poll == wait::endless
-                             : tries == "infinity";
+        std::string problem;
+        const wait::Wish wish = wait::wish_from_settings(
+            [&](std::string_view name) { return job.setting(name, program); },
+            &problem);
+        const wait::Policy policy = wait::make_policy(wish, true);
+        return policy.round != 0 || policy.knobs.tries_poll > many_tries;
       });
   if (!any || job.runners() <= job.cpus.workers) {
     return {};

@@ -13,14 +13,25 @@ namespace {
 constexpr std::uint64_t long_poll_ns = 10'000'000;
 constexpr std::uint64_t worth_polling_ns = 200'000;
 
-class Performance final : public Advisor {
+/// What polls where polling pays.
+class Poller : public Advisor {
+  bool leaves_shared_cores_alone() const override { return true; }
+};
+
+class Performance final : public Poller {
   std::optional<Rung> next(const Question& question) override {
+    if (question.shared_cores) {
+      return std::nullopt;
+    }
     return question.waited_ns < long_poll_ns ? Rung::poll : Rung::park;
   }
 };
 
-class Balanced final : public Advisor {
+class Balanced final : public Poller {
   std::optional<Rung> next(const Question& question) override {
+    if (question.shared_cores) {
+      return std::nullopt;
+    }
     const bool short_waits = question.last_wait_ns < worth_polling_ns;
     return short_waits && question.waited_ns <= 2 * question.last_wait_ns ? Rung::poll : Rung::park;
   }
@@ -36,6 +47,7 @@ class Countdown final : public Advisor {
   Countdown(std::uint64_t after_ns, std::function<bool(bool)> wish)
       : after_ns_(after_ns), wish_(std::move(wish)) {}
 
+  bool leaves_shared_cores_alone() const override { return true; }
   std::optional<Rung> next(const Question& question) override {
     if (question.waited_ns >= after_ns_ && place_of(question) == slow_.end()) {
       if (!slow_.empty() || wish_(true)) {
@@ -119,7 +131,8 @@ Consultation::~Consultation() {
 }
 
 Question Consultation::question(std::uint64_t waited_ns) const {
-  return {record_.situation(), rank_.world_rank, turns_, waited_ns, record_.last_wait_ns()};
+  return {record_.situation(), rank_.world_rank,       turns_,
+          waited_ns,           record_.last_wait_ns(), record_.shared_cores()};
 }
 
 std::uint64_t Consultation::longest_sleep_ns() const {

@@ -34,11 +34,15 @@ struct Question {
   std::uint64_t turns;         ///< fruitless looks of this wait
   std::uint64_t waited_ns;     ///< since it began
   std::uint64_t last_wait_ns;  ///< of the last recorded wait at this call site, 0: none
+  bool shared_cores;           ///< who polls keeps the one that he waits for from running
 };
 
 class Advisor {
  public:
   virtual ~Advisor() = default;
+  /// Where ranks share cores the policy decides, which gives the core away before anything else: a
+  /// wait that is over then nobody is asked about.
+  virtual bool leaves_shared_cores_alone() const { return false; }
   /// With the rank's lock held; must not wait in MPI.
   virtual std::optional<Rung> next(const Question& question) = 0;
   /// How many nanoseconds a sleep that begins now may last until it wants to be asked again; 0: as
@@ -61,7 +65,8 @@ class Advisor {
 std::shared_ptr<Advisor> countdown(std::uint64_t after_ns, std::function<bool(bool low)> wish);
 
 /// performance: polls for 10 ms. balanced: polls for twice the time that the last wait at this call
-/// site took if that was less than 200 us, else sleeps. powersave: sleeps at once.
+/// site took if that was less than 200 us, else sleeps. Both only on cores of their own. powersave:
+/// sleeps at once.
 /// nullptr: none of them.
 std::shared_ptr<Advisor> ready_advisor(std::string_view name);
 

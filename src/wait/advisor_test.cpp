@@ -11,7 +11,7 @@ namespace {
 class CountdownTo500us : public ::testing::Test {
  protected:
   static Question at(const Situation& wait, std::uint64_t waited_ns) {
-    return {wait, 0, 1, waited_ns, 0};
+    return {wait, 0, 1, waited_ns, 0, false};
   }
 
   bool deaf_ = false;
@@ -77,7 +77,18 @@ TEST(ReadyAdvisors, AreKnownByName) {
   }
   EXPECT_EQ(ready_advisor("none"), nullptr);
   const Situation wait;
-  EXPECT_EQ(ready_advisor("powersave")->next({wait, 0, 1, 0, 0}), Rung::park);
+  EXPECT_EQ(ready_advisor("powersave")->next({wait, 0, 1, 0, 0, false}), Rung::park);
+}
+
+TEST(ReadyAdvisors, PollOnlyOnCoresOfTheirOwn) {
+  const Situation wait;
+  for (const char* name : {"performance", "balanced"}) {
+    const std::shared_ptr<Advisor> advisor = ready_advisor(name);
+    EXPECT_EQ(advisor->next({wait, 0, 1, 1'000, 10'000, false}), Rung::poll) << name;
+    EXPECT_EQ(advisor->next({wait, 0, 1, 1'000, 10'000, true}), std::nullopt) << name;
+    EXPECT_TRUE(advisor->leaves_shared_cores_alone()) << name;
+  }
+  EXPECT_EQ(ready_advisor("powersave")->next({wait, 0, 1, 1'000, 10'000, true}), Rung::park);
 }
 
 }  // namespace

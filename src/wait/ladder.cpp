@@ -194,9 +194,10 @@ void climb(Rank& rank, Awaited& what, Looker& looker) {
 
 static_assert(std::extent_v<decltype(Rank::yielding)> == kinds);
 
-/// Where ranks share cores, by their number or as it turned out; unless somebody wants to be asked.
+/// Where ranks share cores, by their number or as it turned out; unless somebody wants to be asked
+/// about that, too.
 bool begins_with_yields(const Rank& rank, Kind kind) {
-  if (rank.advisor != nullptr) [[unlikely]] {
+  if (rank.advisor != nullptr && !rank.advisor->leaves_shared_cores_alone()) [[unlikely]] {
     return false;
   }
   return rank.policy.gives_way || (kind == Kind::gate && rank.policy.gives_way_at_gates) ||

@@ -34,6 +34,8 @@ class Record {
   const Plan& plan() const { return plan_; }
   const Situation& situation() const { return situation_; }
   std::uint64_t last_wait_ns() const { return site_.last_wait_ns; }
+  /// There are more ranks than cores, or others want this one's.
+  bool shared_cores() const { return policy_.crowded || experience_.surroundings.shared(); }
 
   /// What the waiter does from now on. Looks at the clock only if that is something else. `yield`:
   /// once for each.
