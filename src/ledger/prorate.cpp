@@ -89,7 +89,9 @@ void prorate(Figures& figures) {
     const auto part = [share = pool.share_of(rank)](std::uint64_t ns) {
       return static_cast<std::uint64_t>(share * static_cast<double>(ns));
     };
-    rank.cpu_ns = rank.elsewhere_cpu_ns + part(pool.cpu_ns);
+    // 0 would be unknown. A share is nothing where the rank's short waits, which are sampled and
+    // charged for others, come to all of its time.
+    rank.cpu_ns = std::max(rank.elsewhere_cpu_ns + part(pool.cpu_ns), std::uint64_t{1});
     rank.preempted_ns = pool.told ? std::optional(part(pool.lost_ns)) : std::nullopt;
   }
 }

@@ -56,6 +56,15 @@ TEST(Prorate, NoMoreThanThereWas) {
   EXPECT_EQ(figures.ranks[0].preempted_ns, 50u);
 }
 
+TEST(Prorate, ARankThatOnlyWaitedIsKnownToHaveNeededNothing) {
+  Figures figures;
+  figures.workers = {worker(1000, 0, 500, 500)};
+  figures.ranks = {rank(0, 0, 1000, 1200), rank(0, 0, 1000, 0)};  // sampled waits are estimates
+  prorate(figures);
+  EXPECT_EQ(figures.ranks[0].cpu_ns, 1u);  // 0: unknown
+  EXPECT_EQ(figures.ranks[1].cpu_ns, 500u);
+}
+
 TEST(Prorate, WhatTheKernelHasNotTold) {
   Figures figures;
   figures.workers = {worker(1000, 0, 500, 500), worker(1000, 0, 500, 500)};
