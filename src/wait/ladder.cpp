@@ -43,6 +43,16 @@ void give_way(Rank& rank) {
   }
 }
 
+/// The rung of its own: the policy has said that whoever wants this core may have it, be it another
+/// program. (No other rank of the worker is there to run.)
+void give_core_away(Rank& rank) {
+  if (rank.fiber != nullptr) {
+    syscall(SYS_sched_yield);
+  } else {
+    give_way(rank);
+  }
+}
+
 /// Rounds of its worker's ranks that a thread rank takes part in before it sleeps.
 constexpr int most_rounds = 16;
 
@@ -175,7 +185,7 @@ void climb(Rank& rank, Awaited& what, Looker& looker) {
         break;
       case Rung::yield:
         record.enter(ledger::Activity::yield);
-        give_way(rank);
+        give_core_away(rank);
         break;
       case Rung::park: {
         ranks::suspends_with(eagerness_of(policy, consultation, waited));

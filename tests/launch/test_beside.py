@@ -48,7 +48,7 @@ class Beside(MpiexecTest):
     def test_accounts(self):
         for kind in KINDS:
             # As many ranks as CPUs: one process rank more would be another guest.
-            for wait, ranks in (("poll", len(self.cpus)), ("event", len(self.cpus)),
+            for wait, ranks in (("poll", len(self.cpus)), ("yield", len(self.cpus)), ("event", len(self.cpus)),
                                 *((("poll", 5), ("adaptive", 5)) if kind == "threads" else ())):
                 with self.subTest(kind=kind, wait=wait, ranks=ranks):
                     computed, _, _, report, used = self.crowded_job(kind, wait, ranks)
