@@ -248,12 +248,12 @@ void go_through(Rank& rank, Awaited& what, Looker& looker) {
   ShortWait short_wait(rank);
   if (rank.fiber != nullptr &&
       ready_after_rounds([&what] { return what.ready(); }, [&what] { return what.progress(); })) {
-    short_wait.over(ledger::Activity::help);
+    short_wait.over(ledger::Activity::help, &what);
     return;
   }
   for (int turn = 0; turn < turns; ++turn) {
     if ((what.progress() && what.ready()) || what.ready()) {
-      short_wait.over(ledger::Activity::poll);
+      short_wait.over(ledger::Activity::poll, &what);
       return;
     }
     pause();

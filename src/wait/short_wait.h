@@ -15,8 +15,18 @@
 #include "rank/rank.h"
 #include "wait/clock.h"
 #include "wait/experience.h"
+#include "wait/wait.h"
 
 namespace meantime::wait {
+
+/// For how long a short wait did not have its core. A few looks take less than that, and so does a
+/// small message's copy; a large one's may take as long, and is work.
+constexpr std::uint64_t held_up_ns(ledger::Activity activity, std::uint64_t took_ns,
+                                   std::uint64_t bytes) {
+  constexpr std::uint64_t most_bytes_at_once = std::uint64_t{64} * 1024;
+  const bool gone = activity == ledger::Activity::poll && took_ns >= ledger::gone_ns;
+  return gone && bytes <= most_bytes_at_once ? took_ns : 0;
+}
 
 /// On the waiting thread's stack, while it may be a short one. Rank's lock held.
 class ShortWait {
@@ -27,26 +37,28 @@ class ShortWait {
       began_ns_ = now_ns();
     }
   }
-  /// It is over, and was short. What the rank did meanwhile is the activity.
-  void over(ledger::Activity activity) {
+  /// It is over, and was short. What the rank did meanwhile is the activity. `what` it waited for:
+  /// whose message may have been copied meanwhile; nullptr: none was.
+  void over(ledger::Activity activity, const Awaited* what = nullptr) {
     if (weight_ != 0) [[unlikely]] {
-      charge(activity);
+      charge(activity, what);
     }
   }
 
  private:
-  [[gnu::noinline]] void charge(ledger::Activity activity) {
+  [[gnu::noinline]] void charge(ledger::Activity activity, const Awaited* what) {
     Sampling& sampling = rank_.sampling;
     const std::uint64_t now = now_ns();
     const std::uint64_t took = now - began_ns_;
+    const std::uint64_t bytes = took >= ledger::gone_ns ? bytes_of(what) : 0;
     if (const std::uint32_t others = weight_ - 1; others != 0) {
       // They were all between the last one that was timed and this one, beside the long waits.
       const std::uint64_t between = began_ns_ - sampling.last_ended_ns;
       const std::uint64_t of_long_ones = charged_ns() - sampling.last_charged_ns;
       const std::uint64_t most = between > of_long_ones ? (between - of_long_ones) / others : 0;
-      charge(activity, std::min(took, most), others);
+      charge(activity, std::min(took, most), bytes, others);
     }
-    charge(activity, took, 1);
+    charge(activity, took, bytes, 1);
     sampling.last_ended_ns = now;
     sampling.last_charged_ns = charged_ns();
     if (took >= Sampling::long_ns) {
@@ -56,9 +68,18 @@ class ShortWait {
   std::uint64_t charged_ns() const {
     return rank_.area->account.wait_ns.load(std::memory_order_relaxed);
   }
-  void charge(ledger::Activity activity, std::uint64_t nanoseconds, std::uint32_t times) {
+  static std::uint64_t bytes_of(const Awaited* what) {
+    Situation situation;
+    if (what != nullptr) {
+      what->describe(situation);
+    }
+    return situation.bytes;
+  }
+  void charge(ledger::Activity activity, std::uint64_t nanoseconds, std::uint64_t bytes,
+              std::uint32_t times) {
     ledger::Wait wait;
     wait.ns = nanoseconds;
+    wait.held_up_ns = held_up_ns(activity, nanoseconds, bytes);
     wait.spent_ns[static_cast<int>(activity)] = nanoseconds;
     ledger::charge(*rank_.area, rank_.experience->here(rank_).account, wait, times);
   }
