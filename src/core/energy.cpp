@@ -192,7 +192,7 @@ void take_place(Rank& rank, std::shared_ptr<wait::Advisor> advisor) {
 std::string follow_settings(Rank& rank) {
   const std::string path = setting("MEANTIME_ENERGY_HANDLER");
   const std::string policy = setting("MEANTIME_ENERGY");
-  if (path.empty()) {
+  if (path.empty() || path == "none") {
     take_place(rank, policy == "countdown" ? countdown(rank) : wait::ready_advisor(policy));
     return {};
   }

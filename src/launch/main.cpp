@@ -53,7 +53,7 @@ std::string energy_library_problem(const Job& job, const PreparedProgram& progra
   constexpr std::string_view name = "MEANTIME_ENERGY_HANDLER";
   const std::string path =
       program.inspection.uses_mpi ? job.setting(name, program.request) : std::string();
-  if (path.empty()) {
+  if (path.empty() || path == "none") {
     return {};
   }
   int descriptor = -1;

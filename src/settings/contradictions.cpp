@@ -126,9 +126,9 @@ std::string of_what_is_missing(const Values& values) {
 
 /// Two who would both decide.
 std::string of_policies(const Values& values) {
-  const Said policy = said(values, "MEANTIME_ENERGY");
-  if (!said(values, "MEANTIME_ENERGY_HANDLER").anything() || !policy.anything() ||
-      policy.is("none")) {
+  const auto decides = [](const Said& who) { return who.anything() && !who.is("none"); };
+  if (!decides(said(values, "MEANTIME_ENERGY")) ||
+      !decides(said(values, "MEANTIME_ENERGY_HANDLER"))) {
     return {};
   }
   return "MEANTIME_ENERGY and MEANTIME_ENERGY_HANDLER are both set; one policy is all there can be";

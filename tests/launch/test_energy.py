@@ -96,6 +96,20 @@ class Energy(MpiexecTest):
             with open(report) as file:
                 self.assertEqual(json.load(file)["energy"]["handler"], library)
 
+    def test_library_of_a_file_that_a_job_does_without(self):
+        program, library = self.program(), self.library()
+        self.path("meantime.conf", f"energy_handler = {library}\n")
+        environment = dict(self.environment, XDG_CONFIG_HOME=self.folder.name)
+        for kind in KINDS:
+            for policy, handler in (("none", library), ("none", "none"), ("balanced", "none")):
+                report = self.path("report.json")
+                said = ("-x", "MEANTIME_ENERGY_HANDLER=none") if handler == "none" else ()
+                result = self.run_job("--as", kind, f"--report={report}", "-x", f"MEANTIME_ENERGY={policy}", *said,
+                                      "-n", 2, program, "plain", env=environment)
+                self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
+                with open(report) as file:
+                    self.assertEqual(json.load(file)["energy"].get("handler") or "none", handler)
+
     def test_library_and_a_program_with_more_rights(self):
         if os.geteuid() != 0:
             self.skipTest("only root can make such a program")

@@ -172,6 +172,7 @@ class Settings(MpiexecTest):
         refused("MEANTIME_FREQUENCY=epp is of no use without MEANTIME_ENERGY=countdown",
                 MEANTIME_FREQUENCY="epp", MEANTIME_ENERGY="powersave")
         refused("are both set", MEANTIME_ENERGY="powersave", MEANTIME_ENERGY_HANDLER="/lib/x.so")
+        allowed(MEANTIME_ENERGY="powersave", MEANTIME_ENERGY_HANDLER="none")
         refused("are all 0", MEANTIME_TRIES_POLL="0", MEANTIME_TRIES_YIELD="0", MEANTIME_TIMEOUT="0")
         refused("are all 0", MEANTIME_TRIES_POLL="0", MEANTIME_TIMEOUT="0")  # adaptive does not yield
         allowed(MEANTIME_TRIES_POLL="0", MEANTIME_TIMEOUT="0", MEANTIME_WAIT="yield")
