@@ -29,7 +29,7 @@ inline long parse_size(const std::string& text) {
   if (unit == "M" || unit == "MiB") factor = 1024 * 1024;
   if (unit == "G" || unit == "GiB") factor = 1024.0 * 1024 * 1024;
   if (rest == text.c_str() || !(number >= 0 && number * factor < 9e18) ||
-      (factor == 1 && !unit.empty()))
+      (factor == 1 && (!unit.empty() || number != std::floor(number))))
     throw UsageError("'" + text + "' is not a size");
   return static_cast<long>(number * factor);
 }

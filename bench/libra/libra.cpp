@@ -49,6 +49,9 @@ const char usage[] =
 
 enum Tag { message_tag = 1, reply_tag };
 
+// Every round trip of a point is kept in memory.
+constexpr long most_iterations = 100'000'000;
+
 // What one rank spent on the iterations of a point.
 struct Spent {
   double wall_us, cpu_us, joules;
@@ -249,7 +252,8 @@ int choose_cpu(const bench::Program& program, std::string& place) {
 
 void body(bench::Program& program) {
   const std::string mode = program.options.text("mode", "");
-  const std::string sending_mode = program.options.text("sending-mode", "poll");
+  const std::string asked_of_sender = program.options.text("sending-mode", "");
+  const std::string sending_mode = asked_of_sender.empty() ? "poll" : asked_of_sender;
   const auto sizes = program.options.sizes("bytes", "1,8,64,512,4K,32K,256K,1M,8M");
   const auto delays = program.options.numbers("delays", "0,10,50,100,200,500,1000");
   const std::string kind = program.options.text("delay", "constant");
@@ -265,6 +269,11 @@ void body(bench::Program& program) {
     if (bytes < 1 || bytes > 1L << 30)
       throw bench::UsageError("--bytes wants sizes from 1 to 1G, not '" + std::to_string(bytes) +
                               "'");
+  if (iterations > most_iterations)
+    throw bench::UsageError("--iterations wants at most " + std::to_string(most_iterations) +
+                            ", not '" + std::to_string(iterations) + "'");
+  if (mode.empty() && !asked_of_sender.empty())
+    throw bench::UsageError("--sending-mode is of no use without --mode");
   const int cpu = choose_cpu(program, place);
   if (cpu >= 0) bench::bind_to(cpu);
   bench::EnergyMeter meter(cpu >= 0 ? cpu : sched_getcpu(), powercap);
