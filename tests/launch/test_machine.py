@@ -66,11 +66,12 @@ class Machine(MachineTest):
         self.assertIn("not bound", self.job_says("-bind-to", "numa", "-n", 2))
         self.assertRegex(self.job_says("-bind-to", "hwthread", "-n", len(CPUS) + 1),
                          r"\d+ ranks share \d+ cores")
-        # Of a file, which is for other jobs too; who says so for one job is refused.
-        self.put("meantime.conf", "frequency = max_freq\n")
-        self.assertIn("of no use without MEANTIME_ENERGY=countdown",
-                      self.job_says(*bound, MEANTIME_ENERGY="balanced", MEANTIME_FREQUENCY="",
-                                    XDG_CONFIG_HOME=self.machine))
+        # Of a file, which is for other jobs too, a job may have no use; who says so for one job is refused.
+        self.put("meantime.conf", "frequency = max_freq\nmachine = require\nenergy = countdown\n")
+        for energy in ("balanced", "none"):
+            result = self.run_job(*bound, "true", env=dict(self.environment, MEANTIME_ENERGY=energy, MEANTIME_FREQUENCY="",
+                                                           XDG_CONFIG_HOME=self.machine))
+            self.assertEqual((result.status, result.error), (0, ""), result)
         self.assertIn("lowers nothing: MEANTIME_FREQUENCY says how",
                       self.job_says(*bound, MEANTIME_FREQUENCY="none"))
         self.assertIn("scaling_governor is 'schedutil': setspeed needs 'userspace'",
