@@ -36,7 +36,7 @@ std::vector<std::size_t> ranks_of(const ledger::Figures& figures, std::size_t wo
   return ranks;
 }
 
-WorkerFigures of_process(const RankFigures& rank) {
+WorkerFigures of_process(const RankFigures& rank, const RankProcess& process) {
   const auto spent = [&rank](Activity activity) {
     return rank.spent_ns[static_cast<std::size_t>(activity)];
   };
@@ -46,7 +46,9 @@ WorkerFigures of_process(const RankFigures& rank) {
   worker.spent_ns = {rank.wall_ns - std::min(rank.wall_ns, rank.wait_ns), spent(Activity::poll),
                      spent(Activity::yield), spent(Activity::sleep)};
   worker.held_up_ns = rank.held_up_ns;
-  worker.cpu_ns = rank.cpu_ns;
+  worker.cpu_ns = rank.cpu_ns == 0 && process.cpu_seconds > 0
+                      ? static_cast<std::uint64_t>(process.cpu_seconds * 1e9)
+                      : rank.cpu_ns;
   worker.preempted_ns = rank.preempted_ns;
   return worker;
 }
@@ -96,7 +98,7 @@ std::string worker_table(const ledger::Figures& figures) {
   return text;
 }
 
-std::string json_workers(const ledger::Figures& figures) {
+std::string json_workers(const Job& job, const ledger::Figures& figures) {
   std::string text;
   const auto add = [&text](const std::string& line) { text += (text.empty() ? "" : ",\n") + line; };
   for (std::size_t i = 0; i < figures.workers.size(); ++i) {
@@ -105,7 +107,7 @@ std::string json_workers(const ledger::Figures& figures) {
   }
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     if (figures.ranks[rank].worker < 0 && figures.ranks[rank].in_mpi) {
-      add(json_worker(of_process(figures.ranks[rank]), "null", {rank}));
+      add(json_worker(of_process(figures.ranks[rank], job.ranks[rank]), "null", {rank}));
     }
   }
   return text;

@@ -233,6 +233,9 @@ class Report(MpiexecTest):
                 report = json.load(file)
             for rank in report["ranks"]:
                 self.assertGreater(rank["cpu"], 0, (words, report))
+            for worker in report["per_worker"]:  # a process rank's: the same figure
+                [number] = worker["ranks"]
+                self.assertAlmostEqual(worker["cpu"], report["ranks"][number]["cpu"], places=6, msg=(words, report))
 
     def test_table_and_files(self):
         """All that is asked for: none takes the place of another one."""
