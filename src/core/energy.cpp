@@ -14,6 +14,7 @@
 #include "core/call_names.h"
 #include "core/callback.h"
 #include "core/settings.h"
+#include "core/tables.h"
 #include "launch/control.h"
 #include "node/control_client.h"
 #include "node/segment.h"
@@ -45,8 +46,7 @@ class Handler final : public wait::Advisor {
     const std::uint64_t took = wait::now_ns() - began;
     // Once may be the kernel's doing: it took the core away.
     slow_ = took > long_answer_ns ? slow_ + 1 : 0;
-    if (slow_ == slow_answers && !told_slow_) {
-      told_slow_ = true;
+    if (slow_ == slow_answers && !std::exchange(tables().energy_complaints.slow, true)) {
       complain(question.world_rank,
                fmt::format("took {:.1f} ms for an answer, for the {}rd time in a row",
                            static_cast<double>(took) * 1e-6, slow_answers));
@@ -63,8 +63,7 @@ class Handler final : public wait::Advisor {
       default:
         break;
     }
-    if (!told_nonsense_) {
-      told_nonsense_ = true;
+    if (!std::exchange(tables().energy_complaints.nonsense, true)) {
       complain(question.world_rank,
                fmt::format("answered {}, which is none of MPIX_ENERGY_DEFAULT, _POLL, _YIELD and "
                            "_SLEEP; taken as MPIX_ENERGY_DEFAULT",
@@ -112,8 +111,6 @@ class Handler final : public wait::Advisor {
   MPIX_Energy_function* leave_;
   void* const argument_;
   int slow_ = 0;  ///< answers in a row
-  bool told_slow_ = false;
-  bool told_nonsense_ = false;
 };
 
 /// The library of this process: loaded once, for all of its ranks.

@@ -62,6 +62,11 @@ struct Tables {
   ErrorCodes error_codes;
   IntegerHandles integer_handles;
   FortranBooleans fortran_booleans;
+  /// What was said of the rank's energy handlers, for the next one not to say it again.
+  struct {
+    bool slow = false;
+    bool nonsense = false;
+  } energy_complaints;
   int tool_users = 0;  ///< MPI_T_init_thread calls without their MPI_T_finalize
   std::map<const Datatype*, std::string> predefined_type_names;  ///< those that the user renamed
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "launch/json.h"
 #include "wait/policy.h"
@@ -13,6 +14,9 @@ namespace {
 
 using ledger::ChangedBy;
 using ledger::ChangeFigures;
+
+constexpr int most_values_in_a_line = 3;
+constexpr int most_values_in_json = 16;
 
 /// Who made a change: the ranks by number, as one that all made need not be a list of thousands.
 struct Makers {
@@ -29,6 +33,28 @@ std::map<ChangeFigures, Makers> changes_of_all(const ledger::Figures& figures) {
     }
   }
   return all;
+}
+
+/// Of a setting that is changed again and again (a controller's) a few values tell as much as all.
+struct FewChanges {
+  std::vector<std::pair<ChangeFigures, Makers>> shown;
+  std::size_t left_out = 0;  ///< more values, and what the ranks did not note
+};
+
+FewChanges changes_of_all(const ledger::Figures& figures, int most_values) {
+  FewChanges few;
+  std::map<std::tuple<ChangedBy, std::string>, int> values;
+  for (const auto& change : changes_of_all(figures)) {
+    if (++values[{change.first.by, change.first.what}] <= most_values) {
+      few.shown.push_back(change);
+    } else {
+      ++few.left_out;
+    }
+  }
+  for (const ledger::RankFigures& rank : figures.ranks) {
+    few.left_out += rank.changes_left_out;
+  }
+  return few;
 }
 
 std::string words_for(const Makers& makers, std::size_t ranks) {
@@ -110,28 +136,26 @@ std::string wait_line(const Job& job) {
 }
 
 std::string changes_line(const ledger::Figures& figures) {
+  const FewChanges few = changes_of_all(figures, most_values_in_a_line);
   std::string text;
-  for (const auto& [change, makers] : changes_of_all(figures)) {
+  for (const auto& [change, makers] : few.shown) {
     text += fmt::format("{}{}{} ({})", text.empty() ? "" : "; ", change.what,
                         change.value.empty() ? "" : "=" + change.value,
                         (change.by == ChangedBy::communicator ? "a communicator of " : "") +
                             words_for(makers, figures.ranks.size()));
   }
-  std::uint64_t left_out = 0;
-  for (const ledger::RankFigures& rank : figures.ranks) {
-    left_out += rank.changes_left_out;
-  }
-  text += left_out != 0 ? fmt::format("; and {} more times", left_out) : "";
+  text += few.left_out != 0 ? fmt::format("; and {} more", few.left_out) : "";
   return text.empty() ? text : "changed while it ran: " + text + "\n";
 }
 
 std::string json_changes(const ledger::Figures& figures) {
+  const FewChanges few = changes_of_all(figures, most_values_in_json);
   std::string text;
-  for (const auto& [change, makers] : changes_of_all(figures)) {
+  for (const auto& [change, makers] : few.shown) {
     text += fmt::format("{}{{{}, \"ranks\": {}}}", text.empty() ? "" : ", ", json_change(change),
                         makers.ranks);
   }
-  return "[" + text + "]";
+  return fmt::format("[{}], \"changed_left_out\": {}", text, few.left_out);
 }
 
 std::string json_changes(const ledger::RankFigures& rank) {
@@ -139,7 +163,7 @@ std::string json_changes(const ledger::RankFigures& rank) {
   for (const ChangeFigures& change : rank.changes) {
     text += fmt::format("{}{{{}}}", text.empty() ? "" : ", ", json_change(change));
   }
-  return "[" + text + "]";
+  return fmt::format("[{}], \"changed_left_out\": {}", text, rank.changes_left_out);
 }
 
 }  // namespace meantime::launch

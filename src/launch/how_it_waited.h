@@ -24,7 +24,8 @@ std::string wait_line(const Job& job);
 /// "changed while it ran: MEANTIME_WAIT=poll (2 ranks)", ended; empty if nothing was
 std::string changes_line(const ledger::Figures& figures);
 
-/// An array of what was changed and by how many ranks; or by this one.
+/// An array of what was changed and by how many ranks, or by this one; and behind it, as a member
+/// of its own, how many changes are not in it.
 std::string json_changes(const ledger::Figures& figures);
 std::string json_changes(const ledger::RankFigures& rank);
 

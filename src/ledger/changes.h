@@ -1,6 +1,6 @@
 // What a program changed while it ran about how its ranks wait: kept for `mpiexec --report`, which
 // otherwise knows only how the job was started. A page of a rank in the segment, made at its first
-// change; each change is noted once, however often it is made.
+// change; each change is noted once, however often it is made, and of many the first ones.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct Change {
 /// Only the owner writes. A change is complete before `used` counts it (release), and never
 /// changes.
 struct ChangePage {
-  static constexpr std::size_t bytes = 4096;
+  static constexpr std::size_t bytes = 1024;
   static constexpr int most = (bytes - node::cache_line) / sizeof(Change);
 
   std::atomic<std::uint32_t> used;

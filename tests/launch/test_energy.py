@@ -42,8 +42,9 @@ class Energy(MpiexecTest):
         program = self.program()
         for kind in self.kinds_with_a_core_each():
             for what, part in (("nonsense", "the energy handler answered 77, which is none of"),
-                               ("slow", " ms for an answer, for the 3rd time in a row (said once)")):
-                result = self.run_job("--as", kind, "-n", 2, program, what)
+                               ("slow", " ms for an answer, for the 3rd time in a row (said once)"),
+                               ("nonsense again", "the energy handler answered 77, which is none of")):
+                result = self.run_job("--as", kind, "-n", 2, program, *what.split())
                 self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
                 lines = [line for line in result.error.splitlines() if "rank 1: " in line and part in line]
                 self.assertEqual(len(lines), 1, result)

@@ -168,7 +168,12 @@ class Report(MpiexecTest):
             changes = {(change["by"], change["what"], change["value"]): change["ranks"]
                        for change in report["changed"]}
             timeouts = [change for change in changes if change[1] == "MEANTIME_TIMEOUT"]
+            # Of a list without an end the first few, and how many more.
             self.assertGreater(len(timeouts), 10)
+            self.assertLessEqual(len(timeouts), 16)
+            self.assertEqual(report["changed_left_out"], 200 - len(timeouts))
+            self.assertEqual(report["ranks"][2]["changed_left_out"], 200 - len(timeouts))
+            self.assertEqual(report["ranks"][1]["changed_left_out"], 0)
             for change in timeouts:
                 self.assertEqual(changes.pop(change), 1)
             self.assertEqual(changes, {("rank", "MEANTIME_WAIT", "event"): 1, ("rank", "MEANTIME_TRIES_POLL", "12"): 2,
@@ -183,6 +188,8 @@ class Report(MpiexecTest):
             self.assertIn("MEANTIME_WAIT=event (rank 1); ", line)
             self.assertIn("; meantime_wait=yield (a communicator of all ranks); MPIX_Energy_handler_reg (rank 2); and ",
                           line)
+            self.assertEqual(line.count("MEANTIME_TIMEOUT="), 3)
+            self.assertTrue(line.endswith("; and 197 more"), line)
             report = self.json_of(*words, "nothing")
             self.assertEqual((report["changed"], report["ranks"][1]["changed"]), ([], []))
             self.assertNotIn("changed while", self.run_job("--report", *words, "nothing").error)
