@@ -14,6 +14,7 @@
 #include "core/startup.h"
 #include "core/tables.h"
 #include "node/control_client.h"
+#include "settings/shown.h"
 
 namespace meantime::api {
 namespace {
@@ -57,7 +58,8 @@ int Session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
   *session = MPI_SESSION_NULL;
   const std::string* level = info != nullptr ? info->find("thread_level") : nullptr;
   if (level != nullptr && find_level(*level) == nullptr) {
-    return fail(MPI_ERR_INFO_VALUE, "thread_level is '{}', which is none of MPI's levels", *level);
+    return fail(MPI_ERR_INFO_VALUE, "thread_level is '{}', which is none of MPI's levels",
+                settings::shown(*level));
   }
   Rank& rank = self();
   if (const int error =

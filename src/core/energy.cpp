@@ -21,6 +21,7 @@
 #include "rank/countdown.h"
 #include "rank/rank.h"
 #include "settings/energy_library.h"
+#include "settings/shown.h"
 #include "wait/advisor.h"
 #include "wait/clock.h"
 
@@ -204,7 +205,8 @@ std::string follow_settings(Rank& rank) {
     loaded.tried = true;
   }
   if (!loaded.refusal.empty()) {
-    return fmt::format("MEANTIME_ENERGY_HANDLER '{}' is not loaded: {}", path, loaded.refusal);
+    return fmt::format("MEANTIME_ENERGY_HANDLER '{}' is not loaded: {}", settings::shown_path(path),
+                       loaded.refusal);
   }
   use_energy_handler(rank, loaded.enter, loaded.leave, nullptr);
   return {};

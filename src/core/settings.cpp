@@ -13,6 +13,7 @@
 #include "rank/rank.h"
 #include "settings/contradictions.h"
 #include "settings/misspelt.h"
+#include "settings/shown.h"
 #include "settings/sources.h"
 #include "wait/policy.h"
 
@@ -202,7 +203,7 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
   if (const std::string wire = setting("MEANTIME_TEST_WIRE"); !wire.empty()) {
     if (!read_wire(wire, limits.wire)) {
       return fmt::format("MEANTIME_TEST_WIRE must be LATENCY_US or LATENCY_US:MB_PER_S, not '{}'",
-                         wire);
+                         settings::shown(wire));
     }
     if (setting("MEANTIME_WAIT") != "yield" && setting("MEANTIME_WAIT") != "poll") {
       return "MEANTIME_TEST_WIRE needs MEANTIME_WAIT=yield or poll";

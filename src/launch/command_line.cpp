@@ -19,10 +19,13 @@
 #include "launch/options.h"
 #include "node/layout.h"
 #include "settings/settings.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 
 namespace {
+
+using settings::shown;
 
 constexpr int usage_status = 2;
 
@@ -125,7 +128,7 @@ class Parser {
     if (option == nullptr) {
       std::string near = nearest_option(name);
       throw Mistake{fmt::format(
-          "unknown option '{}'{}", spelled_,
+          "unknown option '{}'{}", shown(spelled_),
           near.empty() ? " (mpiexec --help lists them)" : fmt::format("; did you mean {}?", near))};
     }
     std::vector<std::string> arguments;
@@ -136,7 +139,7 @@ class Parser {
     if (attached && (option->arguments > 0 || option->action == Action::ledger_report)) {
       arguments.push_back(*attached);
     } else if (attached && option->action != Action::ignore && option->action != Action::refuse) {
-      throw Mistake{fmt::format("{} takes no value, not '{}'", spelled_, *attached)};
+      throw Mistake{fmt::format("{} takes no value, not '{}'", spelled_, shown(*attached))};
     }
     bool one_word =
         option->action == Action::set_for_all || option->action == Action::set_for_program;
@@ -172,7 +175,7 @@ class Parser {
         const auto [place, is_new] = of_the_job_.try_emplace(option.action, said);
         if (!is_new && place->second != said && !result_.programs.empty()) {
           throw Mistake{fmt::format("{} is for the whole job: '{}' and '{}' cannot both hold",
-                                    spelled_, place->second, said)};
+                                    spelled_, shown(place->second), shown(said))};
         }
         place->second = said;
         break;
@@ -202,7 +205,7 @@ class Parser {
           result_.environment.push_back({first, value});
         } else {
           result_.notes.push_back(
-              fmt::format("{} {}: not set, so nothing to pass on", spelled_, first));
+              fmt::format("{} {}: not set, so nothing to pass on", spelled_, shown(first)));
         }
         break;
       case Action::set_for_all:
@@ -238,7 +241,7 @@ class Parser {
             first != "mpi_errors_return") {
           throw Mistake{fmt::format(
               "{} takes mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return, not '{}'",
-              spelled_, first)};
+              spelled_, shown(first))};
         }
         program_.environment.push_back({initial_errhandler_variable, first});
         break;
@@ -267,7 +270,7 @@ class Parser {
         break;
       case Action::debugger:
         if (option.arguments == 1 && first != "gdb") {
-          throw Mistake{fmt::format("{} takes gdb, not '{}'", spelled_, first)};
+          throw Mistake{fmt::format("{} takes gdb, not '{}'", spelled_, shown(first))};
         }
         result_.debugger = true;
         break;
@@ -292,7 +295,8 @@ class Parser {
         break;
       case Action::kind:
         if (first != "processes" && first != "threads" && first != "auto") {
-          throw Mistake{fmt::format("--as takes processes, threads or auto, not '{}'", first)};
+          throw Mistake{
+              fmt::format("--as takes processes, threads or auto, not '{}'", shown(first))};
         }
         kind_ = first == "threads" ? RankKind::threads
                 : first == "auto"  ? RankKind::automatic
@@ -310,14 +314,14 @@ class Parser {
           break;
         }
         if (first != "block" && first != "round-robin") {
-          throw Mistake{
-              fmt::format("--place takes block or round-robin or file:PATH, not '{}'", first)};
+          throw Mistake{fmt::format("--place takes block or round-robin or file:PATH, not '{}'",
+                                    shown(first))};
         }
         result_.placement = first == "block" ? Placement::block : Placement::round_robin;
         break;
       case Action::balance:
         if (first != "none" && first != "steal") {
-          throw Mistake{fmt::format("--balance takes none or steal, not '{}'", first)};
+          throw Mistake{fmt::format("--balance takes none or steal, not '{}'", shown(first))};
         }
         result_.balance = first == "none" ? Balance::none : Balance::steal;
         result_.for_threads = true;
@@ -332,7 +336,7 @@ class Parser {
               std::from_chars(first.data(), first.data() + first.size(), result_.stdin_rank);
           if (error != std::errc() || end != first.data() + first.size() ||
               result_.stdin_rank < 0) {
-            throw Mistake{fmt::format("{} takes a rank or none, not '{}'", spelled_, first)};
+            throw Mistake{fmt::format("{} takes a rank or none, not '{}'", spelled_, shown(first))};
           }
         }
         break;

@@ -26,6 +26,7 @@
 #include "settings/contradictions.h"
 #include "settings/energy_library.h"
 #include "settings/misspelt.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 
@@ -62,7 +63,9 @@ std::string energy_library_problem(const Job& job, const PreparedProgram& progra
     close(descriptor);
     refusal = ElfFile().open(path) ? "" : "it is no library for this machine";
   }
-  return refusal.empty() ? refusal : fmt::format("{} '{}' is not loaded: {}", name, path, refusal);
+  return refusal.empty()
+             ? refusal
+             : fmt::format("{} '{}' is not loaded: {}", name, settings::shown_path(path), refusal);
 }
 
 /// Fills in job.programs; the exit status if one of them may not start, else 0.
@@ -72,7 +75,7 @@ int prepare_programs(Job& job) {
     struct stat directory {};
     if (!request.directory.empty() &&
         (stat(request.directory.c_str(), &directory) != 0 || !S_ISDIR(directory.st_mode))) {
-      say("-wdir {}: no such directory", request.directory);
+      say("-wdir {}: no such directory", settings::shown_path(request.directory));
       return 1;
     }
     std::string path = user_value(job.command, request, "PATH");
@@ -190,7 +193,7 @@ int start(int count, char** words) {
   for (const std::string& file : job.command.report_files) {
     job.report_files.push_back(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (job.report_files.back() < 0) {
-      say("--report: cannot write '{}': {}", file, std::strerror(errno));
+      say("--report: cannot write '{}': {}", settings::shown_path(file), std::strerror(errno));
       return 1;
     }
   }

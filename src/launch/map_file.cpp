@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "settings/shown.h"
 #include "settings/text_file.h"
 
 namespace meantime::launch {
@@ -14,7 +15,7 @@ std::string read_map_file(const std::string& path, int ranks, int worker_count,
                           std::vector<int>& workers) {
   std::string whole;
   if (const std::string why = settings::read_text_file(path, &whole); !why.empty()) {
-    return fmt::format("--place file:{}: {}", path, why);
+    return fmt::format("--place file:{}: {}", settings::shown_path(path), why);
   }
   std::istringstream file(whole);
   workers.clear();
@@ -35,7 +36,7 @@ std::string read_map_file(const std::string& path, int ranks, int worker_count,
     int worker = -1;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), worker);
     if (error != std::errc() || end != line.data() + line.size()) {
-      return wrong(fmt::format("'{}' is no worker's number", line));
+      return wrong(fmt::format("'{}' is no worker's number", settings::shown(line)));
     }
     if (worker < 0 || worker >= worker_count) {
       return wrong(

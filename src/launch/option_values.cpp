@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "launch/messages.h"
+#include "settings/shown.h"
 #include "settings/text_file.h"
 
 namespace meantime::launch {
@@ -25,9 +26,8 @@ bool is_this_machine(std::string_view host) {
 
 void require_local(std::string_view option, std::string_view host) {
   if (!host.empty() && !is_this_machine(host)) {
-    constexpr std::size_t longest_name = 255;
     throw Mistake{fmt::format("{} names '{}': jobs of one node only so far; leave the option out",
-                              option, host.substr(0, longest_name))};
+                              option, settings::shown(host))};
   }
 }
 
@@ -41,7 +41,7 @@ void require_local_list(std::string_view option, const std::string& list) {
 void require_local_file(std::string_view option, const std::string& path) {
   std::string text;
   if (const std::string why = settings::read_text_file(path, &text); !why.empty()) {
-    throw Mistake{fmt::format("{}: cannot read '{}': {}", option, path, why)};
+    throw Mistake{fmt::format("{}: cannot read '{}': {}", option, settings::shown_path(path), why)};
   }
   std::istringstream file(text);
   for (std::string line; std::getline(file, line);) {
@@ -56,7 +56,8 @@ int parse_ranks(std::string_view option, const std::string& word) {
   int ranks = 0;
   auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ranks);
   if (error != std::errc() || end != word.data() + word.size() || ranks < 1) {
-    throw Mistake{fmt::format("{} wants a number of ranks from 1 on, not '{}'", option, word)};
+    throw Mistake{fmt::format("{} wants a number of ranks from 1 on, not '{}'", option,
+                              settings::shown(word))};
   }
   return ranks;
 }
@@ -65,7 +66,7 @@ double parse_seconds(std::string_view option, const std::string& word) {
   char* end = nullptr;
   double seconds = std::strtod(word.c_str(), &end);
   if (word.empty() || *end != '\0' || !std::isfinite(seconds) || seconds < 0 || seconds > 1e9) {
-    throw Mistake{fmt::format("{} wants seconds, not '{}'", option, word)};
+    throw Mistake{fmt::format("{} wants seconds, not '{}'", option, settings::shown(word))};
   }
   return seconds;
 }
@@ -84,22 +85,23 @@ Binding parse_binding(std::string_view option, std::string word) {
   if (word == "user" || word == "machine" || word == "board" || word == "rr") {
     return word == "rr" ? Binding::hwthread : Binding::none;
   }
-  throw Mistake{
-      fmt::format("{} takes none, hwthread, core, numa or socket, not '{}'", option, word)};
+  throw Mistake{fmt::format("{} takes none, hwthread, core, numa or socket, not '{}'", option,
+                            settings::shown(word))};
 }
 
 DeadlockAction parse_deadlock_action(std::string_view option, const std::string& word) {
   if (const std::optional<DeadlockAction> action = deadlock_action(word)) {
     return *action;
   }
-  throw Mistake{fmt::format("{} takes abort, report or ignore, not '{}'", option, word)};
+  throw Mistake{
+      fmt::format("{} takes abort, report or ignore, not '{}'", option, settings::shown(word))};
 }
 
 EnvironmentEdit split_assignment(std::string_view option, const std::string& word) {
   std::size_t equals = word.find('=');
   EnvironmentEdit edit{word.substr(0, equals), {}};
   if (edit.name.empty()) {
-    throw Mistake{fmt::format("{} wants NAME=VALUE, not '{}'", option, word)};
+    throw Mistake{fmt::format("{} wants NAME=VALUE, not '{}'", option, settings::shown(word))};
   }
   edit.value = equals == std::string::npos ? std::string() : word.substr(equals + 1);
   return edit;

@@ -1,6 +1,7 @@
 #include "launch/options.h"
 
 #include "settings/misspelt.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 
@@ -226,6 +227,9 @@ const Option* find_option(std::string_view name) {
 }
 
 std::string nearest_option(std::string_view name) {
+  if (name.size() > settings::longest_shown) {
+    return {};  // no typing error, and the comparison would take long
+  }
   const Option* best = nullptr;
   std::size_t best_distance = name.size() <= 3 ? 2 : 3;  // two or three slips are a typing error
   for (const Option& option : options) {

@@ -17,6 +17,7 @@
 #include "launch/elf_file.h"
 #include "launch/generated/missing_calls.h"
 #include "launch/library_search.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 
@@ -164,7 +165,7 @@ ResolvedProgram resolve_program(const std::string& name, const std::string& dire
             ? fmt::format("no such file{}", directory.empty() ? "" : " in " + directory)
             : std::strerror(error);
     return {{},
-            fmt::format("cannot run '{}': {}", name, why),
+            fmt::format("cannot run '{}': {}", settings::shown_path(name), why),
             error == ENOENT || error == ENOTDIR ? 127 : 126};
   }
   int found_but = 0;
@@ -183,9 +184,12 @@ ResolvedProgram resolve_program(const std::string& name, const std::string& dire
   int here = name.empty() ? ENOENT : check(in_directory("./" + name));
   std::string hint = here == 0 ? fmt::format("; did you mean ./{}?", name) : "";
   if (found_but != 0) {
-    return {{}, fmt::format("cannot run '{}': found in PATH, but not executable", name), 126};
+    return {{},
+            fmt::format("cannot run '{}': found in PATH, but not executable",
+                        settings::shown_path(name)),
+            126};
   }
-  return {{}, fmt::format("cannot find '{}' in PATH{}", name, hint), 127};
+  return {{}, fmt::format("cannot find '{}' in PATH{}", settings::shown_path(name), hint), 127};
 }
 
 ResolvedProgram find_program(const std::string& name) {

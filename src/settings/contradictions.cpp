@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "settings/shown.h"
 #include "wait/presets.h"
 
 namespace meantime::settings {
@@ -21,8 +22,8 @@ struct Said {
   [[nodiscard]] bool anything() const { return !value.text.empty(); }
   [[nodiscard]] bool is(std::string_view text) const { return value.text == text; }
   [[nodiscard]] std::string text() const {
-    return value.where.empty() ? fmt::format("{}={}", name, value.text)
-                               : fmt::format("{}={} ({})", name, value.text, value.where);
+    return value.where.empty() ? fmt::format("{}={}", name, shown(value.text))
+                               : fmt::format("{}={} ({})", name, shown(value.text), value.where);
   }
   [[nodiscard]] std::optional<std::uint64_t> number() const {
     return settings::number(*find(name), value.text);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <limits>
 
+#include "settings/shown.h"
 #include "wait/presets.h"
 
 namespace meantime::settings {
@@ -151,7 +152,7 @@ std::string problem(const Setting& setting, std::string_view value) {
     case Kind::word:
       return is_word(setting, value) ? std::string()
                                      : fmt::format("{} must be {}, not '{}'", setting.name,
-                                                   alternatives(setting.words), value);
+                                                   alternatives(setting.words), shown(value));
     default:
       break;
   }
@@ -161,7 +162,8 @@ std::string problem(const Setting& setting, std::string_view value) {
   const char* what = setting.kind == Kind::bytes          ? "a number of bytes"
                      : setting.kind == Kind::microseconds ? "a number of microseconds"
                                                           : "a number";
-  return fmt::format("{} must be {} {}, not '{}'", setting.name, what, range(setting), value);
+  return fmt::format("{} must be {} {}, not '{}'", setting.name, what, range(setting),
+                     shown(value));
 }
 
 }  // namespace meantime::settings

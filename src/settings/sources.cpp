@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "settings/shown.h"
 #include "settings/text_file.h"
 
 namespace meantime::settings {
@@ -89,15 +90,15 @@ void Files::read_line(std::string_view line, Source source, const std::string& w
   if (equals == std::string_view::npos || (locked && source != Source::site)) {
     problem_ = locked && source != Source::site
                    ? fmt::format("{}: only the site's file may lock a setting", where)
-                   : fmt::format("{}: a line is NAME = VALUE, not '{}'", where, line);
+                   : fmt::format("{}: a line is NAME = VALUE, not '{}'", where, shown(line));
     return;
   }
   const std::string_view name = trimmed(line.substr(0, equals));
   const std::string_view text = trimmed(line.substr(equals + 1));
   const Setting* setting = find(full_name(name));
   if (setting == nullptr) {
-    problem_ =
-        fmt::format("{}: there is no setting '{}' (meantime config lists them)", where, name);
+    problem_ = fmt::format("{}: there is no setting '{}' (meantime config lists them)", where,
+                           shown(name));
     return;
   }
   if (std::string wrong = settings::problem(*setting, text); !wrong.empty()) {
@@ -110,7 +111,7 @@ void Files::read_line(std::string_view line, Source source, const std::string& w
   } else if (!value.locked) {
     value = {std::string(text), source, where, locked};
   } else if (text != value.text) {
-    value.in_vain = fmt::format("{} as {} says", text, where);
+    value.in_vain = fmt::format("{} as {} says", shown(text), where);
   }
 }
 
@@ -120,9 +121,9 @@ Value Files::value(const Setting& setting, const Environment& environment,
   const std::string variable = environment(setting.name).value_or("");
   if (value.locked) {
     if (option && *option != value.text) {
-      value.in_vain = fmt::format("{} as mpiexec's options say", *option);
+      value.in_vain = fmt::format("{} as mpiexec's options say", shown(*option));
     } else if (!option && !variable.empty() && variable != value.text) {
-      value.in_vain = fmt::format("{} as the environment says", variable);
+      value.in_vain = fmt::format("{} as the environment says", shown(variable));
     } else if (option || !variable.empty()) {
       value.in_vain.clear();  // who speaks last agrees
     }

@@ -259,6 +259,34 @@ class Settings(MpiexecTest):
         result = self.command("mpiexec", "--wait", "sleep", "true")
         self.assertEqual((result.returncode, len(result.stderr.splitlines())), (2, 1), result)
 
+    def test_nonsense_is_shown_in_one_short_line(self):
+        """However long it is, and if it would be several lines; whole characters."""
+        for value, shown in (("x" * 100_000, "x" * 60 + "…"), ("x" * 60, "x" * 60), ("ä€" * 20_000, "ä€" * 30 + "…"),
+                             ("a\nb\rc\x1b[1m", "a?b?c?[1m")):
+            for command in (("mpiexec", "true"), ("meantime", "config")):
+                for name in ("MEANTIME_WAIT", "MEANTIME_TRIES_POLL"):
+                    result = self.command(*command, **{name: value})
+                    self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
+                    self.assertTrue(result.stderr.endswith(f", not '{shown}'\n"), result.stderr[:500])
+            for option in ("--wait", "--timeout", "-n", "--bind", "--on-deadlock", "--as", "--stdin", "--place"):
+                result = self.command("mpiexec", option, value, "true")
+                self.assertEqual((result.returncode, len(result.stderr.splitlines())), (2, 1), result)
+                self.assertTrue(result.stderr.endswith(f", not '{shown}'\n"), result.stderr[:500])
+            result = self.command("mpiexec", "--" + value, "true")
+            self.assertEqual((result.returncode, len(result.stderr.splitlines())), (2, 1), result)
+            self.assertIn("unknown option", result.stderr)
+            self.assertLess(len(result.stderr), 200)
+        path = "/" + "x" * 100_000
+        for words in (("--hostfile", path, "true"), (f"--report={path}", "true"), (path,), ("-wdir", path, "true")):
+            result = self.command("mpiexec", *words)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertEqual(len(result.stderr.splitlines()), 1)
+            self.assertLess(len(result.stderr), 1200)
+        self.user_file("wait = " + "x" * 100_000)
+        result = self.command("mpiexec", "true")
+        self.assertEqual(result.returncode, 1)
+        self.assertTrue(result.stderr.endswith(f", not '{'x' * 60}…'\n"), result.stderr[:500])
+
     def test_nonsense_in_files(self):
         for text, part in (("wait\n", "meantime.conf:1: a line is NAME = VALUE"),
                            ("\nwiat = poll", "meantime.conf:2: there is no setting 'wiat'"),
