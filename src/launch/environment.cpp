@@ -156,6 +156,7 @@ void RankEnvironment::apply_settings(const Job& job, const ProgramRequest& progr
         job.settings.value(setting, own, option_value(job.command, program, setting.name));
     if (value.locked) {
       locked += fmt::format("{} {}\n", setting.name, value.where);
+      drop(variables_, setting.name);  // it may be locked to what nobody sets
     }
     if (!value.text.empty() && value.source != settings::Source::environment) {
       set(variables_, setting.name, value.text);

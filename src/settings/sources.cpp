@@ -52,9 +52,22 @@ void Files::read(const std::string& prefix, const Environment& environment) {
   values_.assign(all().size(), {});
   if (!prefix.empty()) {
     read_file(prefix + "/etc/meantime.conf", Source::site);
+    lock_knobs();
   }
   if (const std::string path = user_file(environment); !path.empty()) {
     read_file(path, Source::user);
+  }
+}
+
+void Files::lock_knobs() {
+  const auto value = [this](std::string_view name) -> Value& {
+    return values_[find(name) - all().data()];
+  };
+  const Value& way = value("MEANTIME_WAIT");
+  for (const char* name : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
+    if (Value& knob = value(name); way.locked && knob.text.empty()) {
+      knob = {{}, Source::site, way.where, true};
+    }
   }
 }
 
@@ -153,7 +166,8 @@ std::string source_name(const Value& value) {
 
 std::string overruled(const Setting& setting, const Value& value) {
   return value.in_vain.empty() ? std::string()
-                               : fmt::format("{} stays {}, not {}: {}", setting.name, value.text,
+                               : fmt::format("{} stays {}, not {}: {}", setting.name,
+                                             value.text.empty() ? setting.preset : value.text,
                                              value.in_vain, source_name(value));
 }
 

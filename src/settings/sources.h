@@ -7,7 +7,8 @@
 //   mpiexec       its options
 //   program       MPIX_Setting_set, a communicator's info: not seen here
 // A file has lines `NAME = VALUE`, NAME with or without MEANTIME_, in either case; `#` begins a
-// comment; `lock NAME = VALUE` locks it (site file only).
+// comment; `lock NAME = VALUE` locks it (site file only). That of
+// MEANTIME_WAIT locks its knobs, too, unless the file says something else of them.
 #pragma once
 
 #include <functional>
@@ -23,7 +24,7 @@ namespace meantime::settings {
 enum class Source : std::uint8_t { preset, site, user, environment, launcher };
 
 struct Value {
-  std::string text;  ///< empty: not set
+  std::string text;  ///< empty: not set; so it may be locked, too
   Source source = Source::preset;
   std::string where;      ///< FILE:LINE of a file's
   bool locked = false;    ///< by the site file: nobody else was asked
@@ -51,6 +52,8 @@ class Files {
 
  private:
   void read_file(const std::string& path, Source source);
+  /// Whoever locks the way to wait means what it is made of, too, but what he sets himself.
+  void lock_knobs();
   void read_line(std::string_view line, Source source, const std::string& where);
 
   std::vector<Value> values_;  ///< by index in all()

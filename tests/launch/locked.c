@@ -1,40 +1,44 @@
 /* A program that wants to wait in another way than the site has locked: by MPIX_Setting_set, MPI_T
- * and an info. Prints how it waits afterwards. */
+ * and an info. Prints how it waits afterwards. With an argument: another number of looks. */
 #include <meantime.h>
 #include <stdio.h>
 
 int main(int argc, char** argv) {
   char text[32] = "", value[32] = "none";
   int length = sizeof text, found = 0, provided, index, count = 0, class = MPI_SUCCESS;
+  const char* name = argc > 1 ? "MEANTIME_TRIES_POLL" : "MEANTIME_WAIT";
+  const char* key = argc > 1 ? "meantime_tries_poll" : "meantime_wait";
+  const char* other = argc > 1 ? "7" : "poll";
   MPI_Info info;
   MPI_Comm comm;
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-  MPI_Error_class(MPIX_Setting_set("MEANTIME_WAIT", "poll"), &class);
+  MPI_Error_class(MPIX_Setting_set(name, other), &class);
   int refused = class == MPI_ERR_ARG;
-  refused += MPIX_Setting_set("MEANTIME_WAIT", "event") == MPI_SUCCESS; /* as it is */
+  refused += MPIX_Setting_set(name, argc > 1 ? "" : "event") == MPI_SUCCESS; /* as it is */
 
   MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-  if (MPI_T_cvar_get_index("MEANTIME_WAIT", &index) == MPI_SUCCESS) {
+  if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS) {
     MPI_T_cvar_handle handle;
+    const unsigned long long number = 7;
     const int poll = 1;
     MPI_T_cvar_handle_alloc(index, NULL, &handle, &count);
-    refused += MPI_T_cvar_write(handle, &poll) != MPI_SUCCESS;
+    refused += MPI_T_cvar_write(handle, argc > 1 ? (const void*)&number : &poll) != MPI_SUCCESS;
     MPI_T_cvar_handle_free(&handle);
   }
   MPI_T_finalize();
 
   MPI_Info_create(&info);
-  MPI_Info_set(info, "meantime_wait", "poll");
+  MPI_Info_set(info, key, other);
   MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
   MPI_Info_free(&info);
   MPI_Comm_get_info(comm, &info);
   length = sizeof value;
-  MPI_Info_get_string(info, "meantime_wait", &length, value, &found);
+  MPI_Info_get_string(info, key, &length, value, &found);
   MPI_Info_free(&info);
   MPI_Comm_free(&comm);
   length = sizeof text;
-  MPIX_Setting_get("MEANTIME_WAIT", &length, text);
+  MPIX_Setting_get(name, &length, text);
   printf("%s refused %d communicator %s\n", text, refused, found ? value : "none");
   MPI_Finalize();
   return 0;

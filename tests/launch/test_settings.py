@@ -92,6 +92,29 @@ class Settings(MpiexecTest):
         self.assertEqual(alone.stdout, "event refused 3 communicator none\n", alone)
         self.assertRegex(alone.stderr, r"^Meantime: MEANTIME_WAIT stays event, not yield as ")
 
+    def test_a_lock_of_the_way_to_wait_is_one_of_its_knobs(self):
+        """But of those that the site's file sets itself."""
+        program, knob = self.locked_program(), "MEANTIME_TRIES_POLL"
+        self.site_file("timeout = 100\nlock tries_yield = 3\nlock wait = event\n")
+        stays = rf"{knob} stays as MEANTIME_WAIT says, not 7 as .* says?: \S*/etc/meantime.conf:3, locked\n$"
+        for options, variables in (((), {knob: "7"}), (("-x", f"{knob}=7"), {}), (("-env", knob, "7"), {})):
+            result = self.command("mpiexec", *options, "sh", "-c", f"echo ${knob} $MEANTIME_TIMEOUT $MEANTIME_TRIES_YIELD",
+                                  **variables)
+            self.assertEqual((result.stdout, result.returncode), ("100 3\n", 0), result)
+            self.assertRegex(result.stderr, "^mpiexec: " + stays)
+        self.assertRegex(self.line_of(knob, **{knob: "7"}), r"as MEANTIME_WAIT says +# .*:3, locked;.*; not 7 as")
+        alone = self.alone(program, **{knob: "7"})
+        self.assertRegex(alone.stderr, "^Meantime: " + stays)
+        self.user_file("tries_poll = 7\n")
+        self.assertRegex(self.command("mpiexec", "true").stderr, "^mpiexec: " + stays)
+        self.user_file("")
+        # What the site sets, but does not lock, may be changed.
+        result = self.command("mpiexec", "sh", "-c", "echo $MEANTIME_TIMEOUT", MEANTIME_TIMEOUT="50")
+        self.assertEqual((result.stdout, result.stderr), ("50\n", ""))
+        for run in (self.command("mpiexec", program, knob), self.alone(program, knob)):
+            self.assertEqual(run.returncode, 0, run)
+            self.assertRegex(run.stdout, r"^(?!7 )\d+ refused 3 communicator none\n$")
+
     def test_locked_twice(self):
         for second in ("lock wait = poll", "wait = poll", "lock wait = event"):
             self.site_file(f"lock wait = event\n{second}\n")
@@ -100,9 +123,9 @@ class Settings(MpiexecTest):
                 self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
                 self.assertRegex(result.stderr, r":2: MEANTIME_WAIT is locked already, by .*:1$")
 
-    def alone(self, program=None, **variables):
+    def alone(self, program=None, *words, **variables):
         """An MPI program without mpiexec, which finds the site's file where it finds the library."""
-        return subprocess.run([program or self.program()], timeout=60, text=True, stdout=subprocess.PIPE,
+        return subprocess.run([program or self.program(), *words], timeout=60, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, env=dict(
                                   self.environment, **variables,
                                   LD_LIBRARY_PATH=os.path.join(self.prefix, "lib")))
