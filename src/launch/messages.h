@@ -32,6 +32,11 @@ inline constexpr double listening_seconds = 0.3;
 /// be; EPIPE if nobody can read it.
 bool write_all(int descriptor, std::string_view text);
 
+/// The same for a file's whole text, and closes it. A regular file that cannot be written whole is
+/// gone again, for half a report is none; what else has this name by now, or is only linked to by
+/// it (/dev/stdout), is left alone.
+bool write_file(int descriptor, const std::string& path, std::string_view text);
+
 /// As write_all, for as long as somebody reads. Main thread only.
 void write_while_read(int descriptor, std::string_view text);
 

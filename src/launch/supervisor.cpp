@@ -270,7 +270,7 @@ void Supervisor::report_ledger() {
   const std::string json =
       job_.report_files.empty() ? "" : ledger_json(job_, starter_.segment(), times);
   for (std::size_t file = 0; file < job_.report_files.size(); ++file) {
-    if (!write_all(job_.report_files[file], json)) {
+    if (!write_file(job_.report_files[file], job_.command.report_files[file], json)) {
       mention("--report: cannot write '{}': {}", job_.command.report_files[file],
               std::strerror(errno));
       ending_.note(1);

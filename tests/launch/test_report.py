@@ -275,6 +275,25 @@ class Report(MpiexecTest):
         self.assertEqual(result.status, 1)
         self.assert_one_line(result, "--report: cannot write '/no/such/folder/report.json'")
 
+    def test_file_that_cannot_be_written_whole(self):
+        """Half a JSON is none: it is removed. What only has its name is not."""
+        path, program = self.path("report.json"), self.program()
+        # The rank's parent is the supervisor, which writes the report.
+        full = ["sh", "-c", f"prlimit --fsize=1000:unlimited --pid $PPID; {program}; exit $0"]
+        for status in (0, 3):
+            result = self.run_job(f"--report={path}", *full, status)
+            self.assertEqual(result.status, status or 1, result)
+            self.assert_one_line(result, f"--report: cannot write '{path}': File too large")
+            self.assertFalse(os.path.exists(path))
+        other = self.path("other", "")
+        os.symlink(other, path)
+        self.assertEqual(self.run_job(f"--report={path}", *full, 0).status, 1)
+        self.assertTrue(os.path.islink(path) and os.path.exists(other))
+        result = self.run_job("--report=/dev/full", "true")
+        self.assertEqual(result.status, 1)
+        self.assert_one_line(result, "--report: cannot write '/dev/full': No space left on device")
+        self.assertTrue(os.path.exists("/dev/full"))
+
     def test_file_after_a_space(self):
         result = self.run_job("--report", "no-such.json", "-n", 1, "true")
         self.assertEqual(result.status, 127)
