@@ -117,6 +117,9 @@ int print_problems(const std::vector<Row>& rows, const settings::Files& files,
     complain(settings::contradiction(
         [&](const settings::Setting& setting) { return files.value(setting, environment); }));
   }
+  for (const std::string& remark : files.remarks()) {
+    fmt::print(stderr, "meantime: {}\n", remark);
+  }
   if (const std::string unknown = settings::unknown_variables(settings::own_names());
       !unknown.empty()) {
     fmt::print(stderr, "meantime: {}\n", unknown);

@@ -98,6 +98,7 @@ std::string settings_without_mpiexec(std::vector<std::string>& remarks) {
     remarks.push_back(settings::overruled(row, value(row)));
   }
   remarks.push_back(settings::unknown_variables(settings::own_names()));
+  remarks.insert(remarks.end(), files().remarks().begin(), files().remarks().end());
   std::erase(remarks, std::string());
   return {};
 }

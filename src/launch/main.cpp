@@ -142,6 +142,7 @@ std::string check_settings(Job& job) {
                                   .value_or(job.command.on_deadlock);
   }
   remarks.insert(settings::unknown_variables(names));
+  remarks.insert(job.settings.remarks().begin(), job.settings.remarks().end());
   for (const std::string& line : remarks) {
     if (!line.empty()) {
       say(line);

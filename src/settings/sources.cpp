@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
 #include <sstream>
 
@@ -74,11 +75,7 @@ void Files::lock_knobs() {
 void Files::read_file(const std::string& path, Source source) {
   std::string text;
   if (const std::string why = read_text_file(path, &text); !why.empty()) {
-    // What is not there, or not ours to read, says nothing; what is no file would be overlooked.
-    struct stat status {};
-    if (problem_.empty() && stat(path.c_str(), &status) == 0 && access(path.c_str(), R_OK) == 0) {
-      problem_ = fmt::format("{}: {}", path, why);
-    }
+    note_unread(path, why);
     return;
   }
   paths_.push_back(path);
@@ -88,6 +85,24 @@ void Files::read_file(const std::string& path, Source source) {
     ++number;
     read_line(trimmed(std::string_view(line).substr(0, line.find('#'))), source,
               fmt::format("{}:{}", path, number));
+  }
+}
+
+void Files::note_unread(const std::string& path, const std::string& why) {
+  struct stat status {};
+  const std::string line = fmt::format("{}: {}", shown_path(path), why);
+  const int error = stat(path.c_str(), &status) == 0 ? 0 : errno;
+  if (error == ENOENT || error == ENOTDIR) {
+    return;
+  }
+  // Of a folder that is not ours to look into (HOME is somebody else's) nothing is known.
+  const bool is_there = error == 0 || lstat(path.c_str(), &status) == 0;
+  if (error == EACCES || (error == 0 && access(path.c_str(), R_OK) != 0)) {
+    if (is_there) {
+      remarks_.push_back(line + "; it is not read");
+    }
+  } else if (problem_.empty()) {
+    problem_ = line;
   }
 }
 

@@ -35,7 +35,7 @@ struct Value {
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 Environment own_environment();
 
-/// The two files, read once; a missing or unreadable one is as an empty one.
+/// The two files, read once; a missing one is as an empty one, one that is somebody else's, too.
 class Files {
  public:
   /// `prefix`: where Meantime is installed; empty: no site file.
@@ -43,6 +43,8 @@ class Files {
 
   /// What is wrong with them in one line; empty if nothing is.
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  /// Each in a line, what is there and may not be read: the job goes on without it.
+  [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
   /// What holds for a setting before anything is said in the program. `option`: what mpiexec's
   /// command line says, or nothing.
   [[nodiscard]] Value value(const Setting& setting, const Environment& environment,
@@ -52,6 +54,7 @@ class Files {
 
  private:
   void read_file(const std::string& path, Source source);
+  void note_unread(const std::string& path, const std::string& why);
   /// Whoever locks the way to wait means what it is made of, too, but what he sets himself.
   void lock_knobs();
   void read_line(std::string_view line, Source source, const std::string& where);
@@ -59,6 +62,7 @@ class Files {
   std::vector<Value> values_;  ///< by index in all()
   std::vector<std::string> paths_;
   std::string problem_;
+  std::vector<std::string> remarks_;
 };
 
 /// "environment", "PREFIX/etc/meantime.conf:3, locked" ...: for people.

@@ -325,6 +325,7 @@ class Settings(MpiexecTest):
         path = os.path.join(self.home, ".config", "meantime.conf")
         for make, part in ((os.mkfifo, "it is not a regular file"), (os.mkdir, "it is not a regular file"),
                            (lambda path: os.symlink("/dev/zero", path), "it is not a regular file"),
+                           (lambda path: os.symlink(path, path), "Too many levels of symbolic links"),
                            (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_RDWR), 1 << 30), "it is too long")):
             make(path)
             for command in (("mpiexec", "true"), ("meantime", "config")):
@@ -333,7 +334,33 @@ class Settings(MpiexecTest):
                 self.assertIn(f"{path}: {part}", result.stderr)
             os.rmdir(path) if os.path.isdir(path) else os.remove(path)
         os.symlink("/no/such/file", path)
-        self.assertEqual(self.command("mpiexec", "true").returncode, 0)
+        result = self.command("mpiexec", "true")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_files_that_may_not_be_read(self):
+        """Are left out, which a line says; not where nobody could know that there is one."""
+        program, path = self.program(), os.path.join(self.home, ".config", "meantime.conf")
+        self.user_file("wait = poll\n")
+        os.chmod(self.folder.name, 0o755)
+        os.chmod(path, 0)
+        nobody = {"user": 65534, "group": 65534, "extra_groups": ()} if os.geteuid() == 0 else {}
+
+        def run(*words, **variables):
+            return subprocess.run([os.path.join(self.prefix, "bin", words[0]), *words[1:]], text=True, timeout=60,
+                                  capture_output=True, env=dict(self.environment, **variables), **nobody)
+        if run("mpiexec", "true").returncode != 0:
+            self.skipTest("this tree is root's alone")
+        says = f"{path}: Permission denied; it is not read\n"
+        result = run("mpiexec", "-n", "2", "sh", "-c", "echo $MEANTIME_WAIT")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "\n\n", "mpiexec: " + says))
+        result = run("meantime", "config")
+        self.assertEqual((result.returncode, result.stderr), (0, "meantime: " + says))
+        result = run(program, LD_LIBRARY_PATH=os.path.join(self.prefix, "lib"))
+        self.assertEqual(result.stderr, "Meantime: " + says, result)
+        os.chmod(os.path.dirname(path), 0)
+        for words in (("mpiexec", "true"), ("meantime", "config"), (program,)):
+            self.assertEqual(run(*words).stderr, "")
+        os.chmod(os.path.dirname(path), 0o755)
 
     def program(self):
         program = self.path("settings")
