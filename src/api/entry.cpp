@@ -2,6 +2,8 @@
 
 #include <cxxabi.h>
 #include <fmt/format.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include <initializer_list>
 #include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 
 #include "core/blame.h"
@@ -18,8 +21,10 @@
 #include "core/handle_names.h"
 #include "core/settings.h"
 #include "core/version.h"
+#include "launch/named_places.h"
 #include "rank/rank_of_thread.h"
 #include "rank/worker.h"
+#include "wait/report.h"
 
 namespace meantime::api {
 namespace {
@@ -110,22 +115,27 @@ int Entry::caught() {
   }
 }
 
-void Entry::check_phase() {
+void Entry::check_phase(const void* site) {
   const Phase phase = rank_of_thread().phase.load(std::memory_order_relaxed);
   const bool up = phase == Phase::active || phase == Phase::finalizing;
   if (!up || (call_ != Call::Query_thread && call_ != Call::Is_thread_main)) {
-    end_of_program();
+    end_of_program(site);
   }
 }
 
-void Entry::end_of_program() {
+void Entry::end_of_program(const void* site) {
   const bool no_rank = rank_.fiber == nullptr && ranks::worker_count() > 0;
   const char* when = no_rank ? "by a thread that is no rank (thread ranks have MPI_THREAD_FUNNELED)"
                      : rank_.world_finalized             ? "after MPI_Finalize"
                      : rank_.phase.load() == Phase::away ? "after the last session was finalized"
                                                          : "before MPI_Init";
-  std::fprintf(stderr, "Meantime: %s was called %s.\n",
-               call_name(static_cast<std::uint16_t>(call_)), when);
+  std::string line =
+      fmt::format("Meantime: {} was called {}; called from {}\n",
+                  call_name(static_cast<std::uint16_t>(call_)), when, wait::place_of_call(site));
+  if (getauxval(AT_SECURE) == 0) {  // as in core/abort.cpp; mpiexec is not told of this
+    line = launch::with_named_places(line, getpid());
+  }
+  std::fputs(line.c_str(), stderr);
   std::fflush(nullptr);
   std::_Exit(EXIT_FAILURE);
 }

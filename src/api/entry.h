@@ -48,7 +48,7 @@ class Entry {
     const Phase phase = rank_.phase.load(std::memory_order_relaxed);
     if (phase != Phase::active && phase != Phase::finalizing && calling == Calling::while_active)
         [[unlikely]] {
-      check_phase();
+      check_phase(site);
     }
     locked_ =
         calling == Calling::any_time || (calling == Calling::while_active && rank_.lock.enabled());
@@ -280,8 +280,8 @@ class Entry {
   int report(int code);
   [[noreturn]] void throw_kept();
   /// A thread of a thread rank may ask some things.
-  void check_phase();
-  [[noreturn]] void end_of_program();
+  void check_phase(const void* site);
+  [[noreturn]] void end_of_program(const void* site);
   static bool is_tag(int tag) {
     return static_cast<unsigned>(tag) <= static_cast<unsigned>(core::highest_user_tag);
   }

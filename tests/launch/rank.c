@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "sum";
   int rank, size, sum = 0, got;
   if (!strcmp(what, "before-init") && getenv("MEANTIME_RANK")[0] == '1') return 3;
+  if (!strcmp(what, "too-early")) MPI_Barrier(MPI_COMM_WORLD);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -55,6 +56,7 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();
+  if (!strcmp(what, "too-late") && rank == size - 1) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (!strcmp(what, "after") && rank == 1) return 9;
   if (!strcmp(what, "linger") && rank == 0) pause();
   if (rank == 0) printf("sum %d\n", sum);

@@ -86,6 +86,24 @@ class RealRanks(MpiexecTest):
             self.assertRegex(alone.stderr, rf"^Meantime: MPI_Send .* has 1 rank; called from {place}\n$")
 
     @unittest.skipUnless(shutil.which("addr2line"), "no addr2line")
+    def test_a_call_outside_of_mpi_names_its_place(self):
+        program, bare = self.path("rank"), self.path("bare")
+        subprocess.run([MPICC, "-g", "-O1", *CFLAGS, RANK, "-o", program], check=True)
+        subprocess.run([MPICC, "-O1", "-s", *CFLAGS, RANK, "-o", bare], check=True)
+        for way, said in (("too-early", "MPI_Barrier was called before MPI_Init"),
+                          ("too-late", "MPI_Comm_rank was called after MPI_Finalize")):
+            with open(RANK) as file:
+                number = next(number for number, line in enumerate(file, 1) if f'"{way}"' in line)
+            for path, place in ((program, rf"main \(rank\.c:({number}|{number + 1})\)"), (bare, r"bare\+0x[0-9a-f]+")):
+                for kind in KINDS:
+                    result = self.run_job("--as", kind, "-n", 2, path, way)
+                    self.assertEqual(result.status, 1, result)
+                    self.assertRegex(result.error, rf"(^|\n)Meantime: {said}; called from {place}\n")
+                alone = subprocess.run([path, way], stderr=subprocess.PIPE, env=self.environment, timeout=60, text=True)
+                self.assertEqual(alone.returncode, 1)
+                self.assertRegex(alone.stderr, rf"^Meantime: {said}; called from {place}\n$")
+
+    @unittest.skipUnless(shutil.which("addr2line"), "no addr2line")
     def test_error_names_its_place_beside_another_thread(self):
         source, program = os.path.join(os.path.dirname(RANK), "error_threads.c"), self.path("error_threads")
         with open(source) as file:
