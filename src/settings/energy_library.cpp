@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "settings/way_to_file.h"
+
 namespace meantime::settings {
 namespace {
 
@@ -79,6 +81,7 @@ std::string energy_library_refusal(const std::string& path, int* descriptor) {
   } else {
     refusal = ownership_problem(status, "file");
     refusal = refusal.empty() ? ownership_problem(folder, "folder") : refusal;
+    refusal = refusal.empty() ? way_problem(path, status) : refusal;
     refusal = refusal.empty() ? size_problem(file, status.st_size) : refusal;
   }
   if (!refusal.empty()) {

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
@@ -152,7 +154,29 @@ class Energy(MpiexecTest):
         os.chmod(os.path.dirname(library), 0o777)
         refused(library, "its folder may be written by others")
         os.chmod(os.path.dirname(library), 0o755)
+        # Whoever may rename a folder above it may put another one there.
+        above = os.path.dirname(os.path.dirname(library))
+        os.chmod(above, 0o777)
+        refused(library, f"'{above}' on the way to it may be written by others")
+        elsewhere = tempfile.mkdtemp(dir=self.temporary)
+        os.symlink(library, os.path.join(elsewhere, "link.so"))
+        os.symlink(elsewhere, os.path.join(above, "open"))
+        os.chmod(above, 0o755)
+        os.chmod(elsewhere, 0o777)
+        refused(os.path.join(above, "open", "..", os.path.basename(elsewhere), "link.so"),
+                f"'{elsewhere}' on the way to it may be written by others")
+        os.chmod(elsewhere, 0o1777)
+        for path in (library, os.path.join(above, "open", "link.so"), os.path.join(elsewhere, "..", "..", "policies", "policy.so")):
+            result = self.run_job("-x", f"MEANTIME_ENERGY_HANDLER={path}", "-n", 1, program, "plain")
+            self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
         if os.geteuid() == 0:
+            os.chown(os.path.join(elsewhere, "link.so"), 12345, -1, follow_symlinks=False)
+            refused(os.path.join(elsewhere, "link.so"), "link.so' on the way to it belongs to somebody else")
+        shutil.rmtree(elsewhere)
+        if os.geteuid() == 0:
+            os.chown(above, 12345, -1)
+            refused(library, f"'{above}' on the way to it belongs to somebody else")
+            os.chown(above, 0, -1)
             os.chown(library, 12345, -1)
             refused(library, "its file belongs to somebody else")
         empty = self.path("empty.c", "int nothing;\n")
