@@ -42,8 +42,8 @@ MEANTIME_FOR_HOSTS void meantime_host_finish() {
   meantime::ranks::finish();
 }
 
-MEANTIME_FOR_HOSTS int meantime_host_leave_worker() {
-  return meantime::ranks::leave_worker() ? 1 : 0;
+MEANTIME_FOR_HOSTS int meantime_host_leave_worker(int for_a_time) {
+  return meantime::ranks::leave_worker(for_a_time != 0) ? 1 : 0;
 }
 
 MEANTIME_FOR_HOSTS void meantime_host_come_back() {

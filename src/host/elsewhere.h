@@ -15,8 +15,8 @@ namespace meantime::host {
 /// others (src/rank/worker.h).
 class Elsewhere {
  public:
-  explicit Elsewhere(bool sleeps = true)
-      : left_(sleeps && mine() != nullptr && meantime_host_leave_worker() != 0) {}
+  explicit Elsewhere(bool sleeps = true, bool for_a_time = false)
+      : left_(sleeps && mine() != nullptr && meantime_host_leave_worker(for_a_time ? 1 : 0) != 0) {}
   ~Elsewhere() {
     if (left_) {
       meantime_host_come_back();
@@ -30,6 +30,12 @@ class Elsewhere {
 
  private:
   const bool left_;
+};
+
+/// The same in a call that sleeps for some time, and not until anything happens.
+class Nap : public Elsewhere {
+ public:
+  Nap() : Elsewhere(true, true) {}
 };
 
 /// True if the calling rank would sleep in a call that waits for this on a descriptor of the host.

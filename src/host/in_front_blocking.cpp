@@ -133,24 +133,29 @@ MEANTIME_IN_FRONT int flock(int number, int operation) noexcept {
 
 MEANTIME_IN_FRONT int nanosleep(const timespec* time, timespec* left) {
   MEANTIME_REAL(nanosleep);
-  const Elsewhere elsewhere;
+  const Nap nap;
   return real(time, left);
 }
 MEANTIME_IN_FRONT int clock_nanosleep(clockid_t clock, int flags, const timespec* time,
                                       timespec* left) {
   MEANTIME_REAL(clock_nanosleep);
-  const Elsewhere elsewhere;
+  const Nap nap;
   return real(clock, flags, time, left);
 }
 MEANTIME_IN_FRONT int usleep(useconds_t microseconds) {
   MEANTIME_REAL(usleep);
-  const Elsewhere elsewhere;
+  const Nap nap;
   return real(microseconds);
 }
 MEANTIME_IN_FRONT unsigned sleep(unsigned seconds) {
   MEANTIME_REAL(sleep);
-  const Elsewhere elsewhere;
+  const Nap nap;
   return real(seconds);
+}
+MEANTIME_IN_FRONT int thrd_sleep(const timespec* time, timespec* left) {
+  MEANTIME_REAL(thrd_sleep);
+  const Nap nap;
+  return real(time, left);
 }
 MEANTIME_IN_FRONT int pause() {
   MEANTIME_REAL(pause);
@@ -221,7 +226,6 @@ SLEEPS(int, pthread_cond_clockwait,
        (pthread_cond_t * condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until),
        (condition, mutex, clock, until), )
 SLEEPS(int, thrd_join, (thrd_t thread, int* result), (thread, result), )
-SLEEPS(int, thrd_sleep, (const timespec* time, timespec* left), (time, left), )
 SLEEPS(int, cnd_wait, (cnd_t * condition, mtx_t* mutex), (condition, mutex), )
 SLEEPS(int, cnd_timedwait, (cnd_t * condition, mtx_t* mutex, const timespec* until),
        (condition, mutex, until), )

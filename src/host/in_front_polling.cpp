@@ -28,7 +28,7 @@ int poll_places(pollfd* looks, nfds_t count, bool sleeps, Call call) {
       each.fd = INT_MAX;  // closed; a negative one would be passed over
     }
   }
-  const Elsewhere elsewhere(sleeps && syscall(SYS_poll, own.data(), count, 0) == 0);
+  const Elsewhere elsewhere(sleeps && syscall(SYS_poll, own.data(), count, 0) == 0, count == 0);
   const int result = call(own.data(), count);
   for (nfds_t i = 0; i < count; ++i) {
     looks[i].revents = own[i].revents;

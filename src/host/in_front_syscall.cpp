@@ -245,7 +245,7 @@ long system_call_of_rank(long number, ...) {
       return syscall(number, a, b, c, d, e, f);
     }
     case SYS_clock_nanosleep: {
-      const Elsewhere elsewhere;
+      const Nap nap;
       return syscall(number, a, b, c, d, e, f);
     }
     default:

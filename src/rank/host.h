@@ -39,8 +39,9 @@ int meantime_host_index(void);
 /* Ends the calling rank: its stack is left for good. */
 void meantime_host_finish(void) __attribute__((noreturn));
 /* If this returns 1 the calling rank may sleep in the kernel until it comes back: its worker runs
-   others. 0: no thread rank, or it has left already. */
-int meantime_host_leave_worker(void);
+   others. 0: no thread rank, or it has left already. `for_a_time`: it sleeps for some time, and not
+   until anything happens. */
+int meantime_host_leave_worker(int for_a_time);
 void meantime_host_come_back(void);
 /* From now on the calling rank has this working directory (a descriptor that stays open) or this
    mask for new files, wherever it runs. 0 or an errno. */

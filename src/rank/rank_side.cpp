@@ -138,7 +138,7 @@ void finish() {
   std::abort();
 }
 
-bool leave_worker() {
+bool leave_worker(bool for_a_time) {
   Fiber* fiber = self_fiber();
   if (fiber == nullptr || fiber->state.load(std::memory_order_relaxed) != State::running) {
     return false;
@@ -149,6 +149,7 @@ bool leave_worker() {
     return false;
   }
   fiber->left_ns = wait::now_ns();
+  fiber->naps = for_a_time;
   fiber->worker->leave(*fiber, State::elsewhere, Worker::After::elsewhere);
   return true;
 }

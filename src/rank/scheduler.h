@@ -19,6 +19,7 @@
 #include "node/layout.h"
 #include "rank/asymmetric_fence.h"
 #include "rank/fiber.h"
+#include "rank/return_savings.h"
 #include "rank/stack_switch.h"
 #include "rank/timers.h"
 #include "rank/worker.h"
@@ -149,7 +150,8 @@ class Worker {
   void queue(Fiber& fiber);
   void send_away(Fiber& fiber);
   void resume(Fiber& fiber, StackMark* from);
-  void idle(Carrier& carrier, Eagerness eagerness, bool quiet);
+  /// Returns for how long it has looked, if ranks of it nap.
+  std::uint64_t idle(Carrier& carrier, Eagerness eagerness, bool naps, bool quiet);
   bool poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t began,
                      Countdown& countdown);
   bool sleep(Carrier& carrier, Countdown& countdown);
@@ -162,7 +164,8 @@ class Worker {
   RunQueue queue_;
   Timers timers_;
   int living_ = 0;
-  int elsewhere_ = 0;  ///< that have left it and are not back on its list yet
+  int elsewhere_ = 0;  ///< that have left it and are not back on its list yet …
+  int napping_ = 0;    ///< … and sleep for some time
   /// Its fibers that wait or are elsewhere. (Who is on the queue, or on its way here from another
   /// worker, is not among them.) Changed by who holds the worker.
   int waiting_[eagernesses] = {};
@@ -181,6 +184,7 @@ class Worker {
   // Of its idle times; for the carrier.
   std::uint64_t patience_ns_ = wait::policy().first_patience();
   wait::Surroundings surroundings_;
+  ReturnSavings returns_{wait::policy().most_patience()};
 
   CoreClock core_clock_;
   std::atomic<int> handed_over_{0};

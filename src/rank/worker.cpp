@@ -144,6 +144,7 @@ void Worker::take_woken() {
     if (fiber.state.load(std::memory_order_relaxed) == State::elsewhere) {
       fiber.change(State::elsewhere, State::suspended);
       --elsewhere_;
+      napping_ -= std::exchange(fiber.naps, false) ? 1 : 0;
       if (fiber.hand_over.was) {
         fiber.hand_over.was = false;
         handed_over_.fetch_sub(1, std::memory_order_relaxed);
@@ -260,6 +261,7 @@ void Worker::leave(Fiber& fiber, State to, After after) {
   fiber.change(State::running, to);
   living_ -= to == State::finalized ? 1 : 0;
   elsewhere_ += to == State::elsewhere ? 1 : 0;
+  napping_ += to == State::elsewhere && fiber.naps ? 1 : 0;
   if (to == State::suspended) {
     count_in(fiber, fiber.eagerness);
   } else if (to == State::elsewhere) {
@@ -303,15 +305,22 @@ void Worker::work(Carrier& carrier) {
   carrier.mark = {};
   times_.picked_up(carrier.thread_id.load(std::memory_order_relaxed),
                    host().plan->first_worker + number_, wait::now_ns());
+  int napped = 0;  // in the idle time before, in which the worker looked for so long
+  std::uint64_t looked_ns = 0;
   while (host().living.load(std::memory_order_acquire) > 0) {
     // Nobody hands over a worker that runs nothing.
     enter(carrier);
     Fiber* const fiber = next();
+    if (napping_ < napped) {
+      returns_.pay(looked_ns);
+    }
+    napped = 0;
     if (fiber == nullptr) {
       const bool quiet = elsewhere_ == 0;
+      napped = napping_;
       const Eagerness eagerness = this->eagerness();
       leave_hold(carrier);
-      idle(carrier, eagerness, quiet);
+      looked_ns = idle(carrier, eagerness, napped > 0, quiet);
       continue;
     }
     resume(*fiber, &carrier.base);

@@ -96,8 +96,9 @@ void belong_to(int index);
 void abandon(int index);
 
 /// The rank may sleep in the kernel until it comes back: its own thread runs it. False, and nothing
-/// has happened, in a process rank and in one that is elsewhere already.
-bool leave_worker();
+/// has happened, in a process rank and in one that is elsewhere already. `for_a_time`: it sleeps
+/// for some time, and not until anything happens.
+bool leave_worker(bool for_a_time = false);
 /// After `leave_worker` was true. errno stays what it is.
 void come_back();
 

@@ -100,17 +100,22 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
   }
 }
 
-void Worker::idle(Carrier& carrier, Eagerness eagerness, bool quiet) {
+std::uint64_t Worker::idle(Carrier& carrier, Eagerness eagerness, bool naps, bool quiet) {
   const std::uint64_t began = wait::now_ns();
+  if (naps && wait::policy().sleeps() && !returns_.any(began)) {
+    eagerness = std::min(eagerness, Eagerness::looks);
+  }
   times_.change_to(ledger::Doing::poll, began);
   Countdown countdown(host().plan->first_worker + number_, quiet, began);
-  if (poll_for_work(carrier, eagerness, began, countdown) && sleep(carrier, countdown) &&
-      host().plan->steal && !has_runnable()) {
+  const bool in_vain = poll_for_work(carrier, eagerness, began, countdown);
+  const std::uint64_t looked = naps ? wait::now_ns() - began : 0;
+  if (in_vain && sleep(carrier, countdown) && host().plan->steal && !has_runnable()) {
     help(carrier);
   }
   const std::uint64_t now = wait::now_ns();
   times_.change_to(ledger::Doing::run, now);
   patience_ns_ = wait::policy().patience_after(now - began, patience_ns_);
+  return looked;
 }
 
 /// Until rung, or until the next timer, which nobody changes while the worker sleeps. A piece of it

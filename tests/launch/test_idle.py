@@ -2,6 +2,7 @@
 energy handlers say, and not what the job was started with. By CPU time: one that polls takes a core, or
 what other work on the machine leaves of it."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -48,6 +49,19 @@ class Idle(MpiexecTest):
         self.asleep("poll", "none", options=("-x", "MEANTIME_ENERGY=powersave"))
         self.asleep("poll", "handler", "event")
         self.awake("event", "handler", "poll")
+
+    def test_ranks_that_sleep_often_and_shortly_outside_of_mpi(self):
+        """Their workers look out for them for an eighth of the time."""
+        program, path = self.program(), self.path("report.json")
+        for ranks in (1, 4):
+            result = self.run_job("--as", "threads", f"--report={path}", "-n", ranks, program, "naps")
+            self.assertEqual((result.status, result.error), (0, ""), result)
+            with open(path) as file:
+                workers = json.load(file)["per_worker"]
+            for worker in workers:
+                spent = worker["spent"]
+                if spent["poll"] + spent["yield"] > 0.25 * worker["wall"]:
+                    self.slow.append(f"{ranks} ranks: {worker}")
 
     def test_as_started(self):
         self.asleep("event", "none")
