@@ -42,6 +42,8 @@ def waiting(store, pyplot):
             bare = {Who(BARE, f"{way}"): values for way in ("tree", "poll") for values in series(
                 store, lambda p: p.program == "barrier" and p.key("way") == way,  # noqa: B023
                 lambda p: p.ranks).values()}
+            bare |= {Who(BARE, "fibers"): values for values in series(
+                store, lambda p: p.program == "fibers" and p.key("way") == "loop", lambda p: p.ranks).values()}
             draw(axes, store, bare)
         axes.set(xscale="log", yscale="log", xlabel="ranks", title=title)
         ticks = sorted({point.ranks for point, _ in store.results if point.program == "oversubscription"})
@@ -58,7 +60,7 @@ def messages(store, pyplot):
     figure, all_axes = pyplot.subplots(1, 2, figsize=(10, 3.8), sharey=True)
     for axes, buffers in zip(all_axes, (1, 64)):
         draw(axes, store, series(store, lambda p: p.program == "latency" and p.key("buffers") == buffers  # noqa: B023
-                                 and p.key("bytes") > 0, lambda p: p.key("bytes")))
+                                 and not goals.on_one_cpu(p) and p.key("bytes") > 0, lambda p: p.key("bytes")))
         if buffers == 1:
             bare = series(store, lambda p: p == Point.of("mailbox", 2, "ping-pong", bytes=8), lambda p: 8)
             draw(axes, store, bare)

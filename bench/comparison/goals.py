@@ -7,10 +7,11 @@ from __future__ import annotations
 import dataclasses
 
 from .measure import BARE, UCX, Who
-from .peers import AS_INSTALLED
+from .peers import AS_INSTALLED, AS_THREADS
 from .rows import Point, Summary
 
 OURS = Who("meantime", AS_INSTALLED)
+THREADS = Who("meantime", AS_THREADS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,10 +26,12 @@ class Row:
     base: Point | None = None        # another point of our own
     base_goal: float | None = None
     base_title: str = ""
+    who: Who = OURS
+    most: float | None = None        # an absolute goal, in the row's unit
 
     @property
     def goal(self):
-        parts = []
+        parts = [] if self.most is None else [f"≤ {self.most:g} µs"]
         for factor, text in ((self.bare_goal, "bare prototype"), (self.ucx_goal, "ucx_perftest"),
                              (self.peer_goal, "best peer"), (self.base_goal, self.base_title)):
             if factor is not None:
@@ -66,7 +69,9 @@ def ping_pong(store):
     for point in points(store, "latency", "ping-pong"):
         size, buffers = point.key("bytes"), point.key("buffers")
         title = f"{size_text(size)}, {'one buffer' if buffers == 1 else f'{buffers} rotating buffers'}"
-        if size == 8 and buffers == 1:
+        if on_one_cpu(point):
+            yield Row("Ping-pong, half round trip", f"{title}, both on one CPU", point)
+        elif size == 8 and buffers == 1:
             yield Row("Ping-pong, half round trip", title, point, bare_goal=1.2, peer_goal=0.8,
                       bare=Point.of("mailbox", 2, "ping-pong", bytes=8))
         else:
@@ -74,6 +79,10 @@ def ping_pong(store):
             if goals and buffers == 1:
                 goals["ucx_goal"] = 1.05
             yield Row("Ping-pong, half round trip", title, point, bare=best_move(store, size, buffers), **goals)
+
+
+def on_one_cpu(point):
+    return point.key("cpus") == 1
 
 
 def best_move(store, size, buffers):
@@ -125,6 +134,43 @@ def crowd(store):
             yield Row("Waiting together", f"{title}, {point.ranks} ranks", point, bare=bare, **goals)
 
 
+THREADS_GROUP = "Ranks as threads (`mpiexec --as threads`)"
+
+
+def thread_ranks(store):
+    """Beside the same points of process ranks, of the peers, and beside bare fibers."""
+    bare_goals = {64: 1.8, 256: 1.7}
+    for name, title in (("barrier", "barrier"), ("allreduce", "allreduce 8 B"), ("halo", "ring halo 1 KiB × 2")):
+        for point in points(store, "oversubscription", name):
+            if point.key("bytes") != {"barrier": 0, "allreduce": 8, "halo": 1024}[name] or \
+                    point.key("communicator") != "world":
+                continue
+            goals = {"base": point, "base_title": "process ranks"}
+            if name == "halo":
+                goals |= {"peer_goal": 0.4} if point.ranks == 64 else {}
+            else:
+                goals |= {"bare": bare_fibers(store, point.ranks), "bare_goal": bare_goals.get(point.ranks)}
+            yield Row(THREADS_GROUP, f"{title}, {point.ranks} ranks", point, who=THREADS, **goals)
+    for point in points(store, "latency", "ping-pong"):
+        size = point.key("bytes")
+        if size not in (8, 65536, 1 << 20) or point.key("buffers") != 1:
+            continue
+        goals = {"base": point, "base_title": "process ranks"}
+        if size == 8:
+            goals |= {"most": 0.1} if on_one_cpu(point) else {"base_goal": 1}
+        elif size == 1 << 20:
+            goals |= {"bare_goal": 1.1}
+        if size > 8:
+            goals["bare"] = Point.of("move", 2, "move", way="memcpy", bytes=size, buffers=1)
+        place = "one CPU" if on_one_cpu(point) else "two CPUs"
+        yield Row(THREADS_GROUP, f"ping-pong {size_text(size)}, {place}", point, who=THREADS, **goals)
+
+
+def bare_fibers(store, ranks):
+    return next((point for point in of_whom(store, Who(BARE, AS_INSTALLED)) if point.program == "fibers"
+                 and point.ranks == ranks and point.key("way") == "loop"), None)
+
+
 def collectives(store):
     for name in ("bcast", "allgather", "alltoall", "allreduce"):
         for point in points(store, "oversubscription", name):
@@ -161,6 +207,8 @@ def of_whom(store, who):
 def rows(store):
     for part in (ping_pong, bandwidth, matching, crowd, collectives, starting):
         yield from part(store)
+    if any(who == THREADS for _, who in store.results):
+        yield from thread_ranks(store)
 
 
 def factor(summary, reference):
@@ -188,9 +236,9 @@ def best(store, point, of_kind):
 
 
 def judge(store, row):
-    ours, _, why = store.results.get((row.point, OURS), (None, None, "not measured"))
+    ours, _, why = store.results.get((row.point, row.who), (None, None, "not measured"))
     bare, _, _ = (None, None, "") if row.bare is None else best(
-        store, row.bare, lambda who: who.key == (BARE if row.bare.program != "oversubscription" else OURS.key))
+        store, row.bare, lambda who: who.key == BARE if row.bare.program != "oversubscription" else who == row.who)
     peer, peer_who, peer_why = best(store, row.point, lambda who: who.key not in (OURS.key, BARE, UCX))
     ucx, _, _ = best(store, row.point, lambda who: who.key == UCX)
     base, _, _ = store.results.get((row.base, OURS), (None, None, "")) if row.base else (None, None, "")
@@ -203,6 +251,10 @@ def judge(store, row):
                                             ("ucx", row.ucx_goal), ("base", row.base_goal))
               if goal is not None}
     checks = [ratios[name] <= goal for name, goal in wanted.items() if ratios[name] is not None]
+    if row.most is not None:
+        wanted["most"] = row.most
+        if ours:
+            checks.append(ours.median <= row.most)
     return Judged(row, ours, why, bare, ratios["bare"], peer, peer_who, peer_why,
                   ratios["peer"] if peer else None, ucx, ratios["ucx"], ratios["base"],
                   all(checks) if checks else None, len(checks) == len(wanted))

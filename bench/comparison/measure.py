@@ -71,7 +71,16 @@ class Runner:
             return [(Who(UCX, name), environment) for name, environment in UCX_SETTINGS]
         return [(Who(one.key, setting.name), (one, setting))
                 for one in self.implementations for setting in one.settings
-                if setting.applies(case.ranks) and (case.kind == "mpi" or setting is one.settings[0])]
+                if self.takes_part(case, one, setting)]
+
+    @staticmethod
+    def takes_part(case, one, setting):
+        if setting.name == peers.AS_THREADS:
+            return case.threads
+        if not case.peers and one.key not in ("meantime", "ampi"):
+            return False
+        return setting.applies(case.ranks, 1 if case.one_cpu else None) and (
+            case.kind == "mpi" or setting is one.settings[0])
 
     def repeat(self, cases, repetitions, seconds):
         """Returns how many repetitions were done; begins no run after `seconds`."""
@@ -110,11 +119,13 @@ class Runner:
     def run_mpi(self, case, who, how):
         implementation, setting = how
         program = [self.binaries[implementation.key][case.program], "--json", *case.arguments]
-        self.run_reader(case, who, implementation.command(case.ranks, program, setting),
-                        implementation.environment(setting))
+        command = implementation.command(case.ranks, program, setting, 1 if case.one_cpu else None)
+        if case.one_cpu:
+            command = ["taskset", "-c", str(max(os.sched_getaffinity(0))), *command]
+        self.run_reader(case, who, command, implementation.environment(setting))
 
     def run_reader(self, case, who, command, environment):
-        reader = Reader(case.program, case.ranks)
+        reader = Reader(case.program, case.ranks, case.keys)
         began = [time.monotonic()]
 
         def on_line(text):

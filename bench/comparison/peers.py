@@ -14,6 +14,8 @@ import subprocess
 from pathlib import Path
 
 AS_INSTALLED = "as installed"
+AS_THREADS = "as threads"
+HOST = "libexec/meantime/meantime-host"  # what carries thread ranks; not on every machine
 
 
 def cores():
@@ -28,8 +30,8 @@ class Setting:
     environment: tuple = ()
     crowded: bool | None = None  # only with more ranks than cores (True), only without (False)
 
-    def applies(self, ranks):
-        return self.crowded is None or self.crowded == (ranks > cores())
+    def applies(self, ranks, cpus=None):
+        return self.crowded is None or self.crowded == (ranks > (cpus or cores()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,17 +44,20 @@ class Implementation:
     settings: tuple
     charm: bool = False  # AMPI: no launcher; the program itself takes +p (cores) and +vp (ranks)
 
-    def command(self, ranks, program, setting=None):
-        """The command line that runs `program` (a list) on `ranks` ranks."""
+    def command(self, ranks, program, setting=None, cpus=None):
+        """The command line that runs `program` (a list) on `ranks` ranks; `cpus`: as many as it will have."""
         setting = setting or self.settings[0]
+        available = cpus or cores()
         if self.charm:
-            return [*map(str, program), f"+p{cores()}", f"+vp{ranks}", "+setcpuaffinity",
+            return [*map(str, program), f"+p{available}", f"+vp{ranks}", "+setcpuaffinity",
                     *setting.arguments]
         line = [self.mpiexec, *setting.arguments]
-        if self.key.startswith("openmpi") and ranks > cores():
+        if self.key.startswith("openmpi") and ranks > available:
             # It refuses to start without.
             newer = not re.search(r" [1-4]\.", self.name)
             line += ["--map-by", ":OVERSUBSCRIBE"] if newer else ["--oversubscribe"]
+        if self.key.startswith("openmpi") and cpus and "--bind-to" not in setting.arguments:
+            line += ["--bind-to", "none"]  # else it binds to cores that its own affinity mask does not have
         return [*line, "-n", str(ranks), *map(str, program)]
 
     def environment(self, setting=None):
@@ -132,8 +137,11 @@ def meantime(prefix):
         return None
     version = re.search(r"\d+\.\d+\S*", first_line_of([str(commands[2]), "--version"]))
     name = f"Meantime {version[0]}" if version else "Meantime"
+    settings = [Setting(AS_INSTALLED)]
+    if Path(prefix, HOST).exists():
+        settings.append(Setting(AS_THREADS, ("--as", "threads")))
     return Implementation("meantime", name, *(str(command.resolve()) for command in commands),
-                          (Setting(AS_INSTALLED),))
+                          tuple(settings))
 
 
 def installed_peers():

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent.parent
-BARE = {name: f"limits/{name}.cpp" for name in ("mailbox", "barrier", "wake", "move")}
+BARE = {name: f"limits/{name}.cpp" for name in ("mailbox", "barrier", "fibers", "wake", "move")}
 MPI = {
     "latency": "latency/latency.cpp",
     "bandwidth": "bandwidth/bandwidth.cpp",
@@ -47,7 +47,7 @@ def compile_one(compiler, flags, source, target):
 def compile_bare(names, directory):
     compiler = os.environ.get("CXX", "c++")
     for name in names:
-        compile_one(compiler, ["-std=c++17", "-O2"], BARE[name], directory / "bare" / name)
+        compile_one(compiler, ["-std=c++17", "-O2", "-pthread"], BARE[name], directory / "bare" / name)
     return {name: directory / "bare" / name for name in names}
 
 

@@ -66,8 +66,9 @@ class Summary:
 class Reader:
     """Takes the lines of one run; knows which point was being measured when they stopped."""
 
-    def __init__(self, program, ranks):
+    def __init__(self, program, ranks, keys=None):
         self.program, self.ranks = program, ranks
+        self.keys = keys or {}  # of all its points, beside those that the program tells
         self.library = ""
         self.samples = {}   # Point -> Sample
         self.skipped = {}   # Point -> why
@@ -95,7 +96,7 @@ class Reader:
             self.current = None
 
     def point(self, keys):
-        keys = dict(keys)
+        keys = {**keys, **self.keys}
         name = keys.pop("name")
         ranks = keys.pop("ranks", self.ranks)  # a bare prototype says its number itself
         return Point.of(self.program, ranks, name, **keys)

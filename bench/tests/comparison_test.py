@@ -11,12 +11,14 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
-from comparison import document, goals, launch, measure, peers, rows, store  # noqa: E402
+from comparison import cases, document, goals, launch, measure, peers, rows, store  # noqa: E402
 
 PING = rows.Point.of("latency", 2, "ping-pong", bytes=8, buffers=1)
 BARE_PING = rows.Point.of("mailbox", 2, "ping-pong", bytes=8)
 RATE = rows.Point.of("bandwidth", 2, "bandwidth", ways="one", pairs=1, bytes=1 << 20)
 CROWD = rows.Point.of("oversubscription", 64, "barrier", communicator="world", bytes=0)
+ONE_CPU = rows.Point.of("latency", 2, "ping-pong", bytes=8, buffers=1, cpus=1)
+FIBERS = rows.Point.of("fibers", 64, "barrier", way="loop", workers=2)
 OPENMPI = measure.Who("openmpi", peers.AS_INSTALLED)
 MPICH = measure.Who("mpich", peers.AS_INSTALLED)
 BARE = measure.Who(measure.BARE, peers.AS_INSTALLED)
@@ -91,6 +93,49 @@ class Judging(unittest.TestCase):
     def test_without_anything_to_compare_with_no_goal_is_met(self):
         self.assertIsNone(judged(a_store([(PING, goals.OURS, 1)]), PING).met)
         self.assertIsNone(judged(a_store([(PING, OPENMPI, 1)]), PING).met)
+
+
+class ThreadRanks(unittest.TestCase):
+    def judged_as_threads(self, of_store, point):
+        return next(goals.judge(of_store, row) for row in goals.rows(of_store)
+                    if row.point == point and row.who == goals.THREADS)
+
+    def test_beside_bare_fibers_process_ranks_and_the_best_peer(self):
+        of_store = a_store([(CROWD, goals.OURS, 200), (CROWD, goals.THREADS, 2), (CROWD, OPENMPI, 400),
+                            (FIBERS, BARE, 1)])
+        found = self.judged_as_threads(of_store, CROWD)
+        self.assertEqual((found.bare_ratio, found.base_ratio, found.peer_ratio), (2, 0.01, 0.005))
+        self.assertIs(found.met, False)
+        self.assertEqual(judged(of_store, CROWD).ours.median, 200)  # the row of process ranks is not theirs
+
+    def test_one_cpu_is_a_point_of_its_own_and_has_a_goal_in_microseconds(self):
+        of_store = a_store([(PING, goals.OURS, 0.2), (PING, goals.THREADS, 0.3), (ONE_CPU, goals.OURS, 1.5),
+                            (ONE_CPU, goals.THREADS, 0.08)])
+        found = self.judged_as_threads(of_store, ONE_CPU)
+        self.assertEqual((found.met, found.row.goal), (True, "≤ 0.1 µs"))
+        self.assertIs(self.judged_as_threads(of_store, PING).met, False)  # more than process ranks take
+        self.assertEqual(judged(of_store, ONE_CPU).row.goal, "–")
+
+    def test_no_rows_without_thread_ranks(self):
+        self.assertNotIn(goals.THREADS_GROUP, {row.group for row in goals.rows(a_store([(CROWD, goals.OURS, 1)]))})
+
+    def test_who_runs_what(self):
+        ours = peers.Implementation("meantime", "Meantime", "", "", "mpiexec", (
+            peers.Setting(peers.AS_INSTALLED), peers.Setting(peers.AS_THREADS, ("--as", "threads"))))
+        other = peers.Implementation("openmpi", "Open MPI 4.1", "", "", "mpiexec", peers.openmpi_settings())
+        runner = measure.Runner([ours, other], None, None)
+        every = cases.cases(cases.QUICK, cases.SLICES)
+        by_program = {(case.program, case.ranks, case.one_cpu): runner.contestants(case) for case in every}
+        names = lambda *key: [(who.key, who.setting) for who, _ in by_program[key]]  # noqa: E731
+        threads = ("meantime", peers.AS_THREADS)
+        self.assertNotIn(threads, names("matching", 2, False))
+        self.assertIn(threads, names("oversubscription", 256, False))
+        self.assertNotIn("openmpi", {key for key, _ in names("oversubscription", 256, False)})
+        self.assertIn(threads, names("latency", 2, True))
+        self.assertIn(("openmpi", "yield"), names("latency", 2, True))  # more ranks than CPUs
+        self.assertNotIn(("openmpi", "polling, bound"), names("latency", 2, True))
+        self.assertEqual(other.command(2, ["a"], cpus=1),
+                         ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", "2", "a"])
 
 
 class Writing(unittest.TestCase):
