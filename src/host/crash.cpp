@@ -180,6 +180,46 @@ void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& 
   meantime_host_tell_end(rank.world_rank, 0, told_signal, text.text());
 }
 
+bool ends_by_default(int signal) {
+  switch (signal) {
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGURG:
+    case SIGWINCH:
+    case SIGSTOP:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+      return false;
+    default:
+      return signal > 0 && signal <= SIGRTMAX;
+  }
+}
+
+bool is_blocked_here(int signal) {
+  sigset_t mask;
+  return pthread_sigmask(SIG_BLOCK, nullptr, &mask) == 0 && sigismember(&mask, signal) == 1;
+}
+
+/// The calling rank sends a signal to itself. One that nobody catches ends the host, which could
+/// not say any more by whom.
+void tell_of_own(int signal) {
+  struct sigaction action {};
+  if (ends_by_default(signal) && !is_blocked_here(signal) &&
+      sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL &&
+      take_turn() == Turn::tells) {
+    meantime_host_tell_end(mine()->world_rank, 0, signal, "");
+  }
+}
+
+int raise_here(int signal) {
+  if (mine() != nullptr) {
+    tell_of_own(signal);
+  }
+  MEANTIME_REAL(raise);
+  return real(signal);
+}
+
 void on_crash(int signal, siginfo_t* info, void* context) {
   if (const RankState* const rank = mine(); rank != nullptr) {
     tell(*rank, signal, *info, *static_cast<ucontext_t*>(context));
@@ -189,7 +229,8 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   sigemptyset(&only);
   sigaddset(&only, signal);
   pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
-  raise(signal);
+  MEANTIME_REAL(raise);
+  real(signal);
 }
 
 }  // namespace
@@ -262,4 +303,26 @@ MEANTIME_IN_FRONT meantime::host::Handler signal(int number,
   }
   MEANTIME_REAL(signal);
   return real(number, handler);
+}
+
+MEANTIME_IN_FRONT int raise(int signal) noexcept {
+  return meantime::host::raise_here(signal);
+}
+
+// To the process is to whichever of its threads the kernel takes; a rank's is to the rank.
+MEANTIME_IN_FRONT int kill(pid_t process, int signal) noexcept {
+  if (process == getpid() && meantime::host::mine() != nullptr && signal > 0 &&
+      !meantime::host::is_blocked_here(signal)) {
+    return meantime::host::raise_here(signal);
+  }
+  MEANTIME_REAL(kill);
+  return real(process, signal);
+}
+
+MEANTIME_IN_FRONT int pthread_kill(pthread_t thread, int signal) noexcept {
+  if (meantime::host::mine() != nullptr && pthread_equal(thread, pthread_self()) != 0) {
+    meantime::host::tell_of_own(signal);
+  }
+  MEANTIME_REAL(pthread_kill);
+  return real(thread, signal);
 }

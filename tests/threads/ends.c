@@ -1,5 +1,7 @@
 /* Rank 1 ends, or makes all wait, in the way that the first word says. */
 #include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +87,7 @@ int main(int count, char** words) {
     return 0;
   }
   if (is(way, "all")) write_to((int*)8);
+  if (is(way, "all_raise")) raise(SIGTERM);
   if (rank == 1) {
     if (is(way, "segv")) write_to((int*)8);
     if (is(way, "jump")) return jump_to((int (*)(void))16);
@@ -93,6 +96,12 @@ int main(int count, char** words) {
     if (is(way, "stack")) return recurse(0);
     if (is(way, "array") && large_frame() != 0) return 1;
     if (is(way, "abort")) abort();
+    if (is(way, "raise")) raise(SIGTERM);
+    if (is(way, "kill")) kill(getpid(), SIGKILL);
+    if (is(way, "kill_abort")) kill(getpid(), SIGABRT);
+    if (is(way, "pthread_kill")) pthread_kill(pthread_self(), SIGUSR1);
+    if (is(way, "harmless") && (raise(SIGCHLD) || kill(getpid(), 0) || kill(getpid(), SIGWINCH)))
+      return 1;
     if (is(way, "pipe")) write_to_nobody();
     if (is(way, "exit")) exit(3);
     if (is(way, "_exit")) _exit(4);

@@ -303,6 +303,14 @@ int main(int c, char** v) {
 
         self.ends("lost", 139, r"rank 1 .*signal 11.*\n *#0 0x0\n.*no more can be read")
 
+    def test_a_signal_that_a_rank_sends_to_itself_names_the_rank(self):
+        self.ends("raise", 143, r"mpiexec: rank 1 .*signal 15 \(Terminated\)\n$")
+        self.ends("kill", 137, r"mpiexec: rank 1 .*signal 9 \(Killed\)\n$")
+        self.ends("pthread_kill", 138, r"mpiexec: rank 1 .*signal 10 \(User defined signal 1\)\n$")
+        self.ends("kill_abort", 134, r"rank 1 .*signal 6", r"ends_c\+0x[0-9a-f]+ \(main[.\w]*\+0x")
+        self.ends("all_raise", 143, r"mpiexec: rank \d+ .*signal 15 \(Terminated\)\n$", ranks=16)
+        self.ends("harmless", 0)
+
     def test_crash_address_is_what_addr2line_wants(self):
         program = self.build("ends.c", "-g", name="ends_with_lines")
         text = self.run_ranks(2, program, "segv").stderr
