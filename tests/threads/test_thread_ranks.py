@@ -135,15 +135,6 @@ int main(int c, char** v) {
 }""", "-fopenmp", name="openmp")
         self.assert_right(self.run_ranks(4, program))
 
-    def test_same_bits_as_processes(self):
-        program = self.build("bits.c")
-        for ranks in (2, 3, 7, 16):
-            lines = [sorted(command(os.path.join(BIN, "mpiexec"), "--as", kind, "-n", ranks, program,
-                                    env=self.environment).stdout.splitlines())
-                     for kind in ("processes", "threads")]
-            self.assertEqual(len(lines[0]), 4 * ranks)
-            self.assertEqual(*lines)
-
     # --- scheduling
 
     def test_a_rank_that_sleeps_holds_nobody_up(self):
