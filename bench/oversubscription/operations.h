@@ -104,6 +104,26 @@ class Bcast : public Operation {
   std::vector<char> data_;
 };
 
+// `bytes` to each rank; the root moves on as that of a broadcast.
+class Scatter : public Operation {
+ public:
+  Scatter(MPI_Comm comm, long bytes)
+      : Operation(comm, bytes), all_(size() * static_cast<std::size_t>(ranks_)), mine_(size()) {}
+  void turn(long number) override {
+    MPI_Scatter(all_.data(), bytes_, MPI_CHAR, mine_.data(), bytes_, MPI_CHAR, root(number), comm_);
+  }
+  bool right() override {
+    for (int to = 0; to < ranks_; to++)
+      std::memset(all_.data() + size() * static_cast<std::size_t>(to), rank_ * 3 + to, size());
+    const long number = ranks_ - 1;
+    turn(number);
+    return holds(mine_.data(), size(), static_cast<char>(root(number) * 3 + rank_));
+  }
+
+ private:
+  std::vector<char> all_, mine_;
+};
+
 // `bytes` from each rank.
 class Allgather : public Operation {
  public:
@@ -157,6 +177,7 @@ inline std::unique_ptr<Operation> make_operation(const std::string& name, MPI_Co
   if (name == "allreduce") return std::make_unique<Allreduce>(comm, bytes);
   if (name == "halo") return std::make_unique<RingHalo>(comm, bytes);
   if (name == "bcast") return std::make_unique<Bcast>(comm, bytes);
+  if (name == "scatter") return std::make_unique<Scatter>(comm, bytes);
   if (name == "allgather") return std::make_unique<Allgather>(comm, bytes);
   if (name == "alltoall") return std::make_unique<Alltoall>(comm, bytes);
   throw UsageError("there is no operation '" + name + "'");
@@ -166,7 +187,7 @@ inline std::unique_ptr<Operation> make_operation(const std::string& name, MPI_Co
 inline double memory_of(const std::string& name, int ranks, long bytes) {
   const double n = ranks, size = static_cast<double>(bytes);
   if (name == "alltoall") return 2 * n * n * size;
-  if (name == "allgather") return n * (n + 1) * size;
+  if (name == "allgather" || name == "scatter") return n * (n + 1) * size;
   return 4 * n * size;
 }
 

@@ -15,9 +15,9 @@ namespace {
 
 const char usage[] =
     "oversubscription: time of an operation with any number of ranks\n"
-    "  --operations LIST      barrier, allreduce, halo, bcast, allgather, alltoall, random\n"
-    "                         (default: all)\n"
-    "  --bytes LIST           of bcast, allgather, alltoall, allreduce\n"
+    "  --operations LIST      barrier, allreduce, halo, bcast, scatter, allgather, alltoall,\n"
+    "                         random (default: all)\n"
+    "  --bytes LIST           of bcast, scatter, allgather, alltoall, allreduce\n"
     "                         (default 1K,4K,16K,64K,256K,1M; allreduce also 8; halo always 1K;\n"
     "                         bytes are per pair of ranks, as OSU's)\n"
     "  --communicators LIST   world, half (default: both)\n"
@@ -210,8 +210,8 @@ void measure_all(bench::Program& program, const Setting& setting) {
 
 void body(bench::Program& program) {
   Setting setting;
-  setting.operations =
-      program.options.texts("operations", "barrier,allreduce,halo,bcast,allgather,alltoall,random");
+  setting.operations = program.options.texts(
+      "operations", "barrier,allreduce,halo,bcast,scatter,allgather,alltoall,random");
   setting.communicators = program.options.texts("communicators", "world,half");
   setting.sizes = program.options.sizes("bytes", "1K,4K,16K,64K,256K,1M");
   setting.small_allreduce = program.options.text("bytes", "").empty();

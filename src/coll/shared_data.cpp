@@ -4,6 +4,7 @@
 
 #include "coll/lent.h"
 #include "coll/meeting.h"
+#include "coll/roots_loan.h"
 #include "coll/shared.h"
 #include "coll/thresholds.h"
 #include "core/error.h"
@@ -222,6 +223,9 @@ int bcast(Piece piece, int root, Communicator& comm) {
   std::size_t total = room;  // the root's word counts
   do {
     Meeting meeting(comm, state, what(Code::bcast, root));
+    if (comm.rank == root && offset == 0 && root_lends(piece, comm)) {
+      return lend(meeting, piece, comm);
+    }
     if (comm.rank == root) {
       const std::size_t part = std::min(thresholds::bcast_round, total - offset);
       if (char* place = meeting.deposit(part)) {
@@ -243,12 +247,17 @@ int bcast(Piece piece, int root, Communicator& comm) {
         return fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a broadcast");
       }
       const Slot& slot = meeting.slot(root);
-      total = slot.total;
-      if (offset < room) {
-        piece.unpack_from(meeting.data(root), offset,
-                          std::min<std::size_t>(slot.bytes, room - offset));
+      if (has_lent(meeting, root)) {
+        total = take(meeting, root, 0, piece, comm);
+        offset = total;
+      } else {
+        total = slot.total;
+        if (offset < room) {
+          piece.unpack_from(meeting.data(root), offset,
+                            std::min<std::size_t>(slot.bytes, room - offset));
+        }
+        offset += slot.bytes;
       }
-      offset += slot.bytes;
       if (total > room) {
         result = truncated(total, room);
       } else if (total < room) {
@@ -316,6 +325,16 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
   const int tag = state.next_tag();
   Meeting meeting(comm, state, what(Code::scatter, root));
   Messages messages(comm, tag);
+  const auto keep_own = [&] {
+    const Piece own = send[root];
+    return receive.in_place() ? MPI_SUCCESS
+                              : copy(own.buffer, own.count, *own.type, receive.buffer,
+                                     receive.count, *receive.type);
+  };
+  if (comm.rank == root && root_lends(send, root, comm)) {
+    const int error = lend(meeting, send, comm);
+    return error == MPI_SUCCESS ? keep_own() : error;
+  }
   if (comm.rank == root) {
     char* place = deposit_for_all(meeting, send, comm.size, root, thresholds::round_for_all);
     meeting.open_root();
@@ -328,11 +347,7 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
         messages.send(send[to], to);
       }
     }
-    int error = MPI_SUCCESS;
-    if (!receive.in_place()) {
-      const Piece own = send[root];
-      error = copy(own.buffer, own.count, *own.type, receive.buffer, receive.count, *receive.type);
-    }
+    const int error = keep_own();
     const int sent = messages.finish();
     return error == MPI_SUCCESS ? sent : error;
   }
@@ -342,6 +357,10 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
   }
   if (meeting.failed(root)) {
     return fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a scatter");
+  }
+  if (has_lent(meeting, root)) {
+    const std::size_t bytes = take(meeting, root, comm.rank, receive, comm);
+    return bytes > receive.bytes() ? truncated(bytes, receive.bytes()) : MPI_SUCCESS;
   }
   const int error = take_block(meeting, root, comm.rank, receive, messages);
   const int received = messages.finish();

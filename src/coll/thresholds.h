@@ -47,6 +47,19 @@ inline constexpr std::size_t lent_past_caches = 192 * 1024;
 /// and 6.5; 1 MiB in two sets 19.7 and 21.8, 23.8 and 20.1: no clear difference. 128 KiB was not
 /// measured.)
 inline constexpr std::size_t lent_allgather = 128 * 1024;
+/// From this size on thread ranks of one host read a broadcast in the root's buffer. Below, the
+/// second meeting costs more than the root's copy. (us, old and new in turns, medians of 5 on a
+/// busy machine: 4 ranks 256 KiB 34.8 and 32.9, 1 MiB 119 and 93; 16 ranks 128 KiB 88 and 81, 256
+/// KiB 61 and 57, 1 MiB 871 and 325; 64 ranks 128 KiB 127 and 153, 256 KiB 327 and 246, 1 MiB 4529
+/// and 2291. Past the caches: 1.1 to 3 times as long up to 32 MiB in all, beyond no clear
+/// difference.)
+inline constexpr std::size_t lent_bcast = 256 * 1024;
+/// And their blocks of a scatter, from this size on of an average block. (us, in the same way: 4
+/// ranks 64 KiB 53.5 and 5.3, 1 MiB 109 and 59; 16 ranks 16 KiB 65 and 7, 64 KiB 215 and 18, 1 MiB
+/// 688 and 716; 64 ranks 4 KiB 53 and 17, 64 KiB 303 and 184, 1 MiB 3093 and 3286. 1 KiB and 16
+/// ranks still 8 and 4; but then a root that need not wait for anybody may be worth more, and
+/// messages of up to 8 KiB leave at once, too.)
+inline constexpr std::size_t lent_scatter = 8 * 1024;
 /// Of a long reduction whose inputs are lent: what each member gives; the results of all, in
 /// deposits, are as much.
 inline constexpr std::size_t lent_round = 1024 * 1024;

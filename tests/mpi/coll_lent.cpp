@@ -1,5 +1,6 @@
-// Large blocks of an alltoall, which others may read where they lie: the buffers are written to as
-// soon as the call is over, ranks come late in turns, layouts differ from rank to rank, in place.
+// Large blocks of an alltoall, a broadcast, a scatter, which others may read where they lie: the
+// buffers are written to as soon as the call is over, ranks come late in turns, layouts differ from
+// rank to rank, in place.
 // Run also while the permission to read goes away in the middle.
 #include "collective.h"
 
@@ -42,6 +43,47 @@ static void turns(const Team& team, int count, const Sparse& give, const Sparse&
   }
 }
 
+// Each rank is the root in turn, and one of the others comes late; what is not a root's own is
+// untouched before and after. The last block of a scatter is of `count`, the first of none.
+static void from_roots(const Team& team, int count, const Sparse& give, const Sparse& take) {
+  std::vector<int> counts(team.size), places(team.size);
+  int all = 0;
+  for (int r = 0; r < team.size; ++r) {
+    counts[r] = team.size == 1 ? count : int(long(count) * r / (team.size - 1));
+    places[r] = all;
+    all += counts[r] + 1;
+  }
+  const int own = counts[team.rank];
+  std::vector<int> out(size_t(all) * give.step), in(size_t(own + 1) * take.step);
+  for (int root = 0; root<team.size; root += team.size> 4 ? 3 : 1) {
+    const bool is_root = team.rank == root;
+    const Sparse& layout = is_root ? give : take;
+    std::vector<int> data(size_t(count) * layout.step, untouched);
+    if (is_root) fill(data, layout, count, root + 3);
+    if (team.rank == (root + 1) % team.size) compute_ms(2);
+    MUST(MPI_Bcast(data.data(), count, layout.type, root, team.comm));
+    int wrong = 0;
+    for (int i = 0; i < count; ++i) wrong += data[size_t(i) * layout.step] != element(root + 3, i);
+    CHECK(wrong == 0, "Bcast of %d ints on %s from %d: %d", count, team.name, root, wrong);
+    std::fill(data.begin(), data.end(), untouched);
+
+    for (bool in_place : {false, true}) {
+      if (is_root) fill(out, give, all, root + 7);
+      std::fill(in.begin(), in.end(), untouched);
+      if (team.rank == (root + 2) % team.size) compute_ms(1);
+      MUST(MPI_Scatterv(out.data(), counts.data(), places.data(), give.type,
+                        is_root && in_place ? MPI_IN_PLACE : in.data(), own, take.type, root,
+                        team.comm));
+      if (is_root) std::fill(out.begin(), out.end(), untouched);
+      wrong = 0;
+      for (int i = 0; i < own && !(is_root && in_place); ++i)
+        wrong += in[size_t(i) * take.step] != element(root + 7, places[team.rank] + i);
+      CHECK(wrong == 0, "Scatterv of %d ints on %s from %d: %d", own, team.name, root, wrong);
+      CHECK(in[size_t(own) * take.step] == untouched);
+    }
+  }
+}
+
 int main(int argc, char** argv) {
   start(argc, argv);
   {
@@ -53,6 +95,10 @@ int main(int argc, char** argv) {
         if (count > option("limit", 20001)) break;
         turns(team, count, dense, dense);
         turns(team, count, team.rank % 2 ? dense : sparse, team.rank % 3 ? sparse : dense);
+      }
+      for (int count : {3000, 8192, 70000}) {
+        from_roots(team, count, dense, dense);
+        from_roots(team, count, team.rank % 2 ? dense : sparse, team.rank % 3 ? sparse : dense);
       }
     }
     free_teams(all);
