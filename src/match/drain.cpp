@@ -294,7 +294,7 @@ bool Engine::goes_through_pipe(const Message& message, const Transfer& transfer,
   return (message.flags & receive.flags & blocking) != 0 && transfer.bytes > Route::medium_bytes &&
          transfer.source_address != 0 && transfer.destination_address != 0 &&
          timed_pipe_ == nullptr && !wait::policy().crowded && !is_thread_rank() &&
-         route_.two_copies(transfer.bytes);
+         !limits.wire.on && route_.two_copies(transfer.bytes);
 }
 
 void Engine::after_drain() {

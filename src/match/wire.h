@@ -10,6 +10,9 @@
 // computes for them. A rank that has a step under way looks at the clock at each turn of a wait and
 // nobody rings it: the setting goes with polling and yielding only. A wait of more than a second
 // sleeps all the same (the search for deadlocks wants it), so such a rank naps then.
+// Not on the wire is what cannot go from buffer to buffer: data that lie in pieces, and a message
+// to a rank that was not through MPI_Init when it was sent (nobody knows then whose memory can be
+// read).
 #pragma once
 
 #include <cstdint>
