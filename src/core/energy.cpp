@@ -30,6 +30,7 @@ namespace {
 
 /// Longer than any sleep it could save.
 constexpr std::uint64_t long_answer_ns = 1'000'000;
+constexpr std::uint64_t very_long_answer_ns = 200'000'000;
 constexpr int slow_answers = 3;
 
 class Handler final : public wait::Advisor {
@@ -44,14 +45,7 @@ class Handler final : public wait::Advisor {
     const MPIX_Energy_info info = info_of(question);
     const std::uint64_t began = wait::now_ns();
     const int answer = call_user(MPIX_ENERGY_DEFAULT, [&] { return enter_(&info, argument_); });
-    const std::uint64_t took = wait::now_ns() - began;
-    // Once may be the kernel's doing: it took the core away.
-    slow_ = took > long_answer_ns ? slow_ + 1 : 0;
-    if (slow_ == slow_answers && !std::exchange(tables().energy_complaints.slow, true)) {
-      complain(question.world_rank,
-               fmt::format("took {:.1f} ms for an answer, for the {}rd time in a row",
-                           static_cast<double>(took) * 1e-6, slow_answers));
-    }
+    took(question.world_rank, wait::now_ns() - began, slow_, "for an answer");
     switch (answer) {
       case MPIX_ENERGY_DEFAULT:
         return std::nullopt;
@@ -79,7 +73,9 @@ class Handler final : public wait::Advisor {
   void over(const wait::Question& question) override {
     if (leave_ != nullptr) {
       const MPIX_Energy_info info = info_of(question);
+      const std::uint64_t began = wait::now_ns();
       call_user(0, [&] { return leave_(&info, argument_); });
+      took(question.world_rank, wait::now_ns() - began, slow_at_the_end_, "at the end of a wait");
     }
   }
 
@@ -102,6 +98,16 @@ class Handler final : public wait::Advisor {
     return info;
   }
 
+  void took(int rank, std::uint64_t ns, int& slow_in_a_row, const char* what_for) {
+    // Once may be the kernel's doing, which took the core away; hardly for so long.
+    slow_in_a_row = ns > long_answer_ns ? slow_in_a_row + 1 : 0;
+    if ((slow_in_a_row == slow_answers || ns > very_long_answer_ns) &&
+        !std::exchange(tables().energy_complaints.slow, true)) {
+      complain(rank, fmt::format("took {:.1f} ms {}{}", static_cast<double>(ns) * 1e-6, what_for,
+                                 ns > very_long_answer_ns ? "" : ", for the 3rd time in a row"));
+    }
+  }
+
   static void complain(int rank, const std::string& text) {
     std::fputs(
         fmt::format("Meantime: rank {}: the energy handler {} (said once)\n", rank, text).c_str(),
@@ -112,6 +118,7 @@ class Handler final : public wait::Advisor {
   MPIX_Energy_function* leave_;
   void* const argument_;
   int slow_ = 0;  ///< answers in a row
+  int slow_at_the_end_ = 0;
 };
 
 /// The library of this process: loaded once, for all of its ranks.
@@ -213,6 +220,11 @@ std::string follow_settings(Rank& rank) {
 }
 
 }  // namespace
+
+std::string energy_handlers_locked_by() {
+  const std::string where = locked_by(*settings::find("MEANTIME_ENERGY"));
+  return !where.empty() ? where : locked_by(*settings::find("MEANTIME_ENERGY_HANDLER"));
+}
 
 void use_energy_handler(Rank& rank, MPIX_Energy_function* enter, MPIX_Energy_function* leave,
                         void* argument) {

@@ -24,6 +24,9 @@ void use_energy_handler(Rank& rank, MPIX_Energy_function* enter, MPIX_Energy_fun
                         void* argument);
 /// Back to what the settings say.
 void drop_energy_handler(Rank& rank);
+/// FILE:LINE of the site's file, if it has locked one of the settings that handlers take the place
+/// of; else empty.
+std::string energy_handlers_locked_by();
 
 /// What the settings MEANTIME_ENERGY and MEANTIME_ENERGY_HANDLER say, for a rank that starts.
 /// Returns one line if they cannot be followed.

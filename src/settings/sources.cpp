@@ -53,21 +53,22 @@ void Files::read(const std::string& prefix, const Environment& environment) {
   values_.assign(all().size(), {});
   if (!prefix.empty()) {
     read_file(prefix + "/etc/meantime.conf", Source::site);
-    lock_knobs();
+    lock_what_replaces_the_way_to_wait();
   }
   if (const std::string path = user_file(environment); !path.empty()) {
     read_file(path, Source::user);
   }
 }
 
-void Files::lock_knobs() {
+void Files::lock_what_replaces_the_way_to_wait() {
   const auto value = [this](std::string_view name) -> Value& {
     return values_[find(name) - all().data()];
   };
   const Value& way = value("MEANTIME_WAIT");
-  for (const char* name : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
-    if (Value& knob = value(name); way.locked && knob.text.empty()) {
-      knob = {{}, Source::site, way.where, true};
+  for (const char* name : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT",
+                           "MEANTIME_ENERGY", "MEANTIME_ENERGY_HANDLER"}) {
+    if (Value& other = value(name); way.locked && other.text.empty()) {
+      other = {{}, Source::site, way.where, true};
     }
   }
 }

@@ -8,7 +8,8 @@
 //   program       MPIX_Setting_set, a communicator's info: not seen here
 // A file has lines `NAME = VALUE`, NAME with or without MEANTIME_, in either case; `#` begins a
 // comment; `lock NAME = VALUE` locks it (site file only). That of
-// MEANTIME_WAIT locks its knobs, too, unless the file says something else of them.
+// MEANTIME_WAIT locks its knobs and the energy policies, too, unless the file says something else
+// of them.
 #pragma once
 
 #include <functional>
@@ -55,8 +56,9 @@ class Files {
  private:
   void read_file(const std::string& path, Source source);
   void note_unread(const std::string& path, const std::string& why);
-  /// Whoever locks the way to wait means what it is made of, too, but what he sets himself.
-  void lock_knobs();
+  /// Whoever locks the way to wait means its knobs, too, and who could be asked in its place; but
+  /// not what he sets himself.
+  void lock_what_replaces_the_way_to_wait();
   void read_line(std::string_view line, Source source, const std::string& where);
 
   std::vector<Value> values_;  ///< by index in all()

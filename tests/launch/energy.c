@@ -55,6 +55,18 @@ static int leave(const MPIX_Energy_info* info, void* argument) {
   return 12345; /* nobody cares */
 }
 
+static int slow_leave(const MPIX_Energy_info* info, void* argument) {
+  return slow(info, argument);
+}
+
+/* Once, and for very long. */
+static int slow_once(const MPIX_Energy_info* info, void* argument) {
+  static int calls;
+  const struct timespec very_long_time = {0, 300000000};
+  if (calls++ == 0) nanosleep(&very_long_time, NULL);
+  return enter(info, argument);
+}
+
 static void wait_for_zero(int rounds) {
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -86,7 +98,12 @@ int main(int argc, char** argv) {
     struct seen* seen = calloc(1, sizeof *seen); /* the handler stays to the end */
     int enough = 0;
     seen->answer = is_slow ? MPIX_ENERGY_SLEEP : 77;
-    MPIX_Energy_handler_reg(is_slow ? slow : enter, NULL, seen);
+    const char* how = argc > 2 ? argv[2] : "";
+    const int at_the_end = strcmp(how, "leave") == 0;
+    MPIX_Energy_handler_reg(!is_slow || at_the_end        ? enter
+                            : strcmp(how, "once") == 0 ? slow_once
+                                                       : slow,
+                            at_the_end ? slow_leave : NULL, seen);
     while (!enough) {
       wait_for_zero(5);
       if (argc > 2 && !is_slow) MPIX_Energy_handler_reg(enter, NULL, seen); /* as a new one */

@@ -1,7 +1,12 @@
 /* A program that wants to wait in another way than the site has locked: by MPIX_Setting_set, MPI_T
- * and an info. Prints how it waits afterwards. With an argument: another number of looks. */
+ * and an info, and by an energy handler. Prints how it waits afterwards. With an argument: another number of looks. */
 #include <meantime.h>
 #include <stdio.h>
+
+static int powersave(const MPIX_Energy_info* info, void* argument) {
+  (void)info, (void)argument;
+  return MPIX_ENERGY_DEFAULT;
+}
 
 int main(int argc, char** argv) {
   char text[32] = "", value[32] = "none";
@@ -27,6 +32,8 @@ int main(int argc, char** argv) {
     MPI_T_cvar_handle_free(&handle);
   }
   MPI_T_finalize();
+
+  refused += MPIX_Energy_handler_reg(powersave, NULL, NULL) != MPI_SUCCESS;
 
   MPI_Info_create(&info);
   MPI_Info_set(info, key, other);

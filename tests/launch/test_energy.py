@@ -45,6 +45,8 @@ class Energy(MpiexecTest):
         for kind in self.kinds_with_a_core_each():
             for what, part in (("nonsense", "the energy handler answered 77, which is none of"),
                                ("slow", " ms for an answer, for the 3rd time in a row (said once)"),
+                               ("slow leave", " ms at the end of a wait, for the 3rd time in a row (said once)"),
+                               ("slow once", " ms for an answer (said once)"),
                                ("nonsense again", "the energy handler answered 77, which is none of")):
                 result = self.run_job("--as", kind, "-n", 2, program, *what.split())
                 self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)

@@ -89,7 +89,7 @@ class Settings(MpiexecTest):
                          r"\S*/.config/meantime.conf:1 says: \S*:1, locked\n$")
         self.assertRegex(self.line_of("MEANTIME_WAIT"), r"locked; .*; not yield as \S*/meantime.conf:1 says$")
         alone = self.alone(self.locked_program())
-        self.assertEqual(alone.stdout, "event refused 3 communicator none\n", alone)
+        self.assertEqual(alone.stdout, "event refused 4 communicator none\n", alone)
         self.assertRegex(alone.stderr, r"^Meantime: MEANTIME_WAIT stays event, not yield as ")
 
     def test_a_lock_of_the_way_to_wait_is_one_of_its_knobs(self):
@@ -113,7 +113,16 @@ class Settings(MpiexecTest):
         self.assertEqual((result.stdout, result.stderr), ("50\n", ""))
         for run in (self.command("mpiexec", program, knob), self.alone(program, knob)):
             self.assertEqual(run.returncode, 0, run)
-            self.assertRegex(run.stdout, r"^(?!7 )\d+ refused 3 communicator none\n$")
+            self.assertRegex(run.stdout, r"^(?!7 )\d+ refused 4 communicator none\n$")
+
+    def test_a_lock_of_the_way_to_wait_is_one_of_the_energy_policies(self):
+        self.site_file("lock wait = event\n")
+        result = self.command("mpiexec", "--report", "true", MEANTIME_ENERGY="performance")
+        self.assertRegex(result.stderr, "^mpiexec: MEANTIME_ENERGY stays none, not performance as the environment "
+                                        r"says: \S*/etc/meantime.conf:1, locked\n")
+        self.assertNotIn("energy policy", result.stderr)
+        self.site_file("energy = none\nlock wait = event\n")
+        self.assertEqual(self.command("mpiexec", "true", MEANTIME_ENERGY="performance").stderr, "")
 
     def test_locked_twice(self):
         for second in ("lock wait = poll", "wait = poll", "lock wait = event"):
@@ -376,7 +385,7 @@ class Settings(MpiexecTest):
 
     def test_the_program_cannot_undo_a_lock(self):
         program = self.locked_program()
-        for line, says in (("lock wait = event", "event refused 3 communicator none\n"),
+        for line, says in (("lock wait = event", "event refused 4 communicator none\n"),
                            ("wait = event", "poll refused 1 communicator poll\n")):
             self.site_file(line + "\n")
             result = self.command("mpiexec", "-n", "2", program)
