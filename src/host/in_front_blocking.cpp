@@ -251,7 +251,7 @@ SLEEPS(int, aio_suspend, (const aiocb* const* list, int count, const timespec* l
 SLEEPS(int, getaddrinfo,
        (const char* name, const char* service, const addrinfo* hints, addrinfo** result),
        (name, service, hints, result), )
-MEANTIME_IN_FRONT void thrd_yield() noexcept {
+MEANTIME_IN_FRONT void thrd_yield() {
   sched_yield();
 }
 

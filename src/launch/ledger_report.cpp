@@ -196,8 +196,9 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
   const ledger::Figures figures = figures_in(segment);
   const std::map<Place, PlaceName> names = names_of(figures);
   std::string text =
-      fmt::format("mpiexec: where the time of {} ranks on {} workers went, {:.3f} s\n",
-                  figures.ranks.size(), job.cpus.workers, times.wall_seconds);
+      fmt::format("mpiexec: where the time of {} rank{} on {} worker{} went, {:.3f} s\n",
+                  figures.ranks.size(), figures.ranks.size() == 1 ? "" : "s", job.cpus.workers,
+                  job.cpus.workers == 1 ? "" : "s", times.wall_seconds);
   text +=
       "  rank    running    waiting     waits  of it in % by         CPU time  preempted\n"
       "                 s          s            help  poll yield sleep          s          s\n";

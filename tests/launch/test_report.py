@@ -38,7 +38,7 @@ class Report(MpiexecTest):
     def test_table(self):
         result = self.run_job("--report", "-n", 2, self.program())
         self.assertEqual((result.status, result.output), (0, "done\n"), result)
-        self.assertRegex(result.error, r"where the time of 2 ranks on \d+ workers went")
+        self.assertRegex(result.error, r"where the time of 2 ranks on \d+ workers? went")
         self.assertRegex(result.error, r"\n +1 +\d+\.\d{3} +\d+\.\d{3} +\d+ ")
         self.assertRegex(result.error, r"core-seconds: allocated \d+\.\d+ = computing .* asleep "
                          r"\d+\.\d+ \+ unused \d+\.\d+; preempted \d+\.\d+\n")
