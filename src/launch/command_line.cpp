@@ -1,18 +1,14 @@
 #include "launch/command_line.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <sstream>
 
 #include "core/version.h"
+#include "launch/binding_words.h"
 #include "launch/control.h"
 #include "launch/messages.h"
 #include "launch/option_values.h"
@@ -60,6 +56,7 @@ class Parser {
                            return program.kind == kind || program.kind == RankKind::automatic;
                          });
     };
+    settle_binding(result_, may_be(RankKind::processes));
     if (std::string wrong =
             in_vain(result_, may_be(RankKind::processes), may_be(RankKind::threads));
         !wrong.empty()) {
@@ -73,7 +70,7 @@ class Parser {
  private:
   void parse_program() {
     program_ = {};
-    counted_ = false;
+    ranks_ = ranks_per_node_ = slots_ = 0;
     while (position_ < words_.size() && is_option(words_[position_])) {
       parse_option();
       if (!output.empty()) {
@@ -88,6 +85,9 @@ class Parser {
       throw Mistake{position_ < words_.size() || !result_.programs.empty()
                         ? "no program before or after ':'"
                         : "no program to start (mpiexec --help shows how)"};
+    }
+    for (const int ranks : {slots_, ranks_per_node_, ranks_}) {
+      program_.ranks = ranks > 0 ? ranks : program_.ranks;
     }
     program_.wait = wait_;
     program_.kind = kind_;
@@ -164,6 +164,7 @@ class Parser {
     switch (option.action) {
       case Action::timeout:
       case Action::bind:
+      case Action::cpus_per_rank:
       case Action::on_deadlock:
       case Action::place:
       case Action::balance:
@@ -190,13 +191,10 @@ class Parser {
     require_one_for_all(option, first);
     switch (option.action) {
       case Action::ranks:
-        program_.ranks = parse_ranks(spelled_, first);
-        counted_ = true;
+        ranks_ = parse_ranks(spelled_, first);
         break;
       case Action::ranks_per_node:
-        if (const int ranks = parse_ranks(spelled_, first); !counted_) {
-          program_.ranks = ranks;
-        }
+        ranks_per_node_ = parse_ranks(spelled_, first);
         break;
       case Action::export_variable:
         if (first.find('=') != std::string::npos) {
@@ -253,8 +251,16 @@ class Parser {
         timeout_given_ = true;
         break;
       case Action::bind:
-        result_.binding =
-            parse_binding(spelled_, option.arguments == 0 ? std::string(option.note) : first);
+        read_binding(spelled_, option.arguments == 0 ? std::string(option.note) : first, result_);
+        break;
+      case Action::cpus_per_rank:
+        result_.places_per_rank = parse_places(spelled_, first);
+        break;
+      case Action::map_by:
+        if (const std::optional<int> places = places_in_mapping(spelled_, first)) {
+          result_.places_per_rank = *places;
+        }
+        result_.notes.push_back(fmt::format("{}: {}", spelled_, option.note));
         break;
       case Action::report_bindings:
         result_.report_bindings = true;
@@ -294,13 +300,7 @@ class Parser {
         }
         break;
       case Action::kind:
-        if (first != "processes" && first != "threads" && first != "auto") {
-          throw Mistake{
-              fmt::format("--as takes processes, threads or auto, not '{}'", shown(first))};
-        }
-        kind_ = first == "threads" ? RankKind::threads
-                : first == "auto"  ? RankKind::automatic
-                                   : RankKind::processes;
+        kind_ = parse_kind("--as", first);
         break;
       case Action::ranks_per_process:
         result_.for_threads = true;
@@ -327,25 +327,14 @@ class Parser {
         result_.for_threads = true;
         break;
       case Action::standard_input:
-        if (first == "none") {
-          result_.stdin_rank = -1;
-        } else if (first == "all") {
-          throw Mistake{fmt::format("{} all: one rank can read standard input, not all", spelled_)};
-        } else {
-          auto [end, error] =
-              std::from_chars(first.data(), first.data() + first.size(), result_.stdin_rank);
-          if (error != std::errc() || end != first.data() + first.size() ||
-              result_.stdin_rank < 0) {
-            throw Mistake{fmt::format("{} takes a rank or none, not '{}'", spelled_, shown(first))};
-          }
-        }
+        result_.stdin_rank = parse_input_rank(spelled_, first);
         break;
       case Action::only_local_hosts:
-        require_local_list(spelled_, first);
+        slots_ = local_slots_of_list(spelled_, first);
         result_.notes.push_back(fmt::format("{}: names this machine only", spelled_));
         break;
       case Action::only_local_host_file:
-        require_local_file(spelled_, first);
+        slots_ = local_slots_of_file(spelled_, first);
         result_.notes.push_back(fmt::format("{}: names this machine only", spelled_));
         break;
       case Action::ignore:
@@ -370,7 +359,10 @@ class Parser {
   std::size_t position_ = 0;
   std::string spelled_;
   ProgramRequest program_;
-  bool counted_ = false;  ///< program_.ranks was given
+  // Of this program, each more important than the next; 0: not given.
+  int ranks_ = 0;
+  int ranks_per_node_ = 0;
+  int slots_ = 0;  ///< of the hosts
   bool timeout_given_ = false;
   // Of this and the programs that follow, until another is given.
   std::optional<std::string> wait_;

@@ -31,7 +31,7 @@ struct ProgramRequest {
   RankKind kind{};
 };
 
-enum class Binding { none, hwthread, core, numa, socket };
+enum class Binding { none, hwthread, core, numa, socket, user };
 enum class DeadlockAction { abort, report, ignore };
 /// Which worker a thread rank begins on: ranks in blocks, or dealt out in turn, or as a file says.
 enum class Placement { block, round_robin, file };
@@ -51,6 +51,10 @@ struct CommandLine {
   bool debugger = false;
   double timeout_seconds = 0;  ///< 0: none
   Binding binding = Binding::none;
+  bool binding_given = false;                  ///< else a number of CPUs for each rank implies it
+  std::vector<std::vector<int>> binding_list;  ///< Binding::user: CPUs of rank 0, rank 1, ...
+  int places_per_rank = 0;                     ///< cores (or whatever they are bound to); 0: one
+  bool places_are_cpus = true;  ///< cores or hardware threads are meant, by Open MPI's words
   DeadlockAction on_deadlock = DeadlockAction::abort;
   bool on_deadlock_given = false;         ///< else a setting may say otherwise
   bool report = false;                    ///< where the time went, on standard error …

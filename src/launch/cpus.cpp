@@ -96,25 +96,9 @@ int numa_node(int cpu) {
   return 0;
 }
 
-}  // namespace
-
-CpuBudget cpu_budget() {
-  CpuBudget budget;
-  cpu_set_t mask = affinity_mask();
-  budget.mask = std::max(1, CPU_COUNT(&mask));
-  budget.quota = cgroup_quota();
-  budget.workers = budget.mask;
-  if (budget.quota > 0) {
-    budget.workers = std::clamp(static_cast<int>(std::ceil(budget.quota)), 1, budget.mask);
-  }
-  return budget;
-}
-
-std::vector<cpu_set_t> binding_places(Binding binding, int workers) {
+/// Each core (or what the binding names) once.
+std::vector<cpu_set_t> single_places(Binding binding, int workers) {
   std::vector<cpu_set_t> places;
-  if (binding == Binding::none) {
-    return places;
-  }
   // Places in the order of (package, node, core, CPU), each with the CPUs of the mask in it.
   std::map<std::tuple<int, int, int, int>, cpu_set_t> groups;
   cpu_set_t mask = affinity_mask();
@@ -152,6 +136,73 @@ std::vector<cpu_set_t> binding_places(Binding binding, int workers) {
     places.resize(static_cast<std::size_t>(workers));
   }
   return places;
+}
+
+/// As the user's list has it; one line why not.
+std::string listed_places(const std::vector<std::vector<int>>& list,
+                          std::vector<cpu_set_t>& places) {
+  const cpu_set_t mask = affinity_mask();
+  for (const std::vector<int>& cpus : list) {
+    cpu_set_t& place = places.emplace_back();
+    CPU_ZERO(&place);
+    for (const int cpu : cpus) {
+      if (!CPU_ISSET(cpu, &mask)) {
+        return fmt::format("--bind user: CPU {} is not one of those that this job may use: {}", cpu,
+                           cpu_list(mask));
+      }
+      CPU_SET(cpu, &place);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+CpuBudget cpu_budget() {
+  CpuBudget budget;
+  cpu_set_t mask = affinity_mask();
+  budget.mask = std::max(1, CPU_COUNT(&mask));
+  budget.quota = cgroup_quota();
+  budget.workers = budget.mask;
+  if (budget.quota > 0) {
+    budget.workers = std::clamp(static_cast<int>(std::ceil(budget.quota)), 1, budget.mask);
+  }
+  return budget;
+}
+
+std::string find_places(const CommandLine& command, int workers, std::vector<cpu_set_t>& places) {
+  places.clear();
+  if (command.binding == Binding::none) {
+    return {};
+  }
+  if (command.binding == Binding::user) {
+    return listed_places(command.binding_list, places);
+  }
+  const std::vector<cpu_set_t> singles = single_places(command.binding, workers);
+  const std::size_t each = static_cast<std::size_t>(std::max(1, command.places_per_rank));
+  for (std::size_t rank = 0; rank < singles.size(); ++rank) {  // then it begins again
+    cpu_set_t& place = places.emplace_back();
+    CPU_ZERO(&place);
+    for (std::size_t i = 0; i < std::min(each, singles.size()); ++i) {
+      CPU_OR(&place, &place, &singles[(rank * each + i) % singles.size()]);
+    }
+  }
+  return {};
+}
+
+bool ranks_share(const std::vector<cpu_set_t>& places, int ranks) {
+  cpu_set_t taken;
+  CPU_ZERO(&taken);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const cpu_set_t& place = places[static_cast<std::size_t>(rank) % places.size()];
+    cpu_set_t both;
+    CPU_AND(&both, &taken, &place);
+    if (CPU_COUNT(&both) > 0) {
+      return true;
+    }
+    CPU_OR(&taken, &taken, &place);
+  }
+  return false;
 }
 
 std::string cpu_list(const cpu_set_t& cpus) {

@@ -65,6 +65,7 @@ struct Job {
   std::vector<RankProcess> ranks;
   std::vector<int> first_workers;  ///< of thread ranks, by --place file; else empty
   CpuBudget cpus;
+  std::vector<cpu_set_t> places;     ///< of process ranks, in turn (find_places); empty: not bound
   bool crowded_teams = false;        ///< more threads of OpenMP teams than CPUs, if it uses OpenMP
   std::vector<int> report_files;     ///< descriptors of each --report=FILE
   settings::Files settings;          ///< what the site's and the user's file say

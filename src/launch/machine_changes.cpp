@@ -60,11 +60,12 @@ std::string places_of(const Job& job, std::vector<cpu_set_t>& places) {
   if (!job.hosts.empty()) {
     return places_of_workers(job, places);
   }
-  if (job.command.binding != Binding::hwthread && job.command.binding != Binding::core) {
+  if (job.command.binding != Binding::hwthread && job.command.binding != Binding::core &&
+      job.command.binding != Binding::user) {
     return "the ranks are not bound to cores of their own (--bind-to core)";
   }
-  places = binding_places(job.command.binding, job.cpus.workers);
-  if (places.size() < job.ranks.size()) {
+  places = job.places;
+  if (ranks_share(places, static_cast<int>(job.ranks.size()))) {
     return fmt::format("{} ranks share {} cores", job.ranks.size(), places.size());
   }
   places.resize(job.ranks.size());

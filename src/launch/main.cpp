@@ -174,6 +174,11 @@ int start(int count, char** words) {
   }
   job.library_folder = library_folder();
   job.cpus = cpu_budget();
+  if (std::string problem = find_places(job.command, job.cpus.workers, job.places);
+      !problem.empty()) {
+    say(problem);
+    return 1;
+  }
   job.crowded_teams = teams_outnumber_cpus(job);
   if (job.command.verbose) {
     for (const std::string& note : job.command.notes) {
@@ -183,6 +188,11 @@ int start(int count, char** words) {
         job.cpus.workers, job.cpus.mask,
         job.cpus.quota > 0 ? fmt::format(", quota of {:.1f}", job.cpus.quota) : "",
         deadlock_action_name(job.command.on_deadlock));
+    if (job.command.binding != Binding::user && !job.places.empty() &&
+        ranks_share(job.places, job.command.ranks())) {
+      say("ranks share CPUs: {} x {} places are more than the {} there are", job.command.ranks(),
+          std::max(1, job.command.places_per_rank), job.places.size());
+    }
   }
   if (std::string problem = check_settings(job); !problem.empty()) {
     say(problem);

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 #include "launch/messages.h"
@@ -22,6 +24,21 @@ bool is_this_machine(std::string_view host) {
          host == "localhost.localdomain" || host == std::string_view(own).substr(0, own.find('.'));
 }
 
+/// With those of "node1:4", of "node1 slots=4", or with one more.
+int add_slots(int slots, std::string_view host) {
+  std::size_t number = std::min(host.find(" slots="), host.find("\tslots="));
+  if (number != std::string_view::npos) {
+    number += std::strlen(" slots=");
+  } else {
+    number = host.find(':');  // "::1" has no number there
+    number = number == std::string_view::npos ? host.size() : number + 1;
+  }
+  int own = 0;
+  std::from_chars(host.data() + number, host.data() + host.size(), own);
+  constexpr int too_many = 1 << 20;  // whose exact number does not matter
+  return std::min(slots + std::clamp(own, 1, too_many), too_many);
+}
+
 }  // namespace
 
 void require_local(std::string_view option, std::string_view host) {
@@ -31,25 +48,32 @@ void require_local(std::string_view option, std::string_view host) {
   }
 }
 
-void require_local_list(std::string_view option, const std::string& list) {
+int local_slots_of_list(std::string_view option, const std::string& list) {
   std::stringstream hosts(list);
+  int slots = 0;
   for (std::string host; std::getline(hosts, host, ',');) {
     require_local(option, host);
+    slots = add_slots(slots, host);
   }
+  return slots;
 }
 
-void require_local_file(std::string_view option, const std::string& path) {
+int local_slots_of_file(std::string_view option, const std::string& path) {
   std::string text;
   if (const std::string why = settings::read_text_file(path, &text); !why.empty()) {
     throw Mistake{fmt::format("{}: cannot read '{}': {}", option, settings::shown_path(path), why)};
   }
   std::istringstream file(text);
+  int slots = 0;
   for (std::string line; std::getline(file, line);) {
     std::size_t begin = line.find_first_not_of(" \t\r");
     if (begin != std::string::npos && line[begin] != '#') {
-      require_local(option, std::string_view(line).substr(begin));
+      line = line.substr(begin, line.find('#') - begin);
+      require_local(option, line);
+      slots = add_slots(slots, line);
     }
   }
+  return slots;
 }
 
 int parse_ranks(std::string_view option, const std::string& word) {
@@ -71,22 +95,33 @@ double parse_seconds(std::string_view option, const std::string& word) {
   return seconds;
 }
 
-Binding parse_binding(std::string_view option, std::string word) {
-  word = word.substr(0, word.find(':'));  // Open MPI's qualifiers: core:overload-allowed
-  for (Binding binding :
-       {Binding::none, Binding::hwthread, Binding::core, Binding::numa, Binding::socket}) {
-    if (word == binding_name(binding)) {
-      return binding;
-    }
+RankKind parse_kind(std::string_view option, const std::string& word) {
+  if (word == "processes") {
+    return RankKind::processes;
   }
-  if (word == "package") {
-    return Binding::socket;
+  if (word == "threads") {
+    return RankKind::threads;
   }
-  if (word == "user" || word == "machine" || word == "board" || word == "rr") {
-    return word == "rr" ? Binding::hwthread : Binding::none;
+  if (word == "auto") {
+    return RankKind::automatic;
   }
-  throw Mistake{fmt::format("{} takes none, hwthread, core, numa or socket, not '{}'", option,
-                            settings::shown(word))};
+  throw Mistake{
+      fmt::format("{} takes processes, threads or auto, not '{}'", option, settings::shown(word))};
+}
+
+int parse_input_rank(std::string_view option, const std::string& word) {
+  if (word == "none") {
+    return -1;
+  }
+  if (word == "all") {
+    throw Mistake{fmt::format("{} all: one rank can read standard input, not all", option)};
+  }
+  int rank = 0;
+  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
+  if (error != std::errc() || end != word.data() + word.size() || rank < 0) {
+    throw Mistake{fmt::format("{} takes a rank or none, not '{}'", option, settings::shown(word))};
+  }
+  return rank;
 }
 
 DeadlockAction parse_deadlock_action(std::string_view option, const std::string& word) {
@@ -119,6 +154,8 @@ const char* binding_name(Binding binding) {
       return "numa";
     case Binding::socket:
       return "socket";
+    case Binding::user:
+      return "user";
   }
   return "?";
 }

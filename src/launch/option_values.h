@@ -1,5 +1,6 @@
 // What the words after mpiexec's options mean, each a function: what makes no sense is thrown as a
-// Mistake. (Names of bindings and of what is done in a deadlock: command_line.h.)
+// Mistake. (Names of bindings and of what is done in a deadlock: command_line.h. What is said of
+// ranks' CPUs: binding_words.h.)
 #pragma once
 
 #include <string>
@@ -16,12 +17,16 @@ struct Mistake {
 
 /// Host lists and files may name this machine only, in any way that launchers understand.
 void require_local(std::string_view option, std::string_view host);
-void require_local_list(std::string_view option, const std::string& list);
-void require_local_file(std::string_view option, const std::string& path);
+/// These two return how many slots the list or file has: those after "host:" or "slots=", else one
+/// each time that a host is named.
+int local_slots_of_list(std::string_view option, const std::string& list);
+int local_slots_of_file(std::string_view option, const std::string& path);
 
 int parse_ranks(std::string_view option, const std::string& word);
 double parse_seconds(std::string_view option, const std::string& word);
-Binding parse_binding(std::string_view option, std::string word);
+RankKind parse_kind(std::string_view option, const std::string& word);
+/// -1: none.
+int parse_input_rank(std::string_view option, const std::string& word);
 DeadlockAction parse_deadlock_action(std::string_view option, const std::string& word);
 EnvironmentEdit split_assignment(std::string_view option, const std::string& word);
 

@@ -7,7 +7,7 @@ namespace meantime::launch {
 
 namespace {
 
-constexpr std::string_view no_mapping = "any rank may run on any CPU; use --bind to pin ranks";
+constexpr std::string_view no_mapping = "ranks run where --bind puts them, without it on any CPU";
 constexpr std::string_view no_slots = "there are no slots: ranks may always exceed cores";
 constexpr std::string_view no_components = "tunes a component of the other MPI";
 constexpr std::string_view one_node = "jobs of one node only so far; leave it out";
@@ -82,7 +82,7 @@ constexpr Option options[] = {
     {"nooversubscribe", 0, Action::ignore, no_slots},
     {"use-hwthread-cpus", 0, Action::ignore, no_slots},
     {"allow-run-as-root", 0, Action::ignore, "root may always run jobs"},
-    {"map-by", 1, Action::ignore, no_mapping},
+    {"map-by", 1, Action::map_by, "only its PE=N counts, if it has one; there is one node"},
     {"rank-by", 1, Action::ignore, "ranks are numbered in the order of the command line"},
     {"bynode", 0, Action::ignore, no_mapping},
     {"byslot", 0, Action::ignore, no_mapping},
@@ -93,12 +93,12 @@ constexpr Option options[] = {
     {"npernode", 1, Action::ranks_per_node, ""},
     {"pernode", 0, Action::refuse, "use -n 1: there is one node"},
     {"npersocket", 1, Action::ignore, no_mapping},
-    {"cpus-per-proc", 1, Action::ignore, no_mapping},
-    {"cpus-per-rank", 1, Action::ignore, no_mapping},
+    {"cpus-per-proc", 1, Action::cpus_per_rank, ""},
+    {"cpus-per-rank", 1, Action::cpus_per_rank, ""},
     {"cpu-set", 1, Action::refuse, "use taskset -c CPUS mpiexec ..."},
     {"cpu-list", 1, Action::refuse, "use taskset -c CPUS mpiexec ..."},
-    {"rankfile", 1, Action::refuse, "use --bind core"},
-    {"rf", 1, Action::refuse, "use --bind core"},
+    {"rankfile", 1, Action::refuse, "use --bind user:LIST"},
+    {"rf", 1, Action::refuse, "use --bind user:LIST"},
     {"display-map", 0, Action::ignore, "-v shows the ranks"},
     {"display-allocation", 0, Action::ignore, "-v shows the ranks"},
     {"display", 1, Action::ignore, "-v shows the ranks"},
@@ -301,8 +301,11 @@ When it waits too long
   kill -QUIT, Ctrl-\      show what each rank does; the job goes on
 
 Where it runs
-  --bind none|hwthread|core|numa|socket
-                          pin rank r to CPU (core, ...) r modulo their number (default none)
+  --bind none|hwthread|core|numa|socket|user:LIST
+                          pin rank r to CPU (core, ...) r modulo their number (default none), or to
+                          that element of a list: user:0+1,2 gives rank 0 two CPUs, rank 1 one
+  --cpus-per-rank N       N cores (--bind hwthread: CPUs) for each rank
+  --report-bindings       say on which CPUs each rank may run
 
 Other
   --debugger gdb          run the ranks under gdb

@@ -25,6 +25,8 @@ enum class Action {
   label,
   timeout,
   bind,
+  cpus_per_rank,
+  map_by,  ///< its PE=N is a number of CPUs for each rank; the rest means nothing here
   report_bindings,
   verbose,
   help,

@@ -65,7 +65,6 @@ std::string Starter::prepare() {
   }
   job_.wake_up = wake_up_cost(job_);
   choose_signals();
-  places_ = binding_places(job_.command.binding, job_.cpus.workers);
   for (const PreparedProgram& program : job_.programs) {
     environments_.emplace_back(job_, program, known_as_);
   }
@@ -184,7 +183,7 @@ std::string Starter::start_rank(int rank) {
     child.descriptors.push_back({ends.output, STDOUT_FILENO});
     child.descriptors.push_back({ends.error, STDERR_FILENO});
   }
-  child.cpus = places_.empty() ? nullptr : &places_[rank % places_.size()];
+  child.cpus = job_.places.empty() ? nullptr : &job_.places[rank % job_.places.size()];
   const pid_t pid = spawn(child);
   for (int descriptor : {channel.theirs, lifeline, ends.output, ends.error}) {
     if (descriptor >= 0) {

@@ -64,7 +64,6 @@ class Starter {
   std::optional<rlimit> descriptor_limit_;
   std::vector<int> ignored_;
   std::vector<int> defaulted_;
-  std::vector<cpu_set_t> places_;
   std::vector<RankEnvironment> environments_;  ///< by program
   /// By (first) rank: read by the children as they start.
   std::vector<std::unique_ptr<Spawn>> spawns_;

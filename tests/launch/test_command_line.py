@@ -160,6 +160,20 @@ class OwnOptions(MpiexecTest):
                               "-n", 1, "sh", "-c", script, env=clean)
         self.assertEqual(sorted(result.output.split()), ["active", "passive"])
 
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one CPU")
+    def test_teams_of_bound_ranks(self):
+        first, second = sorted(os.sched_getaffinity(0))[:2]
+        clean = {name: value for name, value in self.environment.items()
+                 if not name.startswith(("OMP_", "GOMP_", "KMP_"))}
+        for words, variables, policy in (
+                (("--bind", f"user:{first},{second}", "-n", 2), {}, "unset"),
+                (("--bind", f"user:{first},{second}", "-n", 2), {"OMP_NUM_THREADS": "2"}, "passive"),
+                (("--bind", f"user:{first}", "-n", 1), {"OMP_NUM_THREADS": "2"}, "passive"),
+                (("--bind", f"user:{first}", "-n", 2), {}, "passive"),
+                (("--bind", f"user:{first}+{second}", "-n", 1), {"OMP_NUM_THREADS": "2"}, "unset")):
+            result = self.run_job(*words, "sh", "-c", "echo ${OMP_WAIT_POLICY-unset}", env=dict(clean, **variables))
+            self.assertEqual(set(result.output.split()), {policy}, (words, variables))
+
     def test_variable_that_is_not_set(self):
         self.assertEqual(self.run_job("-x", "MISSING", "true").error, "")
         lines = self.run_job("-v", "-x", "MISSING", "true").error.splitlines()
@@ -343,6 +357,18 @@ class OtherLaunchersOptions(MpiexecTest):
             self.assert_one_line(result, "faraway")
             result = self.run_job(option, "/nowhere", "true")
             self.assert_one_line(result, "cannot read '/nowhere'")
+
+    def test_as_many_ranks_as_slots(self):
+        hosts = self.path("hosts", "localhost slots=2 max_slots=5 # slots=9\nlocalhost max_slots=4\n", mode=0o644)
+        for words, ranks in ((("-H", "localhost:4"), 4), (("--host", "localhost,localhost"), 2), (("-H", "localhost"), 1),
+                             (("-hosts", "localhost:2,localhost"), 3), (("--hostfile", hosts), 3), (("-f", hosts), 3),
+                             (("--hostfile", hosts, "-n", 1), 1), (("-n", 1, "-H", "localhost:3"), 1),
+                             (("-N", 2, "-H", "localhost:4"), 2)):
+            self.assertEqual(self.run_job(*words, "echo", "x").output, "x\n" * ranks, words)
+        result = self.run_job("-H", "localhost:2", "echo", "x", ":", "echo", "x")
+        self.assertEqual(result.output, "x\n" * 3)
+        result = self.run_job("-H", "localhost:99999999", "true")
+        self.assert_one_line(result, "at most 65535 ranks")
 
     def test_lines_as_typed_elsewhere(self):
         for line in ("--oversubscribe --allow-run-as-root --bind-to none --map-by core -np 2",

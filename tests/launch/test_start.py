@@ -211,6 +211,57 @@ class Contract(MpiexecTest):
         self.assertEqual(places[:len(cpus)], places[len(cpus):])
         self.assertEqual(sorted(places[:len(cpus)]), sorted(map(str, cpus)))
 
+    def bound(self, *words):
+        """The CPUs of each rank, in their order."""
+        result = self.run_job(*words, "sh", "-c", "echo $MEANTIME_RANK $(grep Cpus_allowed_list /proc/self/status)")
+        self.assertEqual((result.status, result.error), (0, ""), result)
+        places = {}
+        for line in result.output.splitlines():
+            rank, _, cpus = line.split()
+            places[int(rank)] = set()
+            for part in cpus.split(","):
+                first, _, last = part.partition("-")
+                places[int(rank)] |= set(range(int(first), int(last or first) + 1))
+        return [places[rank] for rank in range(len(places))]
+
+    def test_binding_to_a_list(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        first, last = cpus[0], cpus[-1]
+        for option in ("-bind-to", "--bind", "-binding"):
+            self.assertEqual(self.bound(option, f"user:{last},{first}", "-n", 3), [{last}, {first}, {last}])
+        self.assertEqual(self.bound("--bind", f"user:{first}+{last},{last}", "-n", 2), [{first, last}, {last}])
+        for word, part in (("user:", "wants a CPU"), ("user", "wants a CPU"), (f"user:{first},,{last}", "wants a CPU"),
+                           ("user:0,", "wants a CPU"), ("user:x", "'x' is no CPU's number"),
+                           ("user:-1", "'-1' is no CPU's number"), ("user:99999", "is no CPU's number"),
+                           ("board", "not 'board'"), ("core:0", "number of CPUs")):
+            result = self.run_job("--bind", word, "true")
+            self.assertEqual(result.status, 2, word)
+            self.assert_one_line(result, part)
+        result = self.run_job("--bind", "user:1023", "true")
+        self.assertEqual(result.status, 1)
+        self.assert_one_line(result, "CPU 1023 is not one of those that this job may use")
+
+    def test_several_cpus_for_each_rank(self):
+        single = self.bound("--bind", "core", "-n", len(os.sched_getaffinity(0)))
+        cores = [core for i, core in enumerate(single) if core not in single[:i]]
+        two = [cores[2 * rank % len(cores)] | cores[(2 * rank + 1) % len(cores)] for rank in range(3)]
+        for words in (("--map-by", "slot:PE=2"), ("--map-by", "ppr:2:socket:pe=2"), ("--map-by", "core:PE=2,OVERSUBSCRIBE"),
+                      ("--cpus-per-rank", 2), ("--cpus-per-proc", 2, "--bind-to", "core"), ("-bind-to", "core:2")):
+            self.assertEqual(self.bound(*words, "-n", 3), two, words)
+        self.assertEqual(self.bound("--cpus-per-rank", 1, "-n", len(single)), single)
+        self.assertEqual(self.bound("--bind", "hwthread", "--cpus-per-rank", 1024, "-n", 1),
+                         self.bound("--bind", "none", "--cpus-per-rank", 2, "-n", 1))
+        enough = self.run_job("-v", "--cpus-per-rank", len(cores), "-n", 1, "true")
+        self.assertNotIn("ranks share CPUs", enough.error)
+        crowded = self.run_job("-v", "--cpus-per-rank", len(cores), "-n", 2, "true")
+        self.assertIn(f"ranks share CPUs: 2 x {len(cores)} places are more than the {len(cores)} there are\n", crowded.error)
+        ignored = self.run_job("-v", "--cpus-per-rank", 2, "--bind", "numa", "true")
+        self.assertIn("ignored beside --bind numa", ignored.error)
+        for words in (("--cpus-per-rank", "x"), ("--cpus-per-proc", 0), ("--map-by", "slot:PE=")):
+            result = self.run_job(*words, "true")
+            self.assertEqual(result.status, 2)
+            self.assert_one_line(result, "wants a number of CPUs")
+
     def test_descriptors(self):
         """Standard ones and the three of the contract, nothing else of mpiexec's."""
         for options in ((), ("-l",)):
