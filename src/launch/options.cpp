@@ -286,7 +286,7 @@ Input and output (by default ranks write straight to mpiexec's standard output a
   --stdin RANK|none       the rank that reads mpiexec's standard input (default 0)
   -v                      say what is started and which options were ignored
 
-How ranks wait (docs/waiting.md; `meantime config` shows all settings and who made them)
+How ranks wait (waiting.md; `meantime config` shows all settings and who made them)
   --wait adaptive|poll|yield|event|predicted|ade|overprovisioned
                           the same as -x MEANTIME_WAIT=... (default adaptive)
 
@@ -310,6 +310,8 @@ Where it runs
 Other
   --debugger gdb          run the ranks under gdb
   --help, -h, --version, -V
+
+Documents are in share/doc/meantime/docs where Meantime is installed; launching.md is about mpiexec.
 
 The usual options of Open MPI's and MPICH's launchers are understood, ignored (-v says so) or
 refused by name. Exit status: 0 if all ranks ended with 0; else the first that was not, 128 + N for

@@ -18,6 +18,10 @@ lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/pkgconfig/meantime.pc
 lib/cmake/Meantime/MeantimeConfig.cmake
 lib/cmake/Meantime/MeantimeConfigVersion.cmake lib/cmake/Meantime/MeantimeTargets.cmake
 lib/cmake/Meantime/MeantimeTargets-release.cmake
+share/doc/meantime/README.md share/doc/meantime/LICENSE share/doc/meantime/SECURITY.md
+share/doc/meantime/docs/README.md share/doc/meantime/docs/launching.md share/doc/meantime/docs/figures/waiting.svg
+share/man/man1/mpiexec.1 share/man/man1/mpirun.1 share/man/man1/meantime.1 share/man/man1/mpicc.1
+share/man/man1/mpicxx.1 share/man/man1/mpic++.1 share/man/man1/mpifort.1 share/man/man1/mpif90.1
 share/meantime/LICENSE share/meantime/gdb/meantime.py
 share/meantime/gdb/meantime_ranks.py
 share/meantime/bench/libra/libra.cpp share/meantime/bench/common/mpi_program.h share/meantime/bench/overlap/overlap.cpp
@@ -69,6 +73,37 @@ class InstalledTree(unittest.TestCase):
                  for folder, _, names in os.walk(self.prefix) for name in names}
         self.assertEqual([name for name in TREE + FORTRAN_TREE * HAS_FORTRAN if name not in found], [])
         self.assertEqual({name.split("/")[0] for name in found}, {"bin", "include", "lib", "libexec", "share"})
+
+    def test_documents_that_are_named_are_there(self):
+        named = []
+        for text in (self.run_in_work("mpiexec", "--help"), self.run_in_work("cat", self.prefix + "/include/meantime.h")):
+            named += re.findall(r"share/doc/[\w/.]*\w", text)
+        self.assertGreater(len(named), 3)
+        for path in named:
+            self.assertTrue(os.path.exists(os.path.join(self.prefix, path)), path)
+        documents = os.path.join(self.prefix, "share", "doc", "meantime")
+        for link in re.findall(r"\]\(([\w/.-]+)", self.run_in_work("cat", documents + "/docs/README.md")):
+            if not link.startswith("../") or link.endswith(("README.md", "SECURITY.md")):
+                self.assertTrue(os.path.exists(os.path.join(documents, "docs", link)) or "examples" in link, link)
+
+    def test_man_pages(self):
+        folder = os.path.join(self.prefix, "share", "man", "man1")
+        pages = {}
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                pages[name] = file.read().replace("\\-", "-")
+        for option in re.findall(r"^  (-\S+)", self.run_in_work("mpiexec", "--help"), re.MULTILINE):
+            self.assertIn("\\fB" + option.rstrip(","), pages["mpiexec.1"])
+        for part in ("-oversubscribe", "use -n 1: there is one node", ".SS Refused", "-bind-to X"):
+            self.assertIn(part, pages["mpiexec.1"])
+        for command in ("doctor", "ps", "missing"):
+            self.assertIn(f".SH meantime {command}\n", pages["meantime.1"])
+        self.assertIn("-showme:command", pages["mpifort.1"])
+        self.assertEqual(pages["mpirun.1"], ".so man1/mpiexec.1\n")
+        if shutil.which("man"):
+            for name in ("mpiexec", "mpirun", "meantime", "mpicc"):
+                shown = self.run_in_work("man", "-M", os.path.dirname(folder), name, environment={"MAN_KEEP_FORMATTING": ""})
+                self.assertIn("SYNOPSIS", shown)
 
     def test_knows_no_absolute_path(self):
         for folder, _, names in os.walk(self.prefix):
