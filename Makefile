@@ -23,6 +23,7 @@ help:
 	@echo "make stress                a million waits on a machine that is disturbed: some 10 minutes"
 	@echo "make bench                 measure this machine against Open MPI and MPICH, if they are installed"
 	@echo "make install PREFIX=DIR    build and install (default $(PREFIX)); the tree can be moved later"
+	@echo "make uninstall PREFIX=DIR  remove what was installed there, and nothing else"
 	@echo "make wheel                 a Python wheel in dist/, for pip; make wheel-test tries it with mpi4py"
 	@echo
 	@echo "make build                 only build (build/release; other presets: cmake --list-presets)"
@@ -49,9 +50,13 @@ demo: build
 
 install: build
 	@cmake --install build/release --prefix "$(PREFIX)" >build/install.log || { cat build/install.log; exit 1; }
+	@packaging/uninstall --record build/release "$(PREFIX)"
 	@echo
 	@echo "Installed in $(PREFIX). To compile and run:"
 	@echo "  $(PREFIX)/bin/mpicc hello.c -o hello && $(PREFIX)/bin/mpiexec -n 4 ./hello"
+
+uninstall:
+	@packaging/uninstall "$(PREFIX)"
 
 wheel: build
 	@packaging/wheel build/release
@@ -140,4 +145,4 @@ tidy:
 clean:
 	rm -rf build/release build/debug build/asan build/tsan build/tests build/prefix
 
-.PHONY: help build demo install wheel wheel-test test-build test test-all conformance projects fuzz stress bench peers format tidy clean
+.PHONY: help build demo install uninstall wheel wheel-test test-build test test-all conformance projects fuzz stress bench peers format tidy clean
