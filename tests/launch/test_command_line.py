@@ -391,6 +391,18 @@ class Documentation(unittest.TestCase):
         for name, _, _, _ in option_rows():
             self.assertRegex(text, rf"`--?{re.escape(name)}[ `=]", f"{name} is not in docs/launching.md")
 
+    def test_what_is_said_to_be_missing_is(self):
+        with open(os.path.join(SOURCE, "docs", "using.md")) as file:
+            section = file.read().partition("\n## What is not there yet\n")[2].partition("\n## ")[0]
+        with open(os.path.join(SOURCE, "src", "launch", "generated", "missing_calls.h")) as file:
+            missing = set(re.findall(r'"(MPI_\w+)"', file.read()))
+        not_there, _, there = section.partition("\nWindows are there: ")
+        call = re.compile(r"`(MPI_\w+)`")
+        self.assertEqual([name for name in call.findall(not_there) if name not in missing], [])
+        self.assertEqual([name for name in call.findall(there.partition(", and their")[0]) if name in missing], [])
+        windows = {name for name in missing if name.startswith("MPI_Win_")}
+        self.assertEqual([name for name in windows - set(call.findall(not_there)) if "flush" not in name], [])
+
 
 if __name__ == "__main__":
     main()
