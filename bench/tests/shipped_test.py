@@ -26,6 +26,17 @@ class Shipped(unittest.TestCase):
         self.assertEqual(result.returncode, status, f"{words}\n{result.stdout}{result.stderr}")
         return result.stdout if status == 0 else result.stderr
 
+    def test_reader_that_has_gone(self):
+        """meantime bench | head"""
+        for words in ((), ("libra", "--help")):
+            ends = os.pipe()
+            os.close(ends[0])
+            with os.fdopen(ends[1], "w") as output:
+                result = subprocess.run([os.path.join(BIN, "meantime"), "bench", *words], stdout=output, stderr=subprocess.PIPE,
+                                        text=True, env=ENVIRONMENT, timeout=60, check=False)
+            self.assertEqual(result.stderr, "", words)
+            self.assertIn(result.returncode, (141,) if not words else (0, 141))  # argparse may not care
+
     def path(self, *names):
         return os.path.join(self.folder, *names)
 

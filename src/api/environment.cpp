@@ -14,6 +14,7 @@
 #include "api/generated/calls.h"
 #include "core/error.h"
 #include "core/error_codes.h"
+#include "core/handled_error.h"
 #include "core/tables.h"
 #include "core/version.h"
 #include "rank/rank.h"
@@ -149,7 +150,9 @@ int Error_string(int errorcode, char* string, int* resultlen) {
   }
   const std::string_view name = core::error_name(errorcode);
   const std::string_view text = core::error_text(errorcode);
-  give_string(name.empty() ? std::string(text) : fmt::format("{}: {}", name, text),
+  const std::string last = core::handled_error(errorcode);
+  give_string(fmt::format("{}{}{}{}{}", name, name.empty() ? "" : ": ", text,
+                          last.empty() ? "" : "; last in ", last),
               MPI_MAX_ERROR_STRING, string, resultlen);
   return MPI_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <string>
 
 #include "coll/gate_wait.h"
 #include "core/communicator.h"
@@ -56,6 +57,20 @@ const char* name_of(std::uint64_t what) {
       return "the second half of a reduction";
   }
   return "something unknown";
+}
+
+/// With its root, if such a collective has one.
+std::string told(std::uint64_t what) {
+  switch (static_cast<Code>(what & 0xff)) {
+    case Code::bcast:
+    case Code::gather:
+    case Code::scatter:
+    case Code::reduce:
+    case Code::reduce_split:
+      return fmt::format("{} (root {})", name_of(what), (what >> 8) & 0xffffff);
+    default:
+      return name_of(what);
+  }
 }
 
 }  // namespace
@@ -233,9 +248,8 @@ int Meeting::verdict() const {
     for (int rank = 0; rank < state_.area.members(); ++rank) {
       const std::uint64_t other = said(rank);
       if (static_cast<std::uint32_t>(other) != static_cast<std::uint32_t>(what_)) {
-        return fail(error, "this rank called {} (root {}), rank {} called {} (root {})",
-                    name_of(what_), (what_ >> 8) & 0xffffff, rank, name_of(other),
-                    (other >> 8) & 0xffffff);
+        return fail(error, "this rank called {}, rank {} called {}", told(what_), rank,
+                    told(other));
       }
     }
   }

@@ -8,6 +8,7 @@
 #include "core/callback.h"
 #include "core/error.h"
 #include "core/error_codes.h"
+#include "core/handled_error.h"
 #include "core/initial_errhandler.h"
 #include "core/session.h"
 #include "core/tables.h"
@@ -49,6 +50,7 @@ int invoke_error_handler(Errhandler& handler, void* handle, std::string_view des
                          const char* call) {
   const std::string detail{error_detail()};
   set_error_detail({});
+  keep_handled_error(code, call, detail);
   switch (handler.action) {
     case Errhandler::Action::return_code:
       return code;

@@ -32,6 +32,8 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "exit") && rank == 1) exit(3);
   if (!strcmp(what, "error") && rank == size - 1)
     MPI_Send(what, 1, MPI_CHAR, 99, 0, MPI_COMM_WORLD);
+  if (!strcmp(what, "mismatch") && rank == 0) MPI_Barrier(MPI_COMM_WORLD);
+  if (!strcmp(what, "mismatch") && rank != 0) MPI_Bcast(&sum, 1, MPI_INT, 1, MPI_COMM_WORLD);
   if (!strcmp(what, "exit0") && rank == 1) exit(0);
   if (!strcmp(what, "hang"))
     MPI_Recv(&got, 1, MPI_INT, (rank + 1) % size, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -25,6 +25,17 @@ static void expect_class(int code, int wanted, const char* what) {
   }
 }
 
+/* In what MPI_Error_string says of the last error. */
+static void expect_text(const char* part) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length;
+  MPI_Error_string(MPI_ERR_ARG, text, &length);
+  if (strncmp(text, "MPI_ERR_ARG: ", 13) != 0 || strstr(text, part) == NULL) {
+    printf("'%s' is not in the text of the error: %s\n", part, text);
+    ++errors;
+  }
+}
+
 static void ring(MPI_Comm comm) {
   int rank, size, got = -1;
   MPI_Comm_rank(comm, &rank);
@@ -59,7 +70,18 @@ int main(int argc, char** argv) {
   ring(MPI_COMM_WORLD);
 
   expect_class(MPIX_Setting_set("MEANTIME_WAIT", "never"), MPI_ERR_ARG, "nonsense");
+  expect_text("MPIX_Setting_set: MEANTIME_WAIT ");
+  expect_text("'never'");
   expect_class(MPIX_Setting_set("MEANTIME_CMA", "0"), MPI_ERR_ARG, "too late");
+  expect_text("MEANTIME_CMA ");
+  /* Not of the last error: another class. */
+  char plain[MPI_MAX_ERROR_STRING];
+  int plain_length;
+  MPI_Error_string(MPI_ERR_RANK, plain, &plain_length);
+  if (strcmp(plain, "MPI_ERR_RANK: invalid rank") != 0) {
+    printf("the text of MPI_ERR_RANK: %s\n", plain);
+    ++errors;
+  }
   expect_class(MPIX_Setting_set("MEANTIME_WIAT", "poll"), MPI_ERR_ARG, "no such setting");
   expect_class(MPIX_Setting_set("MEANTIME_TRIES_YIELD", "0"), MPI_SUCCESS, "tries_yield 0");
   expect_class(MPIX_Setting_set("MEANTIME_TRIES_POLL", "0"), MPI_ERR_ARG, "all are 0");

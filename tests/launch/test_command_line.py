@@ -117,7 +117,7 @@ class OwnOptions(MpiexecTest):
             if name in ("verbose", "stdin") or action in ("ignore", "refuse"):
                 continue
             if name in ("n", "np", "c", "x", "genv", "env", "genvall", "genvnone", "genvlist", "wdir",
-                        "wd", "l", "timeout", "bind", "as", "on-deadlock", "debugger", "v", "help"):
+                        "wd", "l", "timeout", "bind", "report-bindings", "cpus-per-rank", "as", "on-deadlock", "debugger", "v", "help"):
                 self.assertRegex(text, rf"--?{name}\b", name)
 
     def test_environment(self):

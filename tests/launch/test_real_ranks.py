@@ -67,6 +67,15 @@ class RealRanks(MpiexecTest):
         self.assertEqual(alone.returncode, 6)
         self.assertRegex(alone.stderr, "^Meantime: " + said)
 
+    def test_another_collective(self):
+        """Only those that have a root are told with one."""
+        program = self.program()
+        for kind in KINDS:
+            result = self.run_job("--as", kind, "-n", 3, program, "mismatch")
+            self.assertNotEqual(result.status, 0)
+            self.assertRegex(result.error, r"a barrier, rank [12] called a broadcast \(root 1\);|"
+                             r"a broadcast \(root 1\), rank 0 called a barrier;")
+
     @unittest.skipUnless(shutil.which("addr2line"), "no addr2line")
     def test_error_names_its_place(self):
         """The line of the call, of both kinds of rank and without mpiexec; without debug info the address."""

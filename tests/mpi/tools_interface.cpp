@@ -97,6 +97,15 @@ void settings() {
   CHECK(bytes <= 256 * 1024);
   CHECK(MPI_T_cvar_write(handle, &bytes) == MPI_T_ERR_CVAR_SET_NEVER);
   MUST(MPI_T_cvar_handle_free(&handle));
+  // Not set: no bound, while 0 is the strictest there is.
+  if (getenv("MEANTIME_CPU_DMA_LATENCY") == nullptr) {
+    unsigned long long microseconds = 0;
+    MUST(MPI_T_cvar_get_index("MEANTIME_CPU_DMA_LATENCY", &index));
+    MUST(MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count));
+    MUST(MPI_T_cvar_read(handle, &microseconds));
+    CHECK(microseconds == ~0ull, "%llu", microseconds);
+    MUST(MPI_T_cvar_handle_free(&handle));
+  }
 }
 
 /// Something to count: both ranks wait for each other.

@@ -59,7 +59,10 @@ std::uint64_t number_in_effect(const Rank& rank, const Setting& setting) {
       return size.bytes;
     }
   }
-  return settings::number(setting, core::setting_in_effect(rank, setting)).value_or(0);
+  // "none" is no number; where 0 is the strictest of all values, the largest is none at all.
+  const bool zero_is_a_value = setting.least == 0 && !setting.words.empty();
+  return settings::number(setting, core::setting_in_effect(rank, setting))
+      .value_or(zero_is_a_value ? settings::infinity : 0);
 }
 
 }  // namespace
