@@ -116,7 +116,8 @@ MEANTIME_IN_FRONT char* getenv(const char* name) noexcept {
     return real(name);
   }
   // Each rank's number, as mpiexec would have told a process.
-  if (strcmp(name, meantime::launch::rank_variable) == 0) {
+  if (strcmp(name, meantime::launch::rank_variable) == 0 ||
+      strcmp(name, meantime::launch::local_rank_variable) == 0) {
     return mine()->number;
   }
   const size_t length = strlen(name);

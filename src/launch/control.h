@@ -11,6 +11,11 @@ namespace meantime::launch {
 // Environment of a rank. Numbers are decimal.
 inline constexpr char rank_variable[] = "MEANTIME_RANK";
 inline constexpr char size_variable[] = "MEANTIME_SIZE";
+/// The same by Hydra's names (MPICH, Intel MPI), which scripts choose a GPU or a file by; we do not
+/// read them. They say nothing of the launcher. PMI_RANK and OMPI_COMM_WORLD_RANK do: what a rank
+/// starts, a program of Meantime's too, would take itself for a rank of MPICH's or Open MPI's job.
+inline constexpr char local_rank_variable[] = "MPI_LOCALRANKID";
+inline constexpr char local_size_variable[] = "MPI_LOCALNRANKS";
 /// Which of the command line's programs it runs, from 0 (MPI_APPNUM).
 inline constexpr char program_variable[] = "MEANTIME_APPNUM";
 /// The job's shared segment: a memfd, laid out by mpiexec, inherited.

@@ -136,7 +136,9 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
     std::string path = user_value(job.command, program.request, "LD_LIBRARY_PATH");
     set(variables_, "LD_LIBRARY_PATH", job.library_folder + (path.empty() ? "" : ":" + path));
   }
+  set(variables_, local_size_variable, fmt::to_string(job.ranks.size()));
   drop(variables_, rank_variable);
+  drop(variables_, local_rank_variable);
   apply_settings(job, program.request);
 }
 
@@ -180,12 +182,15 @@ std::vector<char*> RankEnvironment::of_host() const {
 
 std::vector<char*> RankEnvironment::of_rank(int rank, std::vector<std::string>& texts) const {
   std::vector<char*> pointers;
-  pointers.reserve(variables_.size() + 2);
+  pointers.reserve(variables_.size() + 3);
   for (const std::string& variable : variables_) {
     pointers.push_back(const_cast<char*>(variable.c_str()));
   }
-  texts = {fmt::format("{}={}", rank_variable, rank)};
-  pointers.push_back(texts[0].data());
+  texts = {fmt::format("{}={}", rank_variable, rank),
+           fmt::format("{}={}", local_rank_variable, rank)};  // there is one node
+  for (std::string& text : texts) {
+    pointers.push_back(text.data());
+  }
   pointers.push_back(nullptr);
   return pointers;
 }

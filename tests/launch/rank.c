@@ -32,6 +32,9 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "exit") && rank == 1) exit(3);
   if (!strcmp(what, "error") && rank == size - 1)
     MPI_Send(what, 1, MPI_CHAR, 99, 0, MPI_COMM_WORLD);
+  if (!strcmp(what, "variables"))
+    printf("%s %s %s of %s\n", getenv("MEANTIME_RANK"), getenv("MPI_LOCALRANKID"),
+           getenv("MEANTIME_SIZE"), getenv("MPI_LOCALNRANKS"));
   if (!strcmp(what, "mismatch") && rank == 0) MPI_Barrier(MPI_COMM_WORLD);
   if (!strcmp(what, "mismatch") && rank != 0) MPI_Bcast(&sum, 1, MPI_INT, 1, MPI_COMM_WORLD);
   if (!strcmp(what, "exit0") && rank == 1) exit(0);

@@ -41,6 +41,25 @@ class RealRanks(MpiexecTest):
         result = self.run_job("-n", 4, "sh", "-c", f"{self.program()}; echo end")
         self.assertEqual(sorted(result.output.splitlines()), ["end"] * 4 + ["sum 6"])
 
+    def test_variables_of_each_kind_of_rank(self):
+        program = self.program()
+        for kind in KINDS:
+            result = self.run_job("--as", kind, "-n", 2, program, "variables")
+            self.assertEqual(sorted(result.output.splitlines())[:2], ["0 0 2 of 2", "1 1 2 of 2"], result)
+
+    def test_what_a_rank_starts_is_alone(self):
+        """And not refused as a rank of another launcher's job, for what mpiexec tells scripts."""
+        result = self.run_job("-n", 2, "bash", "-c", f"exec 20>&- 21>&- 22>&-; {self.program()}")
+        self.assertEqual((result.status, result.output, result.error), (0, "sum 0\n" * 2, ""), result)
+
+    def test_a_script_that_wants_other_names(self):
+        """As docs/using.md has it."""
+        with open(os.path.join(SOURCE, "docs", "using.md")) as file:
+            line = re.search(r"mpiexec -n 4 (sh -c '(export OMPI_COMM_WORLD_RANK[^']*)') ./script\.sh", file.read())[2]
+        script = self.path("script", f"#!/bin/sh\necho $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE; {self.program()}\n")
+        result = self.run_job("-n", 2, "sh", "-c", line, script)
+        self.assertEqual((result.status, sorted(result.output.splitlines())), (0, ["0 of 2", "1 of 2", "sum 1"]), result)
+
     def test_ends(self):
         program = self.program()
         for what, status, parts in (

@@ -190,9 +190,15 @@ class Contract(MpiexecTest):
         result = self.run_job("-n", 2, "env")
         for rank in range(2):
             self.assertIn(f"MEANTIME_RANK={rank}\n", result.output)
+            self.assertIn(f"MPI_LOCALRANKID={rank}\n", result.output)
         self.assertIn("MEANTIME_SIZE=2\n", result.output)
+        self.assertEqual(result.output.count("MPI_LOCALNRANKS=2\n"), 2)
         workers = int(re.search(r"MEANTIME_WORKERS=(\d+)", result.output)[1])
         self.assertTrue(1 <= workers <= len(os.sched_getaffinity(0)))
+
+    def test_variables_in_a_job_in_a_job(self):
+        result = self.run_job("-n", 2, "sh", "-c", f'{MPIEXEC} -n 1 sh -c "echo \\$MPI_LOCALRANKID \\$MPI_LOCALNRANKS"')
+        self.assertEqual(result.output, "0 1\n" * 2)
 
     def test_workers_follow_the_mask(self):
         cpu = min(os.sched_getaffinity(0))
