@@ -9,8 +9,7 @@ namespace meantime::match {
 
 Message* Engine::cell(int destination, std::size_t bytes) {
   const int size_class = std::max(7, static_cast<int>(std::bit_width(bytes - 1)));
-  if (free_cells_[size_class] == 0) {
-    take_back_cells();
+  while (free_cells_[size_class] == 0 && take_back_some_cells()) {
   }
   Link place = free_cells_[size_class];
   if (place == 0) {
@@ -64,18 +63,32 @@ void Engine::give_back(Message& message) {
 }
 
 void Engine::flush_emptied() {
-  // Each run of cells of one rank goes back as one chain. A push on a stack that only its owner
-  // empties, and as a whole, knows no ABA.
+  // Each run of cells of one rank goes back as one chain of a few that carry the others: a chain of
+  // all would take each cell's line away from its owner, who would have to fetch one after the
+  // other to follow it (1.1 us for 32 of them, on both sides, in a ping-pong of 0.15 us). A push on
+  // a stack that only its owner empties, and as a whole, knows no ABA.
   for (std::size_t begin = 0; begin < emptied_count_;) {
     auto* first = segment_.at<Message>(emptied_[begin]);
     const std::uint32_t origin = first->origin;
-    Message* last = first;
-    std::size_t end = begin + 1;
-    while (end < emptied_count_ && segment_.at<Message>(emptied_[end])->origin == origin) {
-      auto* next = segment_.at<Message>(emptied_[end]);
-      last->next.store(emptied_[end], std::memory_order_relaxed);
-      last = next;
+    std::size_t run = begin + 1;
+    while (run < emptied_count_ && segment_.at<Message>(emptied_[run])->origin == origin) {
+      ++run;
+    }
+    Message* last = nullptr;
+    std::size_t end = begin;
+    while (end < run) {
+      auto* carrier = segment_.at<Message>(emptied_[end]);
+      if (last != nullptr) {
+        last->next.store(emptied_[end], std::memory_order_relaxed);
+      }
+      last = carrier;
       ++end;
+      const std::size_t carried = std::min(Message::most_carried, run - end);
+      std::copy_n(emptied_ + end, carried, carrier->carried());
+      if (carried < Message::most_carried) {
+        carrier->carried()[carried] = 0;
+      }
+      end += carried;
     }
     std::atomic<Link>& returned = segment_.area(static_cast<int>(origin)).returned;
     Link head = returned.load(std::memory_order_relaxed);
@@ -90,23 +103,40 @@ void Engine::flush_emptied() {
 }
 
 void Engine::take_back_cells() {
-  if (area_.returned.load(std::memory_order_relaxed) == 0) {
-    return;
+  while (take_back_some_cells()) {
   }
-  Link link = area_.returned.exchange(0, std::memory_order_acquire);
-  while (link != 0) {
-    auto* message = segment_.at<Message>(link);
-    const Link next = message->next.load(std::memory_order_relaxed);
-    const std::size_t size = std::size_t{1} << message->size_class;
-    peer(static_cast<int>(message->destination)).bytes -= size;
-    bytes_out_ -= size;
-    if (message->copy_ns != 0) {
-      route_.two_copies_took(message->bytes, message->copy_ns);
+}
+
+/// Those of one carrier: their lines are fetched for writing, and the next push waits for that.
+bool Engine::take_back_some_cells() {
+  if (carriers_ == 0) {
+    if (area_.returned.load(std::memory_order_relaxed) == 0) {
+      return false;
     }
-    message->next.store(free_cells_[message->size_class], std::memory_order_relaxed);
-    free_cells_[message->size_class] = link;
-    link = next;
+    carriers_ = area_.returned.exchange(0, std::memory_order_acquire);
   }
+  const Link link = carriers_;
+  auto* carrier = segment_.at<Message>(link);
+  carriers_ = carrier->next.load(std::memory_order_relaxed);
+  Link carried[Message::most_carried];
+  std::copy_n(carrier->carried(), Message::most_carried, carried);
+  take_back_cell(link);
+  for (std::size_t i = 0; i < Message::most_carried && carried[i] != 0; ++i) {
+    take_back_cell(carried[i]);
+  }
+  return true;
+}
+
+void Engine::take_back_cell(Link link) {
+  auto* message = segment_.at<Message>(link);
+  const std::size_t size = std::size_t{1} << message->size_class;
+  peer(static_cast<int>(message->destination)).bytes -= size;
+  bytes_out_ -= size;
+  if (message->copy_ns != 0) {
+    route_.two_copies_took(message->bytes, message->copy_ns);
+  }
+  message->next.store(free_cells_[message->size_class], std::memory_order_relaxed);
+  free_cells_[message->size_class] = link;
 }
 
 }  // namespace meantime::match

@@ -180,6 +180,8 @@ struct Engine {
   void take_back_cells();
   void give_back(Message& message);
   void flush_emptied();
+  bool take_back_some_cells();
+  void take_back_cell(Link link);
 
   bool try_right(node::Mailbox& box);
   void take_right();
@@ -232,6 +234,7 @@ struct Engine {
 
   static constexpr int cell_classes = 24;
   Link free_cells_[cell_classes] = {};
+  Link carriers_ = 0;  ///< of cells that are back, and not free yet
 
   static constexpr std::size_t emptied_limit = 32;
   Link emptied_[emptied_limit];

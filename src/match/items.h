@@ -76,6 +76,11 @@ struct alignas(cache_line) Message : Item {
   Link lane_previous;
 
   char* payload_behind(std::size_t offset) { return reinterpret_cast<char*>(this) + offset; }
+
+  /// Of an emptied cell on its way back: other cells that go with it, 0 behind the last if there is
+  /// room. In the second line, which nobody needs any more.
+  static constexpr std::size_t most_carried = cache_line / sizeof(Link);
+  Link* carried() { return reinterpret_cast<Link*>(payload_behind(cache_line)); }
 };
 static_assert(sizeof(Message) == 2 * cache_line);
 
