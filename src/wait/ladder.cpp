@@ -245,15 +245,15 @@ void go_through(Rank& rank, Awaited& what, Looker& looker) {
   const int turns = rank.fiber != nullptr                  ? 0
                     : crowded && what.kind() == Kind::gate ? 1
                                                            : quick_turns();
-  ShortWait short_wait(rank);
+  ShortWait short_wait(rank, &what);
   if (rank.fiber != nullptr &&
       ready_after_rounds([&what] { return what.ready(); }, [&what] { return what.progress(); })) {
-    short_wait.over(ledger::Activity::help, &what);
+    short_wait.over(ledger::Activity::help);
     return;
   }
   for (int turn = 0; turn < turns; ++turn) {
     if ((what.progress() && what.ready()) || what.ready()) {
-      short_wait.over(ledger::Activity::poll, &what);
+      short_wait.over(ledger::Activity::poll);
       return;
     }
     pause();

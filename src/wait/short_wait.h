@@ -31,34 +31,37 @@ constexpr std::uint64_t held_up_ns(ledger::Activity activity, std::uint64_t took
 /// On the waiting thread's stack, while it may be a short one. Rank's lock held.
 class ShortWait {
  public:
-  explicit ShortWait(Rank& rank) : rank_(rank) {
+  /// `what` it waits for, whose messages may be copied meanwhile; nullptr: none is.
+  explicit ShortWait(Rank& rank, const Awaited* what = nullptr) : rank_(rank) {
     if (--rank.waits_to_sample == 0) [[unlikely]] {
-      weight_ = rank.sampling.take(rank.waits_to_sample);
-      began_ns_ = now_ns();
+      begin(what);
     }
   }
-  /// It is over, and was short. What the rank did meanwhile is the activity. `what` it waited for:
-  /// whose message may have been copied meanwhile; nullptr: none was.
-  void over(ledger::Activity activity, const Awaited* what = nullptr) {
+  /// It is over, and was short. What the rank did meanwhile is the activity.
+  void over(ledger::Activity activity) {
     if (weight_ != 0) [[unlikely]] {
-      charge(activity, what);
+      charge(activity);
     }
   }
 
  private:
-  [[gnu::noinline]] void charge(ledger::Activity activity, const Awaited* what) {
+  [[gnu::noinline]] void begin(const Awaited* what) {
+    weight_ = rank_.sampling.take(rank_.waits_to_sample);
+    bytes_ = bytes_of(what);  // nothing is left of it at the end
+    began_ns_ = now_ns();
+  }
+  [[gnu::noinline]] void charge(ledger::Activity activity) {
     Sampling& sampling = rank_.sampling;
     const std::uint64_t now = now_ns();
     const std::uint64_t took = now - began_ns_;
-    const std::uint64_t bytes = took >= ledger::gone_ns ? bytes_of(what) : 0;
     if (const std::uint32_t others = weight_ - 1; others != 0) {
       // They were all between the last one that was timed and this one, beside the long waits.
       const std::uint64_t between = began_ns_ - sampling.last_ended_ns;
       const std::uint64_t of_long_ones = charged_ns() - sampling.last_charged_ns;
       const std::uint64_t most = between > of_long_ones ? (between - of_long_ones) / others : 0;
-      charge(activity, std::min(took, most), bytes, others);
+      charge(activity, std::min(took, most), others);
     }
-    charge(activity, took, bytes, 1);
+    charge(activity, took, 1);
     sampling.last_ended_ns = now;
     sampling.last_charged_ns = charged_ns();
     if (took >= Sampling::long_ns) {
@@ -68,18 +71,18 @@ class ShortWait {
   std::uint64_t charged_ns() const {
     return rank_.area->account.wait_ns.load(std::memory_order_relaxed);
   }
+  /// As if all were as long as the first.
   static std::uint64_t bytes_of(const Awaited* what) {
     Situation situation;
     if (what != nullptr) {
       what->describe(situation);
     }
-    return situation.bytes;
+    return situation.bytes * situation.requests;
   }
-  void charge(ledger::Activity activity, std::uint64_t nanoseconds, std::uint64_t bytes,
-              std::uint32_t times) {
+  void charge(ledger::Activity activity, std::uint64_t nanoseconds, std::uint32_t times) {
     ledger::Wait wait;
     wait.ns = nanoseconds;
-    wait.held_up_ns = held_up_ns(activity, nanoseconds, bytes);
+    wait.held_up_ns = held_up_ns(activity, nanoseconds, bytes_);
     wait.spent_ns[static_cast<int>(activity)] = nanoseconds;
     ledger::charge(*rank_.area, rank_.experience->here(rank_).account, wait, times);
   }
@@ -87,6 +90,7 @@ class ShortWait {
   Rank& rank_;
   std::uint32_t weight_ = 0;
   std::uint64_t began_ns_ = 0;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace meantime::wait

@@ -66,7 +66,7 @@ class Awaited {
   virtual void arm(node::Waiter& waiter) = 0;
   /// Takes back what `arm` did. A ring that is still on its way does no harm.
   virtual void disarm(node::Waiter& waiter) = 0;
-  virtual void describe(Situation& situation) const = 0;
+  virtual void describe(Situation& situation) const = 0;  ///< of what is not complete yet
   /// After those last looks: what they have started is armed now, too.
   virtual void about_to_sleep() {}
 
