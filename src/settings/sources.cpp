@@ -40,6 +40,11 @@ std::string user_file(const Environment& environment) {
   return home.empty() ? std::string() : home + "/.config/meantime.conf";
 }
 
+/// What holds: of what is not set, the preset.
+std::string_view text_of(const Setting& setting, const Value& value) {
+  return value.text.empty() ? setting.preset : value.text;
+}
+
 }  // namespace
 
 Environment own_environment() {
@@ -97,11 +102,16 @@ void Files::note_unread(const std::string& path, const std::string& why) {
     return;
   }
   // Of a folder that is not ours to look into (HOME is somebody else's) nothing is known.
-  const bool is_there = error == 0 || lstat(path.c_str(), &status) == 0;
-  if (error == EACCES || (error == 0 && access(path.c_str(), R_OK) != 0)) {
-    if (is_there) {
-      remarks_.push_back(line + "; it is not read");
-    }
+  if (error == EACCES && lstat(path.c_str(), &status) != 0) {
+    return;
+  }
+  // What is wrong with the file itself is the user's to mend; a server that does not answer for his
+  // HOME keeps no job from running.
+  const bool is_text = error == 0 && S_ISREG(status.st_mode) &&
+                       static_cast<std::size_t>(status.st_size) <= longest_text_file;
+  const bool may_be_read = error == 0 && access(path.c_str(), R_OK) == 0;
+  if (error != ELOOP && (is_text || !may_be_read)) {
+    remarks_.push_back(line + "; it is not read");
   } else if (problem_.empty()) {
     problem_ = line;
   }
@@ -139,7 +149,7 @@ void Files::read_line(std::string_view line, Source source, const std::string& w
     problem_ = fmt::format("{}: {} is locked already, by {}", where, setting->name, value.where);
   } else if (!value.locked) {
     value = {std::string(text), source, where, locked};
-  } else if (text != value.text) {
+  } else if (text != text_of(*setting, value)) {
     value.in_vain = fmt::format("{} as {} says", shown(text), where);
   }
 }
@@ -149,9 +159,10 @@ Value Files::value(const Setting& setting, const Environment& environment,
   Value value = values_.empty() ? Value{} : values_[&setting - all().data()];
   const std::string variable = environment(setting.name).value_or("");
   if (value.locked) {
-    if (option && *option != value.text) {
+    const std::string_view holds = text_of(setting, value);
+    if (option && *option != holds) {
       value.in_vain = fmt::format("{} as mpiexec's options say", shown(*option));
-    } else if (!option && !variable.empty() && variable != value.text) {
+    } else if (!option && !variable.empty() && variable != holds) {
       value.in_vain = fmt::format("{} as the environment says", shown(variable));
     } else if (option || !variable.empty()) {
       value.in_vain.clear();  // who speaks last agrees
@@ -181,10 +192,10 @@ std::string source_name(const Value& value) {
 }
 
 std::string overruled(const Setting& setting, const Value& value) {
-  return value.in_vain.empty() ? std::string()
-                               : fmt::format("{} stays {}, not {}: {}", setting.name,
-                                             value.text.empty() ? setting.preset : value.text,
-                                             value.in_vain, source_name(value));
+  return value.in_vain.empty()
+             ? std::string()
+             : fmt::format("{} stays {}, not {}: {}", setting.name, text_of(setting, value),
+                           value.in_vain, source_name(value));
 }
 
 std::string first_problem(const Files& files, const Environment& environment) {

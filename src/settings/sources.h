@@ -7,9 +7,8 @@
 //   mpiexec       its options
 //   program       MPIX_Setting_set, a communicator's info: not seen here
 // A file has lines `NAME = VALUE`, NAME with or without MEANTIME_, in either case; `#` begins a
-// comment; `lock NAME = VALUE` locks it (site file only). That of
-// MEANTIME_WAIT locks its knobs and the energy policies, too, unless the file says something else
-// of them.
+// comment; `lock NAME = VALUE` locks it (site file only). That of MEANTIME_WAIT locks its knobs and
+// the energy policies, too, unless the file says something else of them.
 #pragma once
 
 #include <functional>
@@ -36,7 +35,8 @@ struct Value {
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 Environment own_environment();
 
-/// The two files, read once; a missing one is as an empty one, one that is somebody else's, too.
+/// The two files, read once; a missing one is as an empty one, and so is one that cannot be read
+/// through no fault of its own (somebody else's, or its server does not answer).
 class Files {
  public:
   /// `prefix`: where Meantime is installed; empty: no site file.
@@ -44,7 +44,7 @@ class Files {
 
   /// What is wrong with them in one line; empty if nothing is.
   [[nodiscard]] const std::string& problem() const { return problem_; }
-  /// Each in a line, what is there and may not be read: the job goes on without it.
+  /// Each in a line, what is not read though it is or may be there: the job goes on without it.
   [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
   /// What holds for a setting before anything is said in the program. `option`: what mpiexec's
   /// command line says, or nothing.

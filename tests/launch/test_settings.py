@@ -124,6 +124,15 @@ class Settings(MpiexecTest):
         self.site_file("energy = none\nlock wait = event\n")
         self.assertEqual(self.command("mpiexec", "true", MEANTIME_ENERGY="performance").stderr, "")
 
+    def test_who_says_what_a_lock_says_is_told_nothing(self):
+        """Also where the lock is another setting's, so that the preset holds."""
+        self.site_file("lock wait = event\n")
+        for user in ("", "energy = none\n"):
+            self.user_file(user)
+            for variables in ({}, {"MEANTIME_ENERGY": "none"}, {"MEANTIME_ENERGY_HANDLER": "none"}):
+                self.assertEqual(self.command("mpiexec", "true", **variables).stderr, "")
+        self.assertEqual(self.command("mpiexec", "-env", "MEANTIME_ENERGY", "none", "true").stderr, "")
+
     def test_locked_twice(self):
         for second in ("lock wait = poll", "wait = poll", "lock wait = event"):
             self.site_file(f"lock wait = event\n{second}\n")
@@ -345,6 +354,10 @@ class Settings(MpiexecTest):
         os.symlink("/no/such/file", path)
         result = self.command("mpiexec", "true")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
+        # A place that cannot be asked for it.
+        result = self.command("mpiexec", "true", XDG_CONFIG_HOME="/" + "x" * 300)
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, "^mpiexec: /x+/meantime.conf: File name too long; it is not read\n$")
 
     def test_files_that_may_not_be_read(self):
         """Are left out, which a line says; not where nobody could know that there is one."""
