@@ -39,8 +39,9 @@ const char* name_of(std::uint64_t what) {
     case Code::allgather:
       return "an allgather";
     case Code::alltoall:
-    case Code::alltoall_table:
       return "an alltoall";
+    case Code::alltoall_table:
+      return "an alltoallv or alltoallw";
     case Code::reduce:
     case Code::reduce_split:
       return "a reduce";
@@ -54,7 +55,7 @@ const char* name_of(std::uint64_t what) {
     case Code::exscan:
       return "an exscan";
     case Code::second_half:
-      return "the second half of a reduction";
+      return "the second half of a collective";
   }
   return "something unknown";
 }
@@ -234,6 +235,24 @@ int Meeting::pass_all() {
   return error;
 }
 
+int Meeting::check_root(int root) {
+  const std::uint64_t other = said(root);
+  if (static_cast<std::uint32_t>(other) == static_cast<std::uint32_t>(what_)) [[likely]] {
+    return MPI_SUCCESS;
+  }
+  const int error = pass_all();
+  return error != MPI_SUCCESS ? error : fail_different(root);
+}
+
+/// Which way one goes may be a matter of its size.
+int Meeting::fail_different(int rank) const {
+  const std::string mine = told(what_);
+  const std::string other = told(said(rank));
+  return mine == other
+             ? fail(MPI_ERR_OTHER, "the ranks gave different sizes for {}", name_of(what_))
+             : fail(MPI_ERR_OTHER, "this rank called {}, rank {} called {}", mine, rank, other);
+}
+
 int Meeting::verdict() const {
   // Behind the root's gate the verdict may not be there yet (then it is an older epoch's).
   const std::uint64_t verdict = stage_.verdict.load(std::memory_order_relaxed);
@@ -246,10 +265,8 @@ int Meeting::verdict() const {
   }
   if (error == MPI_ERR_OTHER) {
     for (int rank = 0; rank < state_.area.members(); ++rank) {
-      const std::uint64_t other = said(rank);
-      if (static_cast<std::uint32_t>(other) != static_cast<std::uint32_t>(what_)) {
-        return fail(error, "this rank called {}, rank {} called {}", told(what_), rank,
-                    told(other));
+      if (static_cast<std::uint32_t>(said(rank)) != static_cast<std::uint32_t>(what_)) {
+        return fail_different(rank);
       }
     }
   }

@@ -99,6 +99,9 @@ class Meeting {
   /// These return the error class that the last member (or nobody: 0) found.
   int pass_root() { return pass(Gate::root); }
   int pass_all();
+  /// Behind the root's gate, before a table of its is read: an error, once all are there, if it has
+  /// come for something else. (The verdict may not be there yet.)
+  int check_root(int root);
   char* result() { return stage_.result; }
 
   std::uint64_t epoch() const { return epoch_; }
@@ -112,6 +115,7 @@ class Meeting {
   int pass(Gate gate);
   void look_at(const std::atomic<std::uint64_t>& opened);
   int verdict() const;
+  int fail_different(int rank) const;
   void open(Gate gate);
   int mismatch();
 

@@ -1,15 +1,24 @@
 #include "coll/roots_loan.h"
 
+#include <mpi.h>
+
 #include <algorithm>
-#include <vector>
+#include <new>
 
 #include "coll/thresholds.h"
 
 namespace meantime::coll {
 namespace {
 
-const RootsLoan*& place_of(Slot& slot) {
-  return *reinterpret_cast<const RootsLoan**>(slot.data);
+/// In the root's slot.
+struct Given {
+  RootsLoan single;        ///< of a broadcast
+  const RootsLoan* table;  ///< of a scatter
+};
+static_assert(sizeof(Given) <= inline_bytes);
+
+Given& given_in(Slot& slot) {
+  return *reinterpret_cast<Given*>(slot.data);
 }
 
 RootsLoan loan_of(const Piece& piece) {
@@ -19,18 +28,19 @@ RootsLoan loan_of(const Piece& piece) {
   return {static_cast<const char*>(piece.buffer) + piece.type->true_lb, piece.bytes()};
 }
 
-/// All arrive at the first meeting before they read, so a root that waits there learns whether all
-/// came for the same: only then is anybody sure to come to the second one.
-int lend_and_wait(Meeting& meeting, const RootsLoan* loans, Communicator& comm) {
-  meeting.deposit(sizeof loans);
-  place_of(meeting.mine()) = loans;
+void give(Meeting& meeting, const Given& given) {
+  meeting.deposit(sizeof given);
+  given_in(meeting.mine()) = given;
   meeting.mine().bulk = lent_deposit;
   meeting.open_root();
-  if (const int error = meet(meeting); error != MPI_SUCCESS) {
-    return error;
-  }
+}
+
+std::size_t read(const RootsLoan& loan, const Piece& piece, Communicator& comm) {
+  const auto bytes = static_cast<std::size_t>(loan.bytes);
+  piece.unpack_from(loan.begin, 0, std::min(bytes, piece.bytes()));
   Meeting second(comm, state_of(comm), what(Code::second_half), false);
-  return meet(second);
+  go_on(second);
+  return bytes;
 }
 
 }  // namespace
@@ -40,49 +50,60 @@ bool root_lends(const Piece& piece, Communicator& comm) {
          piece.type->contiguous;
 }
 
-bool root_lends(const Blocks& blocks, int root, Communicator& comm) {
+RootsLoans loans_to_give(const Blocks& blocks, int root, Communicator& comm) {
   if (!state_of(comm).in_host) {
-    return false;
+    return nullptr;
   }
   std::size_t sum = 0;
   for (int member = 0; member < comm.size; ++member) {
     if (member != root) {
       const Piece block = blocks[member];
       if (block.bytes() > 0 && !block.type->contiguous) {
-        return false;
+        return nullptr;
       }
       sum += block.bytes();
     }
   }
-  return sum >= thresholds::lent_scatter * static_cast<std::size_t>(comm.size - 1) && sum > 0;
-}
-
-int lend(Meeting& meeting, const Piece& piece, Communicator& comm) {
-  const RootsLoan loan = loan_of(piece);
-  return lend_and_wait(meeting, &loan, comm);
-}
-
-int lend(Meeting& meeting, const Blocks& blocks, Communicator& comm) {
-  std::vector<RootsLoan> loans(static_cast<std::size_t>(comm.size));
-  for (int member = 0; member < comm.size; ++member) {
-    if (member != comm.rank) {
-      loans[static_cast<std::size_t>(member)] = loan_of(blocks[member]);
-    }
+  if (sum < thresholds::lent_scatter * static_cast<std::size_t>(comm.size - 1) || sum == 0) {
+    return nullptr;
   }
-  return lend_and_wait(meeting, loans.data(), comm);
+  RootsLoans loans(new (std::nothrow) RootsLoan[static_cast<std::size_t>(comm.size)]);
+  for (int member = 0; member < comm.size && loans != nullptr; ++member) {
+    loans[static_cast<std::size_t>(member)] =
+        member != root ? loan_of(blocks[member]) : RootsLoan{nullptr, 0};
+  }
+  return loans;
+}
+
+void lend(Meeting& meeting, const Piece& piece) {
+  give(meeting, {loan_of(piece), nullptr});
+}
+
+void lend(Meeting& meeting, const RootsLoans& loans) {
+  give(meeting, {{nullptr, 0}, loans.get()});
+}
+
+/// All arrive at the first meeting before they read, so a root that waits there learns whether all
+/// came for the same: only then is anybody sure to come to the second one.
+int wait_for_readers(Meeting& meeting, Communicator& comm, RootsLoans loans) {
+  if (const int error = meet(meeting); error != MPI_SUCCESS) {
+    static_cast<void>(loans.release());
+    return error;
+  }
+  Meeting second(comm, state_of(comm), what(Code::second_half), false);
+  return meet(second);
 }
 
 bool has_lent(Meeting& meeting, int root) {
   return meeting.slot(root).bulk == lent_deposit;
 }
 
-std::size_t take(Meeting& meeting, int root, int number, const Piece& piece, Communicator& comm) {
-  const RootsLoan& loan = place_of(meeting.slot(root))[number];
-  const auto bytes = static_cast<std::size_t>(loan.bytes);
-  piece.unpack_from(loan.begin, 0, std::min(bytes, piece.bytes()));
-  Meeting second(comm, state_of(comm), what(Code::second_half), false);
-  go_on(second);
-  return bytes;
+std::size_t take(Meeting& meeting, int root, const Piece& piece, Communicator& comm) {
+  return read(given_in(meeting.slot(root)).single, piece, comm);
+}
+
+std::size_t take_mine(Meeting& meeting, int root, const Piece& piece, Communicator& comm) {
+  return read(given_in(meeting.slot(root)).table[comm.rank], piece, comm);
 }
 
 }  // namespace meantime::coll

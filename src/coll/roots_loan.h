@@ -2,10 +2,14 @@
 // where they lie in the root's own memory. It spares the copy into a deposit, and the root's share
 // of the work. The price is that the root waits until all have read: behind a second meeting, at
 // which the others only arrive.
-//   loan   a place and how many bytes; the root's slot says where its loans are
+//   loan    a place and how many bytes
+//   table   the loans of a scatter, by member. The root's slot says where it is; of a broadcast,
+//           which has a single loan, the slot has that
 // The root alone decides. (In a program whose ranks call different collectives the loan may still
 // be read when the root has got its error.) What lies in pieces goes by deposits.
 #pragma once
+
+#include <memory>
 
 #include "coll/blocks.h"
 #include "coll/meeting.h"
@@ -17,19 +21,25 @@ struct RootsLoan {
   const void* begin;
   std::uint64_t bytes;
 };
+using RootsLoans = std::unique_ptr<RootsLoan[]>;
 
 bool root_lends(const Piece& piece, Communicator& comm);
-bool root_lends(const Blocks& blocks, int root, Communicator& comm);
+/// nullptr: the root does not lend them, or there is no memory for the table.
+RootsLoans loans_to_give(const Blocks& blocks, int root, Communicator& comm);
 
-/// By the root, which has given nothing in this meeting yet: opens its gate, and returns when all
-/// have read, or an MPI error class.
-int lend(Meeting& meeting, const Piece& piece, Communicator& comm);
-int lend(Meeting& meeting, const Blocks& blocks, Communicator& comm);
+/// By the root, which has given nothing in this meeting yet: opens its gate.
+void lend(Meeting& meeting, const Piece& piece);
+void lend(Meeting& meeting, const RootsLoans& loans);
+/// Then: returns when all have read, or an MPI error class; in that case some may read yet, so the
+/// table is left to them.
+int wait_for_readers(Meeting& meeting, Communicator& comm, RootsLoans loans = nullptr);
 
 /// By the others, behind the root's gate.
 bool has_lent(Meeting& meeting, int root);
-/// Reads into `piece` what fits of the root's loan, of which this is the number (0: the only one),
-/// and arrives at the second meeting. How many bytes were lent.
-std::size_t take(Meeting& meeting, int root, int number, const Piece& piece, Communicator& comm);
+/// Reads into `piece` what fits of a broadcast's loan, or of this member's of a scatter, and
+/// arrives at the second meeting. How many bytes were lent. The root has come for the same
+/// collective (Meeting::check_root).
+std::size_t take(Meeting& meeting, int root, const Piece& piece, Communicator& comm);
+std::size_t take_mine(Meeting& meeting, int root, const Piece& piece, Communicator& comm);
 
 }  // namespace meantime::coll

@@ -1,14 +1,15 @@
 // Barrier and the collectives that only move data.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "coll/lent.h"
 #include "coll/meeting.h"
+#include "coll/messages.h"
 #include "coll/roots_loan.h"
 #include "coll/shared.h"
 #include "coll/thresholds.h"
 #include "core/error.h"
-#include "core/point_to_point.h"
 
 namespace meantime::coll::shared {
 namespace {
@@ -26,51 +27,6 @@ int truncated(std::size_t given, std::size_t room) {
 int too_few(std::size_t given, std::size_t expected) {
   return fail(MPI_ERR_COUNT, "a rank gave {} bytes where {} were expected", given, expected);
 }
-
-/// Messages beside the meeting, for what is too large for deposits.
-class Messages {
- public:
-  Messages(Communicator& comm, int tag) : comm_(comm), tag_(tag) {}
-  ~Messages() { finish(); }
-  Messages(const Messages&) = delete;
-  Messages& operator=(const Messages&) = delete;
-
-  void send(const Piece& piece, int to) {
-    Request* request = nullptr;
-    note(core::start_send(piece.buffer, piece.count, *piece.type, to, tag_, comm_,
-                          core::Mode::standard, core::Plane::collective, &request));
-    add(request);
-  }
-  void receive(const Piece& piece, int from) {
-    Request* request = nullptr;
-    note(core::start_receive(piece.buffer, piece.count, *piece.type, from, tag_, comm_,
-                             core::Plane::collective, &request));
-    add(request);
-  }
-  int finish() {
-    if (!requests_.empty()) {
-      wait_all(requests_.data(), static_cast<int>(requests_.size()));
-      for (Request* request : requests_) {
-        note(core::finish(request, MPI_STATUS_IGNORE));
-      }
-      requests_.clear();
-    }
-    return error_;
-  }
-
- private:
-  void add(Request* request) {
-    if (request != nullptr) {
-      requests_.push_back(request);
-    }
-  }
-  void note(int error) { error_ = error_ == MPI_SUCCESS ? error : error_; }
-
-  Communicator& comm_;
-  int tag_;
-  int error_ = MPI_SUCCESS;
-  std::vector<Request*> requests_;
-};
 
 /// What a root or a member of an uneven alltoall gives to all: a table, then the blocks that are
 /// small enough.
@@ -224,7 +180,8 @@ int bcast(Piece piece, int root, Communicator& comm) {
   do {
     Meeting meeting(comm, state, what(Code::bcast, root));
     if (comm.rank == root && offset == 0 && root_lends(piece, comm)) {
-      return lend(meeting, piece, comm);
+      lend(meeting, piece);
+      return wait_for_readers(meeting, comm);
     }
     if (comm.rank == root) {
       const std::size_t part = std::min(thresholds::bcast_round, total - offset);
@@ -248,7 +205,10 @@ int bcast(Piece piece, int root, Communicator& comm) {
       }
       const Slot& slot = meeting.slot(root);
       if (has_lent(meeting, root)) {
-        total = take(meeting, root, 0, piece, comm);
+        if (const int error = meeting.check_root(root); error != MPI_SUCCESS) {
+          return error;
+        }
+        total = take(meeting, root, piece, comm);
         offset = total;
       } else {
         total = slot.total;
@@ -331,11 +291,13 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
                               : copy(own.buffer, own.count, *own.type, receive.buffer,
                                      receive.count, *receive.type);
   };
-  if (comm.rank == root && root_lends(send, root, comm)) {
-    const int error = lend(meeting, send, comm);
-    return error == MPI_SUCCESS ? keep_own() : error;
-  }
   if (comm.rank == root) {
+    if (RootsLoans loans = loans_to_give(send, root, comm)) {
+      lend(meeting, loans);
+      const int kept = keep_own();
+      const int error = wait_for_readers(meeting, comm, std::move(loans));
+      return error == MPI_SUCCESS ? kept : error;
+    }
     char* place = deposit_for_all(meeting, send, comm.size, root, thresholds::round_for_all);
     meeting.open_root();
     go_on(meeting);
@@ -358,8 +320,11 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
   if (meeting.failed(root)) {
     return fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a scatter");
   }
+  if (const int error = meeting.check_root(root); error != MPI_SUCCESS) {
+    return error;
+  }
   if (has_lent(meeting, root)) {
-    const std::size_t bytes = take(meeting, root, comm.rank, receive, comm);
+    const std::size_t bytes = take_mine(meeting, root, receive, comm);
     return bytes > receive.bytes() ? truncated(bytes, receive.bytes()) : MPI_SUCCESS;
   }
   const int error = take_block(meeting, root, comm.rank, receive, messages);

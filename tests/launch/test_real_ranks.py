@@ -95,6 +95,15 @@ class RealRanks(MpiexecTest):
             self.assertRegex(result.error, r"a barrier, rank [12] called a broadcast \(root 1\);|"
                              r"a broadcast \(root 1\), rank 0 called a barrier;")
 
+    def test_another_collective_than_the_root_lends_for(self):
+        """Nobody reads a loan that is none."""
+        for kind in KINDS:
+            for lent in ("lent_bcast", "lent_scatter") if kind == "threads" else ("lent_bcast",):
+                result = self.run_job("--as", kind, "-n", 3, self.program(), lent)
+                self.assertNotIn(result.status, (0, 139), result)
+                self.assertRegex(result.error, r"this rank called a (broadcast|scatter) \(root 0\), rank [012] called a "
+                                 r"(?!\1)(broadcast|scatter) \(root 0\);")
+
     @unittest.skipUnless(shutil.which("addr2line"), "no addr2line")
     def test_error_names_its_place(self):
         """The line of the call, of both kinds of rank and without mpiexec; without debug info the address."""
