@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define MEANTIME_HOST_INTERFACE 5
+#define MEANTIME_HOST_INTERFACE 6
 /* That no access is allowed to, below each rank's stack; at least, where addresses are scarce. */
 #define MEANTIME_HOST_GUARD_BYTES (256ul << 20)
 #define MEANTIME_HOST_LEAST_GUARD_BYTES (64ul << 10)
