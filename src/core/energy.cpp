@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "core/call_names.h"
@@ -30,8 +31,15 @@ namespace {
 
 /// Longer than any sleep it could save.
 constexpr std::uint64_t long_answer_ns = 1'000'000;
-constexpr std::uint64_t very_long_answer_ns = 200'000'000;
 constexpr int slow_answers = 3;
+/// Longer than the kernel takes a core away for.
+constexpr std::uint64_t very_long_answer_ns = 200'000'000;
+constexpr int very_slow_answers = 2;  // one may be a job that was stopped for a while
+
+struct Slowness {
+  int in_a_row = 0;
+  int very_slow = 0;
+};
 
 class Handler final : public wait::Advisor {
  public:
@@ -98,13 +106,14 @@ class Handler final : public wait::Advisor {
     return info;
   }
 
-  void took(int rank, std::uint64_t ns, int& slow_in_a_row, const char* what_for) {
-    // Once may be the kernel's doing, which took the core away; hardly for so long.
-    slow_in_a_row = ns > long_answer_ns ? slow_in_a_row + 1 : 0;
-    if ((slow_in_a_row == slow_answers || ns > very_long_answer_ns) &&
-        !std::exchange(tables().energy_complaints.slow, true)) {
-      complain(rank, fmt::format("took {:.1f} ms {}{}", static_cast<double>(ns) * 1e-6, what_for,
-                                 ns > very_long_answer_ns ? "" : ", for the 3rd time in a row"));
+  static void took(int rank, std::uint64_t ns, Slowness& slowness, const char* what_for) {
+    slowness.in_a_row = ns > long_answer_ns ? slowness.in_a_row + 1 : 0;
+    slowness.very_slow += ns > very_long_answer_ns ? 1 : 0;
+    const bool in_a_row = slowness.in_a_row == slow_answers;
+    const bool very_slow = ns > very_long_answer_ns && slowness.very_slow == very_slow_answers;
+    if ((in_a_row || very_slow) && !std::exchange(tables().energy_complaints.slow, true)) {
+      complain(rank, fmt::format("took {:.1f} ms {}, for the {}", static_cast<double>(ns) * 1e-6,
+                                 what_for, in_a_row ? "3rd time in a row" : "2nd time so long"));
     }
   }
 
@@ -117,8 +126,8 @@ class Handler final : public wait::Advisor {
   MPIX_Energy_function* enter_;
   MPIX_Energy_function* leave_;
   void* const argument_;
-  int slow_ = 0;  ///< answers in a row
-  int slow_at_the_end_ = 0;
+  Slowness slow_;  ///< its answers
+  Slowness slow_at_the_end_;
 };
 
 /// The library of this process: loaded once, for all of its ranks.

@@ -59,11 +59,14 @@ static int slow_leave(const MPIX_Energy_info* info, void* argument) {
   return slow(info, argument);
 }
 
-/* Once, and for very long. */
-static int slow_once(const MPIX_Energy_info* info, void* argument) {
-  static int calls;
+/* So often for very long: the second time it is the handler's doing. */
+static int very_slow_calls;
+static int very_slow(const MPIX_Energy_info* info, void* argument) {
   const struct timespec very_long_time = {0, 300000000};
-  if (calls++ == 0) nanosleep(&very_long_time, NULL);
+  if (very_slow_calls > 0) {
+    --very_slow_calls;
+    nanosleep(&very_long_time, NULL);
+  }
   return enter(info, argument);
 }
 
@@ -100,9 +103,10 @@ int main(int argc, char** argv) {
     seen->answer = is_slow ? MPIX_ENERGY_SLEEP : 77;
     const char* how = argc > 2 ? argv[2] : "";
     const int at_the_end = strcmp(how, "leave") == 0;
-    MPIX_Energy_handler_reg(!is_slow || at_the_end        ? enter
-                            : strcmp(how, "once") == 0 ? slow_once
-                                                       : slow,
+    very_slow_calls = strcmp(how, "once") == 0 ? 1 : strcmp(how, "twice") == 0 ? 2 : 0;
+    MPIX_Energy_handler_reg(!is_slow || at_the_end ? enter
+                            : very_slow_calls > 0  ? very_slow
+                                                   : slow,
                             at_the_end ? slow_leave : NULL, seen);
     while (!enough) {
       wait_for_zero(5);
