@@ -86,10 +86,10 @@ typedef int MPIX_Energy_function(const MPIX_Energy_info* info, void* argument);
  * end of each wait in which `enter` was. Takes the place of the handler before, whose functions are
  * not called any more once this returns: what they need may be freed, and a wait of another thread
  * that has asked them goes on as without a handler. Legal between MPI_Init and MPI_Finalize;
- * any thread. Returns MPI_SUCCESS, or an error of class MPI_ERR_ARG (no `enter`, or the site has
- * locked how ranks wait) or MPI_ERR_OTHER
- * (outside of that time), through the error handler of MPI_COMM_SELF. Without Meantime it does
- * nothing. */
+ * any thread. Returns MPI_SUCCESS, or an error of class MPI_ERR_ARG (no `enter`) or MPI_ERR_OTHER
+ * (outside of that time), through the error handler of MPI_COMM_SELF. Where the site has locked
+ * MEANTIME_ENERGY or MEANTIME_ENERGY_HANDLER (as a lock of MEANTIME_WAIT does) it does nothing but
+ * to say so on stderr, once a rank, and returns MPI_SUCCESS. Without Meantime it does nothing. */
 extern int MPIX_Energy_handler_reg(MPIX_Energy_function* enter, MPIX_Energy_function* leave,
                                    void* argument) __attribute__((weak));
 #define MPIX_Energy_handler_reg(enter, leave, argument) \

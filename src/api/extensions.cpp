@@ -167,7 +167,8 @@ MEANTIME_ENTRY_POINT int MPIX_Energy_handler_reg(MPIX_Energy_function* enter,
       return fail(MPI_ERR_ARG, "enter is NULL; MPIX_Energy_handler_dereg takes a handler away");
     }
     if (const std::string where = core::energy_handlers_locked_by(); !where.empty()) {
-      return fail(MPI_ERR_ARG, "no energy handler of a program's own here: {}, locked", where);
+      core::refuse_energy_handler(self(), where);
+      return MPI_SUCCESS;
     }
     core::use_energy_handler(self(), enter, leave, argument);
     ledger::note_change(*self().area, ledger::ChangedBy::handler, "MPIX_Energy_handler_reg");

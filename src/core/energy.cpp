@@ -240,6 +240,19 @@ void use_energy_handler(Rank& rank, MPIX_Energy_function* enter, MPIX_Energy_fun
   take_place(rank, std::make_shared<Handler>(enter, leave, argument));
 }
 
+void refuse_energy_handler(const Rank& rank, const std::string& locked_by) {
+  static std::mutex mutex;
+  static std::set<int> told;  // of the ranks of this process
+  const std::lock_guard guard(mutex);
+  if (told.insert(rank.world_rank).second) {
+    std::fputs(fmt::format("Meantime: rank {}: its energy handler is not taken: {}, locked (said "
+                           "once)\n",
+                           rank.world_rank, locked_by)
+                   .c_str(),
+               stderr);
+  }
+}
+
 void drop_energy_handler(Rank& rank) {
   follow_settings(rank);
 }

@@ -22,6 +22,8 @@ namespace meantime::core {
 /// may be nullptr.
 void use_energy_handler(Rank& rank, MPIX_Energy_function* enter, MPIX_Energy_function* leave,
                         void* argument);
+/// In its place, where the site has locked that: tells the user, once a rank.
+void refuse_energy_handler(const Rank& rank, const std::string& locked_by);
 /// Back to what the settings say.
 void drop_energy_handler(Rank& rank);
 /// FILE:LINE of the site's file, if it has locked one of the settings that handlers take the place
