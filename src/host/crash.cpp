@@ -212,12 +212,26 @@ void tell_of_own(int signal) {
   }
 }
 
+// Libc's own. Looked up before anybody may need them in a handler of a signal, where the run-time
+// linker may be what was interrupted.
+auto* real_raise() {
+  MEANTIME_REAL(raise);
+  return real;
+}
+auto* real_kill() {
+  MEANTIME_REAL(kill);
+  return real;
+}
+auto* real_pthread_kill() {
+  MEANTIME_REAL(pthread_kill);
+  return real;
+}
+
 int raise_here(int signal) {
   if (mine() != nullptr) {
     tell_of_own(signal);
   }
-  MEANTIME_REAL(raise);
-  return real(signal);
+  return real_raise()(signal);
 }
 
 void on_crash(int signal, siginfo_t* info, void* context) {
@@ -229,8 +243,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   sigemptyset(&only);
   sigaddset(&only, signal);
   pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
-  MEANTIME_REAL(raise);
-  real(signal);
+  syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
 }
 
 }  // namespace
@@ -276,6 +289,9 @@ void release_thread_from_crashes() {
 }
 
 void catch_crashes() {
+  real_raise();
+  real_kill();
+  real_pthread_kill();
   struct sigaction action {};
   action.sa_sigaction = on_crash;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
@@ -315,14 +331,12 @@ MEANTIME_IN_FRONT int kill(pid_t process, int signal) noexcept {
       !meantime::host::is_blocked_here(signal)) {
     return meantime::host::raise_here(signal);
   }
-  MEANTIME_REAL(kill);
-  return real(process, signal);
+  return meantime::host::real_kill()(process, signal);
 }
 
 MEANTIME_IN_FRONT int pthread_kill(pthread_t thread, int signal) noexcept {
   if (meantime::host::mine() != nullptr && pthread_equal(thread, pthread_self()) != 0) {
     meantime::host::tell_of_own(signal);
   }
-  MEANTIME_REAL(pthread_kill);
-  return real(thread, signal);
+  return meantime::host::real_pthread_kill()(thread, signal);
 }
