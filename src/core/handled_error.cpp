@@ -2,19 +2,17 @@
 
 #include <fmt/format.h>
 
-#include "rank/rank.h"
-
 namespace meantime::core {
 namespace {
 
-/// It goes before atexit handlers run, which may call MPI.
+/// Of the thread, so of a rank alone: each thread rank has thread-local variables of its own. It
+/// goes before atexit handlers run, which may call MPI.
 constinit thread_local bool gone = false;
 struct Handled {
   Handled() = default;
   Handled(const Handled&) = delete;
   Handled& operator=(const Handled&) = delete;
   ~Handled() { gone = true; }
-  const Rank* rank = nullptr;  ///< thread ranks take turns on a thread
   int code = 0;
   std::string text;
 };
@@ -26,7 +24,6 @@ void keep_handled_error(int code, std::string_view call, std::string_view text) 
   if (gone) {
     return;
   }
-  last.rank = &self();
   last.code = code;
   last.text.clear();
   if (!text.empty()) {
@@ -35,7 +32,7 @@ void keep_handled_error(int code, std::string_view call, std::string_view text) 
 }
 
 std::string handled_error(int code) {
-  return !gone && last.rank == &self() && last.code == code ? last.text : std::string();
+  return !gone && last.code == code ? last.text : std::string();
 }
 
 }  // namespace meantime::core

@@ -10,8 +10,8 @@ namespace meantime::core {
 
 /// An empty text forgets the last one.
 void keep_handled_error(int code, std::string_view call, std::string_view text);
-/// "MPI_Send: argument 4 (dest) is 99": if the last error that this thread was told of, while it
-/// ran the same rank, had this code. Else empty.
+/// "MPI_Send: argument 4 (dest) is 99": if the last error that this thread was told of had this
+/// code. Else empty.
 std::string handled_error(int code);
 
 }  // namespace meantime::core

@@ -26,6 +26,10 @@ inline std::string shown(std::string_view text, std::size_t longest = longest_sh
       return result + "…";
     }
     characters += continues ? 0 : 1;
+    if (byte >= 0x80 && byte < 0xa0 && result.ends_with('\xc2')) {
+      result.back() = '?';  // U+0080 to U+009F; some terminals take U+009B for ESC [
+      continue;
+    }
     result += byte < 0x20 || byte == 0x7f ? '?' : letter;
   }
   return result;

@@ -58,7 +58,7 @@ struct Policy {
   /// nothing within a dozen waits, and it comes back as quickly when waits become short again.
   std::uint64_t patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const;
   std::uint64_t first_patience() const;
-  /// A call site with so little patience has seen nothing but long waits lately: eight in a row.
+  /// A call site with so little patience has seen nothing but long waits lately: about eight.
   static bool waits_are_long(std::uint64_t patience_ns) { return patience_ns < 1000; }
   /// A few wake-ups: nobody polls for longer because he has learned to.
   std::uint64_t most_patience() const;

@@ -89,6 +89,10 @@ std::string communicator_name(const node::Report& report) {
   }
 }
 
+std::string called_from(int pid, std::uint64_t site) {
+  return fmt::format(", called from {}", place_in(pid, site - 1));  // the call, not what follows
+}
+
 std::string describe_wait(const node::Report& report, int pid, CallName call_name) {
   std::string text =
       fmt::format("waits in {}", call_name(static_cast<std::uint16_t>(report.call.load())));
@@ -110,21 +114,23 @@ std::string describe_wait(const node::Report& report, int pid, CallName call_nam
     text += fmt::format(" (rank {} there)", peer);
   }
   if (const std::uint64_t site = report.call_site.load(); site != 0) {
-    text += fmt::format(", called from {}", place_in(pid, site - 1));  // the call, not what follows
+    text += called_from(pid, site);
   }
   return text + fmt::format(", for {:.1f} s", seconds_since(report.since_ns.load()));
 }
 
-/// ", asks MPI_Test again and again, called from stencil+0x1234, for 2.0 s", of a rank that does.
+/// ", asks again and again: MPI_Test, called from stencil+0x1234, for 2.0 s", of a rank that does.
 std::string describe_asking(const node::Asking& asking, int pid, CallName call_name) {
   const std::uint64_t asked = asking.asked_ns.load(std::memory_order_acquire);
   if (asked == 0 || now_ns() > asked + note_lasts_ns) {
     return "";
   }
-  return fmt::format(", asks again and again: {}, called from {}, for {:.1f} s",
-                     call_name(static_cast<std::uint16_t>(asking.call.load())),
-                     place_in(pid, asking.call_site.load() - 1),
-                     seconds_since(asking.since_ns.load()));
+  std::string text = fmt::format(", asks again and again: {}",
+                                 call_name(static_cast<std::uint16_t>(asking.call.load())));
+  if (const std::uint64_t site = asking.call_site.load(); site != 0) {
+    text += called_from(pid, site);
+  }
+  return text + fmt::format(", for {:.1f} s", seconds_since(asking.since_ns.load()));
 }
 
 /// A thread rank that is in no wait may still not be running.

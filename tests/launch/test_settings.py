@@ -303,7 +303,7 @@ class Settings(MpiexecTest):
     def test_nonsense_is_shown_in_one_short_line(self):
         """However long it is, and if it would be several lines; whole characters."""
         for value, shown in (("x" * 100_000, "x" * 60 + "…"), ("x" * 60, "x" * 60), ("ä€" * 20_000, "ä€" * 30 + "…"),
-                             ("a\nb\rc\x1b[1m", "a?b?c?[1m")):
+                             ("a\nb\rc\x1b[1m", "a?b?c?[1m"), ("a\u0080b\u009b1mä", "a?b?1mä")):
             for command in (("mpiexec", "true"), ("meantime", "config")):
                 for name in ("MEANTIME_WAIT", "MEANTIME_TRIES_POLL"):
                     result = self.command(*command, **{name: value})
