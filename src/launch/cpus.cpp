@@ -205,6 +205,15 @@ bool ranks_share(const std::vector<cpu_set_t>& places, int ranks) {
   return false;
 }
 
+int cpus_together(const std::vector<cpu_set_t>& places, int ranks) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (std::size_t i = 0; i < std::min(places.size(), static_cast<std::size_t>(ranks)); ++i) {
+    CPU_OR(&all, &all, &places[i]);
+  }
+  return CPU_COUNT(&all);
+}
+
 std::string cpu_list(const cpu_set_t& cpus) {
   std::string text;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {

@@ -14,7 +14,7 @@ namespace meantime::launch {
 struct CpuBudget {
   int mask = 1;      ///< CPUs of the affinity mask
   double quota = 0;  ///< CPUs' worth of time that the control groups allow; 0: no limit
-  int workers = 1;   ///< min(mask, quota rounded up), at least 1
+  int workers = 1;   ///< min(mask, quota rounded up), at least 1; less where a list has fewer
 };
 
 CpuBudget cpu_budget();
@@ -27,6 +27,9 @@ std::string find_places(const CommandLine& command, int workers, std::vector<cpu
 
 /// Some CPU is for more than one rank.
 bool ranks_share(const std::vector<cpu_set_t>& places, int ranks);
+
+/// How many CPUs the places of so many ranks have together.
+int cpus_together(const std::vector<cpu_set_t>& places, int ranks);
 
 /// "0-3,7"
 std::string cpu_list(const cpu_set_t& cpus);

@@ -151,6 +151,33 @@ std::string check_settings(Job& job) {
   return {};
 }
 
+/// A list may leave CPUs out, so that ranks share one while others are free: who waits must know,
+/// or it polls on the CPU that its peer needs. (The workers of thread ranks are not bound.)
+void count_listed_cpus(Job& job) {
+  if (job.command.binding != Binding::user || !job.hosts.empty()) {
+    return;
+  }
+  job.cpus.workers = std::min(job.cpus.workers, cpus_together(job.places, job.command.ranks()));
+}
+
+/// For -v, once it is known what the ranks are.
+void say_where_ranks_run(const Job& job) {
+  const CommandLine& command = job.command;
+  say("{} ranks on {} workers ({} CPUs{}), {} at a deadlock", command.ranks(), job.cpus.workers,
+      job.cpus.mask, job.cpus.quota > 0 ? fmt::format(", quota of {:.1f}", job.cpus.quota) : "",
+      deadlock_action_name(command.on_deadlock));
+  if (job.places.empty() || job.all_threads() || !ranks_share(job.places, command.ranks())) {
+    return;
+  }
+  if (command.binding == Binding::user) {
+    say("ranks share CPUs: --bind user has {} for {} ranks",
+        cpus_together(job.places, command.ranks()), command.ranks());
+  } else {
+    say("ranks share CPUs: {} x {} places are more than the {} there are", command.ranks(),
+        std::max(1, command.places_per_rank), job.places.size());
+  }
+}
+
 int start(int count, char** words) {
   const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
   open_standard_descriptors();
@@ -184,15 +211,6 @@ int start(int count, char** words) {
     for (const std::string& note : job.command.notes) {
       say(note);
     }
-    say("{} ranks on {} workers ({} CPUs{}), {} at a deadlock", job.command.ranks(),
-        job.cpus.workers, job.cpus.mask,
-        job.cpus.quota > 0 ? fmt::format(", quota of {:.1f}", job.cpus.quota) : "",
-        deadlock_action_name(job.command.on_deadlock));
-    if (job.command.binding != Binding::user && !job.places.empty() &&
-        ranks_share(job.places, job.command.ranks())) {
-      say("ranks share CPUs: {} x {} places are more than the {} there are", job.command.ranks(),
-          std::max(1, job.command.places_per_rank), job.places.size());
-    }
   }
   if (std::string problem = check_settings(job); !problem.empty()) {
     say(problem);
@@ -212,6 +230,10 @@ int start(int count, char** words) {
   if (std::string refusal = choose_thread_ranks(job); !refusal.empty()) {
     say(refusal);
     return 1;
+  }
+  count_listed_cpus(job);
+  if (job.command.verbose) {
+    say_where_ranks_run(job);
   }
   // A hint for who sits there; scripts know what they do, and may look at standard error.
   if (const std::string note = crowded_polling(job); !note.empty() && isatty(STDERR_FILENO) != 0) {

@@ -243,6 +243,12 @@ class Contract(MpiexecTest):
             result = self.run_job("--bind", word, "true")
             self.assertEqual(result.status, 2, word)
             self.assert_one_line(result, part)
+        # Waits are told how many CPUs the list has: ranks that share one must not poll on it.
+        for words, workers in ((("user:%d" % first, "-n", 2), 1), ((f"user:{first},{first},{last}", "-n", 2), 1),
+                               ((f"user:{first},{last}", "-n", 1), 1), ((f"user:{first},{last}", "-n", 3), len({first, last}))):
+            result = self.run_job("-v", "--bind", *words, "sh", "-c", "echo $MEANTIME_WORKERS")
+            self.assertEqual(set(result.output.split()), {str(workers)}, words)
+            self.assertEqual("ranks share CPUs: --bind user has" in result.error, int(words[2]) > workers, result.error)
         result = self.run_job("--bind", "user:1023", "true")
         self.assertEqual(result.status, 1)
         self.assert_one_line(result, "CPU 1023 is not one of those that this job may use")
