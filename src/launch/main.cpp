@@ -178,6 +178,30 @@ void say_where_ranks_run(const Job& job) {
   }
 }
 
+/// One line why not; then each is as it was, and none has been made. Who starts the ranks empties
+/// them.
+std::string open_report_files(Job& job) {
+  std::vector<const char*> made;
+  for (const std::string& file : job.command.report_files) {
+    struct stat status {};
+    const bool is_new = lstat(file.c_str(), &status) != 0;
+    const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) {
+      const int error = errno;
+      for (const char* name : made) {
+        unlink(name);
+      }
+      return fmt::format("--report: cannot write '{}': {}", settings::shown_path(file),
+                         std::strerror(error));
+    }
+    job.report_files.push_back(descriptor);
+    if (is_new) {
+      made.push_back(file.c_str());
+    }
+  }
+  return {};
+}
+
 int start(int count, char** words) {
   const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
   open_standard_descriptors();
@@ -219,13 +243,6 @@ int start(int count, char** words) {
   if (int status = prepare_programs(job); status != 0) {
     return status;
   }
-  for (const std::string& file : job.command.report_files) {
-    job.report_files.push_back(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (job.report_files.back() < 0) {
-      say("--report: cannot write '{}': {}", settings::shown_path(file), std::strerror(errno));
-      return 1;
-    }
-  }
   job.ranks.resize(static_cast<std::size_t>(job.command.ranks()));
   if (std::string refusal = choose_thread_ranks(job); !refusal.empty()) {
     say(refusal);
@@ -243,11 +260,16 @@ int start(int count, char** words) {
     say(refusal);
     return 1;
   }
+  std::string refusal = job.command.debugger ? debugger_refusal(job) : std::string();
+  // After all that may be refused, so that an older report is lost only to a job that runs.
+  if (refusal.empty()) {
+    refusal = open_report_files(job);
+  }
+  if (!refusal.empty()) {
+    say(refusal);
+    return 1;
+  }
   if (job.command.debugger) {
-    if (std::string refusal = debugger_refusal(job); !refusal.empty()) {
-      say(refusal);
-      return 1;
-    }
     for (PreparedProgram& program : job.programs) {
       if (job.hosts.empty()) {  // else it is put before their host
         put_under_debugger(job, program);

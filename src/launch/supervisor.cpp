@@ -16,6 +16,7 @@
 #include "launch/process_info.h"
 #include "launch/report.h"
 #include "launch/supervisor_parts.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 
@@ -60,6 +61,11 @@ bool Supervisor::prepare() {
   watch(ending_.grace().descriptor(), Source::grace);
   if (std::string problem = starter_.prepare(); !problem.empty()) {
     return cannot_start(problem);
+  }
+  for (const int file : job_.report_files) {
+    if (ftruncate(file, 0) != 0) {
+      continue;  // a pipe or a device
+    }
   }
   return true;
 }
@@ -271,8 +277,8 @@ void Supervisor::report_ledger() {
       job_.report_files.empty() ? "" : ledger_json(job_, starter_.segment(), times);
   for (std::size_t file = 0; file < job_.report_files.size(); ++file) {
     if (!write_file(job_.report_files[file], job_.command.report_files[file], json)) {
-      mention("--report: cannot write '{}': {}", job_.command.report_files[file],
-              std::strerror(errno));
+      mention("--report: cannot write '{}': {}",
+              settings::shown_path(job_.command.report_files[file]), std::strerror(errno));
       ending_.note(1);
     }
   }

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import unittest
 
@@ -274,6 +275,24 @@ class Report(MpiexecTest):
         result = self.run_job("--report=/no/such/folder/report.json", "true")
         self.assertEqual(result.status, 1)
         self.assert_one_line(result, "--report: cannot write '/no/such/folder/report.json'")
+
+    def test_a_job_that_is_refused_leaves_an_older_report(self):
+        old, new = self.path("old.json", "older", mode=0o644), self.path("new.json")
+        script = self.path("script", "#!/bin/sh\n")
+        clean = {name: value for name, value in self.environment.items() if name != "DISPLAY"}
+        few_files = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 200))}
+        for words, options in ((("--as", "threads", script), {}), (("--report=/no/such/folder/r.json", "true"), {}),
+                               (("--debugger", "gdb", "-n", 2, "true"), {"env": clean}), (("-n", 500, "true"), few_files)):
+            result = self.run_job(f"--report={old}", f"--report={new}", *words, **options)
+            self.assertEqual(result.status, 1, result)
+            with open(old) as file:
+                self.assertEqual(file.read(), "older", words)
+            self.assertFalse(os.path.exists(new) and options is not few_files, words)
+        with open(old, "w") as file:
+            file.write("x" * 1000000)
+        self.assertEqual(self.run_job(f"--report={old}", "true").status, 0)
+        with open(old) as file:
+            json.load(file)
 
     def test_file_that_cannot_be_written_whole(self):
         """Half a JSON is none: it is removed. What only has its name is not."""
