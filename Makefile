@@ -48,9 +48,11 @@ demo: build
 	@cmake --install build/release --prefix build/prefix >build/install.log
 	@examples/run-demo build/prefix
 
+# CMake would write some of a relative prefix's paths into its list as they are, others absolute.
 install: build
-	@cmake --install build/release --prefix "$(PREFIX)" >build/install.log || { cat build/install.log; exit 1; }
-	@packaging/uninstall --record build/release "$(PREFIX)"
+	@prefix=$$(realpath -ms -- "$(PREFIX)"); \
+	cmake --install build/release --prefix "$$prefix" >build/install.log || { cat build/install.log; exit 1; }; \
+	packaging/uninstall --record build/release "$$prefix"
 	@echo
 	@echo "Installed in $(PREFIX). To compile and run:"
 	@echo "  $(PREFIX)/bin/mpicc hello.c -o hello && $(PREFIX)/bin/mpiexec -n 4 ./hello"

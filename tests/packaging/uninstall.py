@@ -56,6 +56,39 @@ class Uninstall(unittest.TestCase):
         self.assertEqual(again.returncode, 1)
         self.assertIn("was Meantime installed there", again.stdout)
 
+    def test_a_relative_prefix(self):
+        self.prefix = "some where"
+        self.install(cwd=self.folder)
+        result = run(UNINSTALL, self.prefix, cwd=self.folder)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertEqual(files_of(os.path.join(self.folder, self.prefix)), [])
+
+    def test_what_an_earlier_installation_had_more(self):
+        self.install()
+        path = os.path.join(self.prefix, LIST)
+        for name in ("lib/fortran/gfortran/older.mod", "lib/libolder.so"):
+            os.makedirs(os.path.dirname(os.path.join(self.prefix, name)), exist_ok=True)
+            for file, text in ((os.path.join(self.prefix, name), ""), (path, name + "\nlib/gone\n")):
+                with open(file, "a", encoding="utf-8") as file:
+                    file.write(text)
+        self.install()
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        self.assertEqual(lines, sorted(set(lines)))
+        self.assertIn("lib/libolder.so", lines)
+        self.assertNotIn("lib/gone", lines)
+        result = run(UNINSTALL, self.prefix)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertEqual(files_of(self.prefix), [])
+
+    def test_an_empty_list(self):
+        self.install()
+        with open(os.path.join(self.prefix, LIST), "w", encoding="utf-8"):
+            pass
+        result = run(UNINSTALL, self.prefix)
+        self.assertEqual((result.returncode, result.stdout.count("\n")), (1, 1), result.stdout)
+        self.assertIn("is empty", result.stdout)
+
     def test_below_a_folder_that_stands_for_the_root(self):
         stage = {**os.environ, "DESTDIR": os.path.join(self.folder, "stage")}
         self.install(env=stage)
@@ -67,14 +100,15 @@ class Uninstall(unittest.TestCase):
     def test_a_list_that_leads_elsewhere(self):
         os.makedirs(self.prefix + "/share/meantime")
         victim = os.path.join(self.folder, "victim")
+        before = os.path.join(self.prefix, "before")
         for path in ("../victim", victim, "bin/../../victim"):
-            for name, text in ((victim, ""), (os.path.join(self.prefix, LIST), path + "\n")):
+            for name, text in ((victim, ""), (before, ""), (os.path.join(self.prefix, LIST), f"before\n{path}\n")):
                 with open(name, "w", encoding="utf-8") as file:
                     file.write(text)
             result = run(UNINSTALL, self.prefix)
             self.assertEqual(result.returncode, 1)
             self.assertIn("is not below", result.stdout)
-            self.assertTrue(os.path.exists(victim))
+            self.assertTrue(os.path.exists(victim) and os.path.exists(before))
 
 
 if __name__ == "__main__":
