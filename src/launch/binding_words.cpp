@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <sstream>
 #include <vector>
 
 #include "launch/option_values.h"
@@ -17,11 +16,15 @@ namespace {
 /// More CPUs than the kernel's masks have here cannot be meant.
 constexpr int most_places = 1024;
 
+/// One more than there are separators; also empty ones.
 std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::stringstream words(text);
-  for (std::string part; std::getline(words, part, separator);) {
-    parts.push_back(part);
+  std::vector<std::string> parts(1);
+  for (const char letter : text) {
+    if (letter == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += letter;
+    }
   }
   return parts;
 }
@@ -40,6 +43,11 @@ std::vector<std::vector<int>> parse_list(std::string_view option, const std::str
   for (const std::string& element : split(list, ',')) {
     std::vector<int>& cpus = ranks.emplace_back();
     for (const std::string& word : split(element, '+')) {
+      if (word.empty()) {
+        throw Mistake{fmt::format(
+            "{} user:LIST wants a CPU or several (0+1) for each rank, separated by ',', not '{}'",
+            option, settings::shown(list))};
+      }
       const std::optional<int> cpu = number(word);
       if (!cpu || *cpu >= most_places) {
         throw Mistake{fmt::format("{} user:{}: '{}' is no CPU's number", option,
@@ -47,12 +55,6 @@ std::vector<std::vector<int>> parse_list(std::string_view option, const std::str
       }
       cpus.push_back(*cpu);
     }
-  }
-  const auto empty = [](const std::vector<int>& cpus) { return cpus.empty(); };
-  if (ranks.empty() || list.ends_with(',') || std::any_of(ranks.begin(), ranks.end(), empty)) {
-    throw Mistake{fmt::format(
-        "{} user:LIST wants a CPU or several (0+1) for each rank, separated by ',', not '{}'",
-        option, settings::shown(list))};
   }
   return ranks;
 }
@@ -80,8 +82,10 @@ Binding binding_of(std::string_view option, const std::string& word) {
 }  // namespace
 
 void read_binding(std::string_view option, const std::string& word, CommandLine& command) {
-  command.binding_given = true;
+  // All that an earlier one has said is gone.
+  command.binding_option = option;
   command.binding_list.clear();
+  command.places_of_binding = 0;
   const std::size_t colon = std::min(word.find(':'), word.size());
   const std::string name = word.substr(0, colon);
   const std::string qualifier = colon < word.size() ? word.substr(colon + 1) : std::string();
@@ -91,10 +95,10 @@ void read_binding(std::string_view option, const std::string& word, CommandLine&
     return;
   }
   command.binding = binding_of(option, name);
-  // MPICH's core:2; else it is a qualifier of Open MPI: core:overload-allowed.
-  if (!qualifier.empty() && std::isdigit(static_cast<unsigned char>(qualifier[0])) != 0) {
-    command.places_per_rank = parse_places(option, qualifier);
-    command.places_are_cpus = false;
+  // MPICH's core:2; a word is a qualifier of Open MPI: core:overload-allowed.
+  if (colon < word.size() &&
+      (qualifier.empty() || std::isalpha(static_cast<unsigned char>(qualifier[0])) == 0)) {
+    command.places_of_binding = parse_places(option, qualifier);
   }
 }
 
@@ -113,7 +117,8 @@ std::optional<int> places_in_mapping(std::string_view option, const std::string&
       std::transform(modifier.begin(), modifier.end(), modifier.begin(),
                      [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
       if (modifier.starts_with("pe=")) {
-        return parse_places(fmt::format("{} {}", option, word), modifier.substr(3));
+        return parse_places(fmt::format("{} {}", option, settings::shown(word)),
+                            modifier.substr(3));
       }
     }
   }
@@ -121,20 +126,19 @@ std::optional<int> places_in_mapping(std::string_view option, const std::string&
 }
 
 void settle_binding(CommandLine& command, bool any_processes) {
-  if (command.places_per_rank == 0 || !command.places_are_cpus) {
-    return;
-  }
-  if (!any_processes) {
+  if (command.places_per_rank == 0) {
+    command.places_per_rank = command.places_of_binding;
+  } else if (!any_processes) {
     command.notes.emplace_back(
         "CPUs for each rank (PE, --cpus-per-rank) are ignored: thread ranks share the workers");
     command.places_per_rank = 0;
-  } else if (!command.binding_given) {
+  } else if (command.binding_option.empty()) {
     command.binding = Binding::core;
   } else if (command.binding != Binding::core && command.binding != Binding::hwthread) {
     command.notes.push_back(
         fmt::format("CPUs for each rank (PE, --cpus-per-rank) are ignored beside --bind {}",
                     binding_name(command.binding)));
-    command.places_per_rank = 0;
+    command.places_per_rank = command.places_of_binding;
   }
 }
 

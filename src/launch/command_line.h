@@ -51,10 +51,10 @@ struct CommandLine {
   bool debugger = false;
   double timeout_seconds = 0;  ///< 0: none
   Binding binding = Binding::none;
-  bool binding_given = false;                  ///< else a number of CPUs for each rank implies it
+  std::string binding_option;  ///< as typed; empty: a number of CPUs for each rank implies it
   std::vector<std::vector<int>> binding_list;  ///< Binding::user: CPUs of rank 0, rank 1, ...
   int places_per_rank = 0;                     ///< cores (or whatever they are bound to); 0: one
-  bool places_are_cpus = true;  ///< cores or hardware threads are meant, by Open MPI's words
+  int places_of_binding = 0;                   ///< that of the binding's own word (core:2); 0: none
   DeadlockAction on_deadlock = DeadlockAction::abort;
   bool on_deadlock_given = false;         ///< else a setting may say otherwise
   bool report = false;                    ///< where the time went, on standard error …

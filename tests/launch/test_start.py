@@ -239,7 +239,9 @@ class Contract(MpiexecTest):
         for word, part in (("user:", "wants a CPU"), ("user", "wants a CPU"), (f"user:{first},,{last}", "wants a CPU"),
                            ("user:0,", "wants a CPU"), ("user:x", "'x' is no CPU's number"),
                            ("user:-1", "'-1' is no CPU's number"), ("user:99999", "is no CPU's number"),
-                           ("board", "not 'board'"), ("core:0", "number of CPUs")):
+                           ("board", "not 'board'"), ("core:0", "number of CPUs"), (f"user:{first}+", "wants a CPU"),
+                           (f"user:{first}+,{last}", "wants a CPU"), ("core:-1", "number of CPUs"), ("core:", "number of CPUs"),
+                           ("core:+2", "number of CPUs")):
             result = self.run_job("--bind", word, "true")
             self.assertEqual(result.status, 2, word)
             self.assert_one_line(result, part)
@@ -261,6 +263,10 @@ class Contract(MpiexecTest):
                       ("--cpus-per-rank", 2), ("--cpus-per-proc", 2, "--bind-to", "core"), ("-bind-to", "core:2")):
             self.assertEqual(self.bound(*words, "-n", 3), two, words)
         self.assertEqual(self.bound("--cpus-per-rank", 1, "-n", len(single)), single)
+        # The last one counts, as a whole.
+        for words in (("--bind", "core:2", "--bind", "core"), ("--bind", "core:2", "--bind", f"user:{min(single[0])}", "-bind-to", "core")):
+            self.assertEqual(self.bound(*words, "-n", len(single)), single, words)
+        self.assertEqual(self.bound("--bind", "socket:2", "--cpus-per-rank", 2, "-bind-to", "core:1", "-n", 3), two)
         self.assertEqual(self.bound("--bind", "hwthread", "--cpus-per-rank", 1024, "-n", 1),
                          self.bound("--bind", "none", "--cpus-per-rank", 2, "-n", 1))
         enough = self.run_job("-v", "--cpus-per-rank", len(cores), "-n", 1, "true")
@@ -273,6 +279,7 @@ class Contract(MpiexecTest):
             result = self.run_job(*words, "true")
             self.assertEqual(result.status, 2)
             self.assert_one_line(result, "wants a number of CPUs")
+        self.assert_one_line(self.run_job("--map-by", "PE=x\n\033[1m", "true"), "--map-by PE=x")
 
     def test_descriptors(self):
         """Standard ones and the three of the contract, nothing else of mpiexec's."""
