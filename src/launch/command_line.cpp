@@ -164,26 +164,33 @@ class Parser {
     switch (option.action) {
       case Action::timeout:
       case Action::bind:
-      case Action::cpus_per_rank:
       case Action::on_deadlock:
       case Action::place:
       case Action::balance:
       case Action::ranks_per_process:
-      case Action::standard_input: {
-        const std::string& said = option.arguments == 0 && option.action == Action::bind
-                                      ? std::string(option.note)
-                                      : value;
-        const auto [place, is_new] = of_the_job_.try_emplace(option.action, said);
-        if (!is_new && place->second != said && !result_.programs.empty()) {
-          throw Mistake{fmt::format("{} is for the whole job: '{}' and '{}' cannot both hold",
-                                    spelled_, shown(place->second), shown(said))};
-        }
-        place->second = said;
+      case Action::standard_input:
+        require_same(option.action, option.arguments == 0 && option.action == Action::bind
+                                        ? std::string(option.note)
+                                        : value);
         break;
-      }
       default:
         break;
     }
+  }
+
+  void require_same(Action action, const std::string& said) {
+    const auto [place, is_new] = of_the_job_.try_emplace(action, said);
+    if (!is_new && place->second != said && !result_.programs.empty()) {
+      throw Mistake{fmt::format("{} is for the whole job: '{}' and '{}' cannot both hold", spelled_,
+                                shown(place->second), shown(said))};
+    }
+    place->second = said;
+  }
+
+  /// By one of three options.
+  void set_places(int places) {
+    require_same(Action::cpus_per_rank, fmt::to_string(places));
+    result_.places_per_rank = places;
   }
 
   void apply(const Option& option, const std::vector<std::string>& arguments) {
@@ -254,11 +261,11 @@ class Parser {
         read_binding(spelled_, option.arguments == 0 ? std::string(option.note) : first, result_);
         break;
       case Action::cpus_per_rank:
-        result_.places_per_rank = parse_places(spelled_, first);
+        set_places(parse_places(spelled_, first));
         break;
       case Action::map_by:
         if (const std::optional<int> places = places_in_mapping(spelled_, first)) {
-          result_.places_per_rank = *places;
+          set_places(*places);
         }
         result_.notes.push_back(fmt::format("{}: {}", spelled_, option.note));
         break;
@@ -330,11 +337,11 @@ class Parser {
         result_.stdin_rank = parse_input_rank(spelled_, first);
         break;
       case Action::only_local_hosts:
-        slots_ = local_slots_of_list(spelled_, first);
+        slots_ = std::min(slots_ + local_slots_of_list(spelled_, first), most_slots);
         result_.notes.push_back(fmt::format("{}: names this machine only", spelled_));
         break;
       case Action::only_local_host_file:
-        slots_ = local_slots_of_file(spelled_, first);
+        slots_ = std::min(slots_ + local_slots_of_file(spelled_, first), most_slots);
         result_.notes.push_back(fmt::format("{}: names this machine only", spelled_));
         break;
       case Action::ignore:

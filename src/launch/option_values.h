@@ -15,6 +15,9 @@ struct Mistake {
   std::string text;
 };
 
+/// More than a job can have ranks; their exact number does not matter.
+inline constexpr int most_slots = 1 << 20;
+
 /// Host lists and files may name this machine only, in any way that launchers understand.
 void require_local(std::string_view option, std::string_view host);
 /// These two return how many slots the list or file has: those after "host:" or "slots=", else one

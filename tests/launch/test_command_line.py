@@ -45,6 +45,15 @@ class OwnOptions(MpiexecTest):
                           (option, other, option, one, "true")):
                 self.assertEqual(self.run_job(*words).status, 0, words)
 
+    def test_numbers_of_cpus_for_the_whole_job(self):
+        ways = (("--map-by", "slot:PE=%d"), ("--cpus-per-rank", "%d"), ("--cpus-per-proc", "0%d"))
+        for option, one in ways:
+            for other_option, other in ways:
+                self.assert_refused(option, one % 1, "true", ":", other_option, other % 2, "true",
+                                    parts=(f"{other_option} is for the whole job: '1' and '2' cannot both hold",))
+                self.assertEqual(self.run_job(option, one % 1, "true", ":", other_option, other % 1, "true").status, 0)
+        self.assertEqual(self.run_job("--map-by", "core", "true", ":", "--map-by", "slot:PE=1", "true").status, 0)
+
     def test_for_the_other_kind_of_rank(self):
         for words in (("--place", "round-robin"), ("--balance", "none"), ("--as", "processes", "--place", "block")):
             self.assert_refused(*words, "true", parts=("--place, --balance and --ranks-per-process are for thread ranks",))
@@ -361,6 +370,7 @@ class OtherLaunchersOptions(MpiexecTest):
     def test_as_many_ranks_as_slots(self):
         hosts = self.path("hosts", "localhost slots=2 max_slots=5 # slots=9\nlocalhost max_slots=4\n", mode=0o644)
         for words, ranks in ((("-H", "localhost:4"), 4), (("--host", "localhost,localhost"), 2), (("-H", "localhost"), 1),
+                             (("-H", "localhost", "-H", "localhost:2"), 3), (("-H", "localhost", "--hostfile", hosts), 4),
                              (("-hosts", "localhost:2,localhost"), 3), (("--hostfile", hosts), 3), (("-f", hosts), 3),
                              (("--hostfile", hosts, "-n", 1), 1), (("-n", 1, "-H", "localhost:3"), 1),
                              (("-N", 2, "-H", "localhost:4"), 2)):
