@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <sstream>
 
 #include "launch/messages.h"
@@ -16,33 +15,66 @@
 namespace meantime::launch {
 namespace {
 
-// "node1:4" and "node1 slots=4" name node1; this machine has a few names.
+constexpr std::string_view blanks = " \t\r";
+
+std::string_view without_blanks_before(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(blanks), text.size()));
+}
+
+/// What follows "slots =" among the words after the host's name; empty: nothing does.
+std::string_view after_slots(std::string_view words) {
+  constexpr std::string_view name = "slots";
+  for (std::size_t at = words.find(name); at != std::string_view::npos;
+       at = words.find(name, at + 1)) {
+    const bool whole = at > 0 && blanks.find(words[at - 1]) != std::string_view::npos;
+    const std::string_view rest = without_blanks_before(words.substr(at + name.size()));
+    if (whole && rest.starts_with('=')) {
+      return without_blanks_before(rest.substr(1));
+    }
+  }
+  return {};
+}
+
+/// "node1:4", "node1 slots=4" or "node1 slots = 4 max_slots=8".
+struct Host {
+  std::string_view name;
+  std::string_view slots;  ///< begins with their number, if there is one
+};
+
+Host host_of(std::string_view text) {
+  text = without_blanks_before(text);
+  const std::size_t end = std::min(text.find_first_of(blanks), text.size());
+  Host host{text.substr(0, end), after_slots(text.substr(end))};
+  const std::size_t colon = host.name.find(':');
+  if (host.name != "::1" && colon != std::string_view::npos) {
+    host.slots = host.slots.empty() ? host.name.substr(colon + 1) : host.slots;
+    host.name = host.name.substr(0, colon);
+  }
+  return host;
+}
+
+/// It has a few names.
 bool is_this_machine(std::string_view host) {
-  host = host.substr(0, host.find_first_of(": \t"));
-  std::string own = host_name();
+  const std::string own = host_name();
   return host == "localhost" || host == "127.0.0.1" || host == "::1" || host == own ||
          host == "localhost.localdomain" || host == std::string_view(own).substr(0, own.find('.'));
 }
 
-/// With those of "node1:4", of "node1 slots=4", or with one more.
-int add_slots(int slots, std::string_view host) {
-  std::size_t number = std::min(host.find(" slots="), host.find("\tslots="));
-  if (number != std::string_view::npos) {
-    number += std::strlen(" slots=");
-  } else {
-    number = host.find(':');  // "::1" has no number there
-    number = number == std::string_view::npos ? host.size() : number + 1;
-  }
+/// With those of this host, or with one more.
+int add_slots(std::string_view option, int slots, std::string_view text) {
+  const std::string_view word = host_of(text).slots;
   int own = 0;
-  std::from_chars(host.data() + number, host.data() + host.size(), own);
-  constexpr int too_many = 1 << 20;  // whose exact number does not matter
-  return std::min(slots + std::clamp(own, 1, too_many), too_many);
+  if (std::from_chars(word.data(), word.data() + word.size(), own).ec ==
+      std::errc::result_out_of_range) {
+    throw Mistake{fmt::format("{}: '{}': no job has so many ranks", option, settings::shown(text))};
+  }
+  return std::min(slots + std::clamp(own, 1, most_slots), most_slots);
 }
 
 }  // namespace
 
 void require_local(std::string_view option, std::string_view host) {
-  if (!host.empty() && !is_this_machine(host)) {
+  if (!host.empty() && !is_this_machine(host_of(host).name)) {
     throw Mistake{fmt::format("{} names '{}': jobs of one node only so far; leave the option out",
                               option, settings::shown(host))};
   }
@@ -53,7 +85,7 @@ int local_slots_of_list(std::string_view option, const std::string& list) {
   int slots = 0;
   for (std::string host; std::getline(hosts, host, ',');) {
     require_local(option, host);
-    slots = add_slots(slots, host);
+    slots = add_slots(option, slots, host);
   }
   return slots;
 }
@@ -66,11 +98,11 @@ int local_slots_of_file(std::string_view option, const std::string& path) {
   std::istringstream file(text);
   int slots = 0;
   for (std::string line; std::getline(file, line);) {
-    std::size_t begin = line.find_first_not_of(" \t\r");
+    std::size_t begin = line.find_first_not_of(blanks);
     if (begin != std::string::npos && line[begin] != '#') {
       line = line.substr(begin, line.find('#') - begin);
       require_local(option, line);
-      slots = add_slots(slots, line);
+      slots = add_slots(option, slots, line);
     }
   }
   return slots;

@@ -375,6 +375,14 @@ class OtherLaunchersOptions(MpiexecTest):
                              (("--hostfile", hosts, "-n", 1), 1), (("-n", 1, "-H", "localhost:3"), 1),
                              (("-N", 2, "-H", "localhost:4"), 2)):
             self.assertEqual(self.run_job(*words, "echo", "x").output, "x\n" * ranks, words)
+        for text, ranks in (("localhost slots = 4\n", 4), ("localhost\tslots\t=2 max-slots = 9", 2), ("localhost:3\r\n\r\n", 3),
+                            ("localhost slots=2\r\nlocalhost\r\n", 3), ("::1\n::1 slots=2\n", 3), ("localhost max_slots = 4\n", 1)):
+            self.assertEqual(self.run_job("-f", self.path("hosts", text), "echo", "x").output, "x\n" * ranks, text)
+        self.assertEqual(self.run_job("-H", "::1,::1", "echo", "x").output, "x\n" * 2)
+        for words in (("-H", "localhost:99999999999"), ("-f", self.path("hosts", "localhost slots=99999999999\n"))):
+            result = self.run_job(*words, "true")
+            self.assertEqual(result.status, 2)
+            self.assert_one_line(result, "99999999999': no job has so many ranks")
         result = self.run_job("-H", "localhost:2", "echo", "x", ":", "echo", "x")
         self.assertEqual(result.output, "x\n" * 3)
         result = self.run_job("-H", "localhost:99999999", "true")
