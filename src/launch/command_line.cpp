@@ -191,6 +191,7 @@ class Parser {
   void set_places(int places) {
     require_same(Action::cpus_per_rank, fmt::to_string(places));
     result_.places_per_rank = places;
+    result_.places_option = spelled_;
   }
 
   void apply(const Option& option, const std::vector<std::string>& arguments) {
@@ -394,8 +395,10 @@ std::string in_vain(const CommandLine& command, bool any_processes, bool any_thr
            "process rank runs on any CPU, or where --bind pins it";
   }
   if (!any_processes && command.binding != Binding::none) {
-    return "--bind is for process ranks; every worker of thread ranks has a CPU of its own, and "
-           "--place says which ranks begin on it";
+    return fmt::format(
+        "{} is for process ranks; every worker of thread ranks has a CPU of its own, and --place "
+        "says which ranks begin on it",
+        command.binding_option.empty() ? command.places_option : command.binding_option);
   }
   return {};
 }

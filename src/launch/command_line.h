@@ -54,6 +54,7 @@ struct CommandLine {
   std::string binding_option;  ///< as typed; empty: a number of CPUs for each rank implies it
   std::vector<std::vector<int>> binding_list;  ///< Binding::user: CPUs of rank 0, rank 1, ...
   int places_per_rank = 0;                     ///< cores (or whatever they are bound to); 0: one
+  std::string places_option;                   ///< what said so, as typed
   int places_of_binding = 0;                   ///< that of the binding's own word (core:2); 0: none
   DeadlockAction on_deadlock = DeadlockAction::abort;
   bool on_deadlock_given = false;         ///< else a setting may say otherwise

@@ -230,7 +230,6 @@ int start(int count, char** words) {
     say(problem);
     return 1;
   }
-  job.crowded_teams = teams_outnumber_cpus(job);
   if (job.command.verbose) {
     for (const std::string& note : job.command.notes) {
       say(note);
@@ -249,6 +248,7 @@ int start(int count, char** words) {
     return 1;
   }
   count_listed_cpus(job);
+  job.crowded_teams = teams_outnumber_cpus(job);
   if (job.command.verbose) {
     say_where_ranks_run(job);
   }

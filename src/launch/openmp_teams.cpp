@@ -26,24 +26,23 @@ bool teams_outnumber_cpus(const Job& job) {
     long threads = 0;
     int cpus = 0;
   };
-  std::vector<Crowd> crowds(std::max<std::size_t>(1, job.places.size()), {0, job.cpus.mask});
-  Crowd all{0, job.cpus.workers};
-  for (std::size_t i = 0; i < job.places.size(); ++i) {
-    crowds[i].cpus = CPU_COUNT(&job.places[i]);
+  std::vector<Crowd> bound;
+  for (const cpu_set_t& place : job.places) {
+    bound.push_back({0, CPU_COUNT(&place)});
   }
-  std::size_t rank = 0;
-  for (const ProgramRequest& program : job.command.programs) {
-    std::vector<long> of_a_team;
-    for (const Crowd& crowd : crowds) {
-      of_a_team.push_back(threads_of_a_team(job, program, crowd.cpus));
-    }
-    for (int i = 0; i < program.ranks; ++i, ++rank) {
-      crowds[rank % crowds.size()].threads += of_a_team[rank % crowds.size()];
-      all.threads += of_a_team[rank % crowds.size()];
-    }
+  Crowd unbound{0, job.cpus.mask};
+  Crowd all{0, job.cpus.workers};
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const bool is_bound = job.ranks[rank].host < 0 && !bound.empty();
+    Crowd& its = is_bound ? bound[rank % bound.size()] : unbound;
+    const ProgramRequest& program =
+        job.command.programs[static_cast<std::size_t>(job.ranks[rank].program)];
+    const long team = threads_of_a_team(job, program, its.cpus);
+    its.threads += team;
+    all.threads += team;
   }
   const auto crowded = [](const Crowd& crowd) { return crowd.threads > crowd.cpus; };
-  return crowded(all) || std::any_of(crowds.begin(), crowds.end(), crowded);
+  return crowded(all) || crowded(unbound) || std::any_of(bound.begin(), bound.end(), crowded);
 }
 
 bool says_how_teams_wait(const Job& job, const ProgramRequest& program) {

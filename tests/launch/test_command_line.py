@@ -57,7 +57,8 @@ class OwnOptions(MpiexecTest):
     def test_for_the_other_kind_of_rank(self):
         for words in (("--place", "round-robin"), ("--balance", "none"), ("--as", "processes", "--place", "block")):
             self.assert_refused(*words, "true", parts=("--place, --balance and --ranks-per-process are for thread ranks",))
-        self.assert_refused("--as", "threads", "--bind", "core", "true", parts=("--bind is for process ranks",))
+        for option in ("--bind", "-bind-to"):
+            self.assert_refused("--as", "threads", option, "core", "true", parts=(f"mpiexec: {option} is for process ranks",))
         result = self.run_job("--as", "auto", "--balance", "none", "sh", "-c", "echo x")
         self.assertEqual((result.status, result.output), (0, "x\n"), result)
         self.assert_one_line(result, "ranks are processes: --place, --balance and --ranks-per-process are for thread ranks")

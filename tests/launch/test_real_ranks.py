@@ -47,6 +47,29 @@ class RealRanks(MpiexecTest):
             result = self.run_job("--as", kind, "-n", 2, program, "variables")
             self.assertEqual(sorted(result.output.splitlines())[:2], ["0 0 2 of 2", "1 1 2 of 2"], result)
 
+    @unittest.skipUnless(THREADS and len(os.sched_getaffinity(0)) > 1, "no thread ranks, or one CPU")
+    def test_thread_ranks_are_not_bound(self):
+        """So their OpenMP teams have all CPUs; and what was said in vain is named as it was typed."""
+        source, program = self.path("policy.c", r'''
+            #include <mpi.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            int main(int count, char** words) {
+              MPI_Init(&count, &words);
+              const char* policy = getenv("OMP_WAIT_POLICY");
+              puts(policy != NULL ? policy : "unset");
+              return MPI_Finalize();
+            }'''), self.path("policy")
+        subprocess.run([MPICC, source, "-o", program], check=True)
+        first = min(os.sched_getaffinity(0))
+        clean = {name: value for name, value in self.environment.items() if not name.startswith(("OMP_", "GOMP_", "KMP_"))}
+        for option, word in (("-bind-to", f"user:{first}"), ("--cpus-per-rank", "1"), ("--map-by", "slot:PE=1")):
+            result = self.run_job("--as", "auto", option, word, "-n", 1, program, env=dict(clean, OMP_NUM_THREADS="2"))
+            self.assertEqual((result.status, result.output), (0, "unset\n"), result)
+            self.assert_one_line(result, f"ranks are threads: {option} is for process ranks")
+        result = self.run_job("--bind", f"user:{first}", "-n", 1, program, env=dict(clean, OMP_NUM_THREADS="2"))
+        self.assertEqual((result.status, result.output), (0, "passive\n"), result)
+
     def test_what_a_rank_starts_is_alone(self):
         """And not refused as a rank of another launcher's job, for what mpiexec tells scripts."""
         result = self.run_job("-n", 2, "bash", "-c", f"exec 20>&- 21>&- 22>&-; {self.program()}")
