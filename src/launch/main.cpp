@@ -166,7 +166,15 @@ void say_where_ranks_run(const Job& job) {
   say("{} ranks on {} workers ({} CPUs{}), {} at a deadlock", command.ranks(), job.cpus.workers,
       job.cpus.mask, job.cpus.quota > 0 ? fmt::format(", quota of {:.1f}", job.cpus.quota) : "",
       deadlock_action_name(command.on_deadlock));
-  if (job.places.empty() || job.all_threads() || !ranks_share(job.places, command.ranks())) {
+  if (job.places.empty() || job.all_threads()) {
+    return;
+  }
+  const int most = static_cast<int>(job.places.size());
+  if (command.binding != Binding::user && command.places_per_rank > most) {
+    say("a rank has {} place{}, not {}: there are no more", most, most == 1 ? "" : "s",
+        command.places_per_rank);
+  }
+  if (!ranks_share(job.places, command.ranks())) {
     return;
   }
   if (command.binding == Binding::user) {

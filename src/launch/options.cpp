@@ -168,8 +168,8 @@ constexpr Option options[] = {
     {"runtime-options", 1, Action::ignore, no_components},
 
     // Hydra's, harmless here.
-    {"ppn", 1, Action::ignore, no_mapping},
-    {"perhost", 1, Action::ignore, no_mapping},
+    {"ppn", 1, Action::ranks_per_node, ""},
+    {"perhost", 1, Action::ranks_per_node, ""},
     {"grr", 1, Action::ignore, no_mapping},
     {"rr", 0, Action::ignore, no_mapping},
     {"membind", 1, Action::ignore, "memory is placed where it is first touched"},

@@ -29,7 +29,8 @@ class OwnOptions(MpiexecTest):
         for words in (("-n", 3), ("-np", 3), ("-c", 3), ("--n", 3), ("-n3",), ("-np3",), ("-n=3",)):
             self.assertEqual(self.run_job(*words, "echo", "x").output, "x\n" * 3, words)
         self.assertEqual(self.run_job("echo", "x").output, "x\n")
-        for words in (("-N", 3), ("-npernode", 3), ("-n", 3, "-N", 2), ("-N", 2, "-n", 3)):
+        for words in (("-N", 3), ("-npernode", 3), ("-n", 3, "-N", 2), ("-N", 2, "-n", 3), ("-ppn", 3), ("-perhost", 3),
+                      ("-ppn", 2, "-n", 3)):
             self.assertEqual(self.run_job(*words, "echo", "x").output, "x\n" * 3, words)
 
     def test_odd_numbers_of_ranks(self):

@@ -273,6 +273,9 @@ class Contract(MpiexecTest):
         self.assertNotIn("ranks share CPUs", enough.error)
         crowded = self.run_job("-v", "--cpus-per-rank", len(cores), "-n", 2, "true")
         self.assertIn(f"ranks share CPUs: 2 x {len(cores)} places are more than the {len(cores)} there are\n", crowded.error)
+        for each, too_few in ((len(cores), False), (len(cores) + 1, True)):
+            result = self.run_job("-v", "--cpus-per-rank", each, "-n", 1, "true")
+            self.assertEqual(f", not {each}: there are no more\n" in result.error, too_few, result.error)
         ignored = self.run_job("-v", "--cpus-per-rank", 2, "--bind", "numa", "true")
         self.assertIn("ignored beside --bind numa", ignored.error)
         for words in (("--cpus-per-rank", "x"), ("--cpus-per-proc", 0), ("--map-by", "slot:PE=")):
