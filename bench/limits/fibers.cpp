@@ -4,8 +4,8 @@
 // A fiber that waits for the others of its worker lets the next one run; the last one of a worker
 // polls until the other workers are there. Nothing is private to a fiber but its stack, and nobody
 // can come from outside: neither messages nor a rank that moves.
-// `loop`: a fiber goes back to its worker's loop, which runs the next one (DESIGN's prototype, to
-// which the goals of thread ranks refer). `direct`: from fiber to fiber.
+// `loop`: a fiber goes back to its worker's loop, which runs the next one (the goals of thread
+// ranks refer to that). `direct`: from fiber to fiber.
 #include <thread>
 
 #include "processes.h"
