@@ -96,6 +96,9 @@ class InstalledTree(unittest.TestCase):
             self.assertIn("\\fB" + option.rstrip(","), pages["mpiexec.1"])
         for part in ("-oversubscribe", "use -n 1: there is one node", ".SS Refused", "-bind-to X"):
             self.assertIn(part, pages["mpiexec.1"])
+        understood = pages["mpiexec.1"].partition(".SS Understood\n")[2].partition(".SS ")[0]
+        self.assertIn(", -ppn X", understood)
+        self.assertIn("\n.TP\n\\fB-map-by X\\fR\nonly its PE=N counts", understood)
         for command in ("doctor", "ps", "missing"):
             self.assertIn(f".SH meantime {command}\n", pages["meantime.1"])
         self.assertIn("-showme:command", pages["mpifort.1"])
