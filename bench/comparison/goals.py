@@ -115,12 +115,14 @@ def matching(store):
                       base_title="the empty queue")
 
 
+# Of `oversubscription`, what is in the tables: its operation, the size, and what it is called there.
+TOGETHER = (("barrier", 0, "barrier"), ("allreduce", 8, "allreduce 8 B"), ("halo", 1024, "ring halo 1 KiB × 2"))
+
+
 def crowd(store):
-    titles = {"barrier": "barrier", "allreduce": "allreduce 8 B", "halo": "ring halo 1 KiB × 2"}
-    size_of = {"barrier": 0, "allreduce": 8, "halo": 1024}
-    for name, title in titles.items():
+    for name, size, title in TOGETHER:
         for point in points(store, "oversubscription", name):
-            if point.key("communicator") != "world" or point.key("bytes") != size_of[name]:
+            if point.key("communicator") != "world" or point.key("bytes") != size:
                 continue
             bare = None
             if name != "halo":
@@ -140,10 +142,9 @@ THREADS_GROUP = "Ranks as threads (`mpiexec --as threads`)"
 def thread_ranks(store):
     """Beside the same points of process ranks, of the peers, and beside bare fibers."""
     bare_goals = {64: 1.8, 256: 1.7}
-    for name, title in (("barrier", "barrier"), ("allreduce", "allreduce 8 B"), ("halo", "ring halo 1 KiB × 2")):
+    for name, size, title in TOGETHER:
         for point in points(store, "oversubscription", name):
-            if point.key("bytes") != {"barrier": 0, "allreduce": 8, "halo": 1024}[name] or \
-                    point.key("communicator") != "world":
+            if point.key("communicator") != "world" or point.key("bytes") != size:
                 continue
             goals = {"base": point, "base_title": "process ranks"}
             if name == "halo":

@@ -6,8 +6,7 @@
 //   heavy      one rank in eight has four times the work of the others
 //   half       the upper half of the ranks has next to nothing (LAMMPS with half a box)
 //   hotspot    a quarter of the ranks, neighbours, has six times the work; it moves on by one rank
-//   every
-//              twenty steps, round and round
+//              every twenty steps, round and round
 //   even       the same for all: what a placement or moving costs where there is nothing to gain
 // The row "perfect" is what all ranks computed together, by their CPU time, spread evenly over the
 // CPUs. (bench/imbalance/measure runs this with each placement and balance.)

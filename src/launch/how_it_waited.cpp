@@ -104,8 +104,7 @@ std::string crowded_polling(const Job& job) {
       job.command.programs.begin(), job.command.programs.end(), [&](const ProgramRequest& program) {
         std::string problem;
         const wait::Wish wish = wait::wish_from_settings(
-            [&](std::string_view name) { return job.setting(name, program); },
-            &problem);
+            [&](std::string_view name) { return job.setting(name, program); }, &problem);
         const wait::Policy policy = wait::make_policy(wish, true);
         return policy.round != 0 || policy.knobs.tries_poll > many_tries;
       });
