@@ -25,7 +25,8 @@ int Blocks::check(std::size_t peers) const {
     if (!displacements_) {
       return fail(MPI_ERR_ARG, "the array of displacements is a null pointer");
     }
-    if (in_place() || (buffer_ == nullptr && type->predefined)) {
+    // Behind MPI_BOTTOM a displacement may be an address.
+    if (in_place() || (buffer_ == nullptr && displacements_[peer] == 0 && type->predefined)) {
       return fail(MPI_ERR_BUFFER, "{} is no buffer for {} elements",
                   in_place() ? "MPI_IN_PLACE" : "NULL", count);
     }

@@ -1,5 +1,5 @@
-// MPI_BOTTOM and types with absolute addresses on both sides of an alltoall: equal buffers that are
-// not in place.
+// MPI_BOTTOM and types or displacements that are absolute addresses, on both sides of an alltoall:
+// equal buffers that are not in place.
 #include "check.h"
 
 using namespace check;
@@ -40,6 +40,22 @@ int main(int argc, char** argv) {
   MUST(MPI_Alltoallw(MPI_BOTTOM, ones.data(), places.data(), sends.data(), MPI_BOTTOM, ones.data(),
                      places.data(), receives.data(), MPI_COMM_WORLD));
   look("Alltoallw");
+  // Displacements may be the addresses themselves, of a type without any.
+  std::vector<int> all(size);
+  for (int r = 0; r < size; ++r) all[r] = r;
+  MPI_Comm graph;
+  MUST(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, size, all.data(), MPI_UNWEIGHTED, size,
+                                      all.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
+  std::vector<MPI_Aint> out_at(size), in_at(size);
+  for (int r = 0; r < size; ++r) {
+    MUST(MPI_Get_address(&out[r], &out_at[r]));
+    MUST(MPI_Get_address(&in[r], &in_at[r]));
+  }
+  const std::vector<MPI_Datatype> ints(size, MPI_INT);
+  MUST(MPI_Neighbor_alltoallw(MPI_BOTTOM, ones.data(), out_at.data(), ints.data(), MPI_BOTTOM,
+                              ones.data(), in_at.data(), ints.data(), graph));
+  look("Neighbor_alltoallw");
+  MUST(MPI_Comm_free(&graph));
   MUST(MPI_Type_free(&from));
   MUST(MPI_Type_free(&to));
   return finish();
