@@ -41,28 +41,49 @@ void keep(Communicator& comm, const char* key, const std::string& value) {
   comm.info->set(key, value);
 }
 
-/// What the communicator says stands above what the rank says.
+/// Takes up what the hint says, if the site leaves that open and it makes sense beside what `wish`
+/// has already.
+bool take_up(wait::Wish& wish, const WaitHint& hint, const std::string& value) {
+  wait::Wish changed = wish;
+  if (!locked_by(*settings::find(hint.setting)).empty() ||
+      !changed.add(hint.setting, value).empty() || !out_of_reach(changed, self().wish).empty()) {
+    return false;
+  }
+  wish = changed;
+  return true;
+}
+
+/// What the communicator says stands above what the rank says, and what it says now above what it
+/// said before: earlier hints stay (MPI 5.0 7.4.4), but for those that have no meaning any more.
 void set_wait_hints(Communicator& comm, const Info& info) {
-  bool any = false;
   wait::Wish wish = self().wish;
-  for (const WaitHint& hint : wait_hints) {
-    if (const std::string* value = info.find(hint.key); value != nullptr) {
-      const settings::Setting& setting = *settings::find(hint.setting);
-      if (wait::Wish changed = wish; changed.add(hint.setting, *value).empty() &&
-                                     out_of_reach(changed, self().wish).empty() &&
-                                     locked_by(setting).empty()) {
-        wish = changed;
-        any = true;
-        keep(comm, hint.key, *value);
-        if (*value != as_started(setting)) {
-          ledger::note_change(*self().area, ledger::ChangedBy::communicator, hint.key, *value);
-        }
-      }
+  bool any = false;
+  bool taken[std::size(wait_hints)] = {};
+  for (std::size_t index = 0; index < std::size(wait_hints); ++index) {
+    const WaitHint& hint = wait_hints[index];
+    const std::string* value = info.find(hint.key);
+    if (value != nullptr && take_up(wish, hint, *value)) {
+      taken[index] = any = true;
     }
   }
-  if (any) {
-    comm.waiting = std::make_unique<wait::Policy>(wait::make_policy(wish, wait::policy().crowded));
+  if (!any) {
+    return;
   }
+  for (std::size_t index = 0; index < std::size(wait_hints); ++index) {
+    const WaitHint& hint = wait_hints[index];
+    if (taken[index]) {
+      const std::string& value = *info.find(hint.key);
+      keep(comm, hint.key, value);
+      if (value != as_started(*settings::find(hint.setting))) {
+        ledger::note_change(*self().area, ledger::ChangedBy::communicator, hint.key, value);
+      }
+    } else if (const std::string* before =
+                   comm.info != nullptr ? comm.info->find(hint.key) : nullptr;
+               before != nullptr && !take_up(wish, hint, *before)) {
+      comm.info->remove(hint.key);
+    }
+  }
+  comm.waiting = std::make_unique<wait::Policy>(wait::make_policy(wish, wait::policy().crowded));
 }
 
 }  // namespace

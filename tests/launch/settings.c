@@ -36,6 +36,28 @@ static void expect_text(const char* part) {
   }
 }
 
+static void hint(MPI_Comm comm, const char* key, const char* value) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, key, value);
+  MPI_Comm_set_info(comm, info);
+  MPI_Info_free(&info);
+}
+
+/* "": none. */
+static void expect_hint(MPI_Comm comm, const char* key, const char* expected) {
+  char value[16] = "";
+  int length = sizeof value, found = 0;
+  MPI_Info info;
+  MPI_Comm_get_info(comm, &info);
+  MPI_Info_get_string(info, key, &length, value, &found);
+  MPI_Info_free(&info);
+  if (strcmp(value, expected) != 0) {
+    printf("a communicator's %s is '%s' instead of '%s'\n", key, value, expected);
+    ++errors;
+  }
+}
+
 static void ring(MPI_Comm comm) {
   int rank, size, got = -1;
   MPI_Comm_rank(comm, &rank);
@@ -137,6 +159,19 @@ int main(int argc, char** argv) {
   MPI_Info_free(&info);
   ring(comm);
   ring(twin);
+
+  /* Hints said before stay, unless what is said now leaves them without a meaning. */
+  hint(comm, "meantime_wait", "event");
+  hint(comm, "meantime_timeout", "100");
+  expect_hint(comm, "meantime_wait", "event");
+  expect_hint(comm, "meantime_timeout", "100");
+  ring(comm);
+  hint(comm, "meantime_timeout", "soon");
+  expect_hint(comm, "meantime_timeout", "100");
+  hint(comm, "meantime_wait", "yield");
+  expect_hint(comm, "meantime_wait", "yield");
+  expect_hint(comm, "meantime_timeout", "");
+  ring(comm);
   MPI_Comm_free(&comm);
   MPI_Comm_free(&twin);
 
