@@ -35,7 +35,7 @@ class Sampling {
 
  private:
   static constexpr std::uint32_t samples_of_one_mean = 16;
-  static constexpr std::uint32_t longest_mean = 64;
+  static constexpr std::uint32_t longest_mean = 128;
 
   std::uint32_t interval_ = 1;
   std::uint32_t mean_ = 1;

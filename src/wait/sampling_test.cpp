@@ -17,19 +17,19 @@ int timed(Sampling& sampling, std::uint32_t& until, int waits, std::uint64_t& we
   return taken;
 }
 
-TEST(Sampling, TheFirstAreAllTimedAndLaterOneIn64) {
+TEST(Sampling, TheFirstAreAllTimedAndLaterOneIn128) {
   Sampling sampling;
   std::uint32_t until = 1;
   std::uint64_t weights = 0;
   EXPECT_EQ(timed(sampling, until, 16, weights), 16);
   EXPECT_EQ(weights, 16u);
   timed(sampling, until, 10'000, weights);
-  const int taken = timed(sampling, until, 64'000, weights);
+  const int taken = timed(sampling, until, 128'000, weights);
   EXPECT_GT(taken, 900);
   EXPECT_LT(taken, 1100);
   // The weights are those of all waits but the last few.
-  EXPECT_LE(weights, 74'016u);
-  EXPECT_GT(weights, 74'016u - 128);
+  EXPECT_LE(weights, 138'016u);
+  EXPECT_GT(weights, 138'016u - 256);
 }
 
 TEST(Sampling, AfterALongOneEachIsTimed) {

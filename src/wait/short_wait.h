@@ -3,9 +3,9 @@
 // them.
 //   weight   how many waits a timed one stands for: those since the last one that was timed
 // The first sixteen of a rank are all timed, the next sixteen stand for two on average, then four …
-// up to 64. Which ones is by chance, so that a program's own rhythm does not matter. After one that
-// took long all the same (others of the worker computed) each is timed again: where waits are long,
-// looks at the clock cost nothing.
+// up to 128. Which ones is by chance, so that a program's own rhythm does not matter. After one
+// that took long all the same (others of the worker computed) each is timed again: where waits are
+// long, looks at the clock cost nothing.
 #pragma once
 
 #include <algorithm>
