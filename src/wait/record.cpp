@@ -96,8 +96,7 @@ void Record::settle(std::uint64_t now) {
 void Record::take_cpu_time(std::uint64_t now) {
   // Who has seen the clock go on without a gap has had its core: a system call less between the
   // message and the program. (Of a thread rank others may have had a part of the wait.)
-  const bool never_gone =
-      rank_.fiber == nullptr && !gone_ && now - looked_ < ledger::gone_ns;
+  const bool never_gone = rank_.fiber == nullptr && !gone_ && now - looked_ < ledger::gone_ns;
   if (cpu_mark_ns_ != 0 && !never_gone) {
     const std::uint64_t awake = awake_ns(now) - awake_mark_ns_;
     const std::uint64_t cpu = thread_cpu_ns() - cpu_mark_ns_;

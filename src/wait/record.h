@@ -92,7 +92,7 @@ class Record {
   /// long as it polls: then it is alone on its carrier, whose CPU time that is.
   std::uint64_t cpu_mark_ns_ = 0;
   std::uint64_t awake_mark_ns_ = 0;
-  bool gone_ = false;  ///< the clock was seen to have gone on for long between two looks
+  bool gone_ = false;             ///< the clock was seen to have gone on for long between two looks
   std::uint64_t turn_began_ = 0;  ///< 0: this turn is not timed
   std::uint64_t looking_ns_ = 0;  ///< in its own turns, since the activity began
   ledger::Activity activity_ = ledger::Activity::poll;

@@ -1,5 +1,6 @@
 /* A program that wants to wait in another way than the site has locked: by MPIX_Setting_set, MPI_T
- * and an info, and by an energy handler. Prints how it waits afterwards. With an argument: another number of looks. */
+ * and an info, and by an energy handler. Prints how it waits afterwards. With an argument: another
+ * number of looks. */
 #include <meantime.h>
 #include <stdio.h>
 
