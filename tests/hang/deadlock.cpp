@@ -2,9 +2,7 @@
 // The runner (mpi/catalogue.py) knows what the list must say. Never ends on other MPIs.
 #include "../mpi/check.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-#include <csignal>
+#include "stopper.h"
 
 using namespace check;
 
@@ -111,14 +109,7 @@ static void two_threads() {
 // before it runs again; then it must come.
 static void stopped_meanwhile() {
   if (rank == 0) {
-    const pid_t self = getpid();
-    if (fork() == 0) {
-      usleep(200000);
-      kill(self, SIGSTOP);
-      sleep(2);
-      kill(self, SIGCONT);
-      _exit(0);
-    }
+    stop_me("0.2", 2);
   } else {
     compute_ms(600);  // still running when rank 0 is stopped
   }

@@ -3,8 +3,8 @@
 #include "../mpi/check.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
-#include <csignal>
+
+#include "stopper.h"
 
 using namespace check;
 
@@ -73,15 +73,8 @@ static void generalised_request() {
 // A child process of rank 0 stops and continues it.
 static void stop(bool waiting) {
   if (rank == 0) {
-    const pid_t self = getpid();
-    const pid_t child = fork();
-    if (child == 0) {
-      usleep(100000);
-      kill(self, SIGSTOP);
-      sleep(seconds);
-      kill(self, SIGCONT);
-      _exit(0);
-    }
+    const pid_t child = stop_me("0.1", seconds);
+    CHECK(child > 0, "no child process");
     if (!waiting) compute_ms(300);
     word_around();
     waitpid(child, nullptr, 0);

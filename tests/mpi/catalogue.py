@@ -258,20 +258,23 @@ def settings(program):
             yield ranks, wait, cma, quick
 
 
-# As thread ranks: what needs MPI_THREAD_MULTIPLE, or looks at the processor time of its process,
-# cannot be.
+# As thread ranks: what needs MPI_THREAD_MULTIPLE (calls of MPI by other threads), or looks at the
+# processor time of its process, cannot be.
 ONLY_PROCESSES = {"threads_pt2pt", "threads_looks", "threads_sleepers", "threads_coll", "threads_bsend",
                   "threads_callbacks", "threads_sessions", "progress", "affinity",
-                  "wait_random.of_threads"}
+                  "wait_random.of_threads", "deadlock.two_threads", "no_deadlock.thread_sends",
+                  "no_deadlock.generalised_request"}
 
 
 def thread_rank_runs():
-    """(name, program, ranks, wait): two numbers of ranks for each program; the ways of waiting go
-    round."""
+    """(name, program, ranks, wait): two numbers of ranks for each program, one for those that hang or
+    die; the ways of waiting go round."""
     for shift, program in enumerate(PROGRAMS):
-        if program.folder != "mpi" or program.full_only or {program.name, program.title()} & ONLY_PROCESSES:
+        if program.full_only or {program.name, program.title()} & ONLY_PROCESSES:
             continue
-        for step, ranks in enumerate((4, (1, 2, 7, 16)[shift % 4])):
+        numbers = (4, (1, 2, 7, 16)[shift % 4]) if program.folder == "mpi" else ((4, 2, 16)[shift % 3],)
+        for step, ranks in enumerate(numbers):
+            ranks = ranks if program.folder == "mpi" or ranks in program.ranks else program.ranks[-1]
             if ranks in program.ranks:
                 wait = WAITS[(shift + step) % 4] if program.waits == WAITS else program.waits[0]
                 yield f"thread_ranks.{program.title()}.n{ranks}.{wait}", program, ranks, wait
@@ -431,7 +434,7 @@ def matrix():
             row = cells.setdefault(f"{program.folder}.{program.title()}", {})
             row[(kind, ranks)] = row.get((kind, ranks), 0) + 1
     for run in (*thread_rank_runs(), *split_runs()):
-        row = cells[f"mpi.{run[1].title()}"]
+        row = cells[f"{run[1].folder}.{run[1].title()}"]
         row[("threads", run[2])] = row.get(("threads", run[2]), 0) + 1
     kinds = ("release", "threads", "asan", "tsan")
     columns = sorted({key for row in cells.values() for key in row}, key=lambda key: (kinds.index(key[0]), key[1]))
