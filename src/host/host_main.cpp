@@ -178,6 +178,8 @@ char* last_part(char* path) {
 std::unique_ptr<Program> open_program(launch::HostProgram& what) {
   auto program = std::make_unique<Program>();
   program->number = what.number;
+  char path[PATH_MAX];
+  program->file = realpath(what.path.c_str(), path) != nullptr ? path : what.path;
   for (std::string& word : what.words) {
     program->words.push_back(word.data());
   }
@@ -384,6 +386,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
     }
   }
   meantime_host_loaded();
+  prepare_for_threads();
   catch_crashes();
   host_cpus();
   host_files();

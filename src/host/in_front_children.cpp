@@ -113,7 +113,7 @@ int spawn_own(pid_t* child, const char* path, bool searches,
   // On its own thread, which is bound to no CPU: neither is the child.
   const Elsewhere elsewhere;
   if (!searches || strchr(path, '/') != nullptr) {
-    return real(child, path, all.get(), &own, words, variables);
+    return real(child, own_program(path), all.get(), &own, words, variables);
   }
   const char* folders = getenv("PATH");
   int result = ENOENT;

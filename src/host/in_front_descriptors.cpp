@@ -158,20 +158,32 @@ MEANTIME_IN_FRONT int __fxstat64(int version, int number, struct stat64* status)
   MEANTIME_REAL(__fxstat64);
   return real(version, own_descriptor(number), status);
 }
+
+namespace {
+
+const char* followed(const char* path, int flags, char (&room)[32]) {
+  return (flags & AT_SYMLINK_NOFOLLOW) != 0 ? path : own_path(path, room);
+}
+
+}  // namespace
+
 MEANTIME_IN_FRONT int fstatat(int folder, const char* path, struct stat* status,
                               int flags) noexcept {
   MEANTIME_REAL(fstatat);
-  return real(own_descriptor(folder), path, status, flags);
+  char room[32];
+  return real(own_descriptor(folder), followed(path, flags, room), status, flags);
 }
 MEANTIME_IN_FRONT int fstatat64(int folder, const char* path, struct stat64* status,
                                 int flags) noexcept {
   MEANTIME_REAL(fstatat64);
-  return real(own_descriptor(folder), path, status, flags);
+  char room[32];
+  return real(own_descriptor(folder), followed(path, flags, room), status, flags);
 }
 MEANTIME_IN_FRONT int statx(int folder, const char* path, int flags, unsigned mask,
                             struct statx* status) noexcept {
   MEANTIME_REAL(statx);
-  return real(own_descriptor(folder), path, flags, mask, status);
+  char room[32];
+  return real(own_descriptor(folder), followed(path, flags, room), flags, mask, status);
 }
 
 // The numbers themselves

@@ -32,9 +32,12 @@ struct Start {
 };
 
 /// The thread of the key's value, which is its rank, ends: by return, pthread_exit or cancellation.
+/// Its other values go first: libc takes keys by number and forgets the value of one that has no
+/// destructor that it knows, so this key is older than any of a rank's.
 /// The rank reads the count after it has gone elsewhere, and the kernel looks at it once more
 /// before it lets it sleep, so no wake-up is lost.
 void thread_ends(void* value) {
+  static_cast<RankState*>(value)->keys.destroy_values();
   release_thread_from_crashes();
   auto& count = static_cast<RankState*>(value)->other_threads;
   if (count.fetch_sub(1) == 1) {
@@ -44,8 +47,9 @@ void thread_ends(void* value) {
 
 pthread_key_t end_key() {
   static const pthread_key_t key = [] {
+    MEANTIME_REAL(pthread_key_create);
     pthread_key_t made{};
-    pthread_key_create(&made, thread_ends);
+    real(&made, thread_ends);
     return made;
   }();
   return key;
@@ -96,6 +100,7 @@ int start_thread(pthread_t* thread, const pthread_attr_t* attributes, const Star
 
 /// The rank's own thread ends its program when the last of the others has ended.
 [[noreturn]] void end_after_the_others() {
+  mine()->keys.destroy_values();
   {
     const Elsewhere elsewhere;
     auto& count = mine()->other_threads;
@@ -107,6 +112,11 @@ int start_thread(pthread_t* thread, const pthread_attr_t* attributes, const Star
 }
 
 }  // namespace
+
+void prepare_for_threads() {
+  end_key();
+}
+
 }  // namespace meantime::host
 
 using namespace meantime::host;

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <unistd.h>
+
 #include "host/descriptor_places.h"
 #include "host/rank_state.h"
 
@@ -51,7 +53,39 @@ void close_for_host(int place) {
   raw_close(place);
 }
 
+namespace {
+
+/// What follows "/proc/self/", or the same by other words; nullptr if it is about anything else.
+const char* of_this_process(const char* path) {
+  if (std::strncmp(path, "/proc/", 6) != 0) {
+    return nullptr;
+  }
+  const char* const whose = path + 6;
+  for (const char* each : {"self/", "thread-self/"}) {
+    if (std::strncmp(whose, each, std::strlen(each)) == 0) {
+      return whose + std::strlen(each);
+    }
+  }
+  char* end = nullptr;
+  return *whose >= '1' && *whose <= '9' && std::strtol(whose, &end, 10) == getpid() && *end == '/'
+             ? end + 1
+             : nullptr;
+}
+
+}  // namespace
+
+const char* own_program(const char* path) {
+  if (mine() == nullptr || path == nullptr || path[0] != '/' || path[1] != 'p') {
+    return path;
+  }
+  const char* const rest = of_this_process(path);
+  return rest != nullptr && std::strcmp(rest, "exe") == 0 ? mine()->program->file.c_str() : path;
+}
+
 const char* own_path(const char* path, char (&room)[32]) {
+  if (const char* const program = own_program(path); program != path) {
+    return program;
+  }
   if (mine() == nullptr || path == nullptr ||
       (std::strncmp(path, "/dev/", 5) != 0 && std::strncmp(path, "/proc/self/fd/", 14) != 0)) {
     return path;

@@ -22,6 +22,9 @@ void keep_for_host(int place);
 void close_for_host(int place);
 /// The path that the rank means: "/dev/stdout" and its like are the rank's.
 const char* own_path(const char* path, char (&room)[32]);
+/// The program's where the path is "/proc/self/exe" or the like, which is the host's; else the
+/// path.
+const char* own_program(const char* path);
 
 /// Around a call that makes a descriptor, until it has been taken: what is nobody's meanwhile may
 /// be somebody's soon.

@@ -12,12 +12,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "host/children.h"
 #include "host/image.h"
 #include "host/open_streams.h"
 #include "host/own_descriptor.h"
+#include "host/own_keys.h"
 #include "host/own_results.h"
 
 namespace meantime::host {
@@ -32,7 +34,8 @@ struct AtExit {
 
 /// What the ranks that run a program have in common.
 struct Program {
-  int number = 0;  ///< in the job
+  int number = 0;    ///< in the job
+  std::string file;  ///< its path, whatever the directory is
   Closure closure;
   std::vector<char*> words;  ///< null at the end
 };
@@ -46,6 +49,7 @@ struct RankState {
   Descriptors descriptors;
   OpenStreams streams;
   Children children;
+  OwnKeys keys;
   std::vector<AtExit> at_exit;
   std::vector<AtExit> at_thread_exit;
   bool ending = false;
@@ -108,6 +112,9 @@ void run_exit_handlers(RankState& rank, void* owner, int status);
 
 /// libc's own, where this library has a function of the same name in front of it.
 void* real_function(const char* name);
+
+/// Before any rank's code runs.
+void prepare_for_threads();
 
 /// Crashes are reported with their rank. Once, and for each kernel thread that runs ranks; on a
 /// thread that a rank has started, at its beginning and at its end.

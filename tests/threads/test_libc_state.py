@@ -47,6 +47,11 @@ class LibcState(ThreadsCase):
     def test_results_in_one_place(self):
         self.both(self.build("results.c", "-w", name="results"))
 
+    def test_its_own_file_and_keys_of_its_threads(self):
+        program = self.build("itself.c", "-pthread", name="itself")
+        self.both(program, ranks=(1, 2, 64))
+        self.both(self.build("itself.c", "-pthread", "-D_FORTIFY_SOURCE=2", name="itself_fortified"))
+
     def test_threads_of_c11_and_ends_of_threads(self):
         program = self.build("c11_threads.c", "-pthread", name="c11_threads")
         self.assert_right(self.run_ranks(3, program, kind="processes"))
