@@ -174,13 +174,11 @@ int Comm_split(Communicator& comm, int color, int key, MPI_Comm* newcomm) {
 
 int Comm_split_type(Communicator& comm, int split_type, int key, Info* info, MPI_Comm* newcomm) {
   Communicator* made = nullptr;
-  int color = MPI_UNDEFINED;
-  const int error = core::split_color(comm, split_type, info, &color);
-  const int result = error == MPI_SUCCESS ? core::split(comm, color, key, &made) : error;
+  const int error = core::split_by_type(comm, split_type, key, info, &made);
   if (made != nullptr) {
     core::set_hints(*made, info);
   }
-  return give(result, made, newcomm);
+  return give(error, made, newcomm);
 }
 
 int Intercomm_create(Communicator& local_comm, int local_leader, MPI_Comm peer_comm,

@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/error_codes.h"
 #include "core/handled_error.h"
+#include "core/hardware.h"
 #include "core/tables.h"
 #include "core/version.h"
 #include "rank/rank.h"
@@ -59,8 +60,14 @@ int Get_processor_name(char* name, int* resultlen) {
 }
 
 int Get_hw_resource_info(MPI_Info* hw_info) {
-  // Empty: nothing is known that a program could hand to MPI_Comm_split_type (MPI 5.0, 9.1.2).
-  *hw_info = (new Info)->handle();
+  auto* info = new Info;
+  for (const core::Hardware& one : core::hardware(core::allowed_cpus())) {
+    if (one.there) {
+      info->set(fmt::format("{}{}", core::hardware_scheme, one.kind),
+                one.instance >= 0 ? "true" : "false");
+    }
+  }
+  *hw_info = info->handle();
   return MPI_SUCCESS;
 }
 

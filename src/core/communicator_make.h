@@ -21,8 +21,9 @@ int duplicate(Communicator& comm, const Info* info, Communicator** made);
 int start_duplicate(Communicator& comm, const Info* info, Communicator** made, Request** request);
 
 int split(Communicator& comm, int color, int key, Communicator** made);
-/// The color by which MPI_Comm_split_type splits; MPI_UNDEFINED where the rank gets nothing.
-int split_color(const Communicator& comm, int split_type, const Info* info, int* color);
+/// MPI_Comm_split_type but for the hints of the new one.
+int split_by_type(Communicator& comm, int split_type, int key, const Info* info,
+                  Communicator** made);
 /// The caller's group must be of members of `comm`. Only members communicate.
 int create(Communicator& comm, Group& group, Communicator** made);
 int create_group(Communicator& comm, Group& group, int tag, Communicator** made);

@@ -236,6 +236,13 @@ PROGRAMS += [
                                            "--delay=100"]),
 ]
 
+PROGRAMS += [
+    Program("hardware", ranks=(1, 2, 4)),
+    Program("hardware", label="bound", ranks=(1, 2, 3, 4), waits=("adaptive",), on_oracle=False,
+            extra=["--mpiexec-argument=--bind", "--mpiexec-argument=hwthread"],
+            arguments=lambda ranks, wait: ["--bound=1"]),
+]
+
 
 def makes_sense(program, ranks, wait):
     """A rank that only polls gives its core away once a tick: more of them than cores crawl, so only
@@ -263,7 +270,7 @@ def settings(program):
 ONLY_PROCESSES = {"threads_pt2pt", "threads_looks", "threads_sleepers", "threads_coll", "threads_bsend",
                   "threads_callbacks", "threads_sessions", "progress", "affinity",
                   "wait_random.of_threads", "deadlock.two_threads", "no_deadlock.thread_sends",
-                  "no_deadlock.generalised_request"}
+                  "no_deadlock.generalised_request", "hardware.bound"}
 
 
 def thread_rank_runs():
