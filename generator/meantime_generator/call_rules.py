@@ -121,6 +121,11 @@ RECEIVE_TAGS = {
 }
 RECEIVE_TAG_NAMES = {"recvtag"}
 UNCHECKED_TAGS = {"MPI_Status_set_tag"}
+# Functions of the user's that may not be NULL. (Those of keys may: MPI_COMM_NULL_COPY_FN and its kin are.)
+REQUIRED_FUNCTIONS = {
+    "MPI_Op_create", "MPI_Grequest_start", "MPI_Comm_create_errhandler", "MPI_Session_create_errhandler",
+    "MPI_Win_create_errhandler", "MPI_File_create_errhandler",
+}
 # Sources that may not be MPI_ANY_SOURCE: partitioned receives match at initialisation.
 EXACT_SOURCES = {"MPI_Precv_init"}
 
@@ -134,11 +139,11 @@ SIGNIFICANCE = {
     "Gatherv": ("gives_to_root({comm}, root, sendbuf)", "is_root({comm}, root)"),
     "Scatter": ("is_root({comm}, root)", "takes_from_root({comm}, root, recvbuf)"),
     "Scatterv": ("is_root({comm}, root)", "takes_from_root({comm}, root, recvbuf)"),
-    "Allgather": ("sendbuf != MPI_IN_PLACE", None),
-    "Allgatherv": ("sendbuf != MPI_IN_PLACE", None),
-    "Alltoall": ("sendbuf != MPI_IN_PLACE", None),
-    "Alltoallv": ("sendbuf != MPI_IN_PLACE", None),
-    "Alltoallw": ("sendbuf != MPI_IN_PLACE", None),
+    "Allgather": ("not_in_place({comm}, sendbuf)", None),
+    "Allgatherv": ("not_in_place({comm}, sendbuf)", None),
+    "Alltoall": ("not_in_place({comm}, sendbuf)", None),
+    "Alltoallv": ("not_in_place({comm}, sendbuf)", None),
+    "Alltoallw": ("not_in_place({comm}, sendbuf)", None),
 }
 
 # How many entries the count arrays of a collective have; neighborhood collectives know themselves.
@@ -221,11 +226,11 @@ COUNT_ARRAYS = {
 
 # When sendbuf may be MPI_IN_PLACE although the other send arguments stay significant.
 IN_PLACE_SENDS = {
-    "Allreduce": "sendbuf == MPI_IN_PLACE",
+    "Allreduce": "!entry.not_in_place({comm}, sendbuf)",
     "Scan": "sendbuf == MPI_IN_PLACE",
     "Exscan": "sendbuf == MPI_IN_PLACE",
-    "Reduce_scatter": "sendbuf == MPI_IN_PLACE",
-    "Reduce_scatter_block": "sendbuf == MPI_IN_PLACE",
+    "Reduce_scatter": "!entry.not_in_place({comm}, sendbuf)",
+    "Reduce_scatter_block": "!entry.not_in_place({comm}, sendbuf)",
     "Reduce": "(sendbuf == MPI_IN_PLACE && entry.is_root({comm}, root)) || root == MPI_ROOT",
 }
 

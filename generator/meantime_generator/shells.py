@@ -245,7 +245,7 @@ class Shell:
                   (p.kind == "STATUS" and p.direction != "out"))
         exempt = exempt or (p.kind.startswith("ATTRIBUTE_VAL") and p.direction == "in")
         exempt = exempt or (self.call.name, p.name) in rules.NULLABLE
-        if self.call.name in ("MPI_Op_create",) and p.kind == "POLYFUNCTION":
+        if self.call.name in rules.REQUIRED_FUNCTIONS and "FUNCTION" in p.kind:
             exempt = False
         if not exempt:
             error_class = rules.NULL_STRING_CLASSES.get((self.call.chapter, p.name))

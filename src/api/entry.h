@@ -267,6 +267,10 @@ class Entry {
 
   static bool is_root(const Communicator& comm, int root) { return comm.is_root(root); }
   static bool takes_part(const Communicator& comm, int root) { return comm.takes_part(root); }
+  /// Between two groups nothing is in place: there it is no buffer.
+  static bool not_in_place(const Communicator& comm, const void* send_buffer) {
+    return send_buffer != MPI_IN_PLACE || comm.is_inter();
+  }
   static bool gives_to_root(const Communicator& comm, int root, const void* send_buffer) {
     return comm.is_inter() ? root >= 0 : root != comm.rank || send_buffer != MPI_IN_PLACE;
   }

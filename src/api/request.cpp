@@ -120,6 +120,29 @@ int find_complete(const std::vector<Request*>& requests, int* indices) {
   return any_active ? found : -1;
 }
 
+/// The statuses of complete ones, which stay as they are; MPI_ERR_IN_STATUS if one failed.
+/// `indices`: which they are; nullptr: all of them, and those that are nullptr are empty.
+int statuses_of(const std::vector<Request*>& requests, int count, const int* indices,
+                MPI_Status* statuses) {
+  bool failed = false;
+  for (int place = 0; place < count; ++place) {
+    Request* request =
+        requests[static_cast<std::size_t>(indices != nullptr ? indices[place] : place)];
+    MPI_Status* status = status_at(statuses, place);
+    int error = MPI_SUCCESS;
+    if (request == nullptr) {
+      core::set_empty_status(status);
+    } else {
+      error = hand_over_status(*request, status);
+    }
+    failed = failed || error != MPI_SUCCESS;
+    if (status != MPI_STATUS_IGNORE) {
+      status->MPI_ERROR = error;
+    }
+  }
+  return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
 int complete_some(int found, MPI_Request* handles, const int* indices, MPI_Status* statuses) {
   bool failed = false;
   for (int index = 0; index < found; ++index) {
@@ -270,16 +293,7 @@ int Request_get_status_all(int count, const MPI_Request array_of_requests[], int
     return MPI_SUCCESS;
   }
   wait::fruitful_look();
-  for (int index = 0; index < count; ++index) {
-    Request* request = requests[static_cast<std::size_t>(index)];
-    MPI_Status* status = status_at(array_of_statuses, index);
-    if (request == nullptr) {
-      core::set_empty_status(status);
-    } else {
-      hand_over_status(*request, status);
-    }
-  }
-  return MPI_SUCCESS;
+  return statuses_of(requests, count, nullptr, array_of_statuses);
 }
 
 int Request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag,
@@ -308,16 +322,12 @@ int Request_get_status_some(int incount, const MPI_Request array_of_requests[], 
   core::progress();
   const int found = find_complete(requests, array_of_indices);
   *outcount = found < 0 ? MPI_UNDEFINED : found;
-  for (int place = 0; place < found; ++place) {
-    hand_over_status(*requests[static_cast<std::size_t>(array_of_indices[place])],
-                     status_at(array_of_statuses, place));
-  }
   if (found == 0) {
     looked_in_vain(requests.data(), incount, false);
   } else if (found > 0) {
     wait::fruitful_look();
   }
-  return MPI_SUCCESS;
+  return statuses_of(requests, found, array_of_indices, array_of_statuses);
 }
 
 // --- persistent requests, the end of requests
@@ -361,7 +371,12 @@ int Request_free(MPI_Request* request) {
 }
 
 int Cancel(MPI_Request* request) {
-  return reinterpret_cast<Request*>(*request)->cancel();
+  auto* cancelled = reinterpret_cast<Request*>(*request);
+  if (!cancelled->active) {
+    blame(cancelled->comm);
+    return fail(MPI_ERR_REQUEST, "the request is persistent and has not been started");
+  }
+  return cancelled->cancel();
 }
 
 int Test_cancelled(const MPI_Status* status, int* flag) {

@@ -38,9 +38,9 @@ int check_room(int room, std::size_t needed, const char* what) {
 }
 
 /// The first `nodes` ranks keep their rank, the others have no place.
-int map_first(const Communicator& comm, long nodes, int* newrank) {
+int map_first(const Communicator& comm, long nodes, int error_class, int* newrank) {
   if (nodes > comm.size) {
-    return fail(MPI_ERR_ARG, "the topology needs {} ranks, the communicator has {}", nodes,
+    return fail(error_class, "the topology needs {} ranks, the communicator has {}", nodes,
                 comm.size);
   }
   *newrank = comm.rank < nodes ? comm.rank : MPI_UNDEFINED;
@@ -162,8 +162,8 @@ int Cart_shift(Communicator& comm, int direction, int disp, int* rank_source, in
     return error;
   }
   if (direction < 0 || direction >= grid->dimensions()) {
-    return fail(MPI_ERR_ARG, "there is no direction {} in {} dimensions", direction,
-                grid->dimensions());
+    return fail(grid->dimensions() == 0 ? MPI_ERR_TOPOLOGY : MPI_ERR_ARG,
+                "there is no direction {} in {} dimensions", direction, grid->dimensions());
   }
   *rank_source = grid->neighbour(comm.rank, direction, -disp);
   *rank_dest = grid->neighbour(comm.rank, direction, disp);
@@ -178,7 +178,7 @@ int Cart_map(Communicator& comm, int ndims, const int dims[], const int periods[
     }
     nodes = std::min<long>(nodes * dims[dimension], long{1} << 31);
   }
-  return map_first(comm, nodes, newrank);
+  return map_first(comm, nodes, MPI_ERR_DIMS, newrank);
 }
 
 // --- Graphs
@@ -244,7 +244,7 @@ int Graph_map(Communicator& comm, int nnodes, const int indx[], const int edges[
       error != MPI_SUCCESS) {
     return error;
   }
-  return map_first(comm, nnodes, newrank);
+  return map_first(comm, nnodes, MPI_ERR_ARG, newrank);
 }
 
 // --- Distributed graphs

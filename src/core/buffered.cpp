@@ -116,6 +116,14 @@ int attach_buffer(BufferPlace& place, void* address, MPI_Count size) {
   if (place->attached) {
     return fail(MPI_ERR_OTHER, "a buffer is attached already");
   }
+  if (address == nullptr) {
+    return fail(MPI_ERR_ARG, "the buffer is NULL");
+  }
+  if (address != MPI_BUFFER_AUTOMATIC && size < MPI_BSEND_OVERHEAD) {
+    return fail(MPI_ERR_BUFFER,
+                "a buffer of {} bytes has no room for a message: each takes {} more than its data",
+                size, MPI_BSEND_OVERHEAD);
+  }
   place->attached = true;
   place->address = address;
   place->size = size;

@@ -77,10 +77,16 @@ TEST(Dims, Wrong) {
   EXPECT_EQ(make_dims(4, 2, dims.data()), MPI_ERR_DIMS);
   dims = {2, 3};
   EXPECT_EQ(make_dims(4, 2, dims.data()), MPI_ERR_DIMS);
-  dims = {2, 2};
-  EXPECT_EQ(make_dims(8, 2, dims.data()), MPI_ERR_DIMS);
   dims = {0, 0};
   EXPECT_EQ(make_dims(0, 2, dims.data()), MPI_ERR_ARG);
+}
+
+// Only a number of ranks that is no multiple of what is given is wrong.
+TEST(Dims, NothingIsLeftToChoose) {
+  Dims dims{2, 2};
+  EXPECT_EQ(make_dims(8, 2, dims.data()), MPI_SUCCESS);
+  EXPECT_EQ(dims, (Dims{2, 2}));
+  EXPECT_EQ(make_dims(6, 2, dims.data()), MPI_ERR_DIMS);
 }
 
 TEST(Grid, RanksAreRowMajorAndRingsWrap) {

@@ -241,6 +241,11 @@ PROGRAMS += [
     Program("hardware", label="bound", ranks=(1, 2, 3, 4), waits=("adaptive",), on_oracle=False,
             extra=["--mpiexec-argument=--bind", "--mpiexec-argument=hwthread"],
             arguments=lambda ranks, wait: ["--bound=1"]),
+    Program("errors_odd"),
+    Program("pt2pt_get_status"),
+    Program("large_forms", ranks=(1, 2, 3, 4), seconds=120),
+    # 2 GiB at a time, of which only a few MiB are memory.
+    Program("counts_beyond_int", ranks=(2,), waits=("adaptive", "yield"), seconds=240, sanitizers=()),
 ]
 
 

@@ -18,7 +18,7 @@ int checked_Allgather(Entry& entry, const void* sendbuf, MPI_Count sendcount, MP
   if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
@@ -45,7 +45,7 @@ int checked_Allgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
   if (!(entry.communicator({8, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
@@ -73,7 +73,7 @@ int checked_Allreduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Coun
         entry.not_negative(MPI_ERR_COUNT, {3, "count"}, count) &&
         entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
-        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        (!entry.not_in_place(*comm_object, sendbuf) || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
         entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
@@ -93,7 +93,7 @@ int checked_Alltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount, MPI
   if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
@@ -120,7 +120,7 @@ int checked_Alltoallv(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
   if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
         (!sends || entry.displacements({3, "sdispls"}, sdispls, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
@@ -147,7 +147,7 @@ int checked_Alltoallw(Entry& entry, const void* sendbuf, Counts sendcounts, Disp
   if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
         (!sends || entry.displacements({3, "sdispls"}, sdispls, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_types({4, "sendtypes"}, sendtypes, sendcounts, comm_object->peers())) &&
@@ -310,7 +310,7 @@ int checked_Reduce_scatter(Entry& entry, const void* sendbuf, void* recvbuf, Cou
         entry.counts({3, "recvcounts"}, recvcounts, comm_object->size) &&
         entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
-        (sendbuf == MPI_IN_PLACE || entry.buffer_of({1, "sendbuf"}, sendbuf, recvcounts, comm_object->size, datatype)) &&
+        (!entry.not_in_place(*comm_object, sendbuf) || entry.buffer_of({1, "sendbuf"}, sendbuf, recvcounts, comm_object->size, datatype)) &&
         entry.buffer_of({2, "recvbuf"}, recvbuf, recvcounts, comm_object->size, datatype) &&
         entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object) &&
         (!(Entry::any(recvcounts, comm_object->size)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
@@ -332,7 +332,7 @@ int checked_Reduce_scatter_block(Entry& entry, const void* sendbuf, void* recvbu
         entry.not_negative(MPI_ERR_COUNT, {3, "recvcount"}, recvcount) &&
         entry.type_of(recvcount, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
-        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
+        (!entry.not_in_place(*comm_object, sendbuf) || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, recvcount, datatype) &&
         entry.countable({3, "recvcount"}, recvcount, *datatype_object) &&
         (!(recvcount > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {

@@ -34,7 +34,10 @@ int checked_Grequest_start(Entry& entry, MPI_Grequest_query_function* query_fn,
                            MPI_Grequest_free_function* free_fn,
                            MPI_Grequest_cancel_function* cancel_fn, void* extra_state,
                            MPI_Request* request) try {
-  if (!(entry.given({5, "request"}, request))) [[unlikely]] {
+  if (!(entry.given({1, "query_fn"}, reinterpret_cast<const void*>(query_fn)) &&
+        entry.given({2, "free_fn"}, reinterpret_cast<const void*>(free_fn)) &&
+        entry.given({3, "cancel_fn"}, reinterpret_cast<const void*>(cancel_fn)) &&
+        entry.given({5, "request"}, request))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request));

@@ -48,7 +48,8 @@ int checked_Comm_call_errhandler(Entry& entry, MPI_Comm comm, int errorcode) try
 
 int checked_Comm_create_errhandler(Entry& entry, MPI_Comm_errhandler_function* comm_errhandler_fn,
                                    MPI_Errhandler* errhandler) try {
-  if (!(entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+  if (!(entry.given({1, "comm_errhandler_fn"}, reinterpret_cast<const void*>(comm_errhandler_fn)) &&
+        entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Comm_create_errhandler(comm_errhandler_fn, errhandler));
@@ -117,7 +118,8 @@ int checked_File_call_errhandler(Entry& entry, MPI_File fh, int errorcode) try {
 
 int checked_File_create_errhandler(Entry& entry, MPI_File_errhandler_function* file_errhandler_fn,
                                    MPI_Errhandler* errhandler) try {
-  if (!(entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+  if (!(entry.given({1, "file_errhandler_fn"}, reinterpret_cast<const void*>(file_errhandler_fn)) &&
+        entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(File_create_errhandler(file_errhandler_fn, errhandler));
@@ -175,7 +177,8 @@ int checked_Session_call_errhandler(Entry& entry, MPI_Session session, int error
 int checked_Session_create_errhandler(Entry& entry,
                                       MPI_Session_errhandler_function* session_errhandler_fn,
                                       MPI_Errhandler* errhandler) try {
-  if (!(entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+  if (!(entry.given({1, "session_errhandler_fn"}, reinterpret_cast<const void*>(session_errhandler_fn)) &&
+        entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Session_create_errhandler(session_errhandler_fn, errhandler));
@@ -220,7 +223,8 @@ int checked_Win_call_errhandler(Entry& entry, MPI_Win win, int errorcode) try {
 
 int checked_Win_create_errhandler(Entry& entry, MPI_Win_errhandler_function* win_errhandler_fn,
                                   MPI_Errhandler* errhandler) try {
-  if (!(entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
+  if (!(entry.given({1, "win_errhandler_fn"}, reinterpret_cast<const void*>(win_errhandler_fn)) &&
+        entry.given({2, "errhandler"}, errhandler))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Win_create_errhandler(win_errhandler_fn, errhandler));

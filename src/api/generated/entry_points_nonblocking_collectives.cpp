@@ -18,7 +18,7 @@ int checked_Iallgather(Entry& entry, const void* sendbuf, MPI_Count sendcount,
   if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
@@ -47,7 +47,7 @@ int checked_Iallgatherv(Entry& entry, const void* sendbuf, MPI_Count sendcount,
   if (!(entry.communicator({8, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
@@ -77,7 +77,7 @@ int checked_Iallreduce(Entry& entry, const void* sendbuf, void* recvbuf, MPI_Cou
         entry.type_of(count, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.given({7, "request"}, request) &&
-        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        (!entry.not_in_place(*comm_object, sendbuf) || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
         entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
@@ -98,7 +98,7 @@ int checked_Ialltoall(Entry& entry, const void* sendbuf, MPI_Count sendcount, MP
   if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
@@ -127,7 +127,7 @@ int checked_Ialltoallv(Entry& entry, const void* sendbuf, Counts sendcounts, Dis
   if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
         (!sends || entry.displacements({3, "sdispls"}, sdispls, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
@@ -156,7 +156,7 @@ int checked_Ialltoallw(Entry& entry, const void* sendbuf, Counts sendcounts, Dis
   if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
         (!sends || entry.displacements({3, "sdispls"}, sdispls, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_types({4, "sendtypes"}, sendtypes, sendcounts, comm_object->peers())) &&
@@ -331,7 +331,7 @@ int checked_Ireduce_scatter(Entry& entry, const void* sendbuf, void* recvbuf, Co
         entry.committed_type({4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.given({7, "request"}, request) &&
-        (sendbuf == MPI_IN_PLACE || entry.buffer_of({1, "sendbuf"}, sendbuf, recvcounts, comm_object->size, datatype)) &&
+        (!entry.not_in_place(*comm_object, sendbuf) || entry.buffer_of({1, "sendbuf"}, sendbuf, recvcounts, comm_object->size, datatype)) &&
         entry.buffer_of({2, "recvbuf"}, recvbuf, recvcounts, comm_object->size, datatype) &&
         entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object) &&
         (!(Entry::any(recvcounts, comm_object->size)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
@@ -354,7 +354,7 @@ int checked_Ireduce_scatter_block(Entry& entry, const void* sendbuf, void* recvb
         entry.type_of(recvcount, {4, "datatype"}, datatype, datatype_object) &&
         entry.op({5, "op"}, op, op_object) &&
         entry.given({7, "request"}, request) &&
-        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
+        (!entry.not_in_place(*comm_object, sendbuf) || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, recvcount, datatype) &&
         entry.countable({3, "recvcount"}, recvcount, *datatype_object) &&
         (!(recvcount > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {

@@ -20,7 +20,7 @@ int checked_Allgather_init(Entry& entry, const void* sendbuf, MPI_Count sendcoun
   if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
@@ -51,7 +51,7 @@ int checked_Allgatherv_init(Entry& entry, const void* sendbuf, MPI_Count sendcou
   if (!(entry.communicator({8, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.counts({5, "recvcounts"}, recvcounts, comm_object->peers()) &&
@@ -85,7 +85,7 @@ int checked_Allreduce_init(Entry& entry, const void* sendbuf, void* recvbuf, MPI
         entry.op({5, "op"}, op, op_object) &&
         entry.info_or_null({7, "info"}, info, info_object) &&
         entry.given({8, "request"}, request) &&
-        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
+        (!entry.not_in_place(*comm_object, sendbuf) || entry.buffer({1, "sendbuf"}, sendbuf, count, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, count, datatype) &&
         entry.countable({3, "count"}, count, *datatype_object) &&
         (!(count > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
@@ -108,7 +108,7 @@ int checked_Alltoall_init(Entry& entry, const void* sendbuf, MPI_Count sendcount
   if (!(entry.communicator({7, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.not_negative(MPI_ERR_COUNT, {2, "sendcount"}, sendcount)) &&
         (!sends || entry.type_of(sendcount, {3, "sendtype"}, sendtype, sendtype_object)) &&
         entry.not_negative(MPI_ERR_COUNT, {5, "recvcount"}, recvcount) &&
@@ -139,7 +139,7 @@ int checked_Alltoallv_init(Entry& entry, const void* sendbuf, Counts sendcounts,
   if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
         (!sends || entry.displacements({3, "sdispls"}, sdispls, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_type({4, "sendtype"}, sendtype, sendtype_object)) &&
@@ -170,7 +170,7 @@ int checked_Alltoallw_init(Entry& entry, const void* sendbuf, Counts sendcounts,
   if (!(entry.communicator({9, "comm"}, comm, comm_object))) [[unlikely]] {
     return entry.rejected();
   }
-  const bool sends = sendbuf != MPI_IN_PLACE;
+  const bool sends = Entry::not_in_place(*comm_object, sendbuf);
   if (!((!sends || entry.counts({2, "sendcounts"}, sendcounts, comm_object->peers())) &&
         (!sends || entry.displacements({3, "sdispls"}, sdispls, sendcounts, comm_object->peers())) &&
         (!sends || entry.committed_types({4, "sendtypes"}, sendtypes, sendcounts, comm_object->peers())) &&
@@ -365,7 +365,7 @@ int checked_Reduce_scatter_block_init(Entry& entry, const void* sendbuf, void* r
         entry.op({5, "op"}, op, op_object) &&
         entry.info_or_null({7, "info"}, info, info_object) &&
         entry.given({8, "request"}, request) &&
-        (sendbuf == MPI_IN_PLACE || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
+        (!entry.not_in_place(*comm_object, sendbuf) || entry.buffer({1, "sendbuf"}, sendbuf, recvcount, datatype)) &&
         entry.buffer({2, "recvbuf"}, recvbuf, recvcount, datatype) &&
         entry.countable({3, "recvcount"}, recvcount, *datatype_object) &&
         (!(recvcount > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
@@ -390,7 +390,7 @@ int checked_Reduce_scatter_init(Entry& entry, const void* sendbuf, void* recvbuf
         entry.op({5, "op"}, op, op_object) &&
         entry.info_or_null({7, "info"}, info, info_object) &&
         entry.given({8, "request"}, request) &&
-        (sendbuf == MPI_IN_PLACE || entry.buffer_of({1, "sendbuf"}, sendbuf, recvcounts, comm_object->size, datatype)) &&
+        (!entry.not_in_place(*comm_object, sendbuf) || entry.buffer_of({1, "sendbuf"}, sendbuf, recvcounts, comm_object->size, datatype)) &&
         entry.buffer_of({2, "recvbuf"}, recvbuf, recvcounts, comm_object->size, datatype) &&
         entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object) &&
         (!(Entry::any(recvcounts, comm_object->size)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
