@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <sstream>
@@ -199,6 +200,10 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
   }
   if (!setting("MEANTIME_EAGER_LIMIT").empty()) {
     limits.medium = limits.eager;  // set by hand: exactly that
+  }
+  if (setting("MEANTIME_EAGER_RANK").empty()) {
+    // The whole, of which nobody has said anything, is no less than the part of which somebody has.
+    limits.rank_credit = std::max(limits.rank_credit, limits.pair_credit);
   }
   settings.always_move = setting("MEANTIME_TEST_ALWAYS_MOVE") == "1";
   if (const std::string wire = setting("MEANTIME_TEST_WIRE"); !wire.empty()) {

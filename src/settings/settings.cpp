@@ -56,7 +56,7 @@ constexpr Setting table[] = {
      "a message that is copied into a cell"},
     {"MEANTIME_EAGER_PAIR", Kind::bytes, Scope::start, "2M", {}, 0, terabyte,
      "cells of one sender that lie unread at one receiver"},
-    {"MEANTIME_EAGER_RANK", Kind::bytes, Scope::start, "1G by the number of ranks, 4M to 64M", {}, 0, terabyte,
+    {"MEANTIME_EAGER_RANK", Kind::bytes, Scope::start, "1G by the number of ranks, 4M to 64M; EAGER_PAIR at least", {}, 0, terabyte,
      "cells of one sender everywhere"},
     {"MEANTIME_FRAGMENT", Kind::bytes, Scope::start, "128K", {}, 32 * 1024, terabyte,
      "the largest fragment of a direct copy"},

@@ -226,6 +226,16 @@ class Settings(MpiexecTest):
         self.user_file("tries_yield = 4\ntries_poll = infinity\n")
         refused("meantime.conf:1) is never come to after MEANTIME_TRIES_POLL=infinity")
 
+    def test_the_whole_is_no_less_than_its_part(self):
+        """What a rank may have under way in all is at least what it may have to one other, unless somebody says less."""
+        program = self.path("credit")
+        subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "credit.c"), "-o", program], check=True)
+        for settings, says in (({}, "2097152 67108864"), ({"MEANTIME_EAGER_PAIR": "100M"}, "104857600 104857600"),
+                               ({"MEANTIME_EAGER_PAIR": "3M"}, "3145728 67108864"),
+                               ({"MEANTIME_EAGER_PAIR": "100M", "MEANTIME_EAGER_RANK": "1G"}, "104857600 1073741824")):
+            result = self.command("mpiexec", "-n", "2", program, **settings)
+            self.assertEqual((result.stdout, result.returncode), (says + "\n", 0), result)
+
     def test_empty_variables_are_not_set(self):
         """All of them, as an empty variable is often the only way to take one back."""
         names = [line.split()[0] for line in self.command("meantime", "config").stdout.splitlines()
