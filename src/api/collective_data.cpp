@@ -1,5 +1,6 @@
-// Entry points of the collectives that move data. Those of one shape (MPI_Gather, MPI_Gatherv) are
-// one collective with other blocks.
+// Entry points of the collectives that move data (MPI 5.0, 6.3 to 6.8; non-blocking 6.12,
+// persistent 6.13). Those of one shape (MPI_Gather, MPI_Gatherv) are one collective with other
+// blocks.
 #include "coll/collectives.h"
 #include "core/handles.h"
 #include "generated/calls.h"

@@ -1,4 +1,4 @@
-// Entry points of the reductions.
+// Entry points of the reductions (MPI 5.0, 6.9 to 6.11; non-blocking 6.12, persistent 6.13).
 #include "coll/collectives.h"
 #include "core/handles.h"
 #include "generated/calls.h"

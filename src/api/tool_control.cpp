@@ -36,7 +36,7 @@ int T_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity,
   tool::give(variable->type, datatype);
   tool::give(variable->enumeration != nullptr ? variable->enumeration->handle() : MPI_T_ENUM_NULL,
              enumtype);
-  tool::give_text(variable->setting->meaning, desc, desc_len);
+  tool::give_text(tool::description_of(*variable), desc, desc_len);
   tool::give(MPI_T_BIND_NO_OBJECT, bind);
   tool::give(variable->scope, scope);
   return MPI_SUCCESS;

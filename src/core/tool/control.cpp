@@ -1,5 +1,7 @@
 #include "core/tool/control.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -8,6 +10,7 @@
 
 #include "core/settings.h"
 #include "rank/rank.h"
+#include "wait/presets.h"
 
 namespace meantime::tool {
 namespace {
@@ -77,6 +80,16 @@ std::span<const ControlVariable> control_variables() {
     return all;
   }();
   return variables;
+}
+
+std::string description_of(const ControlVariable& variable) {
+  std::string text(variable.setting->meaning);
+  if (variable.setting->name == "MEANTIME_WAIT") {
+    for (const wait::Preset& preset : wait::presets) {
+      text += fmt::format("; {}: {}", preset.name, preset.meaning);
+    }
+  }
+  return text;
 }
 
 void read(const ControlVariable& variable, void* value) {

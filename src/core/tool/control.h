@@ -9,6 +9,8 @@
 
 #include <mpi.h>
 
+#include <string>
+
 #include "core/object.h"
 #include "core/tool/enumeration.h"
 #include "settings/settings.h"
@@ -25,6 +27,10 @@ struct ControlVariable {
 };
 
 std::span<const ControlVariable> control_variables();
+
+/// For people; of an enumeration that needs it, what each value means, too (its items have names
+/// alone).
+std::string description_of(const ControlVariable& variable);
 
 /// What holds for this rank now; `value` has room for `count` elements.
 void read(const ControlVariable& variable, void* value);
