@@ -75,24 +75,32 @@ void control_variables() {
                             nullptr, nullptr) == MPI_T_ERR_INVALID_INDEX);
 }
 
-/// A setting of Meantime's that may change while the program runs, and one that may not.
-void settings() {
-  int index, count, value, old;
-  if (MPI_T_cvar_get_index("MEANTIME_WAIT", &index) != MPI_SUCCESS) return;  // another MPI
-  // Items of an enumeration are names: what they mean is in the variable's description.
+/// Items of an enumeration are names: what they mean is in the variable's description.
+void explains(const char* variable) {
+  int index = -1;
   MPI_T_enum enumeration = MPI_T_ENUM_NULL;
   char description[2000];
   int room = sizeof description, items = 0;
+  MUST(MPI_T_cvar_get_index(variable, &index));
   MUST(MPI_T_cvar_get_info(index, nullptr, nullptr, nullptr, nullptr, &enumeration, description,
                            &room, nullptr, nullptr));
   MUST(MPI_T_enum_get_info(enumeration, &items, nullptr, nullptr));
+  CHECK(items > 1);
   for (int item = 0; item < items; ++item) {
     char name[100];
-    int length = sizeof name;
+    int value = -1, length = sizeof name;
     MUST(MPI_T_enum_get_item(enumeration, item, &value, name, &length));
     CHECK(strstr(description, (std::string("; ") + name + ": ").c_str()) != nullptr, "%s in %s",
           name, description);
   }
+}
+
+/// A setting of Meantime's that may change while the program runs, and one that may not.
+void settings() {
+  int index, count, value, old;
+  if (MPI_T_cvar_get_index("MEANTIME_WAIT", &index) != MPI_SUCCESS) return;  // another MPI
+  explains("MEANTIME_WAIT");
+  explains("MEANTIME_ENERGY");
   MPI_T_cvar_handle handle;
   MUST(MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count));
   MUST(MPI_T_cvar_read(handle, &old));

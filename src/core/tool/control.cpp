@@ -84,6 +84,12 @@ std::span<const ControlVariable> control_variables() {
 
 std::string description_of(const ControlVariable& variable) {
   std::string text(variable.setting->meaning);
+  if (variable.setting->name == "MEANTIME_ENERGY") {
+    text +=
+        "; none: as MEANTIME_WAIT says; performance: polls for 10 ms, then sleeps; balanced: polls "
+        "for twice the last wait at this call site if that was short, else sleeps; powersave: "
+        "sleeps at once; countdown: asks for a lower frequency in a wait of MEANTIME_COUNTDOWN";
+  }
   if (variable.setting->name == "MEANTIME_WAIT") {
     for (const wait::Preset& preset : wait::presets) {
       text += fmt::format("; {}: {}", preset.name, preset.meaning);
