@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "launch/descendants.h"
+#include "launch/ledger_report.h"
 #include "launch/messages.h"
 #include "launch/supervised_signals.h"
 #include "launch/supervisor.h"
@@ -117,6 +118,7 @@ int run_job(Job& job, char** arguments) {
       const bool killed = WIFSIGNALED(wait_status);
       if (killed) {
         kill_descendants(5);
+        remove_empty_reports(job);
       }
       undo_changes(job);
       if (killed) {

@@ -11,6 +11,7 @@
 #include "launch/core_seconds.h"
 #include "launch/how_it_waited.h"
 #include "launch/json.h"
+#include "launch/messages.h"
 #include "launch/places.h"
 #include "launch/worker_report.h"
 #include "ledger/histogram.h"
@@ -271,6 +272,12 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
     text += rank + 1 < figures.ranks.size() ? ",\n" : "\n";
   }
   return text + "  ]\n}\n";
+}
+
+void remove_empty_reports(const Job& job) {
+  for (std::size_t file = 0; file < job.report_files.size(); ++file) {
+    remove_empty_file(job.report_files[file], job.command.report_files[file]);
+  }
 }
 
 }  // namespace meantime::launch

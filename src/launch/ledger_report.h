@@ -23,4 +23,7 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times);
 /// The same and more, for programs: docs/waiting.md describes it.
 std::string ledger_json(const Job& job, int segment, const JobTimes& times);
 
+/// Of a job that comes to no report: its files that are still empty are gone again.
+void remove_empty_reports(const Job& job);
+
 }  // namespace meantime::launch

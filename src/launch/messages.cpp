@@ -66,22 +66,39 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
+namespace {
+
+/// False, and errno, if `path` names the file that was `opened` and it can be neither removed nor
+/// emptied.
+bool remove_file(const struct stat& opened, const std::string& path) {
+  struct stat named {};
+  return lstat(path.c_str(), &named) != 0 || named.st_dev != opened.st_dev ||
+         named.st_ino != opened.st_ino || unlink(path.c_str()) == 0 ||
+         truncate(path.c_str(), 0) == 0;
+}
+
+}  // namespace
+
 bool write_file(int descriptor, const std::string& path, std::string_view text) {
   struct stat opened {};
-  struct stat named {};
   const bool is_regular = fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode);
   int error = write_all(descriptor, text) ? 0 : errno;
   // Some file systems say only now that there is no room.
   if (close(descriptor) != 0 && error == 0 && errno != EINTR) {
     error = errno;
   }
-  if (error != 0 && is_regular && lstat(path.c_str(), &named) == 0 &&
-      named.st_dev == opened.st_dev && named.st_ino == opened.st_ino && unlink(path.c_str()) != 0 &&
-      truncate(path.c_str(), 0) != 0) {
+  if (error != 0 && is_regular && !remove_file(opened, path)) {
     return false;  // errno: the file is broken for this reason, too
   }
   errno = error;
   return error == 0;
+}
+
+void remove_empty_file(int descriptor, const std::string& path) {
+  struct stat opened {};
+  if (fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode) && opened.st_size == 0) {
+    remove_file(opened, path);
+  }
 }
 
 void write_while_read(int descriptor, std::string_view text) {

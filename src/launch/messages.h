@@ -37,6 +37,9 @@ bool write_all(int descriptor, std::string_view text);
 /// it (/dev/stdout), is left alone.
 bool write_file(int descriptor, const std::string& path, std::string_view text);
 
+/// For one that nothing will be written to any more: gone again, if it is empty, on the same terms.
+void remove_empty_file(int descriptor, const std::string& path);
+
 /// As write_all, for as long as somebody reads. Main thread only.
 void write_while_read(int descriptor, std::string_view text);
 

@@ -32,6 +32,7 @@ constexpr int reading_ms = 500;
 int Supervisor::run() {
   if (!prepare() || !start_ranks()) {
     ending_.kill_all();
+    remove_empty_reports(job_);
     return ending_.status();
   }
   while (!all_gone()) {
@@ -234,6 +235,7 @@ void Supervisor::act_on(int signal, int ranks_with_it) {
   } else if (signal == front_is_gone_signal()) {
     // SIGKILL for mpiexec means SIGKILL for the job.
     ending_.begin_with_kill(128 + SIGKILL);
+    remove_empty_reports(job_);
     _exit(ending_.status());
   } else if (signal == SIGQUIT) {
     mention("what each rank does:\n{}", job_report(job_, starter_.segment()));
@@ -254,6 +256,7 @@ void Supervisor::finish_output() {
   }
   pollfd done{starter_.output_done(), POLLIN, 0};
   if (!output_done_ && poll(&done, 1, reading_ms) == 0) {
+    report_ledger();
     _exit(ending_.status());  // the thread that writes is stuck
   }
   if (const int error = starter_.finish_output(); error != 0) {

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import unittest
 
@@ -312,6 +313,29 @@ class Report(MpiexecTest):
         self.assertEqual(result.status, 1)
         self.assert_one_line(result, "--report: cannot write '/dev/full': No space left on device")
         self.assertTrue(os.path.exists("/dev/full"))
+
+    def test_file_of_a_job_that_is_killed(self):
+        """Who could write it is gone: nothing is left that looks like a report."""
+        path = self.path("report.json")
+        for victim in ("mpiexec", "supervisor"):
+            job = self.start(f"--report={path}", "sh", "-c", "echo $PPID; exec sleep 100")
+            supervisor = int(job.stdout.readline())
+            self.assertTrue(os.path.exists(path))
+            os.kill(job.pid if victim == "mpiexec" else supervisor, signal.SIGKILL)
+            job.communicate(timeout=60)
+            self.wait_for(lambda: not os.path.exists(path), f"the end of the file, {victim} killed")
+        self.assert_nothing_left()
+
+    def test_file_while_nobody_reads_the_output(self):
+        path = self.path("report.json")
+        job = self.start("-l", "--timeout", 1, f"--report={path}", "sh", "-c", "yes")
+        try:
+            self.assertEqual(job.wait(timeout=60), 124)
+        finally:
+            job.kill()
+            job.communicate()
+        with open(path) as file:
+            self.assertEqual(len(json.load(file)["ranks"]), 1)
 
     def test_file_after_a_space(self):
         result = self.run_job("--report", "no-such.json", "-n", 1, "true")
