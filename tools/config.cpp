@@ -10,6 +10,7 @@
 #include "machine/wake_up_cache.h"
 #include "settings/contradictions.h"
 #include "settings/misspelt.h"
+#include "settings/shown.h"
 #include "settings/sources.h"
 #include "subcommands.h"
 #include "wait/presets.h"
@@ -91,7 +92,8 @@ std::vector<Row> rows_of(const settings::Files& files, const settings::Environme
     if (setting.scope == settings::Scope::test && value.text.empty()) {
       continue;
     }
-    const std::string text = value.text.empty() ? std::string(setting.preset) : value.text;
+    const std::string text =
+        value.text.empty() ? std::string(setting.preset) : settings::shown_path(value.text);
     rows.push_back(
         {&setting, value, text + unit(setting, text), remark_on(setting, value, environment)});
   }

@@ -319,6 +319,8 @@ class Settings(MpiexecTest):
                     result = self.command(*command, **{name: value})
                     self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
                     self.assertTrue(result.stderr.endswith(f", not '{shown}'\n"), result.stderr[:500])
+                    self.assertNotRegex(result.stdout, r"[\x00-\x09\x0b-\x1f\x80-\x9f]|\nb", result)
+                    self.assertLess(len(result.stdout), 10_000)
             for option in ("--wait", "--timeout", "-n", "--bind", "--on-deadlock", "--as", "--stdin", "--place"):
                 result = self.command("mpiexec", option, value, "true")
                 self.assertEqual((result.returncode, len(result.stderr.splitlines())), (2, 1), result)
