@@ -158,8 +158,11 @@ std::string load(const std::string& path, Library& loaded) {
   if (std::string refusal = settings::energy_library_refusal(path, &descriptor); !refusal.empty()) {
     return refusal;
   }
-  // By its descriptor: what is loaded is what was looked at.
-  void* handle = dlopen(fmt::format("/proc/self/fd/{}", descriptor).c_str(), RTLD_NOW | RTLD_LOCAL);
+  // By its descriptor: what is loaded is what was looked at. Under a name that is nobody else's: a
+  // debugger that looks on opens it as its own, and its "/proc/self/fd/4" may be a pipe that it
+  // would read for ever; and a program that loads by descriptors would be given our library.
+  const std::string name = fmt::format("/proc/self/task/{}/fd/{}", getpid(), descriptor);
+  void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   const char* wrong = handle == nullptr ? dlerror() : nullptr;
   close(descriptor);
   if (handle == nullptr) {

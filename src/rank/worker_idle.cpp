@@ -1,6 +1,7 @@
 // What a carrier does while its worker has nothing to run: it looks for a while, as its ranks would
 // have it, steals, then sleeps on the worker's bell.
-#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -17,6 +18,12 @@
 
 namespace meantime::ranks {
 namespace {
+
+/// Not libc's name: ours in front of it looks for libc's, for which it takes the dynamic linker's
+/// lock, and a rank of this worker that waits in a library's constructor may have that.
+void give_core_away() {
+  syscall(SYS_sched_yield);
+}
 
 /// How long to look where a rank would look for a while: as the job says, if it does say how long.
 const wait::Policy& looking_policy() {
@@ -93,7 +100,7 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
     }
     if (rung == wait::Rung::yield) {
       times_.yields();
-      sched_yield();
+      give_core_away();
     } else {
       wait::pause();
     }
@@ -159,7 +166,7 @@ bool Worker::sleep(Carrier& carrier, Countdown& countdown) {
   carrier.mark = {};
   // Who rang counts us out after it has rung, by `suspended`, which must not change before.
   while (place_.asleep.load(std::memory_order_acquire) != 0) {
-    sched_yield();
+    give_core_away();
   }
   asleep_.store(false, std::memory_order_seq_cst);
   a_worker_is_up();

@@ -10,6 +10,7 @@ import unittest
 from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
+MEANTIME = os.path.join(BUILD, "bin", "meantime")
 MPICXX = os.path.join(BUILD, "bin", "mpicxx")
 SOURCES = os.path.join(SOURCE, "tests", "launch")
 KINDS = ("processes", "threads") if THREADS else ("processes",)
@@ -104,6 +105,44 @@ class Energy(MpiexecTest):
                 self.assertIn("the library was asked\n", result.error)
             with open(report) as file:
                 self.assertEqual(json.load(file)["energy"]["handler"], library)
+
+    def test_library_that_takes_its_time_to_load(self):
+        """The run-time linker's lock is held by a rank that sleeps: its worker does without."""
+        program = self.program()
+        source = self.path("slow.c", "#include <meantime.h>\n#include <unistd.h>\n"
+                           "__attribute__((constructor)) static void slow(void) { usleep(100000); }\n"
+                           "int meantime_energy_enter(const MPIX_Energy_info* info, void* argument) {\n"
+                           "  return (void)info, (void)argument, MPIX_ENERGY_SLEEP;\n}\n")
+        library = self.library("slow.so", source)
+        for kind in KINDS:
+            for wait in ("adaptive", "yield"):
+                for ranks in (1, 2):
+                    result = self.run_job("--as", kind, "--wait", wait, "-x", f"MEANTIME_ENERGY_HANDLER={library}",
+                                          "-n", ranks, program, "plain", timeout=60)
+                    self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
+
+    @unittest.skipUnless(shutil.which("gdb"), "no gdb")
+    def test_debugger_beside_a_library(self):
+        program, library = self.path("rank"), self.library()
+        subprocess.run([MPICC, "-g", *CFLAGS, os.path.join(SOURCES, "rank.c"), "-o", program], check=True)
+        for kind in KINDS:
+            job = self.start("--as", kind, "-x", f"MEANTIME_ENERGY_HANDLER={library}", "-n", 3, program, "late")
+            try:
+                def waiting():
+                    text = subprocess.run([MEANTIME, "ps"], capture_output=True, text=True, timeout=60,
+                                          env=self.environment).stdout
+                    return text.partition(f"job {job.pid}:")[2].split("\njob ")[0].count("MPI_Barrier") == 2
+
+                self.wait_for(waiting, "two ranks to wait")
+                result = subprocess.run([MEANTIME, "stack", str(job.pid), "--rank", "2"], capture_output=True,
+                                        text=True, timeout=60, env=self.environment)
+                if result.returncode == 0:  # not where nobody may be traced
+                    self.assertRegex(result.stdout, r"(?s)rank 2 .*waits in MPI_Barrier.*#\d+ .* in main", result)
+                else:
+                    self.assertIn("ptrace_scope", result.stderr, result)
+            finally:
+                job.terminate()
+                job.communicate(timeout=60)
 
     def test_library_of_a_file_that_a_job_does_without(self):
         program, library = self.program(), self.library()
