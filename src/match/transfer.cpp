@@ -224,11 +224,12 @@ void Engine::take_part(Receive& receive) {
       break;
   }
   const std::uint64_t bytes = transfer_of(message).bytes;
+  const auto origin = static_cast<int>(message.origin);  // afterwards the cell is its sender's
   const wait::Stopwatch stopwatch(bytes > Route::medium_bytes && receive.address != 0);
   copy_fragments(message, true);
   leave(message);
   if (const std::uint32_t took = stopwatch.nanoseconds();
-      took != 0 && !in_one_address_space(static_cast<int>(message.origin))) {
+      took != 0 && !in_one_address_space(origin)) {
     route_.one_copy_took(bytes, took);
   }
 }
