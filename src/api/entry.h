@@ -18,6 +18,8 @@
 #include "core/plane.h"
 #include "core/progress.h"
 #include "rank/rank.h"
+#include "wait/clock.h"
+#include "wait/wait.h"
 
 namespace meantime::api {
 
@@ -44,6 +46,10 @@ class Entry {
       // Taken here, so it is not there for the calls of callbacks inside this one.
       site = announced_site;
       announced_site = nullptr;
+    }
+    if (wait::noted_entry.wanted) [[unlikely]] {
+      wait::noted_entry.at_ns =
+          wait::now_ns();  // before the lock: to wait for that is not the program's
     }
     const Phase phase = rank_.phase.load(std::memory_order_relaxed);
     if (phase != Phase::active && phase != Phase::finalizing && calling == Calling::while_active)

@@ -18,7 +18,9 @@ inline constexpr std::uint64_t note_lasts_ns = 200'000'000;
 
 /// The call that the rank is in found nothing, for the `number`th time in a row.
 void note_look_in_vain(Rank& rank, std::uint32_t number);
-/// It found something, after so many that did not.
-void note_look_found(Rank& rank, std::uint32_t in_vain);
+/// The same after a look that lasted: of such looks 64 may take too long for a note to be of use.
+void note_nap_in_vain(Rank& rank, std::uint64_t since_ns, std::uint64_t now_ns);
+/// It found something.
+void note_look_found(Rank& rank);
 
 }  // namespace meantime::wait

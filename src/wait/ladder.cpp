@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <type_traits>
+#include <utility>
 
 #include "rank/clocks.h"
 #include "rank/rank.h"
@@ -20,6 +21,9 @@
 #include "wait/wait.h"
 
 namespace meantime::wait {
+
+constinit thread_local NotedEntry noted_entry;
+
 namespace {
 
 /// Gives the core to whoever can use it: another thread rank of this worker, or any thread.
@@ -342,8 +346,10 @@ Looks* fruitless_look(std::uintptr_t about) {
   const std::uint32_t number = looks.in_vain();
   note_look_in_vain(rank, number);
   const bool long_series = looks.long_series(rank.policy) && rank.policy.sleeps();
+  noted_entry.wanted = long_series;
   // Not of a call in a user's function that the nap of another one called.
-  if (long_series && !looks.napping && looks.goes_on(rank.policy, now_ns(), about)) {
+  if (long_series && !looks.napping &&
+      looks.goes_on(rank.policy, now_ns(), about, std::exchange(noted_entry.at_ns, 0))) {
     return &looks;
   }
   give_way_now_and_then(rank, number);
@@ -367,6 +373,7 @@ void look_may_last(Looks& looks, Awaited& what, std::size_t things, bool changed
     const std::uint64_t began = now_ns();
     nap(rank, looks, what, time);
     const std::uint64_t now = now_ns();
+    note_nap_in_vain(rank, looks.asking_since_ns(), now);
     looks.ends(now, now - began);
   }
 }
@@ -378,15 +385,18 @@ void give_way() {
 void fruitful_look() {
   Rank& rank = self();
   Looks& looks = own_looks(rank);
-  note_look_found(rank, looks.in_vain_so_far());
+  if (looks.in_vain_so_far() != 0) {
+    note_look_found(rank);
+  }
   looks.found();
+  noted_entry.wanted = false;
 }
 
 void look_for_nothing() {
   Rank& rank = self();
   Looks& looks = own_looks(rank);
   if (looks.long_series(rank.policy) && rank.policy.sleeps()) {
-    looks.goes_on(rank.policy, now_ns(), 0);
+    looks.goes_on(rank.policy, now_ns(), 0, std::exchange(noted_entry.at_ns, 0));
     looks.ends(now_ns());
   }
 }

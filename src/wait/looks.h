@@ -3,12 +3,14 @@
 //   look in vain   a call that found nothing
 //   series         looks in vain of one thread that follow each other so soon that it does nothing
 //                  else
-//   pause          from the end of one look to the end of the next one's search: the program's own
-//                  time. A long one ends the series, but for these two:
+//   pause          from the end of one look to the beginning of the next, or, if nobody has noted
+//                  that, to the end of its search: the program's own time. A long one ends the
+//                  series, but for these two:
 //   cold           the first after a nap: core and caches have been somebody else's, so it is long
 //                  though the program does nothing in it
 //   forgiven       a few that make up a small part of the series' time awake, and come much more
 //                  rarely than a round: an interrupt, a moment without the core
+//   work           a pause that is too long for a loop around a look, and too short to say so
 //   thing          what can be looked for: a request, a message. A look may be for many
 //   sought         the things that the looks of a series were for
 //   round          so many looks that the program, going from one of these to the next, has looked
@@ -19,6 +21,12 @@
 // wherever in its round a program computes, there is a long pause before each nap; a pause that
 // comes in every round is not forgiven. And one round has one nap, so what the program does once a
 // round is a nap late, whatever it looks for in between.
+// A loop of shorter steps (fine tasks with a probe after each) cannot be told from one that waits:
+// an interpreter takes as long for the loop itself. Where there has been more of it lately than
+// chance makes (an interrupt, a cold cache), all naps of the series together take no more than its
+// time awake (with `adaptive`, an eighth of it all). The cold pause is no pause of a round, so the
+// work after each nap is seen.
+// And who looks a hundred times, then works, is in no series long enough for a nap.
 // What a program looks for that we do not see (a flag of another thread or process) is seen late by
 // a part of a nap. On a core of its own nobody needs what a nap saves, and a program may do all its
 // work by such flags beside a look that is always in vain: there all naps of a series together take
@@ -74,9 +82,11 @@ class Looks {
   /// A look at `now_ns` of a long series is in vain, or was for nothing, as that for
   /// MPI_REQUEST_NULL. False: the series begins here, or the program does something between its
   /// looks. `about` tells for reports whether two looks are for the same; 0: unknown.
-  bool goes_on(const Policy& policy, std::uint64_t now_ns, std::uintptr_t about) {
+  /// `entered_ns`: when the program called; 0: unknown.
+  bool goes_on(const Policy& policy, std::uint64_t now_ns, std::uintptr_t about,
+               std::uint64_t entered_ns = 0) {
     now_ns_ = now_ns;
-    pause_ns_ = now_ns - ended_ns_;
+    pause_ns_ = (entered_ns > ended_ns_ ? entered_ns : now_ns) - ended_ns_;
     if (in_vain_ > quick(policy) && (pause_ns_ <= longest_pause_ns || excused())) {
       return true;
     }
@@ -96,19 +106,29 @@ class Looks {
     seeking_ = true;
     asked_ += things;
     round_ = std::max<std::size_t>(all, 1);
-    in_round_ = changed ? 0 : in_round_ + things;
+    if (changed) {
+      round_begins();
+    } else if (!napped_) {
+      in_round_ += things;
+    }
+    if (!napped_) {
+      note_work();
+    }
     // If the program did compute, it is not to be delayed twice in a row.
-    if (all == 0 || pause_ns_ > longest_pause_ns || in_round_ < round_) {
+    if (all == 0 || pause_ns_ > longest_pause_ns || in_round_ < round_ || !policy.sleeps()) {
       return 0;
     }
     const std::uint64_t waited = now_ns_ - began_ns_;
     // Who waits by looking wants to see it at once; on a core of its own it may, for a while.
-    const bool own_core = policy.learns_patience();
-    if (!policy.sleeps() ||
-        (own_core && (waited < longest_patience_ns || napped_ns_ > waited / 8))) {
-      return 0;
+    if (policy.learns_patience()) {
+      return waited < longest_patience_ns ? 0 : within(waited / 8, shortest_nap_ns);
     }
-    return own_core ? shortest_nap_ns : std::clamp(waited / 2, shortest_nap_ns, longest_nap_ns);
+    const std::uint64_t time = std::min(waited / 2, longest_nap_ns);
+    if (worked_ns_ <= chance_work_ns) {
+      return time < shortest_nap_ns ? 0 : time;
+    }
+    const bool adaptive = policy.prediction == Prediction::patience;
+    return within(adaptive ? waited / 8 : waited / 2, adaptive ? shortest_nap_ns : time);
   }
   /// It may, but what is sought has changed since.
   void round_begins() { in_round_ = 0; }
@@ -118,7 +138,7 @@ class Looks {
     napped_ = napped_ns != 0;
     if (napped_) {
       napped_ns_ += napped_ns;
-      in_round_ = 0;
+      round_begins();
     }
   }
   std::uint64_t now_ns() const { return now_ns_; }
@@ -133,12 +153,25 @@ class Looks {
     forgiven_ns_ = 0;
     forgiven_ = 0;
     napped_ns_ = 0;
+    worked_ns_ = 0;
     asked_ = 0;
-    in_round_ = 0;
+    round_begins();
     if (seeking_) {
       seeking_ = false;
       sought->forget_all();
     }
+  }
+  void note_work() {
+    if (pause_ns_ > longest_idle_pause_ns) {
+      worked_ns_ = std::min(worked_ns_ + pause_ns_, most_work_ns);
+    } else {
+      worked_ns_ -= std::min(worked_ns_, forgotten_a_look_ns);
+    }
+  }
+  /// As much of a nap as is left of what all naps of the series may take; 0 if it is not worth it.
+  std::uint64_t within(std::uint64_t all_naps_ns, std::uint64_t nap_ns) const {
+    const std::uint64_t left = all_naps_ns > napped_ns_ ? all_naps_ns - napped_ns_ : 0;
+    return left < shortest_nap_ns ? 0 : std::min(left, nap_ns);
   }
   /// A long pause that says nothing about the program.
   bool excused() {
@@ -157,8 +190,16 @@ class Looks {
 
   static constexpr std::uint32_t fewest_quick = 8;
   static constexpr std::uint32_t most_quick = 1000;
-  /// More than a loop around Test takes, less than any work.
+  /// More than a loop around Test takes in any language, less than what most call a step.
   static constexpr std::uint64_t longest_pause_ns = 2'000;
+  /// What it takes in a compiled one: return, a branch, and the next call: 30 to 40 ns,
+  /// and after a nap 200 to 1000.
+  static constexpr std::uint64_t longest_idle_pause_ns = 100;
+  // Chance makes 0.2 ns of work a look (one of a thousand has some), so what is seen is forgotten
+  // faster than that, and slower than work that slows anybody down comes.
+  static constexpr std::uint64_t chance_work_ns = 2'000;
+  static constexpr std::uint64_t most_work_ns = 10'000;
+  static constexpr std::uint64_t forgotten_a_look_ns = 5;
   static constexpr std::uint64_t longest_excused_ns = 50'000;
   static constexpr std::uint64_t most_forgiven_ns = 500'000;
   static constexpr std::uint64_t rounds_a_pardon = 16;
@@ -183,9 +224,10 @@ class Looks {
   std::uint64_t forgiven_ns_ = 0;
   std::uint64_t forgiven_ = 0;  ///< pauses
   std::uint64_t napped_ns_ = 0;
-  std::uint64_t asked_ = 0;     ///< things that looks were for
-  std::uint64_t in_round_ = 0;  ///< … since the last nap, and since what is sought changed
-  std::uint64_t round_ = 1;     ///< things sought
+  std::uint64_t worked_ns_ = 0;  ///< lately
+  std::uint64_t asked_ = 0;      ///< things that looks were for
+  std::uint64_t in_round_ = 0;   ///< … since the last nap, and since what is sought changed
+  std::uint64_t round_ = 1;      ///< things sought
 };
 
 /// Of a rank: each of its threads has a series of its own.

@@ -107,6 +107,12 @@ void count_down(node::SleepLink sleep);
 
 /// Gives the core to whoever can use it, for once.
 void give_way();
+/// When this thread came into MPI last: for looks.h, and only while it asks again and again.
+struct NotedEntry {
+  std::uint64_t at_ns = 0;  ///< 0: unknown, or known already
+  bool wanted = false;
+};
+extern constinit thread_local NotedEntry noted_entry;
 /// A look of the program's own (Test, Iprobe …) found nothing: after a few in a row others get the
 /// core, and after many it may last a little: then the caller says what it was for (Looks::sought),
 /// and calls look_may_last. `about`: tells whether two looks are for the same.

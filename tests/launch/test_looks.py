@@ -32,7 +32,9 @@ class Looks(MpiexecTest):
         # (On cores of its own an adaptive rank sleeps for an eighth of the time: wait/looks_test.cpp.)
         if not CFLAGS and wait == "event" and float(figures["cpu"]) > MOST_CPU:
             self.slow.append(f"{which}: {figures['cpu']} s of CPU time")
-        if not CFLAGS and float(figures["late"]) > LATE:
+        # Who polls on a core that several others want as well is late by their turns.
+        crowd = os.getloadavg()[0] > 2 * os.cpu_count()
+        if not CFLAGS and not (crowd and wait == "adaptive") and float(figures["late"]) > LATE:
             self.slow.append(f"{which}: {figures['late']} s late")
 
     def test_one_thread_for_many_in_turn(self):
@@ -81,6 +83,16 @@ class Looks(MpiexecTest):
 
     def test_beside_a_thread_that_sleeps(self):
         self.looks(self.program(), "processes", "event", "sleeper", 2)
+
+    def test_who_works_in_short_steps_is_not_held_up(self):
+        program = self.program()
+        for kind in KINDS:
+            for wait, ranks in (("event", 2), ("adaptive", 2), ("adaptive", 8)):
+                result = self.run_job("--as", kind, "--wait", wait, "-n", ranks, program, "steps")
+                self.assertEqual((result.status, result.error), (0, ""), result)
+                slower = float(result.output.split()[1])
+                if slower > 10:  # it was 45 times, and 10 000
+                    self.slow.append(f"{kind} {wait} {ranks} ranks: {slower} times as long")
 
     def test_who_computes_in_between_does_not_sleep(self):
         program, path = self.program(), self.path("report.json")
