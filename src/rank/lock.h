@@ -26,7 +26,8 @@ class RankLock {
     mutex_.unlock();
   }
 
-  /// Lets go of every level that the calling thread holds; returns how many, for `reacquire`.
+  /// Lets go of every level that the calling thread holds; returns how many, for `reacquire`
+  /// (wait/others_turn.h).
   int release_all() {
     if (!enabled()) {
       return 0;
@@ -47,19 +48,6 @@ class RankLock {
   std::atomic<bool> enabled_{false};
   std::recursive_mutex mutex_;
   int depth_ = 0;  // guarded by mutex_
-};
-
-/// Lets other threads of this rank into MPI for the time of a scope.
-class Unlocked {
- public:
-  explicit Unlocked(RankLock& lock) : lock_(lock), levels_(lock.release_all()) {}
-  ~Unlocked() { lock_.reacquire(levels_); }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-
- private:
-  RankLock& lock_;
-  int levels_;
 };
 
 }  // namespace meantime

@@ -12,6 +12,7 @@
 #include "wait/asking.h"
 #include "wait/clock.h"
 #include "wait/lookers.h"
+#include "wait/others_turn.h"
 #include "wait/park.h"
 #include "wait/pause.h"
 #include "wait/policy.h"
@@ -39,7 +40,7 @@ void give_way(Rank& rank) {
     return;
   }
   {
-    Unlocked unlocked(rank.lock);
+    OthersTurn turn(rank);
     sched_yield();
   }
   if (!policy().crowded) {
@@ -154,7 +155,7 @@ void climb(Rank& rank, Awaited& what, Looker& looker) {
       record.outcome.rung = false;  // whatever rang did not bring what we wait for
       if (rank.lock.enabled()) {
         // Another thread of this rank may be the one that is waited for.
-        Unlocked unlocked(rank.lock);
+        OthersTurn turn(rank);
         sched_yield();
       }
     }
@@ -221,7 +222,10 @@ bool begins_with_yields(const Rank& rank, Kind kind) {
 bool ready_after_yielding(Rank& rank, Awaited& what) {
   ledger::Wait wait;
   const bool ready = rank.yielding[static_cast<int>(what.kind())].until(
-      rank.lock,
+      [&rank] {
+        OthersTurn turn(rank);
+        sched_yield();
+      },
       [&what] {
         what.progress();
         return what.ready();

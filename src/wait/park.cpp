@@ -6,6 +6,7 @@
 #include "wait/clock.h"
 #include "wait/deadlock.h"
 #include "wait/doorbell.h"
+#include "wait/others_turn.h"
 
 namespace meantime::wait {
 namespace {
@@ -86,7 +87,7 @@ void sleep_for_memory(Rank& rank, node::Waiter& waiter) {
     rank.area->starving.store(++rank.starvations, std::memory_order_seq_cst);
   }
   {
-    Unlocked unlocked(rank.lock);
+    OthersTurn turn(rank);
     sleep_until_rung_or(waiter, 10'000'000);
   }
   const std::uint64_t sum = sleeps_of_others(rank.world_rank);
@@ -132,7 +133,7 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
       if (rank.starving) [[unlikely]] {
         sleep_for_memory(rank, place.waiter());
       } else {
-        Unlocked unlocked(rank.lock);
+        OthersTurn turn(rank);
         if (nanoseconds == 0) {
           sleep_until_rung(place.waiter());
         } else {

@@ -54,11 +54,6 @@ Record::~Record() {
     place = &(*place)->earlier_;
   }
   *place = earlier_;
-  if (rank_.lock.enabled()) {
-    // Another thread may have called MPI meanwhile.
-    rank_.call.store(situation_.call, std::memory_order_relaxed);
-    rank_.call_site.store(situation_.call_site, std::memory_order_relaxed);
-  }
   if (rank_.waiting != nullptr) {
     rank_.waiting->report();
   } else {

@@ -13,12 +13,9 @@
 // worth. Private to the rank, its lock held.
 #pragma once
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdint>
 
-#include "rank/lock.h"
 #include "wait/clock.h"
 
 namespace meantime::wait {
@@ -65,19 +62,16 @@ class Yielding {
   }
 
   /// Yields a few times, unless that cost too much or was in vain lately. True once `ready()`,
-  /// which is asked after each. `lock` is let go of meanwhile. *spent_ns: how long that took, if it
-  /// is true.
-  template <class Ready>
-  bool until(RankLock& lock, Ready&& ready, std::uint64_t* spent_ns) {
+  /// which is asked after each. *spent_ns: how long that took, if it is true.
+  template <class Yield, class Ready>
+  bool until(Yield&& yield_once, Ready&& ready, std::uint64_t* spent_ns) {
     if (!begins()) {
       return false;
     }
     const std::uint64_t began = now_ns();
     bool over = false;
     for (int yield = 0; yield < yields && !over; ++yield) {
-      const int levels = lock.release_all();
-      sched_yield();
-      lock.reacquire(levels);
+      yield_once();
       over = ready();
     }
     *spent_ns = over ? now_ns() - began : 0;

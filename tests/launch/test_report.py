@@ -68,6 +68,22 @@ class Report(MpiexecTest):
                 self.assertLessEqual(site["p99"], site["longest"])
                 self.assertLessEqual(site["longest"], site["seconds"])
 
+    def test_call_sites_of_several_threads(self):
+        """Each wait is charged to its own thread's call, whatever the others have called meanwhile."""
+        program = self.path("several_threads")
+        source = os.path.join(SOURCE, "tests", "launch", "several_threads.c")
+        subprocess.run([MPICC, "-g", "-pthread", *CFLAGS, source, "-o", program], check=True)
+        calls = ("MPI_Sendrecv", "MPI_Allreduce", "MPI_Comm_dup", "MPI_Comm_free", "MPI_Finalize")
+        lines = {call: line_of(source, f"{call}(") for call in calls}
+        for _ in range(3):
+            report = self.json_of("-n", 4, program)
+            for rank in report["ranks"]:
+                for site in rank["sites"]:
+                    self.assertIn(site["call"], lines, site)
+                    # (A call goes on for two lines.)
+                    number = int(site["source"].split(":")[1])
+                    self.assertIn(number - lines[site["call"]], (0, 1), site)
+
     @unittest.skipUnless(HAVE_FORTRAN, "no gfortran")
     def test_call_sites_of_fortran(self):
         """The user's line, not the binding's; also in a callback, and behind one."""
