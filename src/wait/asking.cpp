@@ -1,43 +1,60 @@
 #include "wait/asking.h"
 
+#include <algorithm>
+
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "wait/clock.h"
 
 namespace meantime::wait {
-
 namespace {
 
-/// `since_ns`: if it has not asked lately.
-void note(Rank& rank, std::uint64_t since_ns, std::uint64_t now_ns) {
-  node::Asking& asking = rank.area->asking;
-  if (asking.asked_ns.load(std::memory_order_relaxed) + note_lasts_ns < now_ns) {
-    asking.since_ns.store(since_ns, std::memory_order_relaxed);
-  }
-  asking.call.store(rank.call.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  asking.call_site.store(
-      reinterpret_cast<std::uint64_t>(rank.call_site.load(std::memory_order_relaxed)),
-      std::memory_order_relaxed);
-  asking.asked_ns.store(now_ns, std::memory_order_release);
+/// The look from which on the rank is said to ask. Of a thread rank the first: between two of them
+/// others may compute for long, so that the 64th comes seconds later; and a look at the clock is
+/// little beside giving way to them.
+std::uint32_t begins_with(const Rank& rank) {
+  return rank.fiber != nullptr ? 1 : looks_a_note;
 }
 
 }  // namespace
 
 void note_look_in_vain(Rank& rank, std::uint32_t number) {
-  if (number % looks_a_note == 0) [[unlikely]] {
-    const std::uint64_t now = now_ns();
-    note(rank, now, now);
+  const bool begins = number == begins_with(rank);
+  const bool is_noted = number % looks_a_note == 0;
+  if (!begins && !is_noted) [[likely]] {
+    return;
+  }
+  node::Asking& asking = rank.area->asking;
+  const std::uint64_t now = now_ns();
+  if (begins) {
+    asking.since_ns.store(now, std::memory_order_relaxed);
+  }
+  if (!is_noted) {
+    return;
+  }
+  asking.call.store(rank.call.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  asking.call_site.store(
+      reinterpret_cast<std::uint64_t>(rank.call_site.load(std::memory_order_relaxed)),
+      std::memory_order_relaxed);
+  asking.asked_ns.store(now, std::memory_order_release);
+}
+
+void note_nap(Rank& rank, std::uint32_t in_vain, std::uint64_t now_ns) {
+  if (in_vain >= looks_a_note && !rank.lock.enabled()) {
+    rank.area->asking.asked_ns.store(now_ns, std::memory_order_release);
   }
 }
 
-void note_nap_in_vain(Rank& rank, std::uint64_t since_ns, std::uint64_t now_ns) {
-  note(rank, since_ns, now_ns);
+std::uint64_t asking_since_ns(const Rank& rank, std::uint32_t in_vain, std::uint64_t since_ns) {
+  if (in_vain < begins_with(rank) || rank.lock.enabled()) {  // the note may be another thread's
+    return since_ns;
+  }
+  return std::min(since_ns, rank.area->asking.since_ns.load(std::memory_order_relaxed));
 }
 
-void note_look_found(Rank& rank) {
-  std::atomic<std::uint64_t>& asked = rank.area->asking.asked_ns;
-  if (asked.load(std::memory_order_relaxed) != 0) {
-    asked.store(0, std::memory_order_relaxed);
+void note_look_found(Rank& rank, std::uint32_t in_vain) {
+  if (in_vain >= looks_a_note) {
+    rank.area->asking.asked_ns.store(0, std::memory_order_relaxed);
   }
 }
 

@@ -316,7 +316,7 @@ class Napping {
 
 void nap(Rank& rank, Looks& looks, Awaited& what, std::uint64_t nanoseconds) {
   const ranks::Stopped clocks_stopped;
-  Record record(rank, what, looks.asking_since_ns());
+  Record record(rank, what, asking_since_ns(rank, looks.in_vain_so_far(), looks.asking_since_ns()));
   Consultation consultation(rank, record);
   if (!record.policy().sleeps() ||
       (consultation.has_advisor() &&
@@ -377,8 +377,8 @@ void look_may_last(Looks& looks, Awaited& what, std::size_t things, bool changed
     const std::uint64_t began = now_ns();
     nap(rank, looks, what, time);
     const std::uint64_t now = now_ns();
-    note_nap_in_vain(rank, looks.asking_since_ns(), now);
     looks.ends(now, now - began);
+    note_nap(rank, looks.in_vain_so_far(), now);
   }
 }
 
@@ -389,9 +389,7 @@ void give_way() {
 void fruitful_look() {
   Rank& rank = self();
   Looks& looks = own_looks(rank);
-  if (looks.in_vain_so_far() != 0) {
-    note_look_found(rank);
-  }
+  note_look_found(rank, looks.in_vain_so_far());
   looks.found();
   noted_entry.wanted = false;
 }

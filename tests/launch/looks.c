@@ -170,12 +170,18 @@ static void look_for_many_tags(void) {
   printf("cpu %.3f\nlate 0\n", cpu() - began);
 }
 
-/* Asks for what never comes; or finds it after a while, and then computes for as long as it may. */
+/* Asks for what never comes, perhaps with a break now and then; or finds it after a while, and then
+ * computes for as long as it may. */
 static void ask(int rank, int is_found) {
   MPI_Request request;
   int word = 0, flag = 0;
   MPI_Irecv(&word, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, &request);
+  double last_break = now();
   for (const double start = now(); !flag;) {
+    if (is("breaks") && now() - last_break > 0.3) {
+      for (last_break = now(); now() - last_break < 0.02;) continue;
+      last_break = now();
+    }
     if (is_found && now() - start > 0.05)
       MPI_Send(&word, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD), is_found = 0;
     MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
@@ -202,8 +208,11 @@ int main(int argc, char** argv) {
     if (rank == 0) compute_in_between();
   } else if (is("steps")) {
     if (rank == 0) work_in_steps();
-  } else if (is("never") || is("found")) {
+  } else if (is("never") || is("breaks") || is("found")) {
     ask(rank, is("found"));
+  } else if (is("beside")) {
+    if (rank == 0) ask(rank, 0);
+    for (volatile int work = 0;;) work = work + 1;
   } else if (is("tags")) {
     if (rank == 0) look_for_many_tags();
   } else if (rank == 0) {

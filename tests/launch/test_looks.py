@@ -4,6 +4,7 @@ other work on the machine does not add to."""
 
 import json
 import os
+import re
 import subprocess
 
 from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
@@ -60,6 +61,20 @@ class Looks(MpiexecTest):
                 for line in lines:
                     self.assertRegex(line, r"(asks again and again:|waits in) MPI_Test.* called from .*, for [01]\.\d s",
                                      f"{kind}, {wait}")
+
+    def test_since_when_a_rank_asks(self):
+        """However often something else had its core: since it began to ask for the same."""
+        program = self.program()
+        asks = "(asks again and again:|waits in) MPI_Test.*, for "
+        for kind in KINDS:
+            result = self.run_job("--as", kind, "--wait", "event", "--timeout", 3, "-n", 2, program, "breaks")
+            lines = [line for line in result.error.splitlines() if line.startswith("  rank ")]
+            self.assertEqual(len(lines), 2, result)
+            self.slow += [f"{kind}: {line}" for line in lines if not re.search(f"{asks}[23]\\.\\d s", line)]
+        if "threads" in KINDS:
+            result = self.run_job("--as", "threads", "--timeout", 4, "-n", len(os.sched_getaffinity(0)) + 1, program, "beside")
+            if not re.search(rf"  rank 0 .*{asks}[34]\.\d s", result.error):
+                self.slow.append(f"beside others: {result.error}")
 
     def test_who_has_found_it_does_not_ask(self):
         program = self.program()
