@@ -25,18 +25,23 @@ int check(const std::string& program) {
   const char* library_path = std::getenv("LD_LIBRARY_PATH");
   const launch::ThreadVerdict verdict = launch::check_for_threads(
       resolved.path, launch::with_our_libraries(library_path == nullptr ? "" : library_path), true);
+  const bool can = verdict.problems.empty();
   fmt::print("{}: {}\n", resolved.path,
-             verdict.problems.empty() ? "ok as threads (mpiexec --as threads)"
-             : verdict.problems.size() == verdict.of_build
-                 ? "processes only, as it is built; ok as threads after this"
-                 : "processes only");
+             !can                    ? verdict.problems.size() == verdict.of_build
+                                           ? "processes only, as it is built; ok as threads after this"
+                                           : "processes only"
+             : verdict.doubt.empty() ? "ok as threads (mpiexec --as threads)"
+                                     : "processes with --as auto; --as threads if you know better");
   for (const std::string& problem : verdict.problems) {
     fmt::print("  {}\n", problem);
   }
   for (const std::string& note : verdict.notes) {
     fmt::print("  note: {}\n", note);
   }
-  return verdict.problems.empty() ? 0 : 1;
+  if (can && !verdict.doubt.empty()) {
+    fmt::print("  {}\n", verdict.doubt);
+  }
+  return can && verdict.doubt.empty() ? 0 : 1;
 }
 
 }  // namespace meantime::tools

@@ -12,8 +12,8 @@ int doctor();
 /// Prints every setting with its value and who made it: 0, or 1 if one makes no sense.
 int config();
 
-/// Says whether the ranks of a program can be threads of one process, and if not why: 0 yes, 1 no,
-/// 2 cannot tell.
+/// Says whether the ranks of a program can be threads of one process, and if not why: 0 yes, 1 no
+/// (--as auto makes them processes), 2 cannot tell.
 int check(const std::string& program);
 
 /// Names the MPI calls a program imports that Meantime does not have yet: 0 none, 1 some, 2 cannot

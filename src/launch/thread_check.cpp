@@ -77,6 +77,13 @@ class Check {
         }
       }
     }
+    if (!asks_for_level_.empty() && !starts_threads_.empty()) {
+      verdict_.doubt = fmt::format(
+          "{} and {}: thread ranks have MPI_THREAD_FUNNELED at most; if no other thread than the "
+          "one "
+          "that starts MPI calls it, --as threads runs it",
+          asks_for_level_, starts_threads_);
+    }
     if (trial && verdict_.problems.empty()) {
       if (std::string why = try_to_load(files_.front().path, library_path_); !why.empty()) {
         problem(std::move(why));
@@ -183,6 +190,7 @@ class Check {
     const std::set<std::string, std::less<>> imports(list.begin(), list.end());
     const std::string name_of_file = file_name(file.path);
     const std::string by = file.loader == nullptr ? "" : " (in " + name_of_file + ")";
+    look_at_threads(list, by);
     const auto takes_from_libc = [&](std::string_view name) {
       return imports.count(name) != 0 && definers_.count(name) == 0;
     };
@@ -222,6 +230,28 @@ class Check {
     }
   }
 
+  /// What it may need a thread level for that thread ranks do not have.
+  void look_at_threads(const std::vector<std::string>& imports, const std::string& by) {
+    constexpr std::string_view makers[] = {"pthread_create", "thrd_create",
+                                           "_ZNSt6thread15_M_start_thread", "GOMP_parallel",
+                                           "__kmpc_fork_call"};
+    for (const std::string& name : imports) {
+      // Fortran's are mpi_init_thread_ and the like.
+      if (asks_for_level_.empty() &&
+          (name == "MPI_Init_thread" || name.starts_with("mpi_init_thread"))) {
+        asks_for_level_ = "MPI_Init_thread" + by;
+      }
+      for (const std::string_view maker : makers) {
+        if (starts_threads_.empty() && name.starts_with(maker)) {
+          starts_threads_ =
+              (name.starts_with('_') ? maker.starts_with("_Z") ? "std::thread" : "OpenMP"
+                                     : std::string(maker)) +
+              by;
+        }
+      }
+    }
+  }
+
   bool look_at_instruments(const LoadedFile& file) {
     bool any = false;
     for (const Denied& row : denied_instruments) {
@@ -249,6 +279,8 @@ class Check {
   const std::string library_path_;
   std::deque<LoadedFile> files_;  ///< addresses stay
   std::map<std::string_view, std::string> definers_;
+  std::string asks_for_level_;  ///< "MPI_Init_thread"
+  std::string starts_threads_;  ///< "pthread_create (in libapp.so)"
   ThreadVerdict verdict_;
 };
 

@@ -11,6 +11,9 @@ struct ThreadVerdict {
   std::vector<std::string> problems;  ///< each one line: what, why, what to do; empty: it can
   std::size_t of_build = 0;  ///< how many of them another build of the same source does not have
   std::vector<std::string> notes;  ///< what it should know
+  /// Without problems: why it may still need more of MPI than thread ranks have, in one line. Its
+  /// files do not tell; who knows it says --as threads.
+  std::string doubt;
 };
 
 /// Without `trial` only its files are read.

@@ -33,6 +33,9 @@ std::string why_not(const Job& job, const PreparedProgram& program) {
         "'{}' cannot be threads: {}{}", program.path, verdict.problems.front(),
         more == 0 ? "" : fmt::format(" (and {} more: meantime check {})", more, program.path));
   }
+  if (!verdict.doubt.empty() && program.request.kind == RankKind::automatic) {
+    return fmt::format("'{}' may need more than threads have: {}", program.path, verdict.doubt);
+  }
   for (const std::string& note : verdict.notes) {
     if (job.command.verbose) {
       say("'{}': {}", program.path, note);

@@ -158,6 +158,26 @@ class Refusals(ThreadsCase):
         self.assertIn("undefined symbol: there",
                       self.run_ranks(2, program, kind="auto", options=("-v",)).stderr)
 
+    def test_what_may_want_a_higher_thread_level(self):
+        """--as auto breaks no program that starts threads and asks MPI for a level; --as threads is for who knows better."""
+        text = ("#include <mpi.h>\n#include <pthread.h>\nstatic void* call(void* x) { return x; }\n"
+                "int main(int c, char** v) { int provided; pthread_t thread;\n"
+                "if (LEVEL) MPI_Init_thread(&c, &v, MPI_THREAD_MULTIPLE, &provided); else MPI_Init(&c, &v);\n"
+                "if (THREAD) { pthread_create(&thread, 0, call, 0); pthread_join(thread, 0); }\n"
+                "MPI_Finalize(); return 0; }\n")
+        program = self.build(text, "-O1", "-pthread", "-DLEVEL=1", "-DTHREAD=1", name="both")
+        doubt = ("MPI_Init_thread and pthread_create: thread ranks have MPI_THREAD_FUNNELED at most; if no other thread than "
+                 "the one that starts MPI calls it, --as threads runs it")
+        checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+        self.assertEqual(checked.returncode, 1, checked.stdout + checked.stderr)
+        self.assertEqual(checked.stdout, f"{program}: processes with --as auto; --as threads if you know better\n  {doubt}\n")
+        result = self.run_ranks(2, program, kind="auto", options=("-v",))
+        self.assertIn("ranks are processes: ", result.stderr)
+        self.assertIn(doubt, result.stderr)
+        self.assertEqual((result.returncode, self.run_ranks(2, program).returncode), (0, 0), self.text)
+        self.accepted(self.build(text, "-O1", "-pthread", "-DLEVEL=0", "-DTHREAD=1", name="thread"))
+        self.accepted(self.build(text, "-O1", "-pthread", "-DLEVEL=1", "-DTHREAD=0", name="level"))
+
     def test_functions_of_its_own_by_denied_names(self):
         self.build_library("int fork(void) { return 3; }\nint nice(int n) { return n; }\n", name="names")
         self.build_library("int nice(int);\nint caller(void) { return nice(2); }\n",
