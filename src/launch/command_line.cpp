@@ -273,6 +273,13 @@ class Parser {
       case Action::report_bindings:
         result_.report_bindings = true;
         break;
+      case Action::display:
+        if (const std::string rest = without_bindings(first); !rest.empty()) {
+          result_.notes.push_back(
+              fmt::format("{} {} is ignored: {}", spelled_, shown(rest), option.note));
+        }
+        result_.report_bindings = result_.report_bindings || without_bindings(first) != first;
+        break;
       case Action::verbose:
         result_.verbose = true;
         break;

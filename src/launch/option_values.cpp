@@ -164,6 +164,17 @@ DeadlockAction parse_deadlock_action(std::string_view option, const std::string&
       fmt::format("{} takes abort, report or ignore, not '{}'", option, settings::shown(word))};
 }
 
+std::string without_bindings(const std::string& list) {
+  std::string rest;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word != "bind" && word != "map") {
+      rest += (rest.empty() ? "" : ",") + word;
+    }
+  }
+  return rest;
+}
+
 EnvironmentEdit split_assignment(std::string_view option, const std::string& word) {
   std::size_t equals = word.find('=');
   EnvironmentEdit edit{word.substr(0, equals), {}};

@@ -31,6 +31,8 @@ RankKind parse_kind(std::string_view option, const std::string& word);
 /// -1: none.
 int parse_input_rank(std::string_view option, const std::string& word);
 DeadlockAction parse_deadlock_action(std::string_view option, const std::string& word);
+/// Of a list of what is to be shown what is neither bind nor map.
+std::string without_bindings(const std::string& list);
 EnvironmentEdit split_assignment(std::string_view option, const std::string& word);
 
 }  // namespace meantime::launch

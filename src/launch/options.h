@@ -28,6 +28,7 @@ enum class Action {
   cpus_per_rank,
   map_by,  ///< its PE=N is a number of CPUs for each rank; the rest means nothing here
   report_bindings,
+  display,  ///< bind and map, in a list, are `report_bindings`; the rest is ignored
   verbose,
   help,
   version,

@@ -334,7 +334,14 @@ class OtherLaunchersOptions(MpiexecTest):
         result = self.run_job("--report-bindings", "--bind-to", "hwthread", "-n", 2, "true")
         for rank in (0, 1):
             self.assertIn(f"rank {rank} is bound to CPU {cpus[rank % len(cpus)]}\n", result.error)
-        result = self.run_job("--report-bindings", "-n", 1, "true")
+        for words in (("--report-bindings",), ("--display", "bind"), ("--display", "map,bind"), ("--display", "map"),
+                      ("-display-map",)):
+            result = self.run_job(*words, "-n", 1, "true")
+            self.assertIn("rank 0 is not bound: CPUs", result.error, words)
+            self.assertEqual(len(result.error.splitlines()), 1, words)
+        self.assertEqual(self.run_job("--display", "allocation", "-n", 1, "true").error, "")
+        result = self.run_job("-v", "--display", "allocation,bind", "-n", 1, "true")
+        self.assertIn("--display allocation is ignored: ", result.error)
         self.assertIn("rank 0 is not bound: CPUs", result.error)
 
     def test_hosts(self):
