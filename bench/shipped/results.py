@@ -38,8 +38,11 @@ class Results:
     def load(cls, path, name):
         try:
             data = json.loads(path.read_text())
+        except FileNotFoundError as error:
+            raise Problem(f"no results to show: there is no {path}; `meantime bench {name}` measures, "
+                          "--output says where the results are") from error
         except (OSError, json.JSONDecodeError) as error:
-            raise Problem(f"no results to show: {error}") from error
+            raise Problem(f"no results to show: {path}: {error}") from error
         if data.get("format") != FORMAT or data.get("benchmark") != name:
             raise Problem(f"{path} has no results of {name}")
         return cls(data)

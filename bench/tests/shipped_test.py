@@ -326,7 +326,8 @@ class MeantimeBench(Shipped):
         said = self.run_here("meantime", "bench", "wakeup", "--output", "/proc/nowhere", status=1)
         self.assertRegex(said, "^meantime bench wakeup: --output: /proc/nowhere cannot be made: .*\n$")
         said = self.run_here("meantime", "bench", "wakeup", "--show", "--output", "nothing", status=1)
-        self.assertIn("no results to show", said)
+        self.assertEqual(said, "meantime bench wakeup: no results to show: there is no nothing/results.json; `meantime bench "
+                         "wakeup` measures, --output says where the results are\n")
         self.assertFalse(os.path.exists(self.path("nothing")))
 
 
