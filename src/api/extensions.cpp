@@ -36,9 +36,13 @@ bool is_active() {
   return self().phase.load(std::memory_order_relaxed) == Phase::active;
 }
 
-/// To the handler of MPI_COMM_SELF, as far as there is one.
-int report(const char* call, int code) {
-  return is_active() ? core::invoke_error_handler(nullptr, code, call) : code;
+/// To the handler of MPI_COMM_SELF, as far as there is one. `caller`: the user's call.
+int report(const char* call, const void* caller, int code) {
+  if (!is_active()) {
+    return code;
+  }
+  core::note_caller(caller);
+  return core::invoke_error_handler(nullptr, code, call);
 }
 
 /// A setting of that name, for a rank that is in MPI; else the error in *code.
@@ -93,7 +97,7 @@ int outside_of_mpi() {
 
 /// Calls the function with the rank's lock held, and gives an error to the error handler without.
 template <class Function>
-int guarded(const char* call, Function&& function) {
+int guarded(const char* call, const void* caller, Function&& function) {
   Rank& rank = self();
   rank.lock.lock();
   int code;
@@ -103,7 +107,7 @@ int guarded(const char* call, Function&& function) {
     code = MPI_ERR_NO_MEM;
   }
   rank.lock.unlock();
-  return code == MPI_SUCCESS ? code : report(call, code);
+  return code == MPI_SUCCESS ? code : report(call, caller, code);
 }
 
 }  // namespace
@@ -132,17 +136,19 @@ MEANTIME_ENTRY_POINT double MPIX_Rtime(void) {
 MEANTIME_ENTRY_POINT int MPIX_Start_processor_timer(void) {
   return ranks::start_processor_timer()
              ? MPI_SUCCESS
-             : report("MPIX_Start_processor_timer", fail(MPI_ERR_OTHER,
-                                                         "this rank is in a timed section already: "
-                                                         "MPIX_Stop_processor_timer ends it"));
+             : report("MPIX_Start_processor_timer", __builtin_return_address(0),
+                      fail(MPI_ERR_OTHER,
+                           "this rank is in a timed section already: "
+                           "MPIX_Stop_processor_timer ends it"));
 }
 
 MEANTIME_ENTRY_POINT int MPIX_Stop_processor_timer(void) {
   return ranks::stop_processor_timer()
              ? MPI_SUCCESS
-             : report("MPIX_Stop_processor_timer", fail(MPI_ERR_OTHER,
-                                                        "this rank is in no timed section: "
-                                                        "MPIX_Start_processor_timer begins one"));
+             : report("MPIX_Stop_processor_timer", __builtin_return_address(0),
+                      fail(MPI_ERR_OTHER,
+                           "this rank is in no timed section: "
+                           "MPIX_Start_processor_timer begins one"));
 }
 
 MEANTIME_ENTRY_POINT double MPIX_Ptime(void) {
@@ -150,16 +156,18 @@ MEANTIME_ENTRY_POINT double MPIX_Ptime(void) {
 }
 
 MEANTIME_ENTRY_POINT int MPIX_Setting_set(const char* name, const char* value) {
-  return guarded("MPIX_Setting_set", [&] { return change_setting(name, value); });
+  return guarded("MPIX_Setting_set", __builtin_return_address(0),
+                 [&] { return change_setting(name, value); });
 }
 
 MEANTIME_ENTRY_POINT int MPIX_Setting_get(const char* name, int* length, char* value) {
-  return guarded("MPIX_Setting_get", [&] { return tell_setting(name, length, value); });
+  return guarded("MPIX_Setting_get", __builtin_return_address(0),
+                 [&] { return tell_setting(name, length, value); });
 }
 
 MEANTIME_ENTRY_POINT int MPIX_Energy_handler_reg(MPIX_Energy_function* enter,
                                                  MPIX_Energy_function* leave, void* argument) {
-  return guarded("MPIX_Energy_handler_reg", [&] {
+  return guarded("MPIX_Energy_handler_reg", __builtin_return_address(0), [&] {
     if (!is_active()) {
       return outside_of_mpi();
     }
@@ -177,7 +185,7 @@ MEANTIME_ENTRY_POINT int MPIX_Energy_handler_reg(MPIX_Energy_function* enter,
 }
 
 MEANTIME_ENTRY_POINT int MPIX_Energy_handler_dereg(void) {
-  return guarded("MPIX_Energy_handler_dereg", [] {
+  return guarded("MPIX_Energy_handler_dereg", __builtin_return_address(0), [] {
     if (!is_active()) {
       return outside_of_mpi();
     }

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/abort.h"
 #include "core/call_names.h"
@@ -19,10 +20,12 @@
 namespace meantime::core {
 namespace {
 
+constinit thread_local const void* noted_caller = nullptr;
+
 /// One line about a failure that ends the job. The place in it is named by who prints it
 /// (launch/named_places.h).
 std::string obituary(std::string_view description, int code, const char* call,
-                     std::string_view detail) {
+                     std::string_view detail, const void* caller) {
   std::string line = call;
   if (!description.empty()) {
     line += fmt::format(" on {}", description);
@@ -32,8 +35,9 @@ std::string obituary(std::string_view description, int code, const char* call,
   line += fmt::format(": {}", detail.empty() ? error_text(code) : detail);
   // Stale if this call is none that notes where it was called.
   const Rank& rank = self();
-  const void* const site = rank.call_site.load(std::memory_order_relaxed);
-  if (site != nullptr && std::string_view(call_name(rank.call.load())) == call) {
+  const void* const site = caller != nullptr ? caller : rank.call_site.load();
+  if (site != nullptr &&
+      (site == caller || std::string_view(call_name(rank.call.load())) == call)) {
     line += fmt::format("; called from {}", wait::place_of_call(site));
   }
   return line;
@@ -49,6 +53,7 @@ std::string describe(Communicator& comm) {
 int invoke_error_handler(Errhandler& handler, void* handle, std::string_view description, int code,
                          const char* call) {
   const std::string detail{error_detail()};
+  const void* const caller = std::exchange(noted_caller, nullptr);
   set_error_detail({});
   keep_handled_error(code, call, detail);
   switch (handler.action) {
@@ -65,7 +70,11 @@ int invoke_error_handler(Errhandler& handler, void* handle, std::string_view des
     case Errhandler::Action::abort:
       break;
   }
-  abort_job(code, obituary(description, code, call, detail));
+  abort_job(code, obituary(description, code, call, detail, caller));
+}
+
+void note_caller(const void* site) {
+  noted_caller = site;
 }
 
 int invoke_error_handler(Communicator* comm, int code, const char* call) {

@@ -59,6 +59,9 @@ int invoke_error_handler(Errhandler& handler, void* handle, std::string_view des
 int invoke_error_handler(Communicator* comm, int code, const char* call);
 int invoke_error_handler(Session& session, int code, const char* call);
 int invoke_error_handler(Window& window, int code, const char* call);
+/// For a call that is not in the table of calls (MPIX_...): where this thread's next failure was
+/// called from.
+void note_caller(const void* site);
 /// MPI_FILE_NULL's: for calls that open files, and for those on no file.
 int invoke_file_error_handler(int code, const char* call);
 
