@@ -119,6 +119,10 @@ int print_problems(const std::vector<Row>& rows, const settings::Files& files,
     complain(settings::contradiction(
         [&](const settings::Setting& setting) { return files.value(setting, environment); }));
   }
+  for (const std::string& line : settings::deprived(
+           [&](const settings::Setting& setting) { return files.value(setting, environment); })) {
+    fmt::print(stderr, "meantime: {}\n", line);
+  }
   for (const std::string& remark : files.remarks()) {
     fmt::print(stderr, "meantime: {}\n", remark);
   }

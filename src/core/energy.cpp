@@ -9,11 +9,11 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <utility>
 
 #include "core/call_names.h"
 #include "core/callback.h"
+#include "core/remark.h"
 #include "core/settings.h"
 #include "core/tables.h"
 #include "launch/control.h"
@@ -244,16 +244,8 @@ void use_energy_handler(Rank& rank, MPIX_Energy_function* enter, MPIX_Energy_fun
 }
 
 void refuse_energy_handler(const Rank& rank, const std::string& locked_by) {
-  static std::mutex mutex;
-  static std::set<int> told;  // of the ranks of this process
-  const std::lock_guard guard(mutex);
-  if (told.insert(rank.world_rank).second) {
-    std::fputs(fmt::format("Meantime: rank {}: its energy handler is not taken: {}, locked (said "
-                           "once)\n",
-                           rank.world_rank, locked_by)
-                   .c_str(),
-               stderr);
-  }
+  remark(rank, "energy handler",
+         fmt::format("the program's energy handler is not taken: {}, locked", locked_by));
 }
 
 void drop_energy_handler(Rank& rank) {

@@ -22,7 +22,7 @@ namespace meantime::core {
 /// may be nullptr.
 void use_energy_handler(Rank& rank, MPIX_Energy_function* enter, MPIX_Energy_function* leave,
                         void* argument);
-/// In its place, where the site has locked that: tells the user, once a rank.
+/// In its place, where the site has locked that: tells the user, once a job.
 void refuse_energy_handler(const Rank& rank, const std::string& locked_by);
 /// Back to what the settings say.
 void drop_energy_handler(Rank& rank);

@@ -1,7 +1,7 @@
 // The hints of communicators (MPI 5.0 7.4.4): assertions that the user makes, which are kept and
 // shown, though nothing relies on them yet; and how this rank waits in its calls on the
-// communicator. A value that makes no sense, or for what the site has locked, is as one that was
-// not given, as hints are.
+// communicator. A value that makes no sense, or for what the site has locked (which is told), is as
+// one that was not given, as hints are.
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -45,7 +45,9 @@ void keep(Communicator& comm, const char* key, const std::string& value) {
 /// has already.
 bool take_up(wait::Wish& wish, const WaitHint& hint, const std::string& value) {
   wait::Wish changed = wish;
-  if (!locked_by(*settings::find(hint.setting)).empty() ||
+  const settings::Setting& setting = *settings::find(hint.setting);
+  if (!settings::problem(setting, value).empty() ||
+      lock_overrules(self(), setting, value, std::string("a communicator's ") + hint.key) ||
       !changed.add(hint.setting, value).empty() || !out_of_reach(changed, self().wish).empty()) {
     return false;
   }

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <sstream>
 #include <string>
 
+#include "core/remark.h"
 #include "launch/control.h"
 #include "ledger/changes.h"
 #include "rank/rank.h"
@@ -68,12 +68,38 @@ bool read_wire(std::string_view value, match::Wire& wire) {
   return true;
 }
 
+/// Where the site's file locks a rung, or all of them; empty if it does not.
+std::string lock_of_the_way_to_wait() {
+  for (const char* name :
+       {"MEANTIME_WAIT", "MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
+    if (std::string where = locked_by(*settings::find(name)); !where.empty()) {
+      return where;
+    }
+  }
+  return {};
+}
+
 static_assert(match::Limits{}.eager == settings::preset_eager_limit);
 
 }  // namespace
 
 void read_setting_files() {
   files().read(prefix(), settings::own_environment());
+}
+
+void take_locks_of_mpiexec() {
+  const char* text = std::getenv(launch::locked_variable);
+  files().take_locks(text != nullptr ? text : "");
+}
+
+void tell_what_locks_overrule(const Rank& rank) {
+  const settings::Environment environment = settings::own_environment();
+  for (const settings::Setting& row : settings::all()) {
+    const settings::Value value = files().value(row, environment);
+    if (const std::string line = settings::overruled(row, value); !line.empty()) {
+      remark(rank, settings::told_as(row, value), line);
+    }
+  }
 }
 
 std::string settings_without_mpiexec(std::vector<std::string>& remarks) {
@@ -87,16 +113,24 @@ std::string settings_without_mpiexec(std::vector<std::string>& remarks) {
   }
   // Undone by mpiexec's processes, whatever happens to the ranks: so nothing is done without them.
   for (const std::string_view name : {"MEANTIME_FREQUENCY", "MEANTIME_CPU_DMA_LATENCY"}) {
-    if (const std::string text = setting(name); !text.empty() && text != "none") {
+    const settings::Value said = value(*settings::find(name));
+    if (const std::string& text = said.text; !text.empty() && text != "none") {
       std::string line = fmt::format("{} needs mpiexec, which did not start this program", name);
       if (setting("MEANTIME_MACHINE") == "require") {
         return line + " (MEANTIME_MACHINE=require)";
       }
-      remarks.push_back(line + ": it does nothing");
+      if (said.source >= settings::Source::environment) {  // a file is for many jobs
+        remarks.push_back(line + ": it does nothing");
+      }
     }
   }
+  for (std::string& line : settings::deprived(value)) {
+    remarks.push_back(std::move(line));
+  }
   for (const settings::Setting& row : settings::all()) {
-    remarks.push_back(settings::overruled(row, value(row)));
+    if (settings::is_news(value(row))) {
+      remarks.push_back(settings::overruled(row, value(row)));
+    }
   }
   remarks.push_back(settings::unknown_variables(settings::own_names()));
   remarks.insert(remarks.end(), files().remarks().begin(), files().remarks().end());
@@ -122,17 +156,22 @@ std::string setting_in_effect(const Rank& rank, const settings::Setting& row) {
 }
 
 std::string locked_by(const settings::Setting& row) {
-  const settings::Environment environment = settings::own_environment();
-  if (const settings::Value value = files().value(row, environment); value.locked) {
-    return value.where;
+  const settings::Value value = files().value(row, settings::own_environment());
+  return value.locked ? value.where : std::string();
+}
+
+bool lock_overrules(const Rank& rank, const settings::Setting& row, std::string_view value,
+                    std::string_view who) {
+  const std::string where = locked_by(row);
+  if (where.empty()) {
+    return false;
   }
-  std::istringstream lines(environment(launch::locked_variable).value_or(""));
-  for (std::string name, where; lines >> name && std::getline(lines >> std::ws, where);) {
-    if (name == row.name) {
-      return where;
-    }
+  if (value != as_started(row)) {
+    remark(rank, fmt::format("{} {}", row.name, who),
+           fmt::format("{} stays {}, not {} as {} says: {}, locked", row.name, as_started(row),
+                       settings::shown(value), who, where));
   }
-  return {};
+  return true;
 }
 
 std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker) {
@@ -163,17 +202,25 @@ std::string change_setting(Rank& rank, const settings::Setting& row, std::string
   if (row.scope != settings::Scope::live) {
     return fmt::format("{} is read in MPI_Init; it cannot be changed afterwards", row.name);
   }
-  if (!value.empty() && value != as_started(row)) {
-    if (const std::string where = locked_by(row); !where.empty()) {
-      return fmt::format("{} stays {}: {}, locked", row.name, as_started(row), where);
+  if (!value.empty()) {
+    if (std::string wrong = settings::problem(row, value); !wrong.empty()) {
+      return wrong;
+    }
+    if (lock_overrules(rank, row, value, "the program")) {
+      return {};
     }
   }
   const std::string before = value.empty() ? setting(row.name) : std::string(value);
   wait::Wish wish = rank.wish;
-  if (std::string wrong = wish.add(row.name, before); !wrong.empty()) {
-    return wrong;
-  }
-  if (std::string wrong = out_of_reach(wish, wait::wish()); !wrong.empty()) {
+  std::string wrong = wish.add(row.name, before);
+  wrong = wrong.empty() ? out_of_reach(wish, wait::wish()) : wrong;
+  if (!wrong.empty()) {
+    if (const std::string where = lock_of_the_way_to_wait(); !where.empty()) {
+      remark(rank, fmt::format("{} the program", row.name),
+             fmt::format("{}; {} stays {}: {}, locked", wrong, row.name,
+                         setting_in_effect(rank, row), where));
+      return {};
+    }
     return wrong;
   }
   rank.wish = wish;

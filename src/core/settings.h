@@ -36,6 +36,11 @@ inline std::atomic<bool> argument_checks{true};
 /// what they say into the environment.
 void read_setting_files();
 
+/// In a job: whatever somebody has put into the environment since, what is locked stays.
+void take_locks_of_mpiexec();
+/// ... and is told, once a job.
+void tell_what_locks_overrule(const Rank& rank);
+
 /// What mpiexec would have said before the start. What contradicts itself, or cannot be had without
 /// mpiexec though it is required, in one line; `remarks` gets a line for all that has no effect.
 std::string settings_without_mpiexec(std::vector<std::string>& remarks);
@@ -53,13 +58,17 @@ std::string setting_in_effect(const Rank& rank, const settings::Setting& setting
 /// FILE:LINE of the site's file, if it has locked the setting; else empty.
 std::string locked_by(const settings::Setting& setting);
 
+/// Whether a lock keeps `value` from a setting; then that is told, once a job: "... as `who` says".
+bool lock_overrules(const Rank& rank, const settings::Setting& setting, std::string_view value,
+                    std::string_view who);
+
 /// What in `wish` a wait never comes to, though it was said as late as what keeps a wait from it:
 /// one line, or nothing. What is also in `weaker` was said before, and may be void.
 std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker);
 
-/// Changes a live setting of a rank, unless it is locked; it holds from its next wait on. "" takes
-/// back what was said. Returns what is wrong in one line, and then nothing has changed. The rank's
-/// lock is held.
+/// Changes a live setting of a rank; it holds from its next wait on. "" takes back what was said.
+/// Returns what is wrong in one line, and then nothing has changed; nor has it if a lock is in the
+/// way, which is not the program's fault. The rank's lock is held.
 std::string change_setting(Rank& rank, const settings::Setting& setting, std::string_view value);
 
 /// Returns what is wrong with them in one line, or nothing. `limits` has the defaults before.

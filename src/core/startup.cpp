@@ -35,6 +35,7 @@
 #include "rank/rank.h"
 #include "rank/sleeping_call.h"
 #include "rank/worker.h"
+#include "settings/as_started.h"
 #include "wait/deadlock.h"
 #include "wait/experience.h"
 #include "wait/policy.h"
@@ -222,10 +223,16 @@ int start_up(Rank& rank) {
   rank.area->pid.store(getpid());
   node::publish_trial_address(rank.world_rank);
   if (in_job) {
+    if (rank.fiber == nullptr) {
+      take_locks_of_mpiexec();
+    }
     rank.control = std::make_shared<node::ControlClient>(
         rank.fiber != nullptr ? ranks::control() : number(launch::control_variable),
         rank.world_rank);
-    rank.control->hello(version);
+    // How thread ranks wait their host was told.
+    rank.control->hello(version,
+                        rank.fiber != nullptr ? std::string() : settings::way_to_wait(setting),
+                        settings::energy_policy(setting));
     if (rank.fiber == nullptr &&
         node::hold_lifeline(number(launch::lifeline_variable)) == node::Lifeline::cut) {
       give_up("mpiexec ended before this program called MPI_Init");
@@ -235,6 +242,9 @@ int start_up(Rank& rank) {
   Settings settings;
   if (const std::string wrong = read_settings(settings, rank.engine->limits); !wrong.empty()) {
     give_up(wrong);
+  }
+  if (in_job) {
+    tell_what_locks_overrule(rank);
   }
   if (rank.fiber == nullptr) {
     start_host(settings, sharers() > 1);
@@ -269,6 +279,7 @@ int start_thread_ranks(ranks::Plan plan, int segment) {
   Rank& host = self();
   host.world_rank = plan.first_rank;
   host.world_size = plan.world_size;
+  take_locks_of_mpiexec();
   host.control = std::make_shared<node::ControlClient>(plan.control, plan.first_rank);
   if (node::hold_lifeline(number(launch::lifeline_variable)) == node::Lifeline::cut) {
     return EPIPE;

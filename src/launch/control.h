@@ -29,7 +29,7 @@ inline constexpr char lifeline_variable[] = "MEANTIME_LIFELINE_FD";
 inline constexpr char workers_variable[] = "MEANTIME_WORKERS";
 /// Nanoseconds that waking a sleeper costs on this machine; not there if it is unknown.
 inline constexpr char wake_up_variable[] = "MEANTIME_WAKE_UP_NS";
-/// What the site's file has locked: "MEANTIME_WAIT FILE:LINE", one a line; not there if nothing is.
+/// What the site's file has locked, as settings::Files::locks says it; not there if nothing is.
 inline constexpr char locked_variable[] = "MEANTIME_LOCKED";
 /// Set to 1 if mpiexec follows the ranks' wishes for lower frequencies (ControlKind::frequency).
 inline constexpr char frequency_variable[] = "MEANTIME_LOWERS_FREQUENCY";
@@ -47,7 +47,8 @@ inline constexpr std::uint32_t control_magic = 0x4d454154;
 inline constexpr std::uint32_t control_version = 1;
 
 enum class ControlKind : std::uint32_t {
-  hello = 1,      ///< MPI_Init began: pid; text is the library's version
+  hello = 1,      ///< MPI_Init began: pid; text is the library's version, in a line of its own …
+                  ///< how the rank is to wait, and its energy policy (settings/as_started.h)
   finalized = 2,  ///< MPI_Finalize is done: from now on the rank may end as it likes
   abort = 3,      ///< MPI_Abort: code; text is one line for the user, may be empty
   text = 4,       ///< a piece of the deadlock report that follows
@@ -57,6 +58,7 @@ enum class ControlKind : std::uint32_t {
   frequency = 8,  ///< the rank, or the worker, wishes its CPUs slow (code 1), or no longer (0)
   back = 9,       ///< it has opened a session after `finalized`: that no longer holds
   sessions = 10,  ///< code 1: what it is in is sessions only, not MPI_Init; 0: no longer
+  remark = 11,    ///< text is a topic, and in the next line one for the user, told once a topic
 };
 
 struct ControlMessage {

@@ -91,13 +91,24 @@ std::string Job::setting(std::string_view name) const {
 }
 
 std::string Job::setting(std::string_view name, const ProgramRequest& program) const {
+  return value(name, program).text;
+}
+
+bool Job::asked_for(std::string_view name) const {
+  return std::any_of(command.programs.begin(), command.programs.end(),
+                     [&](const ProgramRequest& program) {
+                       const settings::Value said = value(name, program);
+                       return !said.text.empty() && said.source >= settings::Source::environment;
+                     });
+}
+
+settings::Value Job::value(std::string_view name, const ProgramRequest& program) const {
   const settings::Environment environment =
       [&](std::string_view variable) -> std::optional<std::string> {
     std::string value = user_value(command, program, std::string(variable));
     return value.empty() ? std::nullopt : std::optional(value);
   };
-  return settings.value(*settings::find(name), environment, option_value(command, program, name))
-      .text;
+  return settings.value(*settings::find(name), environment, option_value(command, program, name));
 }
 
 RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
@@ -152,22 +163,20 @@ void RankEnvironment::apply_settings(const Job& job, const ProgramRequest& progr
     }
     return std::nullopt;
   };
-  std::string locked;
   for (const settings::Setting& setting : settings::all()) {
     const settings::Value value =
         job.settings.value(setting, own, option_value(job.command, program, setting.name));
     if (value.locked) {
-      locked += fmt::format("{} {}\n", setting.name, value.where);
       drop(variables_, setting.name);  // it may be locked to what nobody sets
     }
     if (!value.text.empty() && value.source != settings::Source::environment) {
       set(variables_, setting.name, value.text);
     }
   }
-  if (locked.empty()) {
+  if (const std::string locks = job.settings.locks(); locks.empty()) {
     drop(variables_, locked_variable);
   } else {
-    set(variables_, locked_variable, locked);
+    set(variables_, locked_variable, locks);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "launch/json.h"
+#include "settings/as_started.h"
 #include "wait/policy.h"
 
 namespace meantime::launch {
@@ -75,6 +76,63 @@ const char* by_what(ChangedBy by) {
   return "rank";
 }
 
+/// What mpiexec gave the ranks of each program, and a rank may have found otherwise.
+std::vector<std::string> of_ranks(const Job& job,
+                                  std::string (*words)(const settings::ValueOf& value),
+                                  std::string (*found)(const RankProcess& rank)) {
+  std::vector<std::string> given;
+  for (const PreparedProgram& program : job.programs) {
+    given.push_back(
+        words([&](std::string_view name) { return job.setting(name, program.request); }));
+  }
+  std::vector<std::string> all;
+  for (const RankProcess& rank : job.ranks) {
+    const std::string own = found(rank);
+    all.push_back(own.empty() ? given[static_cast<std::size_t>(rank.program)] : own);
+  }
+  return all;
+}
+
+/// "rank 3", "ranks 1, 4 to 7"
+std::string list_of(const std::vector<std::size_t>& ranks) {
+  constexpr std::size_t most_pieces = 8;
+  std::vector<std::string> pieces;
+  std::size_t index = 0;
+  while (index < ranks.size() && pieces.size() < most_pieces) {
+    std::size_t last = index;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) {
+      ++last;
+    }
+    pieces.push_back(last == index ? fmt::to_string(ranks[index])
+                                   : fmt::format("{} to {}", ranks[index], ranks[last]));
+    index = last + 1;
+  }
+  return fmt::format("rank{} {}{}", ranks.size() == 1 ? "" : "s", fmt::join(pieces, ", "),
+                     index < ranks.size() ? fmt::format(" and {} more", ranks.size() - index) : "");
+}
+
+/// "adaptive; rank 3: poll; ranks 4 to 7: event": what the first rank has is that of the others,
+/// unless they are named.
+std::string words_by_rank(const std::vector<std::string>& words) {
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> others;
+  for (std::size_t rank = 1; rank < words.size(); ++rank) {
+    if (words[rank] == words.front()) {
+      continue;
+    }
+    auto place = std::find_if(others.begin(), others.end(),
+                              [&](const auto& other) { return other.first == words[rank]; });
+    if (place == others.end()) {
+      place = others.insert(others.end(), {words[rank], {}});
+    }
+    place->second.push_back(rank);
+  }
+  std::string text = words.front();
+  for (const auto& [way, ranks] : others) {
+    text += fmt::format("; {}: {}", list_of(ranks), way);
+  }
+  return text;
+}
+
 std::string json_change(const ChangeFigures& change) {
   return fmt::format(R"("by": "{}", "what": {}, "value": {})", by_what(change.by),
                      quoted(change.what), change.value.empty() ? "null" : quoted(change.value));
@@ -82,18 +140,14 @@ std::string json_change(const ChangeFigures& change) {
 
 }  // namespace
 
-std::vector<std::string> ways_to_wait(const Job& job) {
-  std::vector<std::string> ways;
-  for (const PreparedProgram& program : job.programs) {
-    const std::string name = job.setting("MEANTIME_WAIT", program.request);
-    std::string way = name.empty() ? std::string(wait::presets[0].name) : name;
-    for (const char* knob : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
-      const std::string value = job.setting(knob, program.request);
-      way += value.empty() ? "" : fmt::format(", {}={}", knob, value);
-    }
-    ways.push_back(way);
-  }
-  return ways;
+std::vector<std::string> ways_of_ranks(const Job& job) {
+  return of_ranks(job, settings::way_to_wait,
+                  [](const RankProcess& rank) { return rank.way_to_wait; });
+}
+
+std::vector<std::string> energy_policies_of_ranks(const Job& job) {
+  return of_ranks(job, settings::energy_policy,
+                  [](const RankProcess& rank) { return rank.energy_policy; });
 }
 
 /// Looks that take longer than a wake-up.
@@ -117,19 +171,18 @@ std::string crowded_polling(const Job& job) {
       job.runners(), job.cpus.workers, job.cpus.workers == 1 ? "" : "s");
 }
 
+bool asked_to_poll(const Job& job) {
+  return job.asked_for("MEANTIME_WAIT") || job.asked_for("MEANTIME_TRIES_POLL") ||
+         job.asked_for("MEANTIME_TIMEOUT");
+}
+
+std::string energy_policy_line(const Job& job) {
+  const std::string text = words_by_rank(energy_policies_of_ranks(job));
+  return text == "none" ? std::string() : "energy policy: " + text + "\n";
+}
+
 std::string wait_line(const Job& job) {
-  const std::vector<std::string> ways = ways_to_wait(job);
-  std::string text = "waiting: " + ways.front();
-  int first = job.programs.front().request.ranks;
-  for (std::size_t program = 1; program < ways.size(); ++program) {
-    const int ranks = job.programs[program].request.ranks;
-    if (ways[program] != ways.front()) {
-      text += ranks == 1
-                  ? fmt::format("; rank {}: {}", first, ways[program])
-                  : fmt::format("; ranks {} to {}: {}", first, first + ranks - 1, ways[program]);
-    }
-    first += ranks;
-  }
+  const std::string text = "waiting: " + words_by_rank(ways_of_ranks(job));
   const std::string note = crowded_polling(job);
   return text + "\n" + (note.empty() ? note : "note: " + note + "\n");
 }

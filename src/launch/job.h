@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ struct RankProcess {
   int wait_status = 0;         ///< of pid, once ended
   double cpu_seconds = -1;     ///< of pid and the children it has waited for, once ended
   std::string text;            ///< deadlock report as far as it has come
+  // As it found them in MPI_Init; empty before:
+  std::string way_to_wait;
+  std::string energy_policy;
 };
 
 /// A process whose ranks are threads.
@@ -69,6 +73,8 @@ struct Job {
   bool crowded_teams = false;        ///< more threads of OpenMP teams than CPUs, if it uses OpenMP
   std::vector<int> report_files;     ///< descriptors of each --report=FILE
   settings::Files settings;          ///< what the site's and the user's file say
+  std::set<std::string> told;        ///< topics that a line was said about, of those said once
+  std::vector<std::string> notes;    ///< for the report (notes.h)
   machine::Frequencies frequencies;  ///< prepared only if the job may lower some
   std::string machine_root;     ///< stands for / where the machine is read and changed; for tests
   int latency_hold = -1;        ///< /dev/cpu_dma_latency, if the job bounds it
@@ -88,6 +94,10 @@ struct Job {
   [[nodiscard]] std::string setting(std::string_view name) const;
   /// The same for the ranks of one program.
   [[nodiscard]] std::string setting(std::string_view name, const ProgramRequest& program) const;
+  /// ... and who has said it.
+  [[nodiscard]] settings::Value value(std::string_view name, const ProgramRequest& program) const;
+  /// Whether a setting was made for this job (or one of its programs), and not by a file for many.
+  [[nodiscard]] bool asked_for(std::string_view name) const;
 
   // What mpiexec had when it was started and its ranks get back.
   sigset_t signal_mask{};

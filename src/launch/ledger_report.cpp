@@ -104,10 +104,18 @@ std::optional<double> cpu_time(const RankFigures& rank, const RankProcess& proce
                                     : std::nullopt;
 }
 
-/// The energy policy that was asked in each wait; "none" if there was none.
-std::string energy_policy(const Job& job, const ledger::Figures& figures) {
-  const std::string name = job.setting("MEANTIME_ENERGY");
-  return !figures.energy_handler.empty() ? "handler" : name.empty() ? "none" : name;
+/// The energy policy that was asked in each wait of each rank; "none" if there was none.
+std::vector<std::string> energy_policies(const Job& job, const ledger::Figures& figures) {
+  return figures.energy_handler.empty() ? energy_policies_of_ranks(job)
+                                        : std::vector<std::string>(figures.ranks.size(), "handler");
+}
+
+std::string json_notes(const Job& job) {
+  std::string text;
+  for (const std::string& note : job.notes) {
+    text += (text.empty() ? "" : ", ") + quoted(note);
+  }
+  return "[" + text + "]";
 }
 
 std::string rank_line(std::size_t number, const RankFigures& rank, const RankProcess& process) {
@@ -172,15 +180,16 @@ std::string json_site(const SiteFigures& site, const std::map<Place, PlaceName>&
 }
 
 std::string json_rank(std::size_t number, const RankFigures& rank, const RankProcess& process,
-                      const std::string& way, const std::map<Place, PlaceName>& names) {
+                      const std::string& way, const std::string& policy,
+                      const std::map<Place, PlaceName>& names) {
   const std::optional<double> cpu = cpu_time(rank, process);
   std::string text = fmt::format(
-      R"(    {{"rank": {}, "wait": {}, "changed": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
+      R"(    {{"rank": {}, "wait": {}, "energy_policy": {}, "changed": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
       R"("rung_in_vain": {}, "spent": {}, )"
       R"("held_up": {:.9f}, "elsewhere": {:.9f}, "cpu": {}, "preempted": {}, "prorated": {}, "sites": [)",
-      number, quoted(way), json_changes(rank), seconds(rank.wall_ns), seconds(rank.wait_ns),
-      rank.waits, rank.parks, rank.rung_in_vain, json_activities(rank.spent_ns),
-      seconds(rank.held_up_ns), seconds(rank.elsewhere_ns),
+      number, quoted(way), quoted(policy), json_changes(rank), seconds(rank.wall_ns),
+      seconds(rank.wait_ns), rank.waits, rank.parks, rank.rung_in_vain,
+      json_activities(rank.spent_ns), seconds(rank.held_up_ns), seconds(rank.elsewhere_ns),
       cpu ? fmt::format("{:.9f}", *cpu) : "null",
       rank.cpu_ns != 0 && rank.preempted_ns ? fmt::format("{:.9f}", seconds(*rank.preempted_ns))
                                             : "null",
@@ -225,9 +234,11 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
       sums.allocated, sums.computing, sums.awake, sums.asleep, sums.unused,
       sums.preempted ? fmt::format("{:.3f}", *sums.preempted) : "unknown");
   text += wait_line(job) + changes_line(figures);
-  if (const std::string policy = energy_policy(job, figures);
-      policy != "none" && policy != "handler") {
-    text += fmt::format("energy policy: {}\n", policy);
+  if (figures.energy_handler.empty()) {
+    text += energy_policy_line(job);
+  }
+  for (const std::string& note : job.notes) {
+    text += fmt::format("note: {}\n", note);
   }
   text += job.wake_up.ns != 0
               ? fmt::format("a wake-up: {} ({})\n", duration(job.wake_up.ns), job.wake_up.source)
@@ -245,13 +256,15 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
   const ledger::Figures figures = figures_in(segment);
   const std::map<Place, PlaceName> names = names_of(figures);
   const CoreSeconds sums = core_seconds(job, figures, times);
-  const std::vector<std::string> ways = ways_to_wait(job);
+  const std::vector<std::string> ways = ways_of_ranks(job);
+  const std::vector<std::string> policies = energy_policies(job, figures);
   std::string text = fmt::format(
       "{{\n  \"format\": 1,\n  \"ranks_count\": {},\n  \"workers\": {},\n  \"wall\": {:.9f},\n"
       "  \"cpu\": {:.9f},\n"
       "  \"core_seconds\": {{\"allocated\": {:.9f}, \"computing\": {:.9f}, \"waiting_awake\": "
       "{:.9f}, \"waiting_asleep\": {:.9f}, \"unused\": {:.9f}, \"preempted\": {}}},\n"
       "  \"wait\": {},\n  \"changed\": {},\n  \"energy_policy\": {},\n"
+      "  \"notes\": {},\n"
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
       "  \"frequency\": {{\"times_lowered\": {}, \"seconds_lowered\": {:.9f}}},\n"
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n"
@@ -259,7 +272,7 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
       sums.computing, sums.awake, sums.asleep, sums.unused,
       sums.preempted ? fmt::format("{:.9f}", *sums.preempted) : "null", quoted(ways.front()),
-      json_changes(figures), quoted(energy_policy(job, figures)),
+      json_changes(figures), quoted(policies.front()), json_notes(job),
       job.wake_up.ns != 0 ? fmt::format("{:.9f}", seconds(job.wake_up.ns)) : "null",
       quoted(job.wake_up.source), job.frequencies.times_lowered(),
       job.frequencies.seconds_lowered(),
@@ -267,8 +280,8 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler),
       json_workers(job, figures));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
-    text += json_rank(rank, figures.ranks[rank], job.ranks[rank],
-                      ways.at(static_cast<std::size_t>(job.ranks[rank].program)), names);
+    text += json_rank(rank, figures.ranks[rank], job.ranks[rank], ways.at(rank), policies.at(rank),
+                      names);
     text += rank + 1 < figures.ranks.size() ? ",\n" : "\n";
   }
   return text + "  ]\n}\n";

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "launch/messages.h"
+#include "launch/notes.h"
 #include "machine/dma_latency.h"
 
 namespace meantime::launch {
@@ -81,7 +81,11 @@ std::string prepare_frequencies(Job& job) {
                      : std::string();
   }
   if (!countdown) {
-    return {};  // a file's, which is for many jobs; of this job's own contradictions.cpp refuses it
+    // A file's, which is for many jobs; or a lock takes countdown away, which has been said; else
+    // contradictions.cpp refuses it.
+    return job.asked_for("MEANTIME_FREQUENCY") && job.setting("MEANTIME_MACHINE") == "require"
+               ? "frequencies stay as they are: MEANTIME_ENERGY=countdown is locked away"
+               : std::string();
   }
   std::vector<cpu_set_t> places;
   std::string problem = places_of(job, places);
@@ -125,15 +129,20 @@ std::string prepare_machine(Job& job) {
     return problem;
   }
   const bool required = job.setting("MEANTIME_MACHINE") == "require";
+  struct Change {
+    std::string (*prepare)(Job& job);
+    bool is_news;  ///< asked for by somebody who may be waiting for it
+  };
   // Looking costs nothing, so the one that changes something comes last.
-  for (const std::string& line : {prepare_frequencies(job), prepare_latency(job)}) {
-    if (line.empty()) {
-      continue;
-    }
-    if (required) {
+  const Change changes[] = {{prepare_frequencies, job.asked_for("MEANTIME_ENERGY") ||
+                                                      job.asked_for("MEANTIME_FREQUENCY")},
+                            {prepare_latency, job.asked_for("MEANTIME_CPU_DMA_LATENCY")}};
+  for (const Change& change : changes) {
+    const std::string line = change.prepare(job);
+    if (required && !line.empty()) {
       return line + " (MEANTIME_MACHINE=require)";
     }
-    say(line);
+    note(job, line, change.is_news);
   }
   return {};
 }

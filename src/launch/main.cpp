@@ -21,6 +21,7 @@
 #include "launch/installation.h"
 #include "launch/machine_changes.h"
 #include "launch/messages.h"
+#include "launch/notes.h"
 #include "launch/openmp_teams.h"
 #include "launch/thread_ranks.h"
 #include "settings/contradictions.h"
@@ -115,6 +116,7 @@ std::string check_settings(Job& job) {
   job.settings.read(prefix(), settings::own_environment());
   std::vector<std::string> names;
   std::set<std::string> remarks;
+  std::set<std::string> remarks_on_files;
   for (const ProgramRequest& program : job.command.programs) {
     const settings::Environment environment =
         [&](std::string_view name) -> std::optional<std::string> {
@@ -132,8 +134,14 @@ std::string check_settings(Job& job) {
     if (std::string problem = settings::contradiction(value); !problem.empty()) {
       return problem;
     }
+    for (std::string& line : settings::deprived(value)) {
+      remarks.insert(std::move(line));
+    }
     for (const settings::Setting& setting : settings::all()) {
-      remarks.insert(settings::overruled(setting, value(setting)));
+      const settings::Value holds = value(setting);
+      (settings::is_news(holds) ? remarks : remarks_on_files)
+          .insert(settings::overruled(setting, holds));
+      job.told.insert(settings::told_as(setting, holds));
     }
     for (std::string& name : user_names(job.command, program)) {
       names.push_back(std::move(name));
@@ -144,9 +152,10 @@ std::string check_settings(Job& job) {
   remarks.insert(settings::unknown_variables(names));
   remarks.insert(job.settings.remarks().begin(), job.settings.remarks().end());
   for (const std::string& line : remarks) {
-    if (!line.empty()) {
-      say(line);
-    }
+    note(job, line, true);
+  }
+  for (const std::string& line : remarks_on_files) {
+    note(job, line, false);
   }
   return {};
 }
@@ -260,9 +269,8 @@ int start(int count, char** words) {
   if (job.command.verbose) {
     say_where_ranks_run(job);
   }
-  // A hint for who sits there; scripts know what they do, and may look at standard error.
-  if (const std::string note = crowded_polling(job); !note.empty() && isatty(STDERR_FILENO) != 0) {
-    say(note);
+  if (asked_to_poll(job) || job.command.verbose) {  // the report has it anyway
+    note(job, crowded_polling(job), true);
   }
   if (std::string refusal = prepare_machine(job); !refusal.empty()) {
     say(refusal);

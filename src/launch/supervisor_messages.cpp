@@ -20,6 +20,16 @@ constexpr std::size_t longest_report = 32 << 20;
 /// For the place of an error, while the job is ending: mpiexec hears nothing else meanwhile.
 constexpr double most_naming_seconds = 0.4;
 
+/// Of ranks that are not those of a lock's few settings.
+constexpr std::size_t most_remarks = 100;
+
+/// The first line of a text, without its end, which is taken off it.
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
 }  // namespace
 
 void Supervisor::on_control(int rank) {
@@ -78,12 +88,16 @@ void Supervisor::hear_all() {
 void Supervisor::on_message(int rank, const ControlMessage& message, std::string_view text) {
   RankProcess& process = job_.ranks[rank];
   switch (message.kind) {
-    case ControlKind::hello:
+    case ControlKind::hello: {
+      std::string_view said = text;
+      const std::string_view its_version = take_line(said);
+      process.way_to_wait = take_line(said);
+      process.energy_policy = take_line(said);
       process.mpi_pid = channel_.sender > 0 ? channel_.sender : process.pid;
-      if (message.version != control_version || text != version) {
+      if (message.version != control_version || its_version != version) {
         ending_.begin(
             1, fmt::format("{} uses Meantime {}, mpiexec is {}: use those of one installation",
-                           name(rank), text, version));
+                           name(rank), its_version, version));
       } else if (process.phase != MpiPhase::outside) {
         ending_.begin(
             1, fmt::format("{} is the second MPI program of its rank: one is all there can be",
@@ -100,6 +114,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         check_for_stragglers();
       }
       break;
+    }
     case ControlKind::finalized:
       process.phase = MpiPhase::finalized;
       break;
@@ -123,6 +138,14 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         const UnnamedPlaces line(fmt::format("{}: {}", name(rank), text));
         ending_.begin(status, {});
         mention(line.named(most_naming_seconds));
+      }
+      break;
+    }
+    case ControlKind::remark: {
+      std::string_view line = text;
+      const std::string topic(take_line(line));
+      if (job_.told.size() < most_remarks && job_.told.insert(topic).second) {
+        mention(line);
       }
       break;
     }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <string>
 
 #include "launch/control.h"
 
@@ -29,8 +30,12 @@ ControlClient::ControlClient(int descriptor, int rank) : rank_(rank) {
   }
 }
 
-bool ControlClient::hello(std::string_view library_version) {
-  return send(static_cast<unsigned>(ControlKind::hello), 0, library_version);
+bool ControlClient::hello(std::string_view library_version, std::string_view way_to_wait,
+                          std::string_view energy_policy) {
+  std::string text(library_version);
+  ((text += '\n') += way_to_wait) += '\n';
+  text += energy_policy;
+  return send(static_cast<unsigned>(ControlKind::hello), 0, text);
 }
 
 bool ControlClient::finalized() {
@@ -47,6 +52,12 @@ bool ControlClient::sessions_only(bool only) {
 
 bool ControlClient::abort(int code, std::string_view text) {
   return send(static_cast<unsigned>(ControlKind::abort), code, text.substr(0, control_text_limit));
+}
+
+bool ControlClient::remark(std::string_view topic, std::string_view line) {
+  std::string text(topic);
+  (text += '\n') += line.substr(0, control_text_limit / 2);
+  return send(static_cast<unsigned>(ControlKind::remark), 0, text);
 }
 
 bool ControlClient::deadlock(std::string_view report) {

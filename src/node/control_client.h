@@ -3,6 +3,7 @@
 // MPI_Finalize, MPI_Abort and the hang report.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace meantime::node {
@@ -18,12 +19,15 @@ class ControlClient {
 
   [[nodiscard]] bool connected() const { return descriptor_ >= 0; }
 
-  bool hello(std::string_view library_version);
+  bool hello(std::string_view library_version, std::string_view way_to_wait = {},
+             std::string_view energy_policy = {});
   bool finalized();
   bool back();
   /// From now on it is in MPI by sessions alone, or not by them alone.
   bool sessions_only(bool only);
   bool abort(int code, std::string_view text);
+  /// A line for the user, told once a job for all remarks of that topic.
+  bool remark(std::string_view topic, std::string_view line);
   /// The ranks found that all of them wait for ever: `report` is shown as it is, lines and all.
   bool deadlock(std::string_view report);
   /// This rank waits and wishes its CPUs slow, or no longer. False also if mpiexec reads too slowly

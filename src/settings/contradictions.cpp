@@ -103,23 +103,33 @@ std::string of_sizes(const Values& values) {
   return {};
 }
 
+struct Need {
+  std::string_view name;
+  std::string_view harmless;  ///< a value that asks for nothing
+  std::string_view needs;
+  std::string_view wanted;
+};
+constexpr Need needs[] = {
+    {"MEANTIME_COUNTDOWN", "", "MEANTIME_ENERGY", "countdown"},
+    {"MEANTIME_FREQUENCY", "none", "MEANTIME_ENERGY", "countdown"},
+};
+
+/// "MEANTIME_FREQUENCY=epp is of no use without MEANTIME_ENERGY=countdown", if it is for this job.
+std::string unmet(const Values& values, const Need& need) {
+  const Said given = said(values, need.name);
+  return given.for_this_job() && !given.is(need.harmless) &&
+                 !said(values, need.needs).is(need.wanted)
+             ? fmt::format("{} is of no use without {}={}", given.text(), need.needs, need.wanted)
+             : std::string();
+}
+
 /// What only works with something else that nobody has asked for.
 std::string of_what_is_missing(const Values& values) {
-  struct Need {
-    std::string_view name;
-    std::string_view harmless;  ///< a value that asks for nothing
-    std::string_view needs;
-    std::string_view wanted;
-  };
-  constexpr Need table[] = {
-      {"MEANTIME_COUNTDOWN", "", "MEANTIME_ENERGY", "countdown"},
-      {"MEANTIME_FREQUENCY", "none", "MEANTIME_ENERGY", "countdown"},
-  };
-  for (const Need& need : table) {
-    const Said given = said(values, need.name);
-    if (given.for_this_job() && !given.is(need.harmless) &&
-        !said(values, need.needs).is(need.wanted)) {
-      return fmt::format("{} is of no use without {}={}", given.text(), need.needs, need.wanted);
+  for (const Need& need : needs) {
+    if (!said(values, need.needs).value.locked) {
+      if (std::string wrong = unmet(values, need); !wrong.empty()) {
+        return wrong;
+      }
     }
   }
   return {};
@@ -136,6 +146,19 @@ std::string of_policies(const Values& values) {
 }
 
 }  // namespace
+
+std::vector<std::string> deprived(const Values& values) {
+  std::vector<std::string> lines;
+  for (const Need& need : needs) {
+    const Value needed = values(*find(need.needs));
+    if (const std::string line = unmet(values, need); needed.locked && !line.empty()) {
+      lines.push_back(fmt::format("{}, which stays {}: {}", line,
+                                  needed.text.empty() ? find(need.needs)->preset : needed.text,
+                                  source_name(needed)));
+    }
+  }
+  return lines;
+}
 
 std::string out_of_reach(const Values& values) {
   for (const std::string_view rung : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD"}) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "settings/sources.h"
 
@@ -17,6 +18,10 @@ inline constexpr std::uint64_t preset_eager_limit = 8 * 1024;
 /// file says for many jobs is not in the way of what is said for one: only what was said as late as
 /// what makes it void contradicts it.
 std::string contradiction(const std::function<Value(const Setting&)>& value);
+
+/// What is of no use without something that a lock has taken away; each in a line. That is not the
+/// fault of who has asked for it, so it is not refused.
+std::vector<std::string> deprived(const std::function<Value(const Setting&)>& value);
 
 /// One of them alone, which MPIX_Setting_set can bring about, too: a rung that a wait never comes
 /// to, because one before it never ends.

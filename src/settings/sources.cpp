@@ -23,14 +23,6 @@ std::string_view trimmed(std::string_view text) {
              : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-/// As in the environment: "wait" and "MEANTIME_WAIT" are the same.
-std::string full_name(std::string_view name) {
-  std::string full(name);
-  std::transform(full.begin(), full.end(), full.begin(),
-                 [](unsigned char letter) { return std::toupper(letter); });
-  return full.starts_with("MEANTIME_") ? full : "MEANTIME_" + full;
-}
-
 std::string user_file(const Environment& environment) {
   const std::string config = environment("XDG_CONFIG_HOME").value_or("");
   if (!config.empty()) {
@@ -46,6 +38,13 @@ std::string_view text_of(const Setting& setting, const Value& value) {
 }
 
 }  // namespace
+
+std::string full_name(std::string_view name) {
+  std::string full(name);
+  std::transform(full.begin(), full.end(), full.begin(),
+                 [](unsigned char letter) { return std::toupper(letter); });
+  return full.starts_with("MEANTIME_") ? full : "MEANTIME_" + full;
+}
 
 Environment own_environment() {
   return [](std::string_view name) -> std::optional<std::string> {
@@ -66,14 +65,42 @@ void Files::read(const std::string& prefix, const Environment& environment) {
 }
 
 void Files::lock_what_replaces_the_way_to_wait() {
-  const auto value = [this](std::string_view name) -> Value& {
-    return values_[find(name) - all().data()];
-  };
-  const Value& way = value("MEANTIME_WAIT");
-  for (const char* name : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT",
-                           "MEANTIME_ENERGY", "MEANTIME_ENERGY_HANDLER"}) {
-    if (Value& other = value(name); way.locked && other.text.empty()) {
-      other = {{}, Source::site, way.where, true};
+  const auto locked_at = [&](std::string_view name) { return values_[find(name) - all().data()]; };
+  const Value way = locked_at("MEANTIME_WAIT");
+  const Value policy = locked_at("MEANTIME_ENERGY");
+  const Value handler = locked_at("MEANTIME_ENERGY_HANDLER");
+  for (const char* name : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
+    lock_too(name, way);
+  }
+  lock_too("MEANTIME_ENERGY", handler.locked ? handler : way);
+  lock_too("MEANTIME_ENERGY_HANDLER", policy.locked ? policy : way);
+}
+
+void Files::lock_too(std::string_view name, const Value& locked) {
+  Value& value = values_[find(name) - all().data()];
+  if (locked.locked && value.text.empty()) {
+    value = {{}, Source::site, locked.where, true};
+  }
+}
+
+std::string Files::locks() const {
+  std::string text;
+  for (std::size_t index = 0; index < values_.size(); ++index) {
+    if (const Value& value = values_[index]; value.locked) {
+      text += fmt::format("{}={}\n{}\n", all()[index].name, value.text, shown_path(value.where));
+    }
+  }
+  return text;
+}
+
+void Files::take_locks(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line, where; std::getline(lines, line) && std::getline(lines, where);) {
+    const std::size_t equals = std::min(line.find('='), line.size());
+    if (const Setting* setting = find(std::string_view(line).substr(0, equals))) {
+      values_.resize(all().size());
+      values_[setting - all().data()] = {line.substr(std::min(equals + 1, line.size())),
+                                         Source::site, where, true};
     }
   }
 }
@@ -99,6 +126,7 @@ void Files::note_unread(const std::string& path, const std::string& why) {
   const std::string line = fmt::format("{}: {}", shown_path(path), why);
   const int error = stat(path.c_str(), &status) == 0 ? 0 : errno;
   if (error == ENOENT || error == ENOTDIR) {
+    absent_.push_back(path);
     return;
   }
   // Of a folder that is not ours to look into (HOME is somebody else's) nothing is known.
@@ -120,6 +148,15 @@ void Files::note_unread(const std::string& path, const std::string& why) {
 void Files::read_line(std::string_view line, Source source, const std::string& where) {
   if (line.empty()) {
     return;
+  }
+  if (std::string_view rest = line; rest.starts_with("lock")) {
+    rest = trimmed(rest.substr(4));
+    if (rest.starts_with('=')) {
+      problem_ = fmt::format(
+          "{}: '{}' locks nothing: a lock is 'lock NAME = VALUE', as 'lock wait = event'", where,
+          shown(line));
+      return;
+    }
   }
   const bool locked = line.starts_with("lock ") || line.starts_with("lock\t");
   if (locked) {
@@ -151,6 +188,7 @@ void Files::read_line(std::string_view line, Source source, const std::string& w
     value = {std::string(text), source, where, locked};
   } else if (text != text_of(*setting, value)) {
     value.in_vain = fmt::format("{} as {} says", shown(text), where);
+    value.in_vain_of = source;
   }
 }
 
@@ -162,8 +200,10 @@ Value Files::value(const Setting& setting, const Environment& environment,
     const std::string_view holds = text_of(setting, value);
     if (option && *option != holds) {
       value.in_vain = fmt::format("{} as mpiexec's options say", shown(*option));
+      value.in_vain_of = Source::launcher;
     } else if (!option && !variable.empty() && variable != holds) {
       value.in_vain = fmt::format("{} as the environment says", shown(variable));
+      value.in_vain_of = Source::environment;
     } else if (option || !variable.empty()) {
       value.in_vain.clear();  // who speaks last agrees
     }
@@ -196,6 +236,14 @@ std::string overruled(const Setting& setting, const Value& value) {
              ? std::string()
              : fmt::format("{} stays {}, not {}: {}", setting.name, text_of(setting, value),
                            value.in_vain, source_name(value));
+}
+
+std::string told_as(const Setting& setting, const Value& value) {
+  return fmt::format("{} {}", setting.name, static_cast<int>(value.in_vain_of));
+}
+
+bool is_news(const Value& value) {
+  return value.in_vain_of >= Source::environment;
 }
 
 std::string first_problem(const Files& files, const Environment& environment) {

@@ -136,43 +136,40 @@ class Report(MpiexecTest):
 
     def test_ways_that_differ(self):
         program = self.program()
-        words = ("-n", 2, "--wait", "event", program, ":", "-n", 1, "--wait", "poll", program, ":", "-n", 1,
+        words = ("-n", 2, "--wait", "event", program, ":", "-n", 1, "--wait", "yield", program, ":", "-n", 1,
                  "--wait", "event", "-env", "MEANTIME_TRIES_POLL=5", program)
         report = self.json_of(*words)
         self.assertEqual([rank["wait"] for rank in report["ranks"]],
-                         ["event", "event", "poll", "event, MEANTIME_TRIES_POLL=5"])
+                         ["event", "event", "yield", "event, MEANTIME_TRIES_POLL=5"])
         result = self.run_job("--report", *words)
-        self.assertIn("\nwaiting: event; rank 2: poll; rank 3: event, MEANTIME_TRIES_POLL=5\n", result.error)
+        self.assertIn("\nwaiting: event; rank 2: yield; rank 3: event, MEANTIME_TRIES_POLL=5\n", result.error)
         report = self.json_of("-x", "MEANTIME_ENERGY=powersave", "-n", 2, program)
         self.assertEqual((report["wait"], report["energy_policy"]), ("adaptive", "powersave"))
 
     def test_polling_with_too_few_cpus(self):
-        """Said on a terminal at the start, and in the report."""
+        """Said at the start to who asks for it for this job, else with -v; always in the report."""
         ranks = 2 * len(os.sched_getaffinity(0)) + 1
         said = rf"ranks poll, and there are {ranks} for \d+ CPUs?: .*--wait adaptive"
 
-        def on_a_terminal(*words):
-            terminal, end = os.openpty()
-            job = self.start(*words, "true", stderr=end)
-            os.close(end)
-            text = b""
-            try:
-                while part := os.read(terminal, 4096):
-                    text += part
-            except OSError:  # the other end is closed
-                pass
-            os.close(terminal)
-            job.communicate(timeout=60)
-            self.assertEqual(job.returncode, 0)
-            return text.decode()
+        def error_of(*words, **variables):
+            result = self.run_job(*words, "true", env=dict(self.environment, **variables))
+            self.assertEqual(result.status, 0)
+            return result.error
 
-        self.assertRegex(on_a_terminal("--wait", "poll", "-n", ranks), rf"^mpiexec: {said}.*\r\n$")
+        self.assertRegex(error_of("--wait", "poll", "-n", ranks), rf"^mpiexec: {said}.*\n$")
+        self.assertRegex(error_of("-n", ranks, MEANTIME_WAIT="poll"), rf"^mpiexec: {said}.*\n$")
         for knob in ("MEANTIME_TRIES_POLL=infinity", "MEANTIME_TRIES_POLL=100000", "MEANTIME_TIMEOUT=0"):
-            self.assertRegex(on_a_terminal("-x", knob, "-n", ranks), said)
-        self.assertEqual(on_a_terminal("-n", ranks), "")
-        self.assertEqual(on_a_terminal("--wait", "poll", "-n", 1), "")
-        self.assertEqual(on_a_terminal("--wait", "poll", "-x", "MEANTIME_TRIES_POLL=9", "-n", ranks), "")
-        self.assertEqual(self.run_job("--wait", "poll", "-n", ranks, "true").error, "")
+            self.assertRegex(error_of("-x", knob, "-n", ranks), said)
+        self.assertEqual(error_of("-n", ranks), "")
+        self.assertEqual(error_of("--wait", "poll", "-n", 1), "")
+        self.assertEqual(error_of("--wait", "poll", "-x", "MEANTIME_TRIES_POLL=9", "-n", ranks), "")
+        os.mkdir(self.path("config"))
+        with open(self.path("config/meantime.conf"), "w") as file:
+            file.write("wait = poll\n")
+        by_file = {"XDG_CONFIG_HOME": self.path("config")}
+        self.assertEqual(error_of("-n", ranks, **by_file), "")
+        self.assertRegex(error_of("-v", "-n", ranks, **by_file), said)
+        self.assertRegex(error_of("--report", "-n", ranks, **by_file), rf"\nwaiting: poll\nnote: {said}.*\n")
         result = self.run_job("--report", "--wait", "poll", "-n", ranks, "true")
         self.assertRegex(result.error, rf"\nwaiting: poll\nnote: {said}.*\n")
         self.assertNotIn("note:", self.run_job("--report", "--wait", "poll", "-n", 1, "true").error)

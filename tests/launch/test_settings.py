@@ -1,6 +1,8 @@
 """Settings: files, environment, options, the program; what locks what; what is refused."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -83,14 +85,22 @@ class Settings(MpiexecTest):
             self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event, not poll as .* says?: "
                              r".*:1, locked\n$")
         self.assertEqual(self.wait_in_job("--wait", "event").stderr, "")
-        # The user's own file is overruled as well, and is told so once, for two programs too.
-        result = self.wait_in_job("-n", "1", "true", ":")
-        self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event, not yield as "
-                         r"\S*/.config/meantime.conf:1 says: \S*:1, locked\n$")
+        # The user's own file, which is for many jobs, is overruled as well; told where somebody looks, once for two programs.
+        self.assertEqual(self.wait_in_job("-n", "1", "true", ":").stderr, "")
+        line = r"MEANTIME_WAIT stays event, not yield as \S*/.config/meantime.conf:1 says: \S*:1, locked\n"
+        result = self.wait_in_job("-v", "-n", "1", "true", ":")
+        self.assertEqual(len(re.findall("mpiexec: " + line, result.stderr)), 1, result)
+        result = self.wait_in_job("--report", "-n", "1", "true", ":")
+        self.assertEqual(len(re.findall("\nnote: " + line, result.stderr)), 1, result)
+        self.assertEqual(result.stderr.count("stays"), 1, result)
+        path = self.path("report.json")
+        self.wait_in_job(f"--report={path}")
+        with open(path) as file:
+            self.assertRegex(json.load(file)["notes"][0] + "\n", line)
         self.assertRegex(self.line_of("MEANTIME_WAIT"), r"locked; .*; not yield as \S*/meantime.conf:1 says$")
         alone = self.alone(self.locked_program())
-        self.assertEqual(alone.stdout, "event refused 3 communicator none\n", alone)
-        self.assertRegex(alone.stderr, r"^Meantime: MEANTIME_WAIT stays event, not yield as .*\n" + self.not_taken(0, 1))
+        self.assertEqual(alone.stdout, "event refused 1 communicator none\n", alone)
+        self.assertRegex(alone.stderr, "^" + self.told("Meantime", 1) + "$")
 
     def test_a_lock_of_the_way_to_wait_is_one_of_its_knobs(self):
         """But of those that the site's file sets itself."""
@@ -104,16 +114,14 @@ class Settings(MpiexecTest):
             self.assertRegex(result.stderr, "^mpiexec: " + stays)
         self.assertRegex(self.line_of(knob, **{knob: "7"}), r"as MEANTIME_WAIT says +# .*:3, locked;.*; not 7 as")
         alone = self.alone(program, **{knob: "7"})
-        self.assertRegex(alone.stderr, "^Meantime: " + stays[:-1] + self.not_taken(0, 3))
-        self.user_file("tries_poll = 7\n")
-        self.assertRegex(self.command("mpiexec", "true").stderr, "^mpiexec: " + stays)
-        self.user_file("")
+        self.assertRegex(alone.stderr, "^Meantime: " + stays[:-1] + "Meantime: MEANTIME_WAIT stays event, not poll")
         # What the site sets, but does not lock, may be changed.
         result = self.command("mpiexec", "sh", "-c", "echo $MEANTIME_TIMEOUT", MEANTIME_TIMEOUT="50")
         self.assertEqual((result.stdout, result.stderr), ("50\n", ""))
         for run in (self.command("mpiexec", program, knob), self.alone(program, knob)):
             self.assertEqual(run.returncode, 0, run)
-            self.assertRegex(run.stdout, r"^(?!7 )\d+ refused 3 communicator none\n$")
+            self.assertRegex(run.stdout, r"^(?!7 )\d+ refused 1 communicator none\n$")
+            self.assertIn(f"{knob} stays as MEANTIME_WAIT says, not 7 as the program says: ", run.stderr)
 
     def test_a_lock_of_the_way_to_wait_is_one_of_the_energy_policies(self):
         self.site_file("lock wait = event\n")
@@ -408,22 +416,114 @@ class Settings(MpiexecTest):
                         program], check=True)
         return program
 
+    def between_program(self):
+        program = self.path("between")
+        subprocess.run([MPICC, "-g", *CFLAGS, os.path.join(SOURCE, "tests", "launch", "between.c"), "-o", program], check=True)
+        return program
+
     @staticmethod
-    def not_taken(rank, line):
+    def told(who, line):
         """The program goes on, though its error handlers end it at errors."""
-        return rf"Meantime: rank {rank}: its energy handler is not taken: \S*/etc/meantime.conf:{line}, locked \(said once\)\n"
+        return "".join(rf"{who}: {what}: \S*/etc/meantime.conf:{line}, locked\n" for what in (
+            "MEANTIME_WAIT stays event, not poll as the program says", "the program's energy handler is not taken",
+            "MEANTIME_WAIT stays event, not poll as a communicator's meantime_wait says"))
 
     def test_the_program_cannot_undo_a_lock(self):
         program = self.locked_program()
-        for line, says in (("lock wait = event", "event refused 3 communicator none\n"),
-                           ("wait = event", "poll refused 1 communicator poll\n")):
+        if THREADS:
+            os.symlink(os.path.join(BUILD, "libexec"), os.path.join(self.prefix, "libexec"))
+        for line, says in (("lock wait = event", "event refused 1 communicator none\n"),
+                           ("wait = event", "poll refused 0 communicator poll\n")):
             self.site_file(line + "\n")
-            result = self.command("mpiexec", "-n", "2", program)
-            self.assertEqual((result.stdout, result.returncode), (says * 2, 0), result)
-            told = [self.not_taken(rank, 1) for rank in (0, 1)] if line.startswith("lock") else []
-            self.assertEqual(len(result.stderr.splitlines()), len(told), result)
-            for line_of_rank in told:
-                self.assertRegex(result.stderr, line_of_rank)
+            for options in ((), ("--as", "threads")) if THREADS else ((),):
+                result = self.command("mpiexec", *options, "-n", "3", program)
+                self.assertEqual((result.stdout, result.returncode), (says * 3, 0), result)
+                # Once a job, whoever is first with what.
+                told = self.told("mpiexec", 1).split("\\n")[:-1] if line.startswith("lock") else []
+                self.assertEqual(len(result.stderr.splitlines()), len(told), result)
+                for one in told:
+                    self.assertRegex(result.stderr, one)
+
+    def test_a_lock_of_one_rung_breaks_no_program(self):
+        """That sets another one, which is never come to after it. What makes no sense is an error all the same."""
+        program = self.between_program()
+        self.site_file("lock tries_poll = infinity\n")
+        result = self.command("mpiexec", "-n", "2", program, "MEANTIME_TIMEOUT", "100")
+        self.assertEqual((result.stdout, result.returncode), ("adaptive\n" * 2, 0), result)
+        self.assertRegex(result.stderr, "^mpiexec: MEANTIME_TIMEOUT=100 is never come to after MEANTIME_TRIES_POLL=infinity.*; "
+                         r"MEANTIME_TIMEOUT stays infinity: \S*:1, locked\n$")
+        result = self.command("mpiexec", program, "MEANTIME_TRIES_POLL", "many")
+        self.assertNotEqual(result.returncode, 0, result)
+        self.assertRegex(result.stderr, r"MPIX_Setting_set: MPI_ERR_ARG: MEANTIME_TRIES_POLL must be .*; called from main \(between.c:\d+\)\n$")
+
+    def test_what_stands_between_mpiexec_and_the_rank_undoes_no_lock(self):
+        """A script, env, the program's own setenv; and the report tells what held."""
+        program = self.between_program()
+        ways = (("env", "MEANTIME_WAIT=poll", program), ("sh", "-c", f"MEANTIME_WAIT=poll exec {program}"), (program, "poll"))
+        self.site_file("lock wait = event\n")
+        for words in ways:
+            result = self.command("mpiexec", "-n", "2", *words)
+            self.assertEqual((result.stdout, result.returncode), ("event\n" * 2, 0), result)
+            self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event, not poll as the environment says: \S*:1, locked\n$")
+            self.assertIn("\nwaiting: event\n", self.command("mpiexec", "--report", "-n", "2", *words).stderr)
+        # What mpiexec has told already is not told again.
+        result = self.command("mpiexec", "-n", "2", *ways[0], MEANTIME_WAIT="yield")
+        self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event, not yield as the environment says: \S*:1, locked\n$")
+        self.site_file("")
+        some = f"case $MEANTIME_RANK in 1|2|4) export MEANTIME_WAIT=poll MEANTIME_ENERGY=powersave;; esac; exec {program}"
+        for words in ways:
+            result = self.command("mpiexec", "--wait", "event", "--report", "-n", "2", *words)
+            self.assertEqual(result.stdout, "poll\n" * 2)
+            self.assertIn("\nwaiting: poll\n", result.stderr)
+        path = self.path("report.json")
+        result = self.command("mpiexec", "--report", f"--report={path}", "-n", "5", "sh", "-c", some)
+        self.assertIn("\nwaiting: adaptive; ranks 1 to 2, 4: poll\n", result.stderr)
+        self.assertIn("\nenergy policy: none; ranks 1 to 2, 4: powersave\n", result.stderr)
+        with open(path) as file:
+            self.assertEqual([(rank["wait"], rank["energy_policy"]) for rank in json.load(file)["ranks"]],
+                             [("adaptive", "none"), ("poll", "powersave"), ("poll", "powersave"),
+                              ("adaptive", "none"), ("poll", "powersave")])
+
+    def test_what_a_lock_takes_away(self):
+        """Is named; what is of no use without it is not refused as if somebody had forgotten it."""
+        self.site_file("lock wait = event\n")
+        frequency = {"MEANTIME_FREQUENCY": "epp"}
+        of_no_use = (r"MEANTIME_FREQUENCY=epp is of no use without MEANTIME_ENERGY=countdown, which stays none: "
+                     r"\S*/etc/meantime.conf:1, locked\n")
+        stays = r"MEANTIME_ENERGY stays none, not countdown as the environment says: \S*/etc/meantime.conf:1, locked\n"
+        for energy, lines in (({}, f"mpiexec: {of_no_use}"),
+                              ({"MEANTIME_ENERGY": "countdown"}, f"mpiexec: {stays}mpiexec: {of_no_use}")):
+            result = self.command("mpiexec", "true", **frequency, **energy)
+            self.assertEqual(result.returncode, 0, result)
+            self.assertRegex(result.stderr, f"(?s)^{lines}$")
+            config = self.command("meantime", "config", **frequency, **energy)
+            self.assertEqual(config.returncode, 0)
+            self.assertRegex(config.stderr, of_no_use)
+            alone = self.alone(self.locked_program(), **frequency, **energy)
+            self.assertEqual(alone.returncode, 0)
+            self.assertRegex(alone.stderr, of_no_use)
+            result = self.command("mpiexec", "true", **frequency, **energy, MEANTIME_MACHINE="require")
+            self.assertEqual(result.returncode, 1, result)
+            self.assertRegex(result.stderr, r"locked away \(MEANTIME_MACHINE=require\)\n$")
+        # One of the two policies is locked as the other one is.
+        self.site_file("lock energy = powersave\n")
+        result = self.command("mpiexec", "true", MEANTIME_ENERGY_HANDLER="/no/such.so")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_ENERGY_HANDLER stays none, not /no/such.so as the "
+                         r"environment says: \S*:1, locked\n$")
+
+    def test_what_only_a_file_asks_for_is_told_where_somebody_looks(self):
+        self.user_file("energy = countdown\nfrequency = epp\n")
+        line = "frequencies stay as they are: the ranks are not bound to cores of their own"
+        self.assertEqual(self.command("mpiexec", "true").stderr, "")
+        self.assertEqual(self.alone().stderr, "")
+        self.assertIn("mpiexec: " + line, self.command("mpiexec", "-v", "true").stderr)
+        self.assertIn("\nnote: " + line, self.command("mpiexec", "--report", "true").stderr)
+        self.assertIn("mpiexec: " + line, self.command("mpiexec", "true", MEANTIME_ENERGY="countdown").stderr)
+        result = self.command("mpiexec", "true", MEANTIME_MACHINE="require")
+        self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
+        self.user_file("energy = countdown\n")
+        self.assertEqual(self.command("mpiexec", "true").stderr, "")
 
     def test_no_way_to_wait(self):
         program = self.program()
