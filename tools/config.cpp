@@ -85,17 +85,21 @@ std::string remark_on(const settings::Setting& setting, const settings::Value& v
              : std::string();
 }
 
+Row row_of(const settings::Setting& setting, const settings::Files& files,
+           const settings::Environment& environment) {
+  const settings::Value value = files.value(setting, environment);
+  const std::string text =
+      value.text.empty() ? std::string(setting.preset) : settings::shown_path(value.text);
+  return {&setting, value, text + unit(setting, text), remark_on(setting, value, environment)};
+}
+
 std::vector<Row> rows_of(const settings::Files& files, const settings::Environment& environment) {
   std::vector<Row> rows;
   for (const settings::Setting& setting : settings::all()) {
-    const settings::Value value = files.value(setting, environment);
-    if (setting.scope == settings::Scope::test && value.text.empty()) {
-      continue;
+    Row row = row_of(setting, files, environment);
+    if (setting.scope != settings::Scope::test || !row.value.text.empty()) {
+      rows.push_back(std::move(row));
     }
-    const std::string text =
-        value.text.empty() ? std::string(setting.preset) : settings::shown_path(value.text);
-    rows.push_back(
-        {&setting, value, text + unit(setting, text), remark_on(setting, value, environment)});
   }
   return rows;
 }
@@ -133,12 +137,59 @@ int print_problems(const std::vector<Row>& rows, const settings::Files& files,
   return status;
 }
 
+void print_row(const Row& row, std::size_t name_width, std::size_t text_width) {
+  fmt::print("{:<{}}  {:<{}}  # {}; {}{}\n", row.setting->name, name_width, row.text, text_width,
+             settings::source_name(row.value), row.setting->meaning, row.remark);
+  if (row.setting->name == "MEANTIME_WAIT") {
+    fmt::print("{}", knobs(row.text));
+  }
+  if (row.setting->name == "MEANTIME_WAKE_UP_COST" && row.text == "auto") {
+    fmt::print("{}", measured());
+  }
+}
+
+/// "none; not there: PREFIX/etc/meantime.conf, ..."
+std::string words_on_files(const settings::Files& files) {
+  std::string text =
+      files.paths().empty() ? "none" : fmt::format("{}", fmt::join(files.paths(), ", "));
+  return files.absent().empty()
+             ? text
+             : text + fmt::format("; not there: {}", fmt::join(files.absent(), ", "));
+}
+
+int print_one(const std::string& name, const settings::Files& files,
+              const settings::Environment& environment) {
+  const settings::Setting* setting = settings::find(settings::full_name(name));
+  if (setting == nullptr) {
+    const std::string unknown = settings::unknown_variables({settings::full_name(name)});
+    fmt::print(stderr, "meantime: {}\n",
+               unknown.empty() ? fmt::format("'{}' is no setting; `meantime config` lists them all",
+                                             settings::shown(name))
+                               : unknown);
+    return 2;
+  }
+  const Row row = row_of(*setting, files, environment);
+  print_row(row, 0, 0);
+  std::fflush(stdout);
+  std::string problem = files.problem();
+  if (problem.empty() && !row.value.text.empty()) {
+    problem = settings::problem(*setting, row.value.text);
+  }
+  if (!problem.empty()) {
+    fmt::print(stderr, "meantime: {}\n", problem);
+  }
+  return problem.empty() ? 0 : 1;
+}
+
 }  // namespace
 
-int config() {
+int config(const std::string& name) {
   const settings::Environment environment = settings::own_environment();
   settings::Files files;
   files.read(launch::prefix(), environment);
+  if (!name.empty()) {
+    return print_one(name, files, environment);
+  }
   const std::vector<Row> rows = rows_of(files, environment);
   std::size_t name_width = 0;
   std::size_t text_width = 0;
@@ -150,17 +201,9 @@ int config() {
     }
   }
   for (const Row& row : rows) {
-    fmt::print("{:<{}}  {:<{}}  # {}; {}{}\n", row.setting->name, name_width, row.text, text_width,
-               settings::source_name(row.value), row.setting->meaning, row.remark);
-    if (row.setting->name == "MEANTIME_WAIT") {
-      fmt::print("{}", knobs(row.text));
-    }
-    if (row.setting->name == "MEANTIME_WAKE_UP_COST" && row.text == "auto") {
-      fmt::print("{}", measured());
-    }
+    print_row(row, name_width, text_width);
   }
-  fmt::print("\n# files: {}\n",
-             files.paths().empty() ? "none" : fmt::to_string(fmt::join(files.paths(), ", ")));
+  fmt::print("\n# files: {}\n", words_on_files(files));
   std::fflush(stdout);
   return print_problems(rows, files, environment);
 }

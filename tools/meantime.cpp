@@ -41,8 +41,11 @@ int main(int count, char** words) {
   app.add_subcommand("doctor", "Try what Meantime needs on this machine")->callback([&status] {
     status = meantime::tools::doctor();
   });
-  app.add_subcommand("config", "List all settings: what holds here, and who said so")
-      ->callback([&status] { status = meantime::tools::config(); });
+  std::string setting;
+  CLI::App* config =
+      app.add_subcommand("config", "List all settings: what holds here, and who said so");
+  config->add_option("name", setting, "Only this one: MEANTIME_WAIT, or wait");
+  config->callback([&] { status = meantime::tools::config(setting); });
   std::string program;
   CLI::App* missing =
       app.add_subcommand("missing", "Name the MPI calls of a program that are not there yet");

@@ -9,8 +9,9 @@ namespace meantime::tools {
 /// Looks at this machine and this installation: 0 if all that MPI needs works, else 1.
 int doctor();
 
-/// Prints every setting with its value and who made it: 0, or 1 if one makes no sense.
-int config();
+/// Prints every setting (or that of this name) with its value and who made it: 0, or 1 if one makes
+/// no sense, 2 if there is none of that name.
+int config(const std::string& name);
 
 /// Says whether the ranks of a program can be threads of one process, and if not why: 0 yes, 1 no
 /// (--as auto makes them processes), 2 cannot tell.

@@ -109,6 +109,27 @@ std::string range(const Setting& setting) {
   return setting.words.empty() ? text : text + ", or " + alternatives(setting.words);
 }
 
+/// ": 5000 means that", of "5ms" where microseconds are wanted without their name.
+std::string without_unit(const Setting& setting, std::string_view value) {
+  struct Unit {
+    std::string_view name;
+    std::uint64_t microseconds;
+  };
+  constexpr Unit units[] = {{"us", 1},    {"\u00b5s", 1}, {"\u03bcs", 1},   {"usec", 1},
+                            {"ms", 1000}, {"msec", 1000}, {"s", 1'000'000}, {"sec", 1'000'000}};
+  const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
+  std::string_view name = value.substr(digits);
+  name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+  for (const Unit& unit : units) {
+    const std::optional<std::uint64_t> count = number(setting, value.substr(0, digits));
+    if (setting.kind == Kind::microseconds && name == unit.name && count &&
+        *count <= 1'000'000'000) {
+      return fmt::format("; without a unit: {}", *count * unit.microseconds);
+    }
+  }
+  return {};
+}
+
 bool is_word(const Setting& setting, std::string_view value) {
   return std::find(setting.words.begin(), setting.words.end(), value) != setting.words.end();
 }
@@ -159,11 +180,11 @@ std::string problem(const Setting& setting, std::string_view value) {
   if (number(setting, value) || is_word(setting, value)) {
     return {};
   }
-  const char* what = setting.kind == Kind::bytes          ? "a number of bytes"
+  const char* what = setting.kind == Kind::bytes          ? "a number of bytes (8192, 8K, 4M, 1G)"
                      : setting.kind == Kind::microseconds ? "a number of microseconds"
                                                           : "a number";
-  return fmt::format("{} must be {} {}, not '{}'", setting.name, what, range(setting),
-                     shown(value));
+  return fmt::format("{} must be {} {}, not '{}'{}", setting.name, what, range(setting),
+                     shown(value), without_unit(setting, value));
 }
 
 }  // namespace meantime::settings

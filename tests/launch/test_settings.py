@@ -290,6 +290,28 @@ class Settings(MpiexecTest):
             self.assertIn(f"{name} needs mpiexec", result.stderr)
         self.assertEqual(self.alone(MEANTIME_FREQUENCY="none").stderr, "")
 
+    def test_config_of_one(self):
+        self.user_file("wait = yield\n")
+        for name in ("wait", "WAIT", "MEANTIME_WAIT"):
+            result = self.command("meantime", "config", name)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertRegex(result.stdout, r"^MEANTIME_WAIT +yield +# \S*/.config/meantime.conf:1; how a rank waits\n"
+                             r"#   yield: .*\n#   MEANTIME_TRIES_POLL .*\n$")
+        result = self.command("meantime", "config", "timeout", MEANTIME_TIMEOUT="x")
+        self.assertEqual((result.returncode, len(result.stdout.splitlines()), len(result.stderr.splitlines())), (1, 1, 1), result)
+        for name, part in (("wiat", "(meant MEANTIME_WAIT?)"), ("rank", "is no setting")):
+            result = self.command("meantime", "config", name)
+            self.assertEqual((result.returncode, result.stdout, len(result.stderr.splitlines())), (2, "", 1), result)
+            self.assertIn(part, result.stderr)
+
+    def test_config_names_its_files(self):
+        site, user = os.path.join(self.prefix, "etc", "meantime.conf"), os.path.join(self.home, ".config", "meantime.conf")
+        self.assertIn(f"\n# files: none; not there: {site}, {user}\n", self.command("meantime", "config").stdout)
+        self.site_file("")
+        self.assertIn(f"\n# files: {site}; not there: {user}\n", self.command("meantime", "config").stdout)
+        self.user_file("")
+        self.assertIn(f"\n# files: {site}, {user}\n", self.command("meantime", "config").stdout)
+
     def test_config_says_units_and_knobs(self):
         self.assertRegex(self.line_of("MEANTIME_COUNTDOWN"), r"^MEANTIME_COUNTDOWN +500 us +# built in;")
         self.assertRegex(self.line_of("MEANTIME_FRAGMENT"), r" 128K bytes +# ")
@@ -306,7 +328,9 @@ class Settings(MpiexecTest):
                                  "ade or overprovisioned, not 'evnt'"),
                                 ({"MEANTIME_TRIES_POLL": "-1"}, "from 0 on, or infinity, not '-1'"),
                                 ({"MEANTIME_TRIES_YIELD": "many"}, "MEANTIME_TRIES_YIELD must be"),
-                                ({"MEANTIME_TIMEOUT": "5ms"}, "a number of microseconds"),
+                                ({"MEANTIME_TIMEOUT": "5ms"}, "a number of microseconds from 0 on, or infinity, not '5ms'; without a unit: 5000\n"),
+                                ({"MEANTIME_TIMEOUT": "10 µs"}, "; without a unit: 10\n"),
+                                ({"MEANTIME_EAGER_PAIR": "2 MB"}, "a number of bytes (8192, 8K, 4M, 1G) from"),
                                 ({"MEANTIME_EAGER_LIMIT": "1G"}, "from 0 to 262144"),
                                 ({"MEANTIME_CMA": "yes"}, "0 or 1")):
             result = self.command("mpiexec", "true", **variables)
@@ -352,6 +376,7 @@ class Settings(MpiexecTest):
         for text, part in (("wait\n", "meantime.conf:1: a line is NAME = VALUE"),
                            ("\nwiat = poll", "meantime.conf:2: there is no setting 'wiat'"),
                            ("timeout = soon", "meantime.conf:1: MEANTIME_TIMEOUT must be"),
+                           ("lock = event", "meantime.conf:1: 'lock = event' locks nothing: a lock is 'lock NAME = VALUE'"),
                            ("lock wait = poll", "only the site's file may lock")):
             self.user_file(text)
             for command in (("mpiexec", "true"), ("meantime", "config")):
