@@ -261,7 +261,9 @@ int start_up(Rank& rank) {
   if (rank.thread_level == MPI_THREAD_MULTIPLE) {
     rank.lock.enable();
   }
-  if (!rank.sleepers.prepare(rank.world_rank) || !rank.engine->prepare()) {
+  // (A thread rank has some since its stack was made.)
+  if ((rank.fiber == nullptr && !rank.sleepers.prepare(rank.world_rank)) ||
+      !rank.engine->prepare()) {
     return fail(MPI_ERR_NO_MEM, "the node's segment has no room for a mailbox");
   }
   const int result = make_world(rank);

@@ -20,9 +20,10 @@ Engine::Engine(Rank& owner, const Typed& typed)
       area_(*owner.area),
       box_(owner.area->mailbox),
       typed_(typed),
-      peers_(static_cast<std::size_t>(owner.world_size)) {
+      peers_((static_cast<std::size_t>(owner.world_size) + peers_a_block - 1) / peers_a_block) {
   const std::size_t node_credit = std::size_t{1} << 30;
-  limits.rank_credit = std::clamp<std::size_t>(node_credit / peers_.size(), 4u << 20, 64u << 20);
+  limits.rank_credit = std::clamp<std::size_t>(
+      node_credit / static_cast<std::size_t>(owner.world_size), 4u << 20, 64u << 20);
 }
 
 ArmingForRank::ArmingForRank()
@@ -51,7 +52,12 @@ bool Engine::prepare() {
 }
 
 Engine::Peer& Engine::peer(int world_rank) {
-  std::unique_ptr<Peer>& place = peers_[static_cast<std::size_t>(world_rank)];
+  const auto index = static_cast<std::size_t>(world_rank);
+  std::unique_ptr<PeerBlock>& block = peers_[index / peers_a_block];
+  if (block == nullptr) {
+    block = std::make_unique<PeerBlock>();
+  }
+  std::unique_ptr<Peer>& place = (*block)[index % peers_a_block];
   if (place == nullptr) {
     place = std::make_unique<Peer>();
   }
@@ -223,25 +229,22 @@ int Engine::start(LocalSend& send) {
 
 bool Engine::send_deferred() {
   bool moved = false;
-  for (std::unique_ptr<Peer>& to : peers_) {
-    if (to == nullptr || to->waiting.empty()) {
-      continue;
-    }
+  for_each_peer([&](Peer& to) {
     // Room comes from earlier offers that are over, whether or not their owner has asked yet.
-    while (!to->offered.empty() && reap(*to->offered.front())) {
+    while (!to.waiting.empty() && !to.offered.empty() && reap(*to.offered.front())) {
     }
-    while (!to->waiting.empty() && to->offers < limits.pair_offers) {
-      LocalSend* send = to->waiting.front();
-      to->waiting.pop_front();
+    while (!to.waiting.empty() && to.offers < limits.pair_offers) {
+      LocalSend* send = to.waiting.front();
+      to.waiting.pop_front();
       --deferred_;
-      if (!offer(*send, *to)) {
-        to->waiting.push_front(send);
+      if (!offer(*send, to)) {
+        to.waiting.push_front(send);
         ++deferred_;
         break;
       }
       moved = true;
     }
-  }
+  });
   return moved;
 }
 

@@ -9,6 +9,7 @@
 // those that wait for credit. Private to its rank, the rank's lock held (src/rank/lock.h).
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -164,7 +165,24 @@ struct Engine {
     std::deque<LocalSend*> offered;  ///< in order; finished ones are dropped from the front
   };
 
+  /// Most ranks send to few others, and a word of each for each were 8 MB in a host of a thousand.
+  static constexpr std::size_t peers_a_block = 64;
+  using PeerBlock = std::array<std::unique_ptr<Peer>, peers_a_block>;
+
   Peer& peer(int world_rank);
+  template <class Function>
+  void for_each_peer(Function function) {
+    for (const std::unique_ptr<PeerBlock>& block : peers_) {
+      if (block == nullptr) {
+        continue;
+      }
+      for (const std::unique_ptr<Peer>& peer : *block) {
+        if (peer != nullptr) {
+          function(*peer);
+        }
+      }
+    }
+  }
   bool has_credit(const Peer& to, std::size_t bytes);
   bool is_thread_rank() const { return rank.fiber != nullptr; }
   /// Thread ranks of one host: one memcpy is all a direct copy is.
@@ -224,7 +242,7 @@ struct Engine {
   node::RankArea& area_;
   node::Mailbox& box_;
   Typed typed_;
-  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<std::unique_ptr<PeerBlock>> peers_;
   std::size_t bytes_out_ = 0;
   Route route_;
   std::size_t deferred_ = 0;

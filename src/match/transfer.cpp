@@ -275,11 +275,8 @@ bool Engine::attend() {
 
 /// Rare (see go_on_piped): finds the sends that have to go on as pipes and do not yet.
 void Engine::rescan_offers() {
-  for (const std::unique_ptr<Peer>& to : peers_) {
-    if (to == nullptr) {
-      continue;
-    }
-    for (LocalSend* send : to->offered) {
+  for_each_peer([&](const Peer& to) {
+    for (LocalSend* send : to.offered) {
       if (send->message != nullptr &&
           transfer_of(*send->message).piped.load(std::memory_order_acquire) == went_over &&
           std::find(pipes_out_.begin(), pipes_out_.end(), send->message) == pipes_out_.end() &&
@@ -287,7 +284,7 @@ void Engine::rescan_offers() {
         pipes_out_.push_back(send->message);
       }
     }
-  }
+  });
 }
 
 bool Engine::move_pipes() {

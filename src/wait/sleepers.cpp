@@ -2,20 +2,49 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 #include "node/segment.h"
 
 namespace meantime::wait {
+namespace {
+
+constexpr int waiters_a_page = 4096 / sizeof(node::Waiter);
+
+/// A thread rank waits in one call at a time and, now and then, in one inside of that: those of a
+/// host take a few each out of one page. Sixty for each of a thousand were 4 MB.
+constexpr int few = 4;
+static_assert(waiters_a_page % few == 0);
+
+node::Waiter* few_of_the_host() {
+  static std::mutex lock;
+  static node::Waiter* left = nullptr;
+  static int count = 0;
+  const std::lock_guard<std::mutex> locked(lock);
+  if (count == 0) {
+    const node::Link page = node::segment().grow(4096);
+    if (page == 0) {
+      return nullptr;
+    }
+    left = node::segment().at<node::Waiter>(page);
+    count = waiters_a_page;
+  }
+  node::Waiter* const mine = left;
+  left += few;
+  count -= few;
+  return mine;
+}
+
+}  // namespace
 
 bool Sleepers::prepare(int world_rank) {
   node::Segment& segment = node::segment();
   // A page of them: as many threads of one rank as are ever likely to sleep in MPI at once.
-  constexpr int batch = 4096 / sizeof(node::Waiter);
   const node::Link page = segment.grow(4096);
   if (page == 0) {
     return false;
   }
-  for (int index = 0; index < batch; ++index) {
+  for (int index = 0; index < waiters_a_page; ++index) {
     node::Waiter* waiter = segment.at<node::Waiter>(page) + index;
     waiter->owner = static_cast<std::uint32_t>(world_rank);
     give_back(waiter);
@@ -24,10 +53,17 @@ bool Sleepers::prepare(int world_rank) {
 }
 
 node::Waiter* Sleepers::take(int world_rank) {
-  if (free_ == nullptr && !prepare(world_rank)) {
-    std::fprintf(stderr, "Meantime: rank %d: no shared memory for one more thread that waits\n",
-                 world_rank);
-    std::abort();
+  if (free_ == nullptr) {
+    node::Waiter* const more = few_of_the_host();
+    if (more == nullptr) {
+      std::fprintf(stderr, "Meantime: rank %d: no shared memory for one more thread that waits\n",
+                   world_rank);
+      std::abort();
+    }
+    for (node::Waiter* waiter = more; waiter < more + few; ++waiter) {
+      waiter->owner = static_cast<std::uint32_t>(world_rank);
+      give_back(waiter);
+    }
   }
   node::Waiter* waiter = free_;
   free_ = waiter->next_sleeping == 0 ? nullptr

@@ -192,6 +192,37 @@ int main(int c, char** v) {
 
         return (maps(50) - maps(10)) / 40
 
+    def test_memory_of_a_rank(self):
+        """Of an empty program; also that it does not grow with the number of the others."""
+        program = self.build("""
+#include <mpi.h>
+#include <stdio.h>
+int main(int c, char** v) {
+  int rank;
+  MPI_Init(&c, &v);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    char line[200];
+    long kib = -1;
+    FILE* file = fopen("/proc/self/smaps_rollup", "r");
+    while (file != NULL && fgets(line, sizeof line, file) && sscanf(line, "Pss: %ld", &kib) < 1)
+      ;
+    printf("%ld\\n", kib);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+""", name="memory")
+
+        def kib(ranks):
+            result = self.run_ranks(ranks, program)
+            self.assertEqual(result.returncode, 0, self.text)
+            return int(result.stdout)
+
+        self.assertLess((kib(1000) - kib(100)) / 900, 55)
+
     def test_maps_of_a_rank(self):
         count = """
 #include <stdio.h>
