@@ -69,6 +69,14 @@ int main(int count, char** words) {
       MPI_Sendrecv_replace(&value, 1, MPI_INT, rank == last ? 1 : rank + 1, 0,
                            rank == 1 ? last : rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
+  } else if (strcmp(way, "exchange") == 0) { /* long asleep, which is nothing to the others */
+    const double start = MPI_Wtime();
+    if (rank == 0) sleep(5);
+    for (int i = 0; i < 300 && rank > 0; i++) {
+      MPI_Sendrecv_replace(&value, 1, MPI_INT, rank == last ? 1 : rank + 1, 0,
+                           rank == 1 ? last : rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank > 0 && MPI_Wtime() - start >= 5) return 1;
   } else if (strcmp(way, "mutex") == 0) { /* held across a receive; all others want it */
     if (rank == 0) {
       pthread_mutex_lock(&shared->mutex);

@@ -31,6 +31,15 @@ class Images(ThreadsCase):
             for ranks in (1, 2, 13):
                 self.assert_right(self.run_ranks(ranks, program))
 
+    def test_functions_that_are_chosen_at_the_start(self):
+        self.build_library("chosen_library.c", name="chosen")
+        for flags in ((), ("-Wl,-z,now",), ("-Wl,-z,lazy",), ("-s",)):
+            program = self.build("chosen.c", *flags, *self.with_libraries("chosen"),
+                                 name="chosen" + "".join(flags).replace(",", "_"))
+            self.assert_right(self.run_ranks(2, program, kind="processes"))
+            for ranks in (1, 9):
+                self.assert_right(self.run_ranks(ranks, program))
+
     def test_errors_of_the_linker_are_each_thread_s(self):
         """The run-time linker has functions for that by libc's names, which are for one thread: libc
         must be found before it. (getpwnam looks for names in vain.)"""

@@ -247,6 +247,10 @@ int main(int c, char** v) {
                     if os.path.exists(made):
                         os.unlink(made)
 
+    def test_a_rank_sleeps_and_63_exchange(self):
+        self.assert_right(self.run_ranks(64, self.build("held_up.c", "-pthread"), "exchange"))
+        self.assertEqual(self.text.count("rank"), 0, self.text)  # nobody was held up
+
     def test_what_is_a_ranks_moves_with_it(self):
         program = self.build("moves.c", "-lm")
         cxx = self.build("private_cxx.cpp", "-std=c++17", "-pthread", wrapper="mpicxx")
