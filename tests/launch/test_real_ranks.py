@@ -390,8 +390,10 @@ class RealRanks(MpiexecTest):
 
     @unittest.skipUnless(os.path.exists(os.path.join(ORACLE, "bin", "mpicc_abi")), "no oracle")
     def test_built_by_another_implementation(self):
-        result = self.run_job("-n", 4, self.program(os.path.join(ORACLE, "bin", "mpicc_abi")), "library")
-        self.assertEqual(sorted(result.output.splitlines()), ["Meantime"] * 4 + ["sum 6"], result)
+        program = self.program(os.path.join(ORACLE, "bin", "mpicc_abi"))
+        for kind in KINDS:
+            result = self.run_job("--as", kind, "-n", 4, program, "library")
+            self.assertEqual(sorted(result.output.splitlines()), ["Meantime"] * 4 + ["sum 6"], result)
 
     @unittest.skipUnless(os.path.exists(os.path.join(ORACLE, "bin", "mpicc_abi")), "no oracle")
     def test_another_library_by_preload_or_by_a_script(self):
