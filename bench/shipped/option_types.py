@@ -26,10 +26,10 @@ def counts(text):
 
 
 def wire(text):
-    """LATENCY_US:MB_PER_S, or none"""
-    latency, _, speed = text.partition(":")
+    """LATENCY_US:MB_PER_S[:interface], or none"""
+    latency, _, speed = text.removesuffix(":interface").partition(":")
     if text != "none" and not (0 <= number(latency) <= 1e6 and 1 <= number(speed or "1") < math.inf):
-        raise argparse.ArgumentTypeError(f"LATENCY_US:MB_PER_S or none is wanted, not '{text}'")
+        raise argparse.ArgumentTypeError(f"LATENCY_US:MB_PER_S[:interface] or none is wanted, not '{text}'")
     return text
 
 

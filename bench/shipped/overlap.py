@@ -24,9 +24,13 @@ def add_options(parser):
     parser.add_argument("--bytes", default="64K,256K,512K,1M,2M", metavar="LIST", type=option_types.sizes,
                         help="of a core to each side (default: %(default)s)")
     parser.add_argument("--compute-us", default="1000", metavar="C", type=option_types.positive, help="of a core in a turn (default: %(default)s)")
-    parser.add_argument("--turns", metavar="N", type=option_types.counts, help="of one batch (default: 10, quick: 5)")
-    parser.add_argument("--wire", default="50:2000", metavar="LATENCY_US:MB_PER_S", type=option_types.wire,
+    parser.add_argument("--turns", metavar="N", type=option_types.counts, help="of one batch (default: 20, quick: 5)")
+    parser.add_argument("--batches", metavar="N", type=option_types.counts, help="of each phase (default: 5, quick: 1)")
+    parser.add_argument("--wire", default="400:500:interface", metavar="LATENCY_US:MB_PER_S[:interface]", type=option_types.wire,
                         help="the test setting of a network (default: %(default)s; none: leave it out)")
+    parser.add_argument("--wire-compute-us", default="4000", metavar="C", type=option_types.positive,
+                        help="computation of a core in a turn with the wire, long enough that the copies at its end, which a "
+                        "processor makes, weigh little (default: %(default)s)")
     parser.add_argument("--realtime", action="store_true",
                         help="SCHED_RR, for a machine that others use too (chrt -r 1; needs the right)")
 
@@ -40,8 +44,8 @@ def run(prefix, options, kind, per_core, wire):
     command = [*(("chrt", "-r", "1") if options.realtime else ()), Path(prefix, "bin", "mpiexec"), "--as", kind,
                *(("--balance", "none") if wire else ()), "-n", cores * per_core,
                Path(prefix, "bin", "meantime-overlap"), "--json", "--per-core", per_core, "--waitall", "--bytes",
-               options.bytes, "--compute-us", options.compute_us, "--turns",
-               options.turns or (5 if options.quick else 10), "--batches", 1 if options.quick else 3]
+               options.bytes, "--compute-us", options.wire_compute_us if wire else options.compute_us, "--turns",
+               options.turns or (5 if options.quick else 20), "--batches", options.batches or (1 if options.quick else 5)]
     command = [str(word) for word in command]
     outcome = launch.run(command, 300, environment)
     if outcome.timed_out or outcome.status:
@@ -128,12 +132,18 @@ def in_waitall(found, pyplot):
     for axes, side in zip(all_axes[0], sides):
         sizes = sorted(found.kinds("bytes", side=side, name="waitall"))
         size = sizes[len(sizes) // 2]
+        usual = 0  # all but a few stragglers
         for colour, per_core in enumerate(found.kinds("per_core", side=side, kind="threads")):
             runs = found.values("values", side=side, kind="threads", per_core=per_core, name="waitall", bytes=size)
             middle = [statistics.median(values) for values in zip(*runs)]
+            usual = max(usual, middle[97 * (len(middle) - 1) // 100])
             axes.step(middle, [step / (len(middle) - 1) for step in range(len(middle))], color=f"C{colour}",
                       label=f"V = {per_core}")
-        axes.set(xscale="symlog", xlabel="µs in one MPI_Waitall", title=f"thread ranks, {size // 1024} KiB, {side}")
+        if side == WIRE:  # all of them long: by an axis in which twice the time is twice as far
+            axes.set(xlim=(0, 1.1 * usual))
+        else:
+            axes.set(xscale="symlog")
+        axes.set(xlabel="µs in one MPI_Waitall", title=f"thread ranks, {size // 1024} KiB, {side}")
         axes.grid(True, alpha=0.3)
         axes.legend(fontsize=7)
     all_axes[0][0].set_ylabel("share of the calls")

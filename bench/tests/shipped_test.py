@@ -318,7 +318,7 @@ class MeantimeBench(Shipped):
                              (("yieldshare", "--seconds", "-5"), "a number above 0"),
                              (("overlap", "--per-core", "0"), "whole numbers from 1 on"),
                              (("overlap", "--kinds", "fibers"), "there is no 'fibers', only threads, processes"),
-                             (("overlap", "--wire", "fast"), "LATENCY_US:MB_PER_S or none"),
+                             (("overlap", "--wire", "fast"), "LATENCY_US:MB_PER_S[:interface] or none"),
                              (("wakeup", "--output", "/dev/null"), "/dev/null is not a folder")):
             said = self.run_here("meantime", "bench", *words, status=2)
             self.assertIn(wrong, said)

@@ -47,8 +47,13 @@ struct Size {
   std::size_t& bytes;
 };
 
-/// "LATENCY_US" or "LATENCY_US:MB_PER_S"
+/// LATENCY_US[:MB_PER_S][:interface]
 bool read_wire(std::string_view value, match::Wire& wire) {
+  constexpr std::string_view interface = ":interface";
+  if (value.ends_with(interface)) {
+    value.remove_suffix(interface.size());
+    wire.interface_answers = true;
+  }
   const char* const last = value.data() + value.size();
   double latency_us = 0;
   auto [end, error] = std::from_chars(value.data(), last, latency_us);
@@ -255,7 +260,7 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
   settings.always_move = setting("MEANTIME_TEST_ALWAYS_MOVE") == "1";
   if (const std::string wire = setting("MEANTIME_TEST_WIRE"); !wire.empty()) {
     if (!read_wire(wire, limits.wire)) {
-      return fmt::format("MEANTIME_TEST_WIRE must be LATENCY_US or LATENCY_US:MB_PER_S, not '{}'",
+      return fmt::format("MEANTIME_TEST_WIRE must be LATENCY_US[:MB_PER_S][:interface], not '{}'",
                          settings::shown(wire));
     }
     if (setting("MEANTIME_WAIT") != "yield" && setting("MEANTIME_WAIT") != "poll") {

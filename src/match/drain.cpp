@@ -244,7 +244,10 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
   if (direct && limits.wire.on && transfer.destination_address != 0) [[unlikely]] {
     transfer.holders.store(1, std::memory_order_relaxed);
     transfer.piped.store(by_wire, std::memory_order_relaxed);
-    if (mine) {
+    if (limits.wire.interface_answers) {
+      receive.state.fetch_or(copying, std::memory_order_acq_rel);
+      ready_to_receive(message);
+    } else if (mine) {
       receive.state.fetch_or(copying, std::memory_order_acq_rel);
       put_on_wire(receive);
     } else {

@@ -174,7 +174,8 @@ void Engine::push(Message& message) {
   // unless there is a large payload that could be moved meanwhile. For one that sleeps we match, so
   // that it is woken only by what it waits for.
   if (box.sleepers.load(std::memory_order_seq_cst) != 0 ||
-      (offer && box.pollers.load(std::memory_order_relaxed) == 0)) {
+      (offer &&
+       (box.pollers.load(std::memory_order_relaxed) == 0 || limits.wire.interface_answers))) {
     drain(destination);
     after_drain();
   }

@@ -230,7 +230,7 @@ struct Engine {
   bool move_pipes();
   bool fill_pipe(Message& message);
   bool empty_pipe(Receive& receive);
-  void ready_to_receive(Receive& receive);
+  void ready_to_receive(Message& message);
   void put_on_wire(Item& item);
   bool take_from_wire();
   void help_neighbours();

@@ -1,5 +1,6 @@
 #include "match/wire.h"
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -45,11 +46,11 @@ void Engine::put_on_wire(Item& item) {
   rank.starving = true;  // also if it has armed already, and only looks once more before it sleeps
 }
 
-/// By the owner: the answer to the sender, which finds the message on its attention list.
-void Engine::ready_to_receive(Receive& receive) {
-  Message& message = *segment_.at<Message>(receive.message);
+/// The answer to the sender, which finds the message on its attention list. By the receive's owner,
+/// or, for an interface that answers, by whoever has matched: before the request is there, perhaps.
+void Engine::ready_to_receive(Message& message) {
   Transfer& transfer = transfer_of(message);
-  transfer.due_ns = wait::now_ns() + limits.wire.latency_ns;
+  transfer.due_ns = std::max(wait::now_ns(), transfer.due_ns) + limits.wire.latency_ns;
   notice_sender(message);
   transfer.state.fetch_or(moving, std::memory_order_acq_rel);
   wake_rank(static_cast<int>(message.origin));
@@ -68,7 +69,7 @@ bool Engine::take_from_wire() {
     if (now < transfer.due_ns) {
       wire_.push_back(step);
     } else if (receives) {
-      ready_to_receive(*static_cast<Receive*>(step));
+      ready_to_receive(message);
     } else if ((message.flags & data_on_wire) == 0) {
       message.flags |= data_on_wire;
       transfer.due_ns =

@@ -1,7 +1,7 @@
 // A test setting (MEANTIME_TEST_WIRE): large messages inside the node go as over a network whose
 // rendezvous the processors handle (Figure 6 of the paper on MPI virtualization), so that it can be
 // seen how many ranks a core hide that.
-//   sender    ready to send ───────►  receiver, once it is in MPI
+//   sender    ready to send ───────►  receiver, once it is in MPI (or its interface)
 //   sender    ◄─────── ready to receive, once it is in MPI
 //   sender    data on the wire ······ once it is in MPI again, they are there; both are told
 // "In MPI" is each rank of a worker when one of them comes to MPI to send (as in the paper's
@@ -10,6 +10,8 @@
 // computes for them. A rank that has a step under way looks at the clock at each turn of a wait and
 // nobody rings it: the setting goes with polling and yielding only. A wait of more than a second
 // sleeps all the same (the search for deadlocks wants it), so such a rank naps then.
+// With `interface_answers` the receiver's network interface answers for itself where the receive is
+// posted: then only the sender's two gaps are left, which is what the paper counts.
 // Not on the wire is what cannot go from buffer to buffer: data that lie in pieces, and a message
 // to a rank that was not through MPI_Init when it was sent (nobody knows then whose memory can be
 // read).
@@ -22,6 +24,7 @@ namespace meantime::match {
 struct Wire {
   std::uint64_t latency_ns = 0;
   double ns_per_byte = 0;
+  bool interface_answers = false;
   bool on = false;
 };
 

@@ -67,7 +67,7 @@ constexpr Setting table[] = {
     {"MEANTIME_ON_DEADLOCK", Kind::word, Scope::start, "abort", deadlock_words, 0, 0,
      "what to do when every rank waits for ever"},
     {"MEANTIME_TEST_WIRE", Kind::text, Scope::test, "not set", {}, 0, 0,
-     "LATENCY_US:MB_PER_S of a network that the node plays"},
+     "LATENCY_US[:MB_PER_S][:interface] of a network that the node plays"},
     {"MEANTIME_TEST_MACHINE", Kind::text, Scope::test, "not set", {}, 0, 0,
      "a folder that stands for / where mpiexec reads and changes the machine"},
     {"MEANTIME_TEST_MOST_MAPS", Kind::count, Scope::test, "vm.max_map_count", {}, 1, 1'000'000'000,
