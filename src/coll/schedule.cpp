@@ -104,7 +104,7 @@ int ScheduleRequest::start() {
   complete = false;
   active = true;
   progress_of(self()).add(*this);
-  core::collective_hooks = &Progress::hooks;
+  core::register_collective_hooks(Progress::hooks);
   advance();
   return MPI_SUCCESS;
 }

@@ -210,15 +210,15 @@ bool arm_background(node::Waiter& waiter) {
   if (rank.engine != nullptr) {
     rank.starving = rank.engine->starving();
   }
-  bool armed = collective_hooks != nullptr && collective_hooks->arm(waiter);
+  bool armed = collective_hooks() != nullptr && collective_hooks()->arm(waiter);
   armed = arm_unmatched(waiter) || armed;
   rank.unattended = false;
   return armed;
 }
 
 void disarm_background(node::Waiter& waiter) {
-  if (collective_hooks != nullptr) {
-    collective_hooks->disarm(waiter);
+  if (collective_hooks() != nullptr) {
+    collective_hooks()->disarm(waiter);
   }
   disarm_unmatched(waiter);
 }
@@ -230,8 +230,8 @@ void hand_over_background_now(Rank& rank) {
     return;  // whoever falls asleep arms
   }
   node::Waiter& heir = wait::waiter_of(last);
-  if (collective_hooks != nullptr) {
-    collective_hooks->hand_over(heir);
+  if (collective_hooks() != nullptr) {
+    collective_hooks()->hand_over(heir);
   }
   hand_over_unmatched(heir);
 }

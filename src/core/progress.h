@@ -2,6 +2,8 @@
 // src/coll registers itself here, because the core must not know it.
 #pragma once
 
+#include <atomic>
+
 #include "rank/rank.h"
 
 namespace meantime::node {
@@ -19,10 +21,21 @@ struct CollectiveHooks {
   void (*disarm)(node::Waiter&);
   void (*hand_over)(node::Waiter& heir);
 };
-inline const CollectiveHooks* collective_hooks = nullptr;
+/// One for all ranks of a host, any of which may be the first. Relaxed: it leads to constants only.
+inline std::atomic<const CollectiveHooks*> registered_collective_hooks{nullptr};
+
+inline const CollectiveHooks* collective_hooks() {
+  return registered_collective_hooks.load(std::memory_order_relaxed);
+}
+inline void register_collective_hooks(const CollectiveHooks& hooks) {
+  if (collective_hooks() == nullptr) [[unlikely]] {
+    registered_collective_hooks.store(&hooks, std::memory_order_relaxed);
+  }
+}
 
 inline bool advance_collectives() {
-  return collective_hooks != nullptr && collective_hooks->advance();
+  const CollectiveHooks* const hooks = collective_hooks();
+  return hooks != nullptr && hooks->advance();
 }
 /// A rank that sleeps for something else must wake up for its collectives too: others wait for
 /// them. And while something of it waits for memory, for which nobody rings, it only naps. True if

@@ -100,8 +100,8 @@ std::string Image::load(const Closure& closure, int number, const ThreadRoom& ro
                          std::strerror(errno));
     }
   }
-#if defined(__SANITIZE_ADDRESS__)
-  // AddressSanitizer's refuses RTLD_DEEPBIND, for the sake of libraries that bring a malloc.
+#if defined(__SANITIZE_ADDRESS__) || defined(MEANTIME_THREAD_SANITIZER)
+  // The sanitizers' own refuses RTLD_DEEPBIND, for the sake of libraries that bring a malloc.
   const auto dlopen = reinterpret_cast<decltype(&::dlopen)>(
       dlsym(::dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "dlopen"));
 #endif

@@ -31,6 +31,12 @@ const char* __asan_default_options(void) {
 }
 #endif
 
+#ifdef MEANTIME_THREAD_SANITIZER
+/* For the same reasons. */
+extern void __tsan_init(void);
+__attribute__((section(".preinit_array"), used)) static void (*const begin)(void) = __tsan_init;
+#endif
+
 int main(int count, char** words) {
   return meantime_host_main(count, words, program_tls, sizeof program_tls);
 }

@@ -16,7 +16,8 @@ inline constexpr std::string_view shared_libraries[] = {
 
 /// Meantime itself was built with a sanitizer, which then watches hosts, too, and programs that
 /// were built with the same one may be in them.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    defined(MEANTIME_THREAD_SANITIZER)
 inline constexpr bool is_sanitized = true;
 #else
 inline constexpr bool is_sanitized = false;

@@ -121,6 +121,8 @@ void Supervisor::on_host_ended(int number, int wait_status) {
     // If it could not start its ranks it has said why.
     const int code = WEXITSTATUS(wait_status);
     ending_.begin(code == 0 ? 1 : code, {});
+  } else {
+    ending_.note(WEXITSTATUS(wait_status));  // ThreadSanitizer tells its reports so
   }
 }
 

@@ -367,13 +367,16 @@ def write_cmake(kind):
                        f"@{program.folder}/{program.name}", *program.arguments(ranks + 1, "adaptive")]
             print(f"meantime_mpi_test({name} \"thread_ranks\" {limit + 60} {int(program.alone)} "
                   + " ".join(f"[==[{word}]==]" for word in command) + ")")
-        if kind == "asan":  # that it sees what a rank's program does, by way of MPI, and by itself
-            for way in ("message", "array"):
-                command = ["--ranks", "2", "--expect", "failure", "--mpiexec-argument=--as",
-                           "--mpiexec-argument=threads", "--output-has", "heap-buffer-overflow",
-                           "--output-has", "in main .*short_memory.cpp", "--", "@death/short_memory", way]
-                print(f"meantime_mpi_test(thread_ranks.short_memory.{way}.{kind} \"thread_ranks\" 120 0 "
-                      + " ".join(f"[==[{word}]==]" for word in command) + ")")
+        # That the sanitizer sees what a rank's program does, by way of MPI, and by itself.
+        mistakes = {"asan": ((("short_memory", "message"), "failure", "heap-buffer-overflow"),
+                             (("short_memory", "array"), "failure", "heap-buffer-overflow")),
+                    "tsan": ((("race",), "66", "data race"),)}
+        for words, status, report in mistakes[kind]:
+            command = ["--ranks", "2", "--expect", status, "--mpiexec-argument=--as", "--mpiexec-argument=threads",
+                       "--output-has", report, "--output-has", f"main .*{words[0]}.cpp", "--",
+                       f"@death/{words[0]}", *words[1:]]
+            print(f"meantime_mpi_test(thread_ranks.{'.'.join(words)}.{kind} \"thread_ranks\" 120 0 "
+                  + " ".join(f"[==[{word}]==]" for word in command) + ")")
         print("endif()")
         return
     print("if(TARGET meantime-host)")
