@@ -162,7 +162,7 @@ DISTINCT_BUFFERS = {
     "Scan": "count > 0",
     "Exscan": "count > 0",
     "Reduce_scatter_block": "recvcount > 0",
-    "Reduce_scatter": "Entry::any(recvcounts, {comm}->size)",
+    "Reduce_scatter": "recvcounts[{comm}->rank] > 0",
     "Gather": "sendcount > 0 && receives && sends && sendtype == recvtype",
     "Scatter": "recvcount > 0 && sends && receives && sendtype == recvtype",
     "Gatherv": "sendcount > 0 && receives && sends && !{comm}->is_inter() && sendtype == recvtype",

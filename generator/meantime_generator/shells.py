@@ -224,6 +224,10 @@ class Shell:
                 check = f"({condition} || {check})"
             if self.base == "Reduce" and p.name == "recvbuf":
                 check = f"(!entry.is_root({self.comm}, root) || {check})"
+            if self.base == "Reduce_scatter" and p.name == "recvbuf":
+                # It takes this rank's elements only, unless it gives all of them, in place.
+                own = f"entry.buffer({self.place(p)}, {p.name}, {count}[{self.comm.lstrip('*')}->rank], {rtype})"
+                check = f"(entry.not_in_place({self.comm}, sendbuf) ? {own} : {check})"
             self.checks.append(self.guarded(p, check))
         self.arguments.append(p.name)
 

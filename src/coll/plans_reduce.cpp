@@ -1,6 +1,10 @@
 // Schedules of reductions. The accumulator starts as the highest rank's value and is joined with
 // the others downwards, v0 op (v1 op (v2 …)), as in shared_reduce.cpp: the same bits.
+//   share    the elements that a member joins for all in a long reduction, which is split
+#include <algorithm>
+
 #include "coll/plans.h"
+#include "coll/thresholds.h"
 
 namespace meantime::coll::plans {
 namespace {
@@ -41,6 +45,89 @@ const void* own_input(Schedule& schedule, const Reduction& reduction) {
   return aside.buffer;
 }
 
+struct Share {
+  MPI_Count first;
+  MPI_Count count;
+};
+
+Share share_of(int member, const Reduction& reduction, const Communicator& comm) {
+  const MPI_Count each = reduction.count / comm.size;
+  const MPI_Count longer = reduction.count % comm.size;  // the first so many have one more
+  return {member * each + std::min<MPI_Count>(member, longer), each + (member < longer ? 1 : 0)};
+}
+
+/// All members find the same, as all give as much.
+bool is_split(const Reduction& reduction, const Communicator& comm) {
+  const auto bytes = static_cast<std::size_t>(reduction.count * reduction.type.size);
+  return comm.size > 1 && reduction.count >= comm.size &&
+         bytes / static_cast<std::size_t>(comm.size) >= thresholds::share_by_message;
+}
+
+/// Those elements of the input and of the result.
+Reduction part_of(const Reduction& reduction, Share share) {
+  const auto at = [&](const void* buffer) {
+    return static_cast<const char*>(buffer) + share.first * reduction.type.extent;
+  };
+  return {reduction.send == MPI_IN_PLACE ? MPI_IN_PLACE : at(reduction.send),
+          const_cast<char*>(at(reduction.receive)), share.count, reduction.type, reduction.op};
+}
+
+/// To whoever joins it.
+void send_share(Schedule& schedule, const Reduction& reduction, Share share, int to) {
+  if (share.count > 0) {
+    const Reduction part = part_of(reduction, share);
+    schedule.send({part.input(), part.count, part.type}, to);
+  }
+}
+
+/// Everybody joins a share and sends it to all. In place, the shares of the input have left when
+/// the others' results come: `collect` has a fence.
+void split_allreduce(Schedule& schedule, const Reduction& reduction, Communicator& comm) {
+  const Share mine = share_of(comm.rank, reduction, comm);
+  for (int peer = 0; peer < comm.size; ++peer) {
+    if (peer != comm.rank) {
+      send_share(schedule, reduction, share_of(peer, reduction, comm), peer);
+    }
+  }
+  const Reduction own = part_of(reduction, mine);
+  const Piece sum{own.receive, own.count, own.type};
+  collect(schedule, own, own_input(schedule, own), sum, comm);
+  for (int peer = 0; peer < comm.size; ++peer) {
+    if (peer != comm.rank) {
+      const Reduction theirs = part_of(reduction, share_of(peer, reduction, comm));
+      schedule.send(sum, peer);
+      schedule.receive({theirs.receive, theirs.count, theirs.type}, peer);
+    }
+  }
+}
+
+/// Everybody joins what it gets. In place, that is over the input.
+void split_reduce_scatter(Schedule& schedule, const Reduction& reduction,
+                          const MemberCounts& counts, Communicator& comm) {
+  Share mine{0, counts[comm.rank]};
+  MPI_Count first = 0;
+  for (int member = 0; member < comm.size; ++member) {
+    if (member == comm.rank) {
+      mine.first = first;
+    } else {
+      send_share(schedule, reduction, {first, counts[member]}, member);
+    }
+    first += counts[member];
+  }
+  const Piece result{reduction.receive, mine.count, reduction.type};
+  if (mine.count == 0) {
+    return;
+  }
+  const Reduction own = part_of(reduction, mine);
+  if (reduction.send != MPI_IN_PLACE) {
+    collect(schedule, own, own.input(), result, comm);
+    return;
+  }
+  const Piece sum = schedule.elements(mine.count, reduction.type);
+  collect(schedule, own, own.input(), sum, comm);
+  schedule.copy(sum, result);
+}
+
 }  // namespace
 
 int reduce(Schedule& schedule, const Reduction& reduction, int root, Communicator& comm) {
@@ -65,6 +152,11 @@ int allreduce(Schedule& schedule, const Reduction& reduction, Communicator& comm
       schedule.send(input, peer);
     }
     collect(schedule, reduction, nullptr, result, comm);
+    return MPI_SUCCESS;
+  }
+  // Two members would send as much as before, and in twice as many messages.
+  if (comm.size > 2 && is_split(reduction, comm)) {
+    split_allreduce(schedule, reduction, comm);
     return MPI_SUCCESS;
   }
   if (comm.rank != 0) {
@@ -124,6 +216,10 @@ int reduce_scatter(Schedule& schedule, const Reduction& reduction, const MemberC
     const Piece all = schedule.elements(reduction.count, reduction.type);
     collect(schedule, reduction, nullptr, all, comm);
     schedule.copy(part(all.buffer, first, result.count), result);
+    return MPI_SUCCESS;
+  }
+  if (is_split(reduction, comm)) {
+    split_reduce_scatter(schedule, reduction, counts, comm);
     return MPI_SUCCESS;
   }
   if (comm.rank != 0) {

@@ -67,5 +67,9 @@ inline constexpr std::size_t lent_round = 1024 * 1024;
 /// last to arrive, or in a reduce the root. Above, all meet a second time so that each can reduce a
 /// part.
 inline constexpr std::size_t reduce_alone = 256 * 1024;
+/// From this size on of a member's share, a reduction by messages (non-blocking, persistent) is
+/// split. Measured at 16 KiB and more (docs/collectives.md); below, 2 n (n - 1) messages cost more
+/// than a root that does it all.
+inline constexpr std::size_t share_by_message = 16 * 1024;
 
 }  // namespace meantime::coll::thresholds

@@ -244,6 +244,7 @@ PROGRAMS += [
     Program("errors_odd"),
     Program("pt2pt_get_status"),
     Program("large_forms", ranks=(1, 2, 3, 4), seconds=120),
+    Program("coll_split", ranks=(2, 3, 4, 7), seconds=120),
     # 2 GiB at a time, of which only a few MiB are memory.
     Program("counts_beyond_int", ranks=(2,), waits=("adaptive", "yield"), seconds=240, sanitizers=()),
 ]

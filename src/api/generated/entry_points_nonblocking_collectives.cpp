@@ -332,9 +332,9 @@ int checked_Ireduce_scatter(Entry& entry, const void* sendbuf, void* recvbuf, Co
         entry.op({5, "op"}, op, op_object) &&
         entry.given({7, "request"}, request) &&
         (!entry.not_in_place(*comm_object, sendbuf) || entry.buffer_of({1, "sendbuf"}, sendbuf, recvcounts, comm_object->size, datatype)) &&
-        entry.buffer_of({2, "recvbuf"}, recvbuf, recvcounts, comm_object->size, datatype) &&
+        (entry.not_in_place(*comm_object, sendbuf) ? entry.buffer({2, "recvbuf"}, recvbuf, recvcounts[comm_object->rank], datatype) : entry.buffer_of({2, "recvbuf"}, recvbuf, recvcounts, comm_object->size, datatype)) &&
         entry.countable({3, "recvcounts"}, recvcounts, comm_object->size, *datatype_object) &&
-        (!(Entry::any(recvcounts, comm_object->size)) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
+        (!(recvcounts[comm_object->rank] > 0) || entry.distinct(sendbuf, recvbuf)))) [[unlikely]] {
     return entry.rejected();
   }
   return entry.finish(Ireduce_scatter(sendbuf, recvbuf, recvcounts, *datatype_object, *op_object,
