@@ -94,7 +94,9 @@ void contents_of(const Datatype& type, int* integers, MPI_Aint* addresses, MPI_C
     }
   });
   std::transform(construction.types.begin(), construction.types.end(), types, [](Datatype* child) {
-    ++child->user_handles;
+    if (!child->predefined) {  // those are never freed, and one for all ranks of a host
+      ++child->user_handles;
+    }
     return hold(*child)->handle();
   });
 }
