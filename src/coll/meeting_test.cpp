@@ -12,6 +12,7 @@
 
 #include "core/communicator.h"
 #include "node/segment.h"
+#include "rank/rank.h"
 #include "wait/doorbell.h"
 
 namespace meantime::coll {
@@ -62,6 +63,8 @@ class Meetings : public ::testing::TestWithParam<int> {
     std::vector<std::thread> threads;
     for (int member = 0; member < members; ++member) {
       threads.emplace_back([=] {
+        Rank rank;  // a process's would be one for all of them
+        meantime::detail::current_rank = &rank;
         own_waiter = node::segment().at<node::Waiter>(waiters) + member;
         own_waiter->owner = static_cast<std::uint32_t>(member);
         dice = static_cast<unsigned>(member * 7919 + 1);
