@@ -232,21 +232,24 @@ class Check {
 
   /// What it may need a thread level for that thread ranks do not have.
   void look_at_threads(const std::vector<std::string>& imports, const std::string& by) {
-    constexpr std::string_view makers[] = {"pthread_create", "thrd_create",
-                                           "_ZNSt6thread15_M_start_thread", "GOMP_parallel",
-                                           "__kmpc_fork_call"};
+    struct Maker {
+      std::string_view imported;
+      std::string_view called;
+    };
+    constexpr Maker makers[] = {{"pthread_create", "pthread_create"},
+                                {"thrd_create", "thrd_create"},
+                                {"_ZNSt6thread15_M_start_thread", "std::thread"},
+                                {"GOMP_parallel", "OpenMP"},
+                                {"__kmpc_fork_call", "OpenMP"}};
     for (const std::string& name : imports) {
       // Fortran's are mpi_init_thread_ and the like.
       if (asks_for_level_.empty() &&
           (name == "MPI_Init_thread" || name.starts_with("mpi_init_thread"))) {
         asks_for_level_ = "MPI_Init_thread" + by;
       }
-      for (const std::string_view maker : makers) {
-        if (starts_threads_.empty() && name.starts_with(maker)) {
-          starts_threads_ =
-              (name.starts_with('_') ? maker.starts_with("_Z") ? "std::thread" : "OpenMP"
-                                     : std::string(maker)) +
-              by;
+      for (const Maker& maker : makers) {
+        if (starts_threads_.empty() && name.starts_with(maker.imported)) {
+          starts_threads_ = std::string(maker.called) + by;
         }
       }
     }

@@ -175,6 +175,13 @@ class Refusals(ThreadsCase):
         self.assertIn("ranks are processes: ", result.stderr)
         self.assertIn(doubt, result.stderr)
         self.assertEqual((result.returncode, self.run_ranks(2, program).returncode), (0, 0), self.text)
+        teams = self.build("#include <mpi.h>\nint main(int c, char** v) { int provided, i, sum = 0;\n"
+                           "MPI_Init_thread(&c, &v, MPI_THREAD_FUNNELED, &provided);\n"
+                           "#pragma omp parallel for reduction(+:sum)\nfor (i = 0; i < 9; ++i) sum += i;\n"
+                           "MPI_Finalize(); return sum != 36; }\n", "-fopenmp", name="teams")
+        result = self.run_ranks(2, teams, kind="auto", options=("-v",))
+        self.assertIn("MPI_Init_thread and OpenMP: thread ranks have", result.stderr)
+        self.assertEqual(self.run_ranks(2, teams).returncode, 0, self.text)
         self.accepted(self.build(text, "-O1", "-pthread", "-DLEVEL=0", "-DTHREAD=1", name="thread"))
         self.accepted(self.build(text, "-O1", "-pthread", "-DLEVEL=1", "-DTHREAD=0", name="level"))
 
