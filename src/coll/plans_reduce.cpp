@@ -2,6 +2,7 @@
 // the others downwards, v0 op (v1 op (v2 …)), as in shared_reduce.cpp: the same bits.
 //   share    the elements that a member joins for all in a long reduction, which is split
 #include <algorithm>
+#include <cstdint>
 
 #include "coll/plans.h"
 #include "coll/thresholds.h"
@@ -65,11 +66,14 @@ bool is_split(const Reduction& reduction, const Communicator& comm) {
 
 /// Those elements of the input and of the result.
 Reduction part_of(const Reduction& reduction, Share share) {
+  // Also from MPI_BOTTOM on, and from the NULL of who gets nothing.
   const auto at = [&](const void* buffer) {
-    return static_cast<const char*>(buffer) + share.first * reduction.type.extent;
+    return reinterpret_cast<void*>(
+        reinterpret_cast<std::uintptr_t>(buffer) +
+        static_cast<std::uintptr_t>(share.first * reduction.type.extent));
   };
-  return {reduction.send == MPI_IN_PLACE ? MPI_IN_PLACE : at(reduction.send),
-          const_cast<char*>(at(reduction.receive)), share.count, reduction.type, reduction.op};
+  return {reduction.send == MPI_IN_PLACE ? MPI_IN_PLACE : at(reduction.send), at(reduction.receive),
+          share.count, reduction.type, reduction.op};
 }
 
 /// To whoever joins it.
