@@ -57,11 +57,7 @@ Engine::Peer& Engine::peer(int world_rank) {
   if (block == nullptr) {
     block = std::make_unique<PeerBlock>();
   }
-  std::unique_ptr<Peer>& place = (*block)[index % peers_a_block];
-  if (place == nullptr) {
-    place = std::make_unique<Peer>();
-  }
-  return *place;
+  return (*block)[index % peers_a_block];
 }
 
 // --- sending
@@ -207,7 +203,7 @@ bool Engine::offer(LocalSend& send, Peer& to) {
   }
   send.message = message;
   ++to.offers;
-  to.offered.push_back(&send);
+  to.offered.push_back(send);
   push(*message);
   if (limits.wire.on) [[unlikely]] {
     help_neighbours();
@@ -223,7 +219,7 @@ int Engine::start(LocalSend& send) {
   if (to.waiting.empty() && to.offers == 0 && bytes_out_ == 0) {
     return MPI_ERR_NO_MEM;  // nothing that could come back to make room
   }
-  to.waiting.push_back(&send);
+  to.waiting.push_back(send);
   ++deferred_;
   return MPI_SUCCESS;
 }
@@ -236,10 +232,10 @@ bool Engine::send_deferred() {
     }
     while (!to.waiting.empty() && to.offers < limits.pair_offers) {
       LocalSend* send = to.waiting.front();
-      to.waiting.pop_front();
+      to.waiting.erase(*send);
       --deferred_;
       if (!offer(*send, to)) {
-        to.waiting.push_front(send);
+        to.waiting.push_front(*send);
         ++deferred_;
         break;
       }
@@ -276,12 +272,7 @@ bool Engine::reap(LocalSend& send) {
   }
   Peer& to = peer(send.destination);
   --to.offers;
-  auto& offered = to.offered;
-  if (offered.front() == &send) {
-    offered.pop_front();
-  } else {
-    offered.erase(std::find(offered.begin(), offered.end(), &send));
-  }
+  to.offered.erase(send);
   message.next.store(free_cells_[message.size_class], std::memory_order_relaxed);
   free_cells_[message.size_class] = segment_.link(&message);
   send.message = nullptr;

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -49,6 +48,34 @@ struct LocalSend {
   bool attended = false;       ///< popped from the attention list
   bool done = false;           ///< the payload is out of the sender's hands, the cell is free again
   int error = 0;               ///< MPI error class
+  LocalSend* next = nullptr;   ///< of the list that it is on (SendList)
+  LocalSend* previous = nullptr;
+};
+
+/// Sends to one rank, in order. A send is on one list at most, and the list takes no memory: a rank
+/// may send to a thousand others.
+class SendList {
+ public:
+  bool empty() const { return first_ == nullptr; }
+  LocalSend* front() const { return first_; }
+  void push_back(LocalSend& send) { put_in(send, last_, nullptr); }
+  void push_front(LocalSend& send) { put_in(send, nullptr, first_); }
+  void erase(LocalSend& send) {
+    (send.previous != nullptr ? send.previous->next : first_) = send.next;
+    (send.next != nullptr ? send.next->previous : last_) = send.previous;
+    send.next = send.previous = nullptr;
+  }
+
+ private:
+  void put_in(LocalSend& send, LocalSend* previous, LocalSend* next) {
+    send.previous = previous;
+    send.next = next;
+    (previous != nullptr ? previous->next : first_) = &send;
+    (next != nullptr ? next->previous : last_) = &send;
+  }
+
+  LocalSend* first_ = nullptr;
+  LocalSend* last_ = nullptr;
 };
 
 /// A posted receive, at its owner.
@@ -159,15 +186,15 @@ struct Engine {
  private:
   /// What this rank has lying at one other rank.
   struct Peer {
-    std::size_t bytes = 0;           ///< of cells
-    std::uint32_t offers = 0;        ///< synchronous and rendezvous messages
-    std::deque<LocalSend*> waiting;  ///< for credit, in order
-    std::deque<LocalSend*> offered;  ///< in order; finished ones are dropped from the front
+    std::size_t bytes = 0;     ///< of cells
+    std::uint32_t offers = 0;  ///< synchronous and rendezvous messages
+    SendList waiting;          ///< for credit
+    SendList offered;          ///< until they are found to be over
   };
 
   /// Most ranks send to few others, and a word of each for each were 8 MB in a host of a thousand.
-  static constexpr std::size_t peers_a_block = 64;
-  using PeerBlock = std::array<std::unique_ptr<Peer>, peers_a_block>;
+  static constexpr std::size_t peers_a_block = 16;
+  using PeerBlock = std::array<Peer, peers_a_block>;
 
   Peer& peer(int world_rank);
   template <class Function>
@@ -176,10 +203,8 @@ struct Engine {
       if (block == nullptr) {
         continue;
       }
-      for (const std::unique_ptr<Peer>& peer : *block) {
-        if (peer != nullptr) {
-          function(*peer);
-        }
+      for (Peer& peer : *block) {
+        function(peer);
       }
     }
   }

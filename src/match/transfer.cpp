@@ -276,7 +276,7 @@ bool Engine::attend() {
 /// Rare (see go_on_piped): finds the sends that have to go on as pipes and do not yet.
 void Engine::rescan_offers() {
   for_each_peer([&](const Peer& to) {
-    for (LocalSend* send : to.offered) {
+    for (LocalSend* send = to.offered.front(); send != nullptr; send = send->next) {
       if (send->message != nullptr &&
           transfer_of(*send->message).piped.load(std::memory_order_acquire) == went_over &&
           std::find(pipes_out_.begin(), pipes_out_.end(), send->message) == pipes_out_.end() &&

@@ -202,14 +202,18 @@ int main(int c, char** v) {
         return (maps(50) - maps(10)) / 40
 
     def test_memory_of_a_rank(self):
-        """Of an empty program; also that it does not grow with the number of the others."""
+        """Of an empty program: it does not grow with the number of the others, nor much with those that it sends to."""
         program = self.build("""
 #include <mpi.h>
 #include <stdio.h>
 int main(int c, char** v) {
-  int rank;
+  int rank, ranks, value = 0;
   MPI_Init(&c, &v);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int i = 1; i < ranks && c > 1; i++)
+    MPI_Sendrecv_replace(&value, 1, MPI_INT, (rank + i) % ranks, 0, (rank + ranks - i) % ranks, 0, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) {
     char line[200];
@@ -225,12 +229,13 @@ int main(int c, char** v) {
 }
 """, name="memory")
 
-        def kib(ranks):
-            result = self.run_ranks(ranks, program)
+        def kib(ranks, *words):
+            result = self.run_ranks(ranks, program, *words)
             self.assertEqual(result.returncode, 0, self.text)
             return int(result.stdout)
 
         self.assertLess((kib(1000) - kib(100)) / 900, 55)
+        self.assertLess(kib(300, "all"), 60000)
 
     def test_maps_of_a_rank(self):
         count = """
