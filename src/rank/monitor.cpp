@@ -12,6 +12,7 @@
 
 #include "ledger/kernel_account.h"
 #include "rank/scheduler.h"
+#include "rank/sleeping_call.h"
 #include "wait/clock.h"
 #include "wait/doorbell.h"
 #include "wait/wait.h"
@@ -128,8 +129,8 @@ void hand_over(Worker& worker, const Watched& watched) {
 }
 
 /// Who held a worker up and still sleeps in the kernel long after is told of, once a host: the user
-/// may want to know that a rank cost a kernel thread. (A page fault or a lock of malloc is nobody's
-/// business.)
+/// may want to know that a rank cost a kernel thread. (A page fault, a lock of malloc or, on a
+/// machine that has much to do, another thread's munmap is nobody's business.)
 void look_at_suspects() {
   if (suspects.empty()) {
     return;
@@ -140,11 +141,11 @@ void look_at_suspects() {
   }
   suspects.erase(suspects.begin());
   static bool told = false;
+  const int thread = first.carrier->thread_id.load(std::memory_order_relaxed);
   if (first.carrier->held_by.load(std::memory_order_relaxed) == first.fiber &&
-      sleeps_in_kernel(first.carrier->thread_id.load(std::memory_order_relaxed)) &&
-      host().plan->held_up != nullptr && !std::exchange(told, true)) {
-    host().plan->held_up(first.fiber->rank.world_rank,
-                         first.carrier->thread_id.load(std::memory_order_relaxed));
+      sleeps_in_kernel(thread) && !waits_for_memory(thread) && host().plan->held_up != nullptr &&
+      !std::exchange(told, true)) {
+    host().plan->held_up(first.fiber->rank.world_rank, thread);
   }
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 namespace meantime::ranks {
 namespace {
@@ -53,9 +55,8 @@ constexpr Name names[] = {
 #endif
 };
 
-}  // namespace
-
-std::string sleeping_call(int thread) {
+/// -1: in none, or the kernel does not tell.
+long number_of_call(int thread) {
   std::FILE* const file =
       std::fopen(fmt::format("/proc/self/task/{}/syscall", thread).c_str(), "re");
   long number = -1;
@@ -63,7 +64,24 @@ std::string sleeping_call(int thread) {
   if (file != nullptr) {
     std::fclose(file);
   }
-  if (!found || number < 0) {
+  return found ? number : -1;
+}
+
+}  // namespace
+
+bool is_about_memory(long call) {
+  constexpr long calls[] = {SYS_mmap,    SYS_munmap, SYS_mremap,   SYS_mprotect,
+                            SYS_madvise, SYS_brk,    SYS_fallocate};
+  return std::find(std::begin(calls), std::end(calls), call) != std::end(calls);
+}
+
+bool waits_for_memory(int thread) {
+  return is_about_memory(number_of_call(thread));
+}
+
+std::string sleeping_call(int thread) {
+  const long number = number_of_call(thread);
+  if (number < 0) {
     return {};
   }
   for (const Name& each : names) {
