@@ -45,6 +45,16 @@ bool take_payload(match::Message& message, void* buffer, MPI_Count count, Dataty
   return true;
 }
 
+void pack_all(const void* buffer, MPI_Count count, Datatype& type, char* to, std::size_t bytes) {
+  if (bytes == 0) {
+    // No data, and perhaps no buffer.
+  } else if (type.contiguous) {
+    std::memcpy(to, static_cast<const char*>(buffer) + type.true_lb, bytes);
+  } else {
+    pack(buffer, count, type, 0, to, bytes);
+  }
+}
+
 }  // namespace
 
 bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
@@ -58,6 +68,13 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
                             static_cast<const char*>(buffer) + type.true_lb, bytes)) {
     return true;
   }
+  if (bytes <= match::express_bytes && bytes <= engine.limits.eager) {
+    if (char* place = engine.express_slot(world_rank, bytes, {context, comm.rank, tag})) {
+      pack_all(buffer, count, type, place, bytes);
+      engine.push_express(world_rank);
+      return true;
+    }
+  }
   match::Message* message = engine.eager_cell(world_rank, bytes, type.contiguous);
   if (message == nullptr) {
     return false;
@@ -66,13 +83,7 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
   message->source = comm.rank;
   message->tag = tag;
   const wait::Stopwatch stopwatch(message->copy_ns != 0);
-  if (bytes == 0) {
-    // No data, and perhaps no buffer.
-  } else if (type.contiguous) {
-    std::memcpy(payload_of(*message), static_cast<const char*>(buffer) + type.true_lb, bytes);
-  } else {
-    pack(buffer, count, type, 0, payload_of(*message), bytes);
-  }
+  pack_all(buffer, count, type, payload_of(*message), bytes);
   match::note_copy(*message, stopwatch);
   engine.push(*message);
   return true;

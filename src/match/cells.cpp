@@ -54,6 +54,16 @@ Message* Engine::cell_at(Link place, int destination) {
 }
 
 void Engine::give_back(Message& message) {
+  if ((message.flags & (in_hand | adopted)) != 0) {
+    if ((message.flags & in_hand) != 0) {
+      return;
+    }
+    leave_express(message);
+    if (message.keeper == static_cast<std::uint32_t>(rank.world_rank)) {
+      take_back_cell(segment_.link(&message));
+      return;
+    }
+  }
   // A cell of another rank. Not at once: the store to its line would hold up the next push.
   emptied_[emptied_count_++] = segment_.link(&message);
   emptied_bytes_ += std::size_t{1} << message.size_class;
@@ -62,6 +72,14 @@ void Engine::give_back(Message& message) {
   }
 }
 
+namespace {
+
+std::uint32_t keeper_of(const Message& message) {
+  return (message.flags & adopted) != 0 ? message.keeper : message.origin;
+}
+
+}  // namespace
+
 void Engine::flush_emptied() {
   // Each run of cells of one rank goes back as one chain of a few that carry the others: a chain of
   // all would take each cell's line away from its owner, who would have to fetch one after the
@@ -69,9 +87,9 @@ void Engine::flush_emptied() {
   // a stack that only its owner empties, and as a whole, knows no ABA.
   for (std::size_t begin = 0; begin < emptied_count_;) {
     auto* first = segment_.at<Message>(emptied_[begin]);
-    const std::uint32_t origin = first->origin;
+    const std::uint32_t keeper = keeper_of(*first);
     std::size_t run = begin + 1;
-    while (run < emptied_count_ && segment_.at<Message>(emptied_[run])->origin == origin) {
+    while (run < emptied_count_ && keeper_of(*segment_.at<Message>(emptied_[run])) == keeper) {
       ++run;
     }
     Message* last = nullptr;
@@ -90,7 +108,7 @@ void Engine::flush_emptied() {
       }
       end += carried;
     }
-    std::atomic<Link>& returned = segment_.area(static_cast<int>(origin)).returned;
+    std::atomic<Link>& returned = segment_.area(static_cast<int>(keeper)).returned;
     Link head = returned.load(std::memory_order_relaxed);
     do {
       last->next.store(head, std::memory_order_relaxed);
@@ -129,9 +147,11 @@ bool Engine::take_back_some_cells() {
 
 void Engine::take_back_cell(Link link) {
   auto* message = segment_.at<Message>(link);
-  const std::size_t size = std::size_t{1} << message->size_class;
-  peer(static_cast<int>(message->destination)).bytes -= size;
-  bytes_out_ -= size;
+  if ((message->flags & adopted) == 0) {
+    const std::size_t size = std::size_t{1} << message->size_class;
+    peer(static_cast<int>(message->destination)).bytes -= size;
+    bytes_out_ -= size;
+  }
   if (message->copy_ns != 0) {
     route_.two_copies_took(message->bytes, message->copy_ns);
   }

@@ -62,7 +62,16 @@ void Engine::give_right_back() {
 // and so are a pusher's push and its try for the right. If the try found the right taken, the
 // holder's release came later, and so its look sees the push.
 bool Engine::drain(int world_rank, Receive* last) {
-  node::Mailbox& box = segment_.area(world_rank).mailbox;
+  node::RankArea& area = segment_.area(world_rank);
+  node::Mailbox& box = area.mailbox;
+  // What lies in the rings may as well come after a receive that is posted: it goes to its buffer
+  // then, not to a cell. (Unless a thread sleeps that may wait for it.)
+  const bool posting = last != nullptr;
+  const auto more = [&] {
+    return box.inbox.load(std::memory_order_seq_cst) != 0 ||
+           ((!posting || box.sleepers.load(std::memory_order_seq_cst) != 0) &&
+            express_waits(area, std::memory_order_seq_cst));
+  };
   bool moved = false;
   do {
     if (!try_right(box)) {
@@ -86,16 +95,17 @@ bool Engine::drain(int world_rank, Receive* last) {
       return moved;
     }
     QueueView queues(*segment_.at<Queues>(box.queues), pool);
-    if (box.inbox.load(std::memory_order_relaxed) != 0) {
-      empty_inbox(box, queues);
+    if (box.inbox.load(std::memory_order_relaxed) != 0 ||
+        (last == nullptr && express_waits(area))) {
+      empty_inbox(area, queues);
       moved = true;
     }
     if (last != nullptr) {
-      sort_in(box, queues, *last);
+      sort_in(area, queues, *last);
       last = nullptr;
     }
     let_go_of_right(box);
-  } while (box.inbox.load(std::memory_order_seq_cst) != 0);
+  } while (more());
   return moved;
 }
 
@@ -110,37 +120,46 @@ Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
   }
   QueueView queues(*segment_.at<Queues>(box_.queues), pool);
   if (box_.inbox.load(std::memory_order_relaxed) != 0) {
-    empty_inbox(box_, queues);
+    empty_inbox(area_, queues);  // with no hand: a receive that was posted before may lie in it
   }
   Message* message = queues.find_message(hand.context, hand.source, hand.tag);
+  bool polled = false;
   if (message != nullptr) {
     queues.remove_message(*message);
-    if (at_once != nullptr) {
-      *at_once = true;
-    }
   } else {
     hand_ = &hand;
     caught_ = nullptr;
-    for (int turn = 0; caught_ == nullptr && turn < turns; ++turn) {
-      if (box_.inbox.load(std::memory_order_relaxed) != 0) {
-        empty_inbox(box_, queues);
-      } else {
-        wait::pause();
+    for (int turn = 0;; ++turn) {
+      if (box_.inbox.load(std::memory_order_relaxed) != 0 || express_waits(area_)) {
+        empty_inbox(area_, queues);
       }
+      if (caught_ != nullptr || turn >= turns) {
+        break;
+      }
+      polled = true;
+      wait::pause();
     }
     hand_ = nullptr;
     message = caught_;
   }
+  if (message != nullptr && at_once != nullptr) {
+    *at_once = !polled;
+  }
   let_go_of_right(box_);
-  if (box_.inbox.load(std::memory_order_seq_cst) != 0) {
+  // What lies in a ring may wait for the next call, if this rank has no thread that sleeps.
+  if (box_.inbox.load(std::memory_order_seq_cst) != 0 ||
+      (box_.sleepers.load(std::memory_order_seq_cst) != 0 &&
+       express_waits(area_, std::memory_order_seq_cst))) {
     drain(rank.world_rank);
   }
   after_drain();
   return message;
 }
 
-void Engine::empty_inbox(node::Mailbox& box, QueueView& queues) {
-  while (box.inbox.load(std::memory_order_relaxed) != 0) {
+/// And the rings.
+void Engine::empty_inbox(node::RankArea& area, QueueView& queues) {
+  node::Mailbox& box = area.mailbox;
+  while (box.inbox.load(std::memory_order_relaxed) != 0 || take_all_express(area, queues)) {
     // The line of the newest message comes while the exchange gets the inbox's.
     __builtin_prefetch(segment_.at<Item>(box.inbox.load(std::memory_order_relaxed)));
     Link newest = box.inbox.exchange(0, std::memory_order_seq_cst);
@@ -158,12 +177,24 @@ void Engine::empty_inbox(node::Mailbox& box, QueueView& queues) {
     while (oldest != 0) {
       auto* item = segment_.at<Item>(oldest);
       oldest = item->next.load(std::memory_order_relaxed);
-      sort_in(box, queues, *item);
+      sort_in(area, queues, *item);
     }
   }
 }
 
-void Engine::sort_in(node::Mailbox& box, QueueView& queues, Item& item) {
+bool Engine::is_for_hand(const Message& message) const {
+  return hand_ != nullptr && hand_->context == message.context &&
+         (hand_->source == message.source || hand_->source == MPI_ANY_SOURCE) &&
+         (hand_->tag == message.tag || hand_->tag == MPI_ANY_TAG);
+}
+
+void Engine::add_unexpected(node::Mailbox& box, QueueView& queues, Message& message) {
+  queues.add_message(message);
+  for_each_seeker(segment_, box, message,
+                  [this](const node::Waiter& seeker) { wake(wait::sleep_of(seeker)); });
+}
+
+void Engine::sort_in(node::RankArea& area, QueueView& queues, Item& item) {
   if (item.kind == ItemKind::posted) {
     auto& receive = static_cast<Receive&>(item);
     if (Message* message = queues.find_message(receive.context, receive.source, receive.tag)) {
@@ -175,20 +206,19 @@ void Engine::sort_in(node::Mailbox& box, QueueView& queues, Item& item) {
     return;
   }
   auto& message = static_cast<Message&>(item);
+  if ((message.flags & behind_express) != 0) {
+    take_express_before(area, queues, message);
+  }
   if (Receive* receive = queues.take_receive(message)) {
     join(message, *receive);
     return;
   }
-  if (hand_ != nullptr && hand_->context == message.context &&
-      (hand_->source == message.source || hand_->source == MPI_ANY_SOURCE) &&
-      (hand_->tag == message.tag || hand_->tag == MPI_ANY_TAG)) {
+  if (is_for_hand(message)) {
     hand_ = nullptr;  // what comes after it is not for us
     caught_ = &message;
     return;
   }
-  queues.add_message(message);
-  for_each_seeker(segment_, box, message,
-                  [this](const node::Waiter& seeker) { wake(wait::sleep_of(seeker)); });
+  add_unexpected(area.mailbox, queues, message);
 }
 
 /// A message and a receive belong together. Held or not, whoever calls has both for himself.

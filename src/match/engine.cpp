@@ -67,6 +67,10 @@ void Engine::fill_envelope(Message& message, int destination, std::size_t bytes)
   message.destination = static_cast<std::uint32_t>(destination);
   message.bytes = bytes;
   message.copy_ns = bytes > limits.eager ? 1 : 0;
+  if (const Express* ring = peer(destination).express; ring != nullptr) {
+    message.express_before = ring->pushed;
+    message.flags |= behind_express;
+  }
 }
 
 bool Engine::has_credit(const Peer& to, std::size_t bytes) {
@@ -99,7 +103,7 @@ bool Engine::copy_to_posted(int destination, const Envelope& envelope, const cha
     return false;
   }
   QueueView queues(*segment_.at<Queues>(box.queues), pool);
-  empty_inbox(box, queues);
+  empty_inbox(segment_.area(destination), queues);
   Receive* const receive = queues.find_receive(envelope.context, envelope.source, envelope.tag);
   const bool fits =
       receive != nullptr && bytes <= receive->capacity && (receive->address != 0 || bytes == 0);
@@ -119,7 +123,10 @@ bool Engine::copy_to_posted(int destination, const Envelope& envelope, const cha
     }
     finish(*receive, done);
   }
-  if (box.inbox.load(std::memory_order_seq_cst) != 0) {
+  // (A process rank may have begun a ring to this one before it was known to be a thread rank.)
+  if (box.inbox.load(std::memory_order_seq_cst) != 0 ||
+      (box.sleepers.load(std::memory_order_seq_cst) != 0 &&
+       express_waits(segment_.area(destination), std::memory_order_seq_cst))) {
     drain(destination);
   }
   after_drain();
@@ -197,7 +204,7 @@ bool Engine::offer(LocalSend& send, Peer& to) {
   } else if (send.contiguous != nullptr && node::can_attach(send.destination)) {
     transfer.source_address = reinterpret_cast<std::uint64_t>(send.contiguous);
   }
-  message->flags = send.blocking ? blocking : 0;
+  message->flags |= send.blocking ? blocking : 0;
   if (limits.wire.on) [[unlikely]] {
     transfer.due_ns = wait::now_ns() + limits.wire.latency_ns;
   }
@@ -394,7 +401,7 @@ void Engine::disarm(Receive& receive) {
 bool Engine::cancel(Receive& receive) {
   take_right();
   QueueView queues(*segment_.at<Queues>(box_.queues), pool);
-  empty_inbox(box_, queues);  // the receive itself may still be in it
+  empty_inbox(area_, queues);  // the receive itself may still be in it
   const bool ours = (receive.state.load(std::memory_order_acquire) & state_mask) == posted;
   if (ours) {
     queues.remove_receive(receive);
@@ -407,7 +414,7 @@ bool Engine::cancel(Receive& receive) {
 Message* Engine::probe(std::uint32_t context, std::int32_t source, std::int32_t tag, bool take) {
   take_right();
   QueueView queues(*segment_.at<Queues>(box_.queues), pool);
-  empty_inbox(box_, queues);
+  empty_inbox(area_, queues);
   Message* message = queues.find_message(context, source, tag);
   if (message != nullptr && take) {
     queues.remove_message(*message);

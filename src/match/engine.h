@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "match/express.h"
 #include "match/items.h"
 #include "match/queues.h"
 #include "match/route.h"
@@ -135,6 +136,10 @@ struct Engine {
   /// `push`. `contiguous`: the payload lies in one run, so that it could also go without a cell.
   Message* eager_cell(int destination, std::size_t bytes, bool contiguous);
   void push(Message& message);
+  /// Where to write a short message's payload (up to express_bytes), if it may take the ring to
+  /// that rank; else nullptr. Follow with `push_express`.
+  char* express_slot(int destination, std::size_t bytes, const Envelope& envelope);
+  void push_express(int destination);
   /// Starts a send that is not eager. Returns an MPI error class.
   int start(LocalSend& send);
   /// True once the payload is out of the sender's hands; gives the cell back.
@@ -186,10 +191,13 @@ struct Engine {
  private:
   /// What this rank has lying at one other rank.
   struct Peer {
-    std::size_t bytes = 0;     ///< of cells
-    std::uint32_t offers = 0;  ///< synchronous and rendezvous messages
-    SendList waiting;          ///< for credit
-    SendList offered;          ///< until they are found to be over
+    Express* express = nullptr;
+    std::uint32_t express_taken = 0;  ///< as last seen
+    std::uint32_t until_express = 0;  ///< short messages so far
+    std::size_t bytes = 0;            ///< of cells
+    SendList waiting;                 ///< for credit
+    SendList offered;                 ///< until they are found to be over
+    std::uint32_t offers = 0;         ///< synchronous and rendezvous messages
   };
 
   /// Most ranks send to few others, and a word of each for each were 8 MB in a host of a thousand.
@@ -226,13 +234,22 @@ struct Engine {
   bool take_back_some_cells();
   void take_back_cell(Link link);
 
+  bool make_express(int destination, Peer& to);
+  Message& adopt(Message& from, Express& ring);
+  void take_express(node::RankArea& area, QueueView& queues, Express& ring);
+  void take_express_before(node::RankArea& area, QueueView& queues, const Message& message);
+  bool take_all_express(node::RankArea& area, QueueView& queues);
+  void leave_express(const Message& message);
+
   bool try_right(node::Mailbox& box);
   void take_right();
   void let_go_of_right(node::Mailbox& box);
   void give_right_back();
   bool drain(int world_rank, Receive* last = nullptr);
-  void empty_inbox(node::Mailbox& box, QueueView& queues);
-  void sort_in(node::Mailbox& box, QueueView& queues, Item& item);
+  void empty_inbox(node::RankArea& area, QueueView& queues);
+  void sort_in(node::RankArea& area, QueueView& queues, Item& item);
+  void add_unexpected(node::Mailbox& box, QueueView& queues, Message& message);
+  bool is_for_hand(const Message& message) const;
   void join(Message& message, Receive& receive);
   void join_rendezvous(Message& message, Receive& receive);
   void after_drain();
@@ -293,6 +310,9 @@ struct Engine {
   bool holds_right_ = false;
   const Envelope* hand_ = nullptr;  ///< while catch_message holds the own right
   Message* caught_ = nullptr;
+  InHand in_hands_[2];  ///< one of them may be the one that is caught
+  int free_hand_ = 0;
+  std::size_t first_ring_ = 0;  ///< of a mailbox's, that is looked at first
   std::vector<node::SleepLink> to_wake_;
   std::vector<int> ranks_to_wake_;
   std::vector<Receive*> to_take_part_;

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 
 #include "match/items.h"
@@ -160,9 +161,16 @@ void play(int me, int ranks, int rounds, bool piped, std::atomic<int>& failures)
         send->bytes = send->data.size();
         send->synchronous = random() % 4 == 0;
         send->contiguous = piped || random() % 4 == 0 ? nullptr : send->data.data();
-        Message* message =
-            send->synchronous ? nullptr : engine.eager_cell(to, send->data.size(), true);
-        if (message != nullptr) {
+        char* slot = send->synchronous || send->data.size() > express_bytes
+                         ? nullptr
+                         : engine.express_slot(to, send->data.size(), {2, me, round % 3});
+        Message* message = send->synchronous || slot != nullptr
+                               ? nullptr
+                               : engine.eager_cell(to, send->data.size(), true);
+        if (slot != nullptr) {
+          std::memcpy(slot, send->data.data(), send->data.size());
+          engine.push_express(to);
+        } else if (message != nullptr) {
           message->context = 2;
           message->source = me;
           message->tag = round % 3;
@@ -228,6 +236,13 @@ void play_all(int ranks, int rounds, bool piped) {
 TEST_F(EngineTest, TwoRanks) {
   make_job(2);
   play_all(2, 400, false);
+  EXPECT_NE(express_from(node::segment().area(0), 1), nullptr);  // they had rings
+  EXPECT_NE(express_from(node::segment().area(1), 0), nullptr);
+}
+
+TEST_F(EngineTest, MoreRanksThanRings) {
+  make_job(10);
+  play_all(10, 100, false);
 }
 
 TEST_F(EngineTest, FiveRanks) {
@@ -269,6 +284,205 @@ TEST_F(EngineTest, WildcardsTakeTheEarliest) {
   EXPECT_EQ(hear(MPI_ANY_SOURCE, MPI_ANY_TAG), 'a');
   EXPECT_EQ(hear(0, 1), 'c');
   EXPECT_EQ(hear(MPI_ANY_SOURCE, 2), 'b');
+}
+
+// A sender's messages take the ring or the inbox, in whichever order; the receiver posts, catches
+// or probes. Nothing overtakes.
+TEST_F(EngineTest, RingAndInboxKeepTheOrder) {
+  make_job(2);
+  Player sender(0, 2);
+  Player receiver(1, 2);
+  std::mt19937 random(5);
+  unsigned said = 0;
+  unsigned heard = 0;
+  int by_ring = 0;
+  const auto say = [&](bool may_take_ring) {
+    const std::size_t bytes = random() % 3 == 0 ? 40 : sizeof said;
+    const Envelope envelope{2, 0, 7};
+    char* place = may_take_ring ? sender.engine().express_slot(1, bytes, envelope) : nullptr;
+    if (place != nullptr) {
+      std::memcpy(place, &said, sizeof said);
+      sender.engine().push_express(1);
+      ++by_ring;
+    } else {
+      Message* message = sender.engine().eager_cell(1, bytes, true);
+      ASSERT_NE(message, nullptr);
+      message->context = envelope.context;
+      message->source = envelope.source;
+      message->tag = envelope.tag;
+      std::memcpy(payload_of(*message), &said, sizeof said);
+      sender.engine().push(*message);
+    }
+    ++said;
+  };
+  const auto check = [&](const void* payload) {
+    unsigned number = 0;
+    std::memcpy(&number, payload, sizeof number);
+    ASSERT_EQ(number, heard++);
+  };
+  const auto hear = [&] {
+    Engine& engine = receiver.engine();
+    switch (random() % 4) {
+      case 0: {
+        Message* message = engine.catch_message({2, 0, 7}, 1);
+        ASSERT_NE(message, nullptr);
+        check(payload_of(*message));
+        engine.empty(*message);
+        return;
+      }
+      case 1: {
+        Message* message = engine.probe(2, MPI_ANY_SOURCE, 7, true);
+        ASSERT_NE(message, nullptr);
+        check(payload_of(*message));
+        engine.empty(*message);
+        return;
+      }
+      default: {
+        TypedReceive receive;
+        receive.data.resize(64);
+        Receive* entry = engine.new_receive(
+            receive, 2, 0, 7, reinterpret_cast<std::uint64_t>(receive.data.data()), 64);
+        engine.post(*entry);
+        engine.progress();
+        ASSERT_TRUE(engine.finished(*entry));
+        check(receive.data.data());
+        engine.release(*entry);
+      }
+    }
+  };
+  for (int round = 0; round < 2'000; ++round) {
+    const bool may_take_ring = random() % 4 != 0;
+    for (unsigned more = random() % 300; more > 0; --more) {
+      say(may_take_ring || random() % 8 == 0);
+    }
+    for (unsigned most = random() % 300; most > 0 && heard != said; --most) {
+      hear();
+      if (HasFatalFailure()) {
+        return;
+      }
+    }
+  }
+  EXPECT_GT(by_ring, 10'000);
+  while (heard != said && !HasFatalFailure()) {
+    hear();
+  }
+  // All cells are where they belong: as many messages go again.
+  EXPECT_LT(node::segment().header().heap_end.load(), 64u << 20);
+}
+
+/// By the ring if there is one.
+bool say_short(Player& sender, int to, char what, bool by_ring) {
+  Engine& engine = sender.engine();
+  const Envelope envelope{2, sender.rank().world_rank, 7};
+  if (by_ring) {
+    char* place = engine.express_slot(to, 1, envelope);
+    if (place == nullptr) {
+      return false;
+    }
+    *place = what;
+    engine.push_express(to);
+    return true;
+  }
+  Message* message = engine.eager_cell(to, 1, true);
+  if (message == nullptr) {
+    return false;
+  }
+  message->context = envelope.context;
+  message->source = envelope.source;
+  message->tag = envelope.tag;
+  *payload_of(*message) = what;
+  engine.push(*message);
+  return true;
+}
+
+char catch_short(Player& receiver, std::int32_t source) {
+  Message* message = receiver.engine().catch_message({2, source, 7}, 1);
+  if (message == nullptr) {
+    return '-';
+  }
+  const char what = *payload_of(*message);
+  receiver.engine().empty(*message);
+  return what;
+}
+
+/// From the next message on there is a ring.
+void make_ring(Player& sender, int to, Player& receiver) {
+  while (!say_short(sender, to, 'r', true)) {
+    ASSERT_TRUE(say_short(sender, to, 'r', false));
+    ASSERT_EQ(catch_short(receiver, sender.rank().world_rank), 'r');
+  }
+  ASSERT_EQ(catch_short(receiver, sender.rank().world_rank), 'r');
+}
+
+// A receive that was posted while somebody else had the right lies in the inbox, behind the message
+// that it is for. A blocking receive that comes later does not get that one.
+TEST_F(EngineTest, AnEarlierReceiveInTheInboxComesFirst) {
+  for (const bool by_ring : {false, true}) {
+    make_job(2);
+    Player sender(0, 2);
+    Player receiver(1, 2);
+    make_ring(sender, 1, receiver);
+    std::atomic<std::uint32_t>& right = receiver.rank().area->mailbox.right;
+    right.store(1);
+    ASSERT_TRUE(say_short(sender, 1, 'a', by_ring));
+    TypedReceive receive;
+    receive.data.resize(1);
+    Receive* entry = receiver.engine().new_receive(
+        receive, 2, 0, 7, reinterpret_cast<std::uint64_t>(receive.data.data()), 1);
+    receiver.engine().post(*entry);
+    right.store(0);
+    ASSERT_TRUE(say_short(sender, 1, 'b', by_ring));
+    EXPECT_EQ(catch_short(receiver, 0), 'b') << by_ring;
+    EXPECT_TRUE(receiver.engine().finished(*entry));
+    EXPECT_EQ(receive.data[0], 'a');
+    receiver.engine().release(*entry);
+  }
+}
+
+// Who floods its ring does not keep the others' messages from being received.
+TEST_F(EngineTest, RingsTakeTurns) {
+  make_job(3);
+  Player flood(0, 3);
+  Player other(1, 3);
+  Player receiver(2, 3);
+  make_ring(flood, 2, receiver);
+  make_ring(other, 2, receiver);
+  ASSERT_TRUE(say_short(flood, 2, 'f', true));
+  ASSERT_TRUE(say_short(other, 2, 'o', true));
+  std::string caught;
+  for (int turn = 0; turn < 4; ++turn) {
+    ASSERT_TRUE(say_short(flood, 2, 'f', true));
+    caught += catch_short(receiver, MPI_ANY_SOURCE);
+  }
+  EXPECT_NE(caught.find('o'), std::string::npos) << caught;
+}
+
+// A message in a ring is sent: it is received, whether there is memory to keep it or not.
+TEST_F(EngineTest, NoMemoryForWhatNobodyWaitsFor) {
+  make_job(2);
+  Player sender(0, 2);
+  Player receiver(1, 2);
+  make_ring(sender, 1, receiver);
+  node::segment().header().heap_end.store(node::segment().header().limit);
+  for (int size_class = 20; size_class >= 6; --size_class) {
+    while (receiver.engine().pool.allocate(std::size_t{1} << size_class) != 0) {
+    }
+  }
+  std::string said;
+  for (;; said += static_cast<char>('a' + said.size() % 26)) {
+    if (!say_short(sender, 1, static_cast<char>('a' + said.size() % 26), true)) {
+      break;
+    }
+    ASSERT_LT(said.size(), 1'000u);
+    receiver.engine().probe(2, MPI_ANY_SOURCE, 8, false);  // keeps what is for nobody
+  }
+  EXPECT_GE(said.size(), Express::slots - 1);
+  std::string heard;
+  while (heard.size() < said.size()) {
+    heard += catch_short(receiver, 0);
+    ASSERT_NE(heard.back(), '-');
+  }
+  EXPECT_EQ(heard, said);
 }
 
 TEST_F(EngineTest, TakenBackReceiveMatchesNothing) {

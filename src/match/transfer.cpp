@@ -371,7 +371,7 @@ bool Engine::empty_pipe(Receive& receive) {
 
 bool Engine::progress() {
   bool moved = false;
-  if (box_.inbox.load(std::memory_order_relaxed) != 0) {
+  if (box_.inbox.load(std::memory_order_relaxed) != 0 || express_waits(area_)) {
     moved = drain(rank.world_rank);
     after_drain();
   }

@@ -6,6 +6,7 @@
 // Everything here is valid when zero-filled, so a rank may send to one that has not started yet.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 13;
+inline constexpr std::uint32_t segment_version = 14;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -84,23 +85,27 @@ struct alignas(cache_line) WorkerPlace {
   WorkerAccount account;
 };
 
-/// Where messages and posted receives of one rank meet. One line, because a sender touches all of
-/// it: it pushes on the inbox, then looks whether anybody is there to drain it.
+/// Where messages and posted receives of one rank meet. The first line is touched for each message
+/// by its rank, and by senders that push on the inbox; the second one hardly changes while the rank
+/// is awake, so that senders and the rank all have it in their caches.
 struct alignas(cache_line) Mailbox {
   std::atomic<Link> inbox;           ///< newest item first; any rank pushes, the drainer takes all
   std::atomic<std::uint32_t> right;  ///< 0, or world rank + 1 of who may match
-  std::atomic<std::uint32_t> sleepers;  ///< waiters of this rank that sleep or arm
-  std::atomic<std::uint32_t> pollers;   ///< this rank is awake in MPI and drains by itself
-  std::atomic<std::uint32_t> lookers;   ///< threads of it that look at everything: wait/lookers.h
-  std::atomic<SleepLink> sleeper;       ///< may be rung for any work, 0 = none
+  std::atomic<std::uint32_t> pollers;  ///< this rank is awake in MPI and drains by itself
+  std::atomic<std::uint32_t> lookers;  ///< threads of it that look at everything: wait/lookers.h
+  std::atomic<SleepLink> sleeper;      ///< may be rung for any work, 0 = none
   std::atomic<Link> attention;        ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
   std::atomic<std::uint32_t> posted;  ///< receives that are posted; a hint, of a thread rank
   Link queues;                        ///< match::Queues, made by the owner; guarded by `right`
   Link seekers;                       ///< waiters of it that probe; guarded by `right`
+
+  alignas(cache_line) std::atomic<std::uint32_t> sleepers;  ///< waiters of it that sleep or arm
+  /// Rings of short messages to this rank, in order of their making: match/express.h.
+  std::array<std::atomic<Link>, 7> express;
 };
 
-static_assert(sizeof(Mailbox) == cache_line);
+static_assert(sizeof(Mailbox) == 2 * cache_line);
 
 /// `away`: past MPI_Finalize or its last session, but it lives and may open another one.
 /// `finalized`: it will not be in MPI again.

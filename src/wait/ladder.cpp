@@ -391,7 +391,7 @@ void fruitful_look() {
   Looks& looks = own_looks(rank);
   note_look_found(rank, looks.in_vain_so_far());
   looks.found();
-  noted_entry.wanted = false;
+  noted_entry = {};
 }
 
 void look_for_nothing() {

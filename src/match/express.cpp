@@ -1,0 +1,215 @@
+#include "match/express.h"
+
+#include <cstring>
+#include <new>
+
+#include "match/engine.h"
+#include "match/seekers.h"
+#include "wait/policy.h"
+#include "wait/wait.h"
+
+namespace meantime::match {
+namespace {
+
+/// Short messages to a rank before a ring is made for it: 8 KiB, and 64 more of addresses for its
+/// reserve, and a mailbox has few places.
+constexpr std::uint32_t worth_a_ring = 32;
+constexpr std::uint32_t ahead = 4;
+constexpr std::uint32_t never = ~std::uint32_t{0};
+
+}  // namespace
+
+Express* express_from(const node::RankArea& area, std::uint32_t origin) {
+  for (const std::atomic<Link>& place : area.mailbox.express) {
+    const Link link = place.load(std::memory_order_acquire);
+    if (link == 0) {
+      return nullptr;
+    }
+    auto* ring = node::segment().at<Express>(link);
+    if (ring->origin == origin) {
+      return ring;
+    }
+  }
+  return nullptr;
+}
+
+// --- sending
+
+/// Of one that has none yet; called for each short message until it has.
+bool Engine::make_express(int destination, Peer& to) {
+  if (to.until_express == never || ++to.until_express < worth_a_ring) {
+    return false;
+  }
+  to.until_express = never;
+  if (is_thread_rank() || wait::policy().crowded || destination == rank.world_rank) {
+    return false;
+  }
+  const auto origin = static_cast<std::uint32_t>(rank.world_rank);
+  node::RankArea& area = segment_.area(destination);
+  if (area.host.load(std::memory_order_relaxed) != 0 ||
+      area.mailbox.express.back().load(std::memory_order_relaxed) != 0) {
+    return false;
+  }
+  constexpr std::size_t bytes =
+      sizeof(Express) + (std::size_t{Express::reserve_cells} << Express::reserve_class);
+  const Link link = pool.allocate(bytes);
+  if (link == 0) {
+    return false;
+  }
+  auto* ring = new (segment_.at<void>(link)) Express{};
+  ring->origin = origin;
+  ring->reserve = link + sizeof(Express);
+  for (std::atomic<Link>& place : area.mailbox.express) {
+    Link nobody = 0;
+    if (place.compare_exchange_strong(nobody, link, std::memory_order_acq_rel)) {
+      to.express = ring;
+      return true;
+    }
+  }
+  pool.release(link, bytes);
+  return false;
+}
+
+char* Engine::express_slot(int destination, std::size_t bytes, const Envelope& envelope) {
+  Peer& to = peer(destination);
+  if ((to.express == nullptr && !make_express(destination, to)) || !to.waiting.empty())
+      [[unlikely]] {
+    return nullptr;
+  }
+  Express& ring = *to.express;
+  const std::uint32_t position = ring.pushed;
+  if (position - to.express_taken >= Express::slots) {
+    // The acquire: what the slot held has been read.
+    to.express_taken = ring.taken.load(std::memory_order_acquire);
+    if (position - to.express_taken >= Express::slots ||
+        ring.adopted.load(std::memory_order_relaxed) > Express::most_adopted ||
+        ring.reserve_used.load(std::memory_order_relaxed) != 0) {
+      to.express_taken = position - Express::slots;  // look again at the next one
+      return nullptr;
+    }
+  }
+  ExpressSlot& slot = ring.at(position);
+  slot.bytes = static_cast<std::uint32_t>(bytes);
+  slot.context = envelope.context;
+  slot.source = envelope.source;
+  slot.tag = envelope.tag;
+  return slot.payload;
+}
+
+void Engine::push_express(int destination) {
+  Express& ring = *peer(destination).express;
+  const std::uint32_t position = ring.pushed++;
+  __builtin_prefetch(&ring.at(position + ahead), 1);  // the receiver's core has it still
+  // No exchange: while it waited for the stores before it, a receiver that polls the line would
+  // take it away.
+  ring.at(position).number.store(position + 1, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (segment_.area(destination).mailbox.sleepers.load(std::memory_order_relaxed) != 0) {
+    drain(destination);
+    after_drain();
+  }
+}
+
+// --- receiving
+
+/// A cell for a message that nobody waits for yet.
+Message& Engine::adopt(Message& from, Express& ring) {
+  Message* message = cell(static_cast<int>(from.destination),
+                          sizeof(Message) + (from.bytes > tiny_bytes ? from.bytes : 0));
+  std::uint32_t keeper = static_cast<std::uint32_t>(rank.world_rank);
+  if (message == nullptr) {
+    const std::uint32_t used = ring.reserve_used.load(std::memory_order_relaxed);
+    message = segment_.at<Message>(ring.reserve + (Link{used} << Express::reserve_class));
+    message->size_class = Express::reserve_class;
+    message->destination = from.destination;
+    ring.reserve_used.store(used + 1, std::memory_order_relaxed);
+    keeper = ring.origin;
+  }
+  message->kind = ItemKind::eager;
+  message->flags = adopted;
+  message->context = from.context;
+  message->source = from.source;
+  message->tag = from.tag;
+  message->origin = from.origin;
+  message->bytes = from.bytes;
+  message->copy_ns = 0;
+  message->keeper = keeper;
+  std::memcpy(payload_of(*message), payload_of(from), from.bytes);
+  ring.adopted.fetch_add(1, std::memory_order_relaxed);
+  return *message;
+}
+
+/// The next message of the ring, which is there.
+void Engine::take_express(node::RankArea& area, QueueView& queues, Express& ring) {
+  const std::uint32_t position = ring.taken.load(std::memory_order_relaxed);
+  const ExpressSlot& slot = ring.at(position);
+  const auto owner = static_cast<std::uint32_t>(&area - &segment_.area(0));
+  __builtin_prefetch(&ring.at(position + 1));
+  Message& message = in_hands_[free_hand_].message;
+  message.kind = ItemKind::eager;
+  message.flags = in_hand;
+  message.context = slot.context;
+  message.source = slot.source;
+  message.tag = slot.tag;
+  message.origin = ring.origin;
+  message.destination = owner;
+  message.bytes = slot.bytes;
+  message.copy_ns = 0;
+  std::memcpy(payload_of(message), slot.payload, slot.bytes);
+  ring.taken.store(position + 1, std::memory_order_release);
+  if (Receive* receive = queues.take_receive(message)) {
+    const bool mine = receive->owner == static_cast<std::uint32_t>(rank.world_rank);
+    join(mine ? message : adopt(message, ring), *receive);
+  } else if (is_for_hand(message)) {
+    hand_ = nullptr;
+    caught_ = &message;
+    free_hand_ = 1 - free_hand_;
+  } else {
+    add_unexpected(area.mailbox, queues, adopt(message, ring));
+  }
+}
+
+/// Those that were pushed before a message of the same sender that came through the inbox.
+void Engine::take_express_before(node::RankArea& area, QueueView& queues, const Message& message) {
+  Express& ring = *express_from(area, message.origin);
+  while (static_cast<std::int32_t>(message.express_before -
+                                   ring.taken.load(std::memory_order_relaxed)) > 0) {
+    take_express(area, queues, ring);
+  }
+}
+
+/// True if there is more to do: something lies in the inbox, perhaps from before.
+bool Engine::take_all_express(node::RankArea& area, QueueView& queues) {
+  const bool with_hand = hand_ != nullptr;
+  const auto& places = area.mailbox.express;
+  for (std::size_t index = 0; index < places.size(); ++index) {
+    // What is caught ends this: the next time another ring is the first.
+    const std::size_t place = (first_ring_ + index) % places.size();
+    const Link link = places[place].load(std::memory_order_acquire);
+    if (link == 0) {
+      continue;
+    }
+    auto& ring = *segment_.at<Express>(link);
+    for (std::uint32_t left = Express::slots; left > 0; --left) {
+      if (!ring.has(ring.taken.load(std::memory_order_relaxed), std::memory_order_acquire)) {
+        break;
+      }
+      if (area.mailbox.inbox.load(std::memory_order_relaxed) != 0) {
+        return true;
+      }
+      take_express(area, queues, ring);
+      if (with_hand && hand_ == nullptr) {
+        first_ring_ = place + 1;
+        return false;  // the rest may wait for the next receive
+      }
+    }
+  }
+  return false;
+}
+
+/// Of an adopted message whose payload is read.
+void Engine::leave_express(const Message& message) {
+  express_from(area_, message.origin)->adopted.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace meantime::match
