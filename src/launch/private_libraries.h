@@ -29,6 +29,12 @@ inline bool is_our_library(const std::string& name) {
   return std::string_view(name).substr(name.rfind('/') + 1).starts_with("libmpi_abi.so.");
 }
 
+/// libmeantime_gfortran: each rank has a copy, and it imports all of MPI, whatever the program
+/// calls.
+inline bool is_binding_of_ours(const std::string& name) {
+  return std::string_view(name).substr(name.rfind('/') + 1).starts_with("libmeantime_");
+}
+
 inline bool is_private_library(const std::string& name) {
   const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);
   const auto begins_as = [&](std::string_view shared) { return last.starts_with(shared); };

@@ -80,8 +80,7 @@ class Check {
     if (!asks_for_level_.empty() && !starts_threads_.empty()) {
       verdict_.doubt = fmt::format(
           "{} and {}: thread ranks have MPI_THREAD_FUNNELED at most; if no other thread than the "
-          "one "
-          "that starts MPI calls it, --as threads runs it",
+          "one that starts MPI calls it, --as threads runs it",
           asks_for_level_, starts_threads_);
     }
     if (trial && verdict_.problems.empty()) {
@@ -190,7 +189,9 @@ class Check {
     const std::set<std::string, std::less<>> imports(list.begin(), list.end());
     const std::string name_of_file = file_name(file.path);
     const std::string by = file.loader == nullptr ? "" : " (in " + name_of_file + ")";
-    look_at_threads(list, by);
+    if (!is_binding_of_ours(name_of_file)) {
+      look_at_threads(list, by);
+    }
     const auto takes_from_libc = [&](std::string_view name) {
       return imports.count(name) != 0 && definers_.count(name) == 0;
     };

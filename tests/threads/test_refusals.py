@@ -7,7 +7,7 @@ import re
 import shutil
 import unittest
 
-from threads_case import BIN, ThreadsCase, command, deny_list
+from threads_case import BIN, BUILD, ThreadsCase, command, deny_list
 
 MAIN = "#include <mpi.h>\nint main(int c, char** v) { MPI_Init(&c, &v); MPI_Finalize(); return 0; }\n"
 
@@ -184,6 +184,24 @@ class Refusals(ThreadsCase):
         self.assertEqual(self.run_ranks(2, teams).returncode, 0, self.text)
         self.accepted(self.build(text, "-O1", "-pthread", "-DLEVEL=0", "-DTHREAD=1", name="thread"))
         self.accepted(self.build(text, "-O1", "-pthread", "-DLEVEL=1", "-DTHREAD=0", name="level"))
+
+    def test_meantime_s_own_library_asks_for_no_level(self):
+        """That for Fortran has all of MPI's functions in it, whichever the program calls."""
+        text = ("program teams\n  integer :: error, provided, i, total = 0\n  call {call}\n"
+                "  !$omp parallel do reduction(+:total)\n  do i = 1, 9\n    total = total + i\n  end do\n"
+                "  call MPI_Finalize(error)\n  if (total /= 45) stop 1\nend program\n")
+        for name, call in (("plain", "MPI_Init(error)"), ("level", "MPI_Init_thread(3, provided, error)")):
+            path = os.path.join(self.folder, name + ".f90")
+            with open(path, "w") as file:
+                file.write(text.format(call=call))
+            program = self.build_fortran(path, "-fopenmp", "-L", os.path.join(BUILD, "lib"), "-lmeantime_gfortran",
+                                         name=name)
+            if name == "plain":
+                self.accepted(program)
+            else:
+                checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+                self.assertEqual(checked.returncode, 1, checked.stdout)
+                self.assertIn("MPI_Init_thread and OpenMP: thread ranks have", checked.stdout)
 
     def test_functions_of_its_own_by_denied_names(self):
         self.build_library("int fork(void) { return 3; }\nint nice(int n) { return n; }\n", name="names")
