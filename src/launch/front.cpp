@@ -85,6 +85,7 @@ int run_job(Job& job, char** arguments) {
                                          std::strerror(errno));
     if (job.setting("MEANTIME_MACHINE") == "require") {
       say("{} (MEANTIME_MACHINE=require)", line);
+      remove_empty_reports(job);
       return 1;
     }
     say(line);
@@ -101,6 +102,7 @@ int run_job(Job& job, char** arguments) {
   }
   if (supervisor < 0) {
     say("cannot start a process: {}", std::strerror(errno));
+    remove_empty_reports(job);
     return 1;
   }
   bool interrupted = false;

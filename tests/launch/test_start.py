@@ -348,15 +348,23 @@ class Many(MpiexecTest):
                     self.skipTest(f"{folder} is closed to others")
                 folder = os.path.dirname(folder)
 
-        def somebody_else():
+        def somebody_else(most=20):
             import resource
             os.setgid(65534)
             os.setuid(64321)
-            resource.setrlimit(resource.RLIMIT_NPROC, (20, 20))
+            resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
 
         result = self.run_job("-n", 64, "sleep", 20, preexec_fn=somebody_else)
         self.assertEqual(result.status, 1, result)
         self.assert_one_line(result, "cannot start rank", "of 64")
+        # Not even for mpiexec's own: then nothing is left of its report either.
+        folder = self.path("of_all")
+        os.mkdir(folder)
+        os.chmod(folder, 0o777)
+        result = self.run_job(f"--report={folder}/report", "true", preexec_fn=lambda: somebody_else(1))
+        self.assertEqual(result.status, 1, result)
+        self.assert_one_line(result, "cannot start a process")
+        self.assertEqual(os.listdir(folder), [])
 
     def test_eight_at_once(self):
         jobs = [self.start("-n", 4, FAKE_RANK, "init", "finalize", f"print=job{i}") for i in range(8)]
