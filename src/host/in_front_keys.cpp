@@ -1,3 +1,6 @@
+// Keys of thread-specific values. A rank's come from libc's, and all ranks have the same ones of
+// them (own_keys.h). One that a rank has deleted stays libc's, and threads keep their values of it:
+// so the rank may have it again only while it has no other threads.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <threads.h>
@@ -13,13 +16,11 @@
 namespace meantime::host {
 namespace {
 
-/// Those of libc's that some rank has or had; they stay.
-struct KeysOfRanks {
-  std::mutex lock;
-  std::vector<pthread_key_t> numbers;
-};
-KeysOfRanks& of_ranks() {
-  static auto& all = *new KeysOfRanks;
+constinit std::mutex lock_of_numbers;
+/// Those of libc's that some rank has or had; they stay. Asked with the lock held, the first time,
+/// too: ThreadSanitizer's builds make statics without one.
+std::vector<pthread_key_t>& numbers_of_ranks() {
+  static auto& all = *new std::vector<pthread_key_t>;
   return all;
 }
 
@@ -59,17 +60,14 @@ int OwnKeys::create(pthread_key_t* key, Destructor destructor, bool alone) {
   const std::lock_guard<std::mutex> guard(lock_);
   const auto deleted =
       std::find_if(keys_.begin(), keys_.end(), [](const Key& each) { return !each.exists; });
-  const auto take_deleted = [&] {
+  if (deleted != keys_.end() && alone) {
     *deleted = {deleted->number, destructor, true};
     *key = deleted->number;
     return pthread_setspecific(*key, nullptr);
-  };
-  if (deleted != keys_.end() && alone) {
-    return take_deleted();
   }
   {
-    const std::lock_guard<std::mutex> guard_all(of_ranks().lock);
-    std::vector<pthread_key_t>& numbers = of_ranks().numbers;
+    const std::lock_guard<std::mutex> guard_all(lock_of_numbers);
+    std::vector<pthread_key_t>& numbers = numbers_of_ranks();
     const auto other = std::find_if(numbers.begin(), numbers.end(),
                                     [&](pthread_key_t each) { return find(each) == nullptr; });
     pthread_key_t number{};
@@ -78,7 +76,7 @@ int OwnKeys::create(pthread_key_t* key, Destructor destructor, bool alone) {
     } else if (const int error = real_create(&number, nullptr); error == 0) {
       numbers.push_back(number);
     } else {
-      return deleted != keys_.end() ? take_deleted() : error;
+      return error;
     }
     *key = number;
   }

@@ -84,9 +84,10 @@ std::string name_of_all(const Names& names) {
 
 /// nullptr: there is no such locale.
 const Known* find(Names names) {
-  static std::mutex lock;
-  static auto& all = *new std::map<Names, Known>;
+  static constinit std::mutex lock;
   const std::lock_guard hold(lock);
+  // Not before: ThreadSanitizer's builds make statics without a lock.
+  static auto& all = *new std::map<Names, Known>;
   bool plain = true;
   for (std::string& name : names) {
     if (name == "POSIX") {

@@ -56,7 +56,7 @@ class InOwnZone {
 
  private:
   static std::mutex& lock() {
-    static std::mutex mutex;
+    static constinit std::mutex mutex;
     return mutex;
   }
   RankState* const rank_;

@@ -52,6 +52,27 @@ class LibcState(ThreadsCase):
         self.both(program, ranks=(1, 2, 64))
         self.both(self.build("itself.c", "-pthread", "-D_FORTIFY_SOURCE=2", name="itself_fortified"))
 
+    def test_a_new_key_has_no_value_in_any_thread(self):
+        """If libc has no more and other threads may have values of those that are deleted, there is none to be had."""
+        program = self.build(
+            "#include <errno.h>\n#include <mpi.h>\n#include <pthread.h>\n#include <stdio.h>\n"
+            "static pthread_key_t key; static pthread_barrier_t turn; static int ends, old;\n"
+            "static void* other(void* unused) {\n"
+            "  for (pthread_barrier_wait(&turn); !ends; pthread_barrier_wait(&turn)) {\n"
+            "    old += pthread_getspecific(key) != NULL; pthread_setspecific(key, &key); pthread_barrier_wait(&turn); }\n"
+            "  return unused; }\n"
+            "int main(int c, char** v) {\n"
+            "  int error = 0; pthread_t thread; MPI_Init(&c, &v);\n"
+            "  pthread_barrier_init(&turn, NULL, 2); pthread_create(&thread, NULL, other, NULL);\n"
+            "  for (int i = 0; i < 1500 && (error = pthread_key_create(&key, NULL)) == 0; ++i) {\n"
+            "    pthread_barrier_wait(&turn); pthread_barrier_wait(&turn); pthread_key_delete(key); }\n"
+            "  ends = 1; pthread_barrier_wait(&turn); pthread_join(thread, NULL);\n"
+            "  int then = pthread_key_create(&key, NULL); MPI_Finalize();\n"
+            "  if (old == 0 && (error == 0 || error == EAGAIN) && then == 0) puts(\" No Errors\");\n"
+            "  return 0; }\n", "-pthread", name="new_keys")
+        for kind in ("processes", "threads"):
+            self.assertEqual(self.run_ranks(2, program, kind=kind).stdout, " No Errors\n" * 2, self.text)
+
     def test_threads_of_c11_and_ends_of_threads(self):
         program = self.build("c11_threads.c", "-pthread", name="c11_threads")
         self.assert_right(self.run_ranks(3, program, kind="processes"))
