@@ -35,7 +35,8 @@ std::string obituary(std::string_view description, int code, const char* call,
   line += fmt::format(": {}", detail.empty() ? error_text(code) : detail);
   // Stale if this call is none that notes where it was called.
   const Rank& rank = self();
-  const void* const site = caller != nullptr ? caller : rank.call_site.load();
+  const void* const site =
+      caller != nullptr ? caller : rank.call_site.load(std::memory_order_relaxed);
   if (site != nullptr &&
       (site == caller || std::string_view(call_name(rank.call.load())) == call)) {
     line += fmt::format("; called from {}", wait::place_of_call(site));

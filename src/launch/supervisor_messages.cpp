@@ -20,7 +20,7 @@ constexpr std::size_t longest_report = 32 << 20;
 /// For the place of an error, while the job is ending: mpiexec hears nothing else meanwhile.
 constexpr double most_naming_seconds = 0.4;
 
-/// Of ranks that are not those of a lock's few settings.
+/// A rank may send any topics; nobody reads more than these.
 constexpr std::size_t most_remarks = 100;
 
 /// The first line of a text, without its end, which is taken off it.
