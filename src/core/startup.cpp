@@ -135,6 +135,20 @@ int make_singleton(Rank& rank) {
   return MPI_SUCCESS;  // the segment keeps the descriptor: it grows through it
 }
 
+/// For who had room for them elsewhere: short messages that wait to be received are limited here.
+std::string hint_at_credit(node::Segment& segment) {
+  for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
+    if (segment.area(rank).out_of_credit.load(std::memory_order_relaxed) != 0) {
+      return fmt::format(
+          "  (short messages of rank {} that nobody has received fill the room that there is for "
+          "them;"
+          " for more of it: mpiexec -x MEANTIME_EAGER_PAIR=200M -x MEANTIME_EAGER_RANK=1G)\n",
+          rank);
+    }
+  }
+  return "";
+}
+
 void tell_of_deadlock() {
   node::Segment& segment = node::segment();
   if (segment.header().ending.exchange(1, std::memory_order_acq_rel) != 0) {
@@ -142,8 +156,8 @@ void tell_of_deadlock() {
   }
   Rank& rank = self();
   const std::string text = fmt::format(
-      "Meantime: deadlock: every rank waits in MPI, and nothing can wake one of them:\n{}",
-      wait::describe_ranks(segment, call_name));
+      "Meantime: deadlock: every rank waits in MPI, and nothing can wake one of them:\n{}{}",
+      wait::describe_ranks(segment, call_name), hint_at_credit(segment));
   if (rank.control != nullptr && rank.control->connected()) {
     rank.control->deadlock(text);  // mpiexec prints it, and ends the job if it is to
     return;

@@ -145,6 +145,9 @@ Message* Engine::eager_cell(int destination, std::size_t bytes, bool contiguous)
   if (!has_credit(to, need)) [[unlikely]] {
     take_back_cells();
     if (!has_credit(to, need)) {
+      if (bytes <= limits.eager) {
+        area_.out_of_credit.store(1, std::memory_order_relaxed);
+      }
       return nullptr;
     }
   }
@@ -276,6 +279,9 @@ bool Engine::reap(LocalSend& send) {
   }
   if (transfer.pipe != 0) {
     pool.release(transfer.pipe, limits.pipe_chunk * limits.pipe_chunks);
+  }
+  if (area_.out_of_credit.load(std::memory_order_relaxed) != 0) {
+    area_.out_of_credit.store(0, std::memory_order_relaxed);
   }
   Peer& to = peer(send.destination);
   --to.offers;

@@ -166,6 +166,7 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint64_t> sleeps;         ///< how often its waiters fell asleep
   /// 0, or it waits for memory: the number of times that this began. See wait/deadlock.h.
   std::atomic<std::uint32_t> starving;
+  std::atomic<std::uint32_t> out_of_credit;  ///< a short message of it waits for want of room
   std::atomic<std::uint32_t> threads;  ///< that it had when somebody last doubted (wait/deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
   std::atomic<std::uint32_t> napping;     ///< sleepers of it that wake by themselves (wait/looks.h)

@@ -388,6 +388,17 @@ class RealRanks(MpiexecTest):
         job.communicate()
         self.wait_for(lambda: os.path.exists(self.path("status")), "the program's end")
 
+    def test_short_messages_without_room_are_named(self):
+        flood = self.path("flood")
+        subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "flood.c"), "-o", flood], check=True)
+        room = ("-x", "MEANTIME_EAGER_PAIR=200M", "-x", "MEANTIME_EAGER_RANK=1G")
+        for kind in KINDS:
+            result = self.run_job("--as", kind, "-n", 2, flood)
+            self.assertEqual(result.status, 125, result)
+            self.assertIn("rank 1 that nobody has received fill the room", result.error)
+            self.assertIn(" ".join(room), result.error)
+            self.assertEqual(self.run_job("--as", kind, *room, "-n", 2, flood).status, 0)
+
     @unittest.skipUnless(os.path.exists(os.path.join(ORACLE, "bin", "mpicc_abi")), "no oracle")
     def test_built_by_another_implementation(self):
         program = self.program(os.path.join(ORACLE, "bin", "mpicc_abi"))
