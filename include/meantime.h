@@ -39,7 +39,8 @@ extern int MPIX_Stay(int stay) __attribute__((weak));
 
 /* Changes it; "" goes back to what was set outside of the program. Holds from the rank's next wait
  * on; a communicator's own info keys (meantime_wait ...) stand above it. Only settings about
- * waiting may change. Without Meantime it does nothing. */
+ * waiting may change. One that the site has locked stays as it is, a line on stderr says so once a
+ * job, and the call returns MPI_SUCCESS. Without Meantime it does nothing. */
 extern int MPIX_Setting_set(const char* name, const char* value) __attribute__((weak));
 #define MPIX_Setting_set(name, value) \
   (MPIX_Setting_set != 0 ? MPIX_Setting_set(name, value) : MPI_SUCCESS)
@@ -89,7 +90,7 @@ typedef int MPIX_Energy_function(const MPIX_Energy_info* info, void* argument);
  * any thread. Returns MPI_SUCCESS, or an error of class MPI_ERR_ARG (no `enter`) or MPI_ERR_OTHER
  * (outside of that time), through the error handler of MPI_COMM_SELF. Where the site has locked
  * MEANTIME_ENERGY or MEANTIME_ENERGY_HANDLER (as a lock of MEANTIME_WAIT does) it does nothing but
- * to say so on stderr, once a rank, and returns MPI_SUCCESS. Without Meantime it does nothing. */
+ * to say so on stderr, once a job, and returns MPI_SUCCESS. Without Meantime it does nothing. */
 extern int MPIX_Energy_handler_reg(MPIX_Energy_function* enter, MPIX_Energy_function* leave,
                                    void* argument) __attribute__((weak));
 #define MPIX_Energy_handler_reg(enter, leave, argument) \
