@@ -171,14 +171,8 @@ int print_one(const std::string& name, const settings::Files& files,
   const Row row = row_of(*setting, files, environment);
   print_row(row, 0, 0);
   std::fflush(stdout);
-  std::string problem = files.problem();
-  if (problem.empty() && !row.value.text.empty()) {
-    problem = settings::problem(*setting, row.value.text);
-  }
-  if (!problem.empty()) {
-    fmt::print(stderr, "meantime: {}\n", problem);
-  }
-  return problem.empty() ? 0 : 1;
+  // The others', too: with one that is refused, this one's value is no job's.
+  return print_problems(rows_of(files, environment), files, environment);
 }
 
 }  // namespace

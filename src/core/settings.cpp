@@ -73,12 +73,12 @@ bool read_wire(std::string_view value, match::Wire& wire) {
   return true;
 }
 
-/// Where the site's file locks a rung, or all of them; empty if it does not.
-std::string lock_of_the_way_to_wait() {
-  for (const char* name :
-       {"MEANTIME_WAIT", "MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
-    if (std::string where = locked_by(*settings::find(name)); !where.empty()) {
-      return where;
+/// Of what is 0, if no rung is left: what the site's file locks; nothing if that is none of it.
+std::string_view locked_at_zero() {
+  for (const char* name : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
+    const settings::Setting& row = *settings::find(name);
+    if (!locked_by(row).empty() && settings::number(row, setting(name)) == 0) {
+      return row.name;
     }
   }
   return {};
@@ -171,7 +171,7 @@ bool lock_overrules(const Rank& rank, const settings::Setting& row, std::string_
   if (where.empty()) {
     return false;
   }
-  if (value != as_started(row)) {
+  if (!settings::same(row, value, as_started(row))) {
     remark(rank, fmt::format("{} {}", row.name, who),
            fmt::format("{} stays {}, not {} as {} says: {}, locked", row.name, as_started(row),
                        settings::shown(value), who, where));
@@ -179,7 +179,8 @@ bool lock_overrules(const Rank& rank, const settings::Setting& row, std::string_
   return true;
 }
 
-std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker) {
+std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker,
+                         std::string_view* endless_by) {
   const auto source = [](bool same) {
     return same ? settings::Source::environment : settings::Source::launcher;
   };
@@ -191,7 +192,7 @@ std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker) {
             source(number == before),
             {}};
   };
-  return settings::out_of_reach([&](const settings::Setting& row) -> settings::Value {
+  const auto value = [&](const settings::Setting& row) -> settings::Value {
     if (row.name == "MEANTIME_WAIT") {
       return {std::string(wish.preset != nullptr ? wish.preset->name : ""),
               source(wish.preset == weaker.preset),
@@ -200,7 +201,8 @@ std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker) {
     return row.name == "MEANTIME_TRIES_POLL"    ? knob(wish.tries_poll, weaker.tries_poll)
            : row.name == "MEANTIME_TRIES_YIELD" ? knob(wish.tries_yield, weaker.tries_yield)
                                                 : knob(wish.timeout_us, weaker.timeout_us);
-  });
+  };
+  return settings::out_of_reach(value, endless_by);
 }
 
 std::string change_setting(Rank& rank, const settings::Setting& row, std::string_view value) {
@@ -218,15 +220,23 @@ std::string change_setting(Rank& rank, const settings::Setting& row, std::string
   const std::string before = value.empty() ? setting(row.name) : std::string(value);
   wait::Wish wish = rank.wish;
   std::string wrong = wish.add(row.name, before);
-  wrong = wrong.empty() ? out_of_reach(wish, wait::wish()) : wrong;
+  std::string_view in_the_way;
   if (!wrong.empty()) {
-    if (const std::string where = lock_of_the_way_to_wait(); !where.empty()) {
-      remark(rank, fmt::format("{} the program", row.name),
-             fmt::format("{}; {} stays {}: {}, locked", wrong, row.name,
-                         setting_in_effect(rank, row), where));
-      return {};
+    in_the_way = locked_at_zero();
+  } else {
+    wrong = out_of_reach(wish, wait::wish(), &in_the_way);
+  }
+  if (!wrong.empty()) {
+    // What a lock has brought about is not the program's mistake.
+    const std::string where =
+        in_the_way.empty() ? std::string() : locked_by(*settings::find(in_the_way));
+    if (where.empty()) {
+      return wrong;
     }
-    return wrong;
+    remark(rank, fmt::format("{} the program", row.name),
+           fmt::format("{}; {} stays {}: {} is locked ({})", wrong, row.name,
+                       setting_in_effect(rank, row), in_the_way, where));
+    return {};
   }
   rank.wish = wish;
   rank.policy = wait::make_policy(rank.wish, wait::policy().crowded);

@@ -64,7 +64,8 @@ bool lock_overrules(const Rank& rank, const settings::Setting& setting, std::str
 
 /// What in `wish` a wait never comes to, though it was said as late as what keeps a wait from it:
 /// one line, or nothing. What is also in `weaker` was said before, and may be void.
-std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker);
+std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker,
+                         std::string_view* endless_by = nullptr);
 
 /// Changes a live setting of a rank; it holds from its next wait on. "" takes back what was said.
 /// Returns what is wrong in one line, and then nothing has changed; nor has it if a lock is in the

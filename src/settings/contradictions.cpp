@@ -23,7 +23,8 @@ struct Said {
   [[nodiscard]] bool is(std::string_view text) const { return value.text == text; }
   [[nodiscard]] std::string text() const {
     return value.where.empty() ? fmt::format("{}={}", name, shown(value.text))
-                               : fmt::format("{}={} ({})", name, shown(value.text), value.where);
+                               : fmt::format("{}={} ({}{})", name, shown(value.text), value.where,
+                                             value.locked ? ", locked" : "");
   }
   [[nodiscard]] std::optional<std::uint64_t> number() const {
     return settings::number(*find(name), value.text);
@@ -55,13 +56,19 @@ std::string of_no_rung(const Values& values) {
       {"MEANTIME_TRIES_POLL", knobs.tries_poll},
       {"MEANTIME_TRIES_YIELD", knobs.tries_yield},
       {"MEANTIME_TIMEOUT", knobs.timeout_us}};
+  std::string locked;
   for (const auto& [name, preset] : rungs) {
-    if (said(values, name).number().value_or(preset) != 0) {
+    const Said rung = said(values, name);
+    if (rung.number().value_or(preset) != 0) {
       return {};
+    }
+    if (rung.value.locked && rung.anything()) {
+      locked += "; " + rung.text();
     }
   }
   return "MEANTIME_TRIES_POLL, MEANTIME_TRIES_YIELD and MEANTIME_TIMEOUT are all 0: then a rank "
-         "has no way to wait";
+         "has no way to wait" +
+         locked;
 }
 
 /// What makes the rung of a knob endless: the knob itself, or the way to wait that stands in its
@@ -138,11 +145,12 @@ std::string of_what_is_missing(const Values& values) {
 /// Two who would both decide.
 std::string of_policies(const Values& values) {
   const auto decides = [](const Said& who) { return who.anything() && !who.is("none"); };
-  if (!decides(said(values, "MEANTIME_ENERGY")) ||
-      !decides(said(values, "MEANTIME_ENERGY_HANDLER"))) {
-    return {};
-  }
-  return "MEANTIME_ENERGY and MEANTIME_ENERGY_HANDLER are both set; one policy is all there can be";
+  const Said policy = said(values, "MEANTIME_ENERGY");
+  const Said handler = said(values, "MEANTIME_ENERGY_HANDLER");
+  return decides(policy) && decides(handler)
+             ? fmt::format("{} and {} are both set; one policy is all there can be", policy.text(),
+                           handler.text())
+             : std::string();
 }
 
 }  // namespace
@@ -160,7 +168,7 @@ std::vector<std::string> deprived(const Values& values) {
   return lines;
 }
 
-std::string out_of_reach(const Values& values) {
+std::string out_of_reach(const Values& values, std::string_view* endless_by) {
   for (const std::string_view rung : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD"}) {
     const std::optional<Said> before = endless(values, rung);
     if (!before) {
@@ -171,6 +179,9 @@ std::string out_of_reach(const Values& values) {
       const bool says_nothing = !after.anything() || next == rung || after.is("0") ||
                                 (after.is("infinity") && next == "MEANTIME_TIMEOUT");
       if (!says_nothing && is_no_earlier(after, *before)) {
+        if (endless_by != nullptr) {
+          *endless_by = before->name;
+        }
         return fmt::format("{} is never come to after {}: leave one of them out", after.text(),
                            before->text());
       }
@@ -180,7 +191,13 @@ std::string out_of_reach(const Values& values) {
 }
 
 std::string contradiction(const Values& values) {
-  for (const auto& rule : {of_no_rung, out_of_reach, of_sizes, of_what_is_missing, of_policies}) {
+  if (std::string wrong = of_no_rung(values); !wrong.empty()) {
+    return wrong;
+  }
+  if (std::string wrong = out_of_reach(values); !wrong.empty()) {
+    return wrong;
+  }
+  for (const auto& rule : {of_sizes, of_what_is_missing, of_policies}) {
     if (std::string wrong = rule(values); !wrong.empty()) {
       return wrong;
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "settings/sources.h"
@@ -24,7 +25,8 @@ std::string contradiction(const std::function<Value(const Setting&)>& value);
 std::vector<std::string> deprived(const std::function<Value(const Setting&)>& value);
 
 /// One of them alone, which MPIX_Setting_set can bring about, too: a rung that a wait never comes
-/// to, because one before it never ends.
-std::string out_of_reach(const std::function<Value(const Setting&)>& value);
+/// to, because one before it never ends. `endless_by`: then becomes the setting that makes it so.
+std::string out_of_reach(const std::function<Value(const Setting&)>& value,
+                         std::string_view* endless_by = nullptr);
 
 }  // namespace meantime::settings

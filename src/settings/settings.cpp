@@ -109,7 +109,8 @@ std::string range(const Setting& setting) {
   return setting.words.empty() ? text : text + ", or " + alternatives(setting.words);
 }
 
-/// ": 5000 means that", of "5ms" where microseconds are wanted without their name.
+/// "; without a unit: 5000", of "5ms" where microseconds are wanted without their name. Nothing if
+/// that would be refused as well.
 std::string without_unit(const Setting& setting, std::string_view value) {
   struct Unit {
     std::string_view name;
@@ -120,11 +121,13 @@ std::string without_unit(const Setting& setting, std::string_view value) {
   const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
   std::string_view name = value.substr(digits);
   name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+  std::uint64_t count = 0;
+  const bool read = std::from_chars(value.data(), value.data() + digits, count).ec == std::errc() &&
+                    count <= 1'000'000'000;
   for (const Unit& unit : units) {
-    const std::optional<std::uint64_t> count = number(setting, value.substr(0, digits));
-    if (setting.kind == Kind::microseconds && name == unit.name && count &&
-        *count <= 1'000'000'000) {
-      return fmt::format("; without a unit: {}", *count * unit.microseconds);
+    if (setting.kind == Kind::microseconds && name == unit.name && read) {
+      const std::string text = fmt::to_string(count * unit.microseconds);
+      return number(setting, text) ? "; without a unit: " + text : std::string();
     }
   }
   return {};
@@ -164,6 +167,14 @@ std::optional<std::uint64_t> number(const Setting& setting, std::string_view val
   }
   result *= factor;
   return result >= setting.least && result <= setting.most ? std::optional(result) : std::nullopt;
+}
+
+bool same(const Setting& setting, std::string_view one, std::string_view other) {
+  if (one == other || setting.kind == Kind::word || setting.kind == Kind::text) {
+    return one == other;
+  }
+  const std::optional<std::uint64_t> first = number(setting, one);
+  return first && first == number(setting, other);
 }
 
 std::string problem(const Setting& setting, std::string_view value) {

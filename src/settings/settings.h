@@ -45,5 +45,7 @@ std::string problem(const Setting& setting, std::string_view value);
 
 /// The number that a value is, or nothing. Numbers are decimal; bytes take K, M and G (KiB ...).
 std::optional<std::uint64_t> number(const Setting& setting, std::string_view value);
+/// Whether both mean the same: "0100" and "100", "4M" and "4096K".
+bool same(const Setting& setting, std::string_view one, std::string_view other);
 
 }  // namespace meantime::settings

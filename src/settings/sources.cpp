@@ -74,6 +74,16 @@ void Files::lock_what_replaces_the_way_to_wait() {
   }
   lock_too("MEANTIME_ENERGY", handler.locked ? handler : way);
   lock_too("MEANTIME_ENERGY_HANDLER", policy.locked ? policy : way);
+  lock_none_beside("MEANTIME_ENERGY", handler);
+  lock_none_beside("MEANTIME_ENERGY_HANDLER", policy);
+}
+
+void Files::lock_none_beside(std::string_view name, const Value& other) {
+  Value& value = values_[find(name) - all().data()];
+  if (other.locked && !other.text.empty() && other.text != "none" && value.text == "none") {
+    value.where = other.where;
+    value.locked = true;
+  }
 }
 
 void Files::lock_too(std::string_view name, const Value& locked) {
@@ -198,10 +208,10 @@ Value Files::value(const Setting& setting, const Environment& environment,
   const std::string variable = environment(setting.name).value_or("");
   if (value.locked) {
     const std::string_view holds = text_of(setting, value);
-    if (option && *option != holds) {
+    if (option && !same(setting, *option, holds)) {
       value.in_vain = fmt::format("{} as mpiexec's options say", shown(*option));
       value.in_vain_of = Source::launcher;
-    } else if (!option && !variable.empty() && variable != holds) {
+    } else if (!option && !variable.empty() && !same(setting, variable, holds)) {
       value.in_vain = fmt::format("{} as the environment says", shown(variable));
       value.in_vain_of = Source::environment;
     } else if (option || !variable.empty()) {

@@ -72,6 +72,9 @@ class Files {
   void lock_what_replaces_the_way_to_wait();
   /// Locks at its preset what the file has not set itself.
   void lock_too(std::string_view name, const Value& locked);
+  /// One of two of which only one may decide: it stays "none", which the file says, beside the
+  /// other one if that is locked at something.
+  void lock_none_beside(std::string_view name, const Value& other);
   void read_line(std::string_view line, Source source, const std::string& where);
 
   std::vector<Value> values_;  ///< by index in all()

@@ -1,54 +1,13 @@
-"""Settings: files, environment, options, the program; what locks what; what is refused."""
+"""Settings: files, environment, options, the program; what is refused."""
 
-import json
 import os
-import re
-import shutil
 import subprocess
 
-from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
-
-MPICC = os.path.join(BUILD, "bin", "mpicc")
-SETTINGS = os.path.join(SOURCE, "tests", "launch", "settings.c")
+from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, main
+from settings_case import MPICC, SettingsCase
 
 
-class Settings(MpiexecTest):
-    """Each test has a home of its own, and an installation whose site file it may write."""
-
-    def setUp(self):
-        super().setUp()
-        self.prefix = os.path.join(self.folder.name, "prefix")
-        self.home = os.path.join(self.folder.name, "home")
-        for folder in ("bin", "lib", "etc"):
-            os.makedirs(os.path.join(self.prefix, folder))
-        os.makedirs(os.path.join(self.home, ".config"))
-        for file in ("bin/mpiexec", "bin/meantime", "lib/libmpi_abi.so.1"):
-            shutil.copy(os.path.join(BUILD, file), os.path.join(self.prefix, file))
-        self.environment["HOME"] = self.home
-        for name in list(self.environment):
-            if name.startswith(("MEANTIME_WAIT", "MEANTIME_TRIES", "MEANTIME_TIMEOUT", "XDG_")):
-                del self.environment[name]
-
-    def site_file(self, text):
-        with open(os.path.join(self.prefix, "etc", "meantime.conf"), "w") as file:
-            file.write(text)
-
-    def user_file(self, text):
-        with open(os.path.join(self.home, ".config", "meantime.conf"), "w") as file:
-            file.write(text)
-
-    def command(self, name, *words, **variables):
-        return subprocess.run([os.path.join(self.prefix, "bin", name), *words], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
-                              env=dict(self.environment, **variables))
-
-    def line_of(self, name, **variables):
-        result = self.command("meantime", "config", **variables)
-        return next(line for line in result.stdout.splitlines() if line.startswith(name + " "))
-
-    def wait_in_job(self, *options, **variables):
-        return self.command("mpiexec", *options, "sh", "-c", "echo $MEANTIME_WAIT", **variables)
-
+class Settings(SettingsCase):
     def test_order_of_sources(self):
         self.assertRegex(self.line_of("MEANTIME_WAIT"), r"^MEANTIME_WAIT +adaptive +# built in;")
         self.assertEqual(self.wait_in_job().stdout, "\n")
@@ -72,89 +31,6 @@ class Settings(MpiexecTest):
             file.write("tries_poll = infinity\n")
         self.assertRegex(self.line_of("MEANTIME_TRIES_POLL", XDG_CONFIG_HOME=folder), r"infinity +# ")
         self.assertRegex(self.line_of("MEANTIME_WAIT", XDG_CONFIG_HOME=folder), r"adaptive +# built")
-
-    def test_lock(self):
-        self.site_file("lock wait = event\n")
-        self.user_file("wait = yield\n")
-        self.assertRegex(self.line_of("MEANTIME_WAIT", MEANTIME_WAIT="poll"),
-                         r"event +# .*/meantime.conf:1, locked;")
-        for options, variables in (((), {"MEANTIME_WAIT": "poll"}), (("--wait", "poll"), {}),
-                                   (("-env", "MEANTIME_WAIT", "poll"), {})):
-            result = self.wait_in_job(*options, **variables)
-            self.assertEqual((result.stdout, result.returncode), ("event\n", 0), result)
-            self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event, not poll as .* says?: "
-                             r".*:1, locked\n$")
-        self.assertEqual(self.wait_in_job("--wait", "event").stderr, "")
-        # The user's own file, which is for many jobs, is overruled as well; told where somebody looks, once for two programs.
-        self.assertEqual(self.wait_in_job("-n", "1", "true", ":").stderr, "")
-        line = r"MEANTIME_WAIT stays event, not yield as \S*/.config/meantime.conf:1 says: \S*:1, locked\n"
-        result = self.wait_in_job("-v", "-n", "1", "true", ":")
-        self.assertEqual(len(re.findall("mpiexec: " + line, result.stderr)), 1, result)
-        result = self.wait_in_job("--report", "-n", "1", "true", ":")
-        self.assertEqual(len(re.findall("\nnote: " + line, result.stderr)), 1, result)
-        self.assertEqual(result.stderr.count("stays"), 1, result)
-        path = self.path("report.json")
-        self.wait_in_job(f"--report={path}")
-        with open(path) as file:
-            self.assertRegex(json.load(file)["notes"][0] + "\n", line)
-        self.assertRegex(self.line_of("MEANTIME_WAIT"), r"locked; .*; not yield as \S*/meantime.conf:1 says$")
-        alone = self.alone(self.locked_program())
-        self.assertEqual(alone.stdout, "event refused 1 communicator none\n", alone)
-        self.assertRegex(alone.stderr, "^" + self.told("Meantime", 1) + "$")
-
-    def test_a_lock_of_the_way_to_wait_is_one_of_its_knobs(self):
-        """But of those that the site's file sets itself."""
-        program, knob = self.locked_program(), "MEANTIME_TRIES_POLL"
-        self.site_file("timeout = 100\nlock tries_yield = 3\nlock wait = event\n")
-        stays = rf"{knob} stays as MEANTIME_WAIT says, not 7 as .* says?: \S*/etc/meantime.conf:3, locked\n$"
-        for options, variables in (((), {knob: "7"}), (("-x", f"{knob}=7"), {}), (("-env", knob, "7"), {})):
-            result = self.command("mpiexec", *options, "sh", "-c", f"echo ${knob} $MEANTIME_TIMEOUT $MEANTIME_TRIES_YIELD",
-                                  **variables)
-            self.assertEqual((result.stdout, result.returncode), ("100 3\n", 0), result)
-            self.assertRegex(result.stderr, "^mpiexec: " + stays)
-        self.assertRegex(self.line_of(knob, **{knob: "7"}), r"as MEANTIME_WAIT says +# .*:3, locked;.*; not 7 as")
-        alone = self.alone(program, **{knob: "7"})
-        self.assertRegex(alone.stderr, "^Meantime: " + stays[:-1] + "Meantime: MEANTIME_WAIT stays event, not poll")
-        # What the site sets, but does not lock, may be changed.
-        result = self.command("mpiexec", "sh", "-c", "echo $MEANTIME_TIMEOUT", MEANTIME_TIMEOUT="50")
-        self.assertEqual((result.stdout, result.stderr), ("50\n", ""))
-        for run in (self.command("mpiexec", program, knob), self.alone(program, knob)):
-            self.assertEqual(run.returncode, 0, run)
-            self.assertRegex(run.stdout, r"^(?!7 )\d+ refused 1 communicator none\n$")
-            self.assertIn(f"{knob} stays as MEANTIME_WAIT says, not 7 as the program says: ", run.stderr)
-
-    def test_a_lock_of_the_way_to_wait_is_one_of_the_energy_policies(self):
-        self.site_file("lock wait = event\n")
-        result = self.command("mpiexec", "--report", "true", MEANTIME_ENERGY="performance")
-        self.assertRegex(result.stderr, "^mpiexec: MEANTIME_ENERGY stays none, not performance as the environment "
-                                        r"says: \S*/etc/meantime.conf:1, locked\n")
-        self.assertNotIn("energy policy", result.stderr)
-        self.site_file("energy = none\nlock wait = event\n")
-        self.assertEqual(self.command("mpiexec", "true", MEANTIME_ENERGY="performance").stderr, "")
-
-    def test_who_says_what_a_lock_says_is_told_nothing(self):
-        """Also where the lock is another setting's, so that the preset holds."""
-        self.site_file("lock wait = event\n")
-        for user in ("", "energy = none\n"):
-            self.user_file(user)
-            for variables in ({}, {"MEANTIME_ENERGY": "none"}, {"MEANTIME_ENERGY_HANDLER": "none"}):
-                self.assertEqual(self.command("mpiexec", "true", **variables).stderr, "")
-        self.assertEqual(self.command("mpiexec", "-env", "MEANTIME_ENERGY", "none", "true").stderr, "")
-
-    def test_locked_twice(self):
-        for second in ("lock wait = poll", "wait = poll", "lock wait = event"):
-            self.site_file(f"lock wait = event\n{second}\n")
-            for command in (("mpiexec", "true"), ("meantime", "config")):
-                result = self.command(*command)
-                self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
-                self.assertRegex(result.stderr, r":2: MEANTIME_WAIT is locked already, by .*:1$")
-
-    def alone(self, program=None, *words, **variables):
-        """An MPI program without mpiexec, which finds the site's file where it finds the library."""
-        return subprocess.run([program or self.program(), *words], timeout=60, text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, env=dict(
-                                  self.environment, **variables,
-                                  LD_LIBRARY_PATH=os.path.join(self.prefix, "lib")))
 
     def test_unknown_variables(self):
         line = ("nothing in Meantime reads MEANTIME_COLOUR_OF_THE_SKY, MEANTIME_TRIESPOLL (meant "
@@ -299,6 +175,12 @@ class Settings(MpiexecTest):
                              r"#   yield: .*\n#   MEANTIME_TRIES_POLL .*\n$")
         result = self.command("meantime", "config", "timeout", MEANTIME_TIMEOUT="x")
         self.assertEqual((result.returncode, len(result.stdout.splitlines()), len(result.stderr.splitlines())), (1, 1, 1), result)
+        # As all of them are, so is one: a contradiction with another one, a file that is not read.
+        result = self.command("meantime", "config", "wait", MEANTIME_WAIT="poll", MEANTIME_TRIES_YIELD="4")
+        self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
+        self.assertIn("is never come to after MEANTIME_WAIT=poll", result.stderr)
+        result = self.command("meantime", "config", "wait", XDG_CONFIG_HOME="/" + "x" * 300)
+        self.assertRegex(result.stderr, "^meantime: /x+/meantime.conf: File name too long; it is not read\n$")
         for name, part in (("wiat", "(meant MEANTIME_WAIT?)"), ("rank", "is no setting")):
             result = self.command("meantime", "config", name)
             self.assertEqual((result.returncode, result.stdout, len(result.stderr.splitlines())), (2, "", 1), result)
@@ -330,6 +212,7 @@ class Settings(MpiexecTest):
                                 ({"MEANTIME_TRIES_YIELD": "many"}, "MEANTIME_TRIES_YIELD must be"),
                                 ({"MEANTIME_TIMEOUT": "5ms"}, "a number of microseconds from 0 on, or infinity, not '5ms'; without a unit: 5000\n"),
                                 ({"MEANTIME_TIMEOUT": "10 µs"}, "; without a unit: 10\n"),
+                                ({"MEANTIME_CPU_DMA_LATENCY": "9000s"}, ", not '9000s'\n"),
                                 ({"MEANTIME_EAGER_PAIR": "2 MB"}, "a number of bytes (8192, 8K, 4M, 1G) from"),
                                 ({"MEANTIME_EAGER_LIMIT": "1G"}, "from 0 to 262144"),
                                 ({"MEANTIME_CMA": "yes"}, "0 or 1")):
@@ -428,114 +311,6 @@ class Settings(MpiexecTest):
         for words in (("mpiexec", "true"), ("meantime", "config"), (program,)):
             self.assertEqual(run(*words).stderr, "")
         os.chmod(os.path.dirname(path), 0o755)
-
-    def program(self):
-        program = self.path("settings")
-        if not os.path.exists(program):
-            subprocess.run([MPICC, *CFLAGS, SETTINGS, "-o", program], check=True)
-        return program
-
-    def locked_program(self):
-        program = self.path("locked")
-        subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "locked.c"), "-o",
-                        program], check=True)
-        return program
-
-    def between_program(self):
-        program = self.path("between")
-        subprocess.run([MPICC, "-g", *CFLAGS, os.path.join(SOURCE, "tests", "launch", "between.c"), "-o", program], check=True)
-        return program
-
-    @staticmethod
-    def told(who, line):
-        """The program goes on, though its error handlers end it at errors."""
-        return "".join(rf"{who}: {what}: \S*/etc/meantime.conf:{line}, locked\n" for what in (
-            "MEANTIME_WAIT stays event, not poll as the program says", "the program's energy handler is not taken",
-            "MEANTIME_WAIT stays event, not poll as a communicator's meantime_wait says"))
-
-    def test_the_program_cannot_undo_a_lock(self):
-        program = self.locked_program()
-        if THREADS:
-            os.symlink(os.path.join(BUILD, "libexec"), os.path.join(self.prefix, "libexec"))
-        for line, says in (("lock wait = event", "event refused 1 communicator none\n"),
-                           ("wait = event", "poll refused 0 communicator poll\n")):
-            self.site_file(line + "\n")
-            for options in ((), ("--as", "threads")) if THREADS else ((),):
-                result = self.command("mpiexec", *options, "-n", "3", program)
-                self.assertEqual((result.stdout, result.returncode), (says * 3, 0), result)
-                # Once a job, whoever is first with what.
-                told = self.told("mpiexec", 1).split("\\n")[:-1] if line.startswith("lock") else []
-                self.assertEqual(len(result.stderr.splitlines()), len(told), result)
-                for one in told:
-                    self.assertRegex(result.stderr, one)
-
-    def test_a_lock_of_one_rung_breaks_no_program(self):
-        """That sets another one, which is never come to after it. What makes no sense is an error all the same."""
-        program = self.between_program()
-        self.site_file("lock tries_poll = infinity\n")
-        result = self.command("mpiexec", "-n", "2", program, "MEANTIME_TIMEOUT", "100")
-        self.assertEqual((result.stdout, result.returncode), ("adaptive\n" * 2, 0), result)
-        self.assertRegex(result.stderr, "^mpiexec: MEANTIME_TIMEOUT=100 is never come to after MEANTIME_TRIES_POLL=infinity.*; "
-                         r"MEANTIME_TIMEOUT stays infinity: \S*:1, locked\n$")
-        result = self.command("mpiexec", program, "MEANTIME_TRIES_POLL", "many")
-        self.assertNotEqual(result.returncode, 0, result)
-        self.assertRegex(result.stderr, r"MPIX_Setting_set: MPI_ERR_ARG: MEANTIME_TRIES_POLL must be .*; called from main \(between.c:\d+\)\n$")
-
-    def test_what_stands_between_mpiexec_and_the_rank_undoes_no_lock(self):
-        """A script, env, the program's own setenv; and the report tells what held."""
-        program = self.between_program()
-        ways = (("env", "MEANTIME_WAIT=poll", program), ("sh", "-c", f"MEANTIME_WAIT=poll exec {program}"), (program, "poll"))
-        self.site_file("lock wait = event\n")
-        for words in ways:
-            result = self.command("mpiexec", "-n", "2", *words)
-            self.assertEqual((result.stdout, result.returncode), ("event\n" * 2, 0), result)
-            self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event, not poll as the environment says: \S*:1, locked\n$")
-            self.assertIn("\nwaiting: event\n", self.command("mpiexec", "--report", "-n", "2", *words).stderr)
-        # What mpiexec has told already is not told again.
-        result = self.command("mpiexec", "-n", "2", *ways[0], MEANTIME_WAIT="yield")
-        self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_WAIT stays event, not yield as the environment says: \S*:1, locked\n$")
-        self.site_file("")
-        some = f"case $MEANTIME_RANK in 1|2|4) export MEANTIME_WAIT=poll MEANTIME_ENERGY=powersave;; esac; exec {program}"
-        for words in ways:
-            result = self.command("mpiexec", "--wait", "event", "--report", "-n", "2", *words)
-            self.assertEqual(result.stdout, "poll\n" * 2)
-            self.assertIn("\nwaiting: poll\n", result.stderr)
-        path = self.path("report.json")
-        result = self.command("mpiexec", "--report", f"--report={path}", "-n", "5", "sh", "-c", some)
-        self.assertIn("\nwaiting: adaptive; ranks 1 to 2, 4: poll\n", result.stderr)
-        self.assertIn("\nenergy policy: none; ranks 1 to 2, 4: powersave\n", result.stderr)
-        with open(path) as file:
-            self.assertEqual([(rank["wait"], rank["energy_policy"]) for rank in json.load(file)["ranks"]],
-                             [("adaptive", "none"), ("poll", "powersave"), ("poll", "powersave"),
-                              ("adaptive", "none"), ("poll", "powersave")])
-
-    def test_what_a_lock_takes_away(self):
-        """Is named; what is of no use without it is not refused as if somebody had forgotten it."""
-        self.site_file("lock wait = event\n")
-        frequency = {"MEANTIME_FREQUENCY": "epp"}
-        of_no_use = (r"MEANTIME_FREQUENCY=epp is of no use without MEANTIME_ENERGY=countdown, which stays none: "
-                     r"\S*/etc/meantime.conf:1, locked\n")
-        stays = r"MEANTIME_ENERGY stays none, not countdown as the environment says: \S*/etc/meantime.conf:1, locked\n"
-        for energy, lines in (({}, f"mpiexec: {of_no_use}"),
-                              ({"MEANTIME_ENERGY": "countdown"}, f"mpiexec: {stays}mpiexec: {of_no_use}")):
-            result = self.command("mpiexec", "true", **frequency, **energy)
-            self.assertEqual(result.returncode, 0, result)
-            self.assertRegex(result.stderr, f"(?s)^{lines}$")
-            config = self.command("meantime", "config", **frequency, **energy)
-            self.assertEqual(config.returncode, 0)
-            self.assertRegex(config.stderr, of_no_use)
-            alone = self.alone(self.locked_program(), **frequency, **energy)
-            self.assertEqual(alone.returncode, 0)
-            self.assertRegex(alone.stderr, of_no_use)
-            result = self.command("mpiexec", "true", **frequency, **energy, MEANTIME_MACHINE="require")
-            self.assertEqual(result.returncode, 1, result)
-            self.assertRegex(result.stderr, r"locked away \(MEANTIME_MACHINE=require\)\n$")
-        # One of the two policies is locked as the other one is.
-        self.site_file("lock energy = powersave\n")
-        result = self.command("mpiexec", "true", MEANTIME_ENERGY_HANDLER="/no/such.so")
-        self.assertEqual(result.returncode, 0, result)
-        self.assertRegex(result.stderr, r"^mpiexec: MEANTIME_ENERGY_HANDLER stays none, not /no/such.so as the "
-                         r"environment says: \S*:1, locked\n$")
 
     def test_what_only_a_file_asks_for_is_told_where_somebody_looks(self):
         self.user_file("energy = countdown\nfrequency = epp\n")

@@ -140,7 +140,8 @@ int write(const ControlVariable& variable, const void* value) {
     std::memcpy(&number, value, sizeof number);
     text = number == settings::infinity ? "infinity" : std::to_string(number);
   }
-  if (text != core::as_started(setting) && !core::locked_by(setting).empty()) {
+  if (!settings::same(setting, text, core::as_started(setting)) &&
+      !core::locked_by(setting).empty()) {
     return MPI_T_ERR_CVAR_SET_NEVER;  // which ends no program
   }
   return core::change_setting(rank, setting, text).empty() ? MPI_SUCCESS : MPI_T_ERR_INVALID;
