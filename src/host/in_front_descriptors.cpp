@@ -25,6 +25,16 @@
 #include "host/own_descriptor.h"
 #include "host/rank_state.h"
 
+namespace meantime::host {
+namespace {
+
+const char* followed(const char* path, int flags, char (&room)[32]) {
+  return (flags & AT_SYMLINK_NOFOLLOW) != 0 ? path : own_path(path, room);
+}
+
+}  // namespace
+}  // namespace meantime::host
+
 using namespace meantime::host;
 
 // One line a function, by how many arguments follow the descriptor.
@@ -147,9 +157,14 @@ MEANTIME_IN_FRONT void* mmap64(void* place, size_t bytes, int protection, int fl
   return real(place, bytes, protection, flags, own_descriptor(number), offset);
 }
 
-// Programs of before glibc 2.33 call fstat by these.
-extern "C" int __fxstat(int version, int number, struct stat* status) noexcept;
-extern "C" int __fxstat64(int version, int number, struct stat64* status) noexcept;
+// Programs of before glibc 2.33 call fstat and fstatat by these.
+extern "C" {
+int __fxstat(int version, int number, struct stat* status) noexcept;
+int __fxstat64(int version, int number, struct stat64* status) noexcept;
+int __fxstatat(int version, int folder, const char* path, struct stat* status, int flags) noexcept;
+int __fxstatat64(int version, int folder, const char* path, struct stat64* status,
+                 int flags) noexcept;
+}
 MEANTIME_IN_FRONT int __fxstat(int version, int number, struct stat* status) noexcept {
   MEANTIME_REAL(__fxstat);
   return real(version, own_descriptor(number), status);
@@ -158,14 +173,18 @@ MEANTIME_IN_FRONT int __fxstat64(int version, int number, struct stat64* status)
   MEANTIME_REAL(__fxstat64);
   return real(version, own_descriptor(number), status);
 }
-
-namespace {
-
-const char* followed(const char* path, int flags, char (&room)[32]) {
-  return (flags & AT_SYMLINK_NOFOLLOW) != 0 ? path : own_path(path, room);
+MEANTIME_IN_FRONT int __fxstatat(int version, int folder, const char* path, struct stat* status,
+                                 int flags) noexcept {
+  MEANTIME_REAL(__fxstatat);
+  char room[32];
+  return real(version, own_descriptor(folder), followed(path, flags, room), status, flags);
 }
-
-}  // namespace
+MEANTIME_IN_FRONT int __fxstatat64(int version, int folder, const char* path, struct stat64* status,
+                                   int flags) noexcept {
+  MEANTIME_REAL(__fxstatat64);
+  char room[32];
+  return real(version, own_descriptor(folder), followed(path, flags, room), status, flags);
+}
 
 MEANTIME_IN_FRONT int fstatat(int folder, const char* path, struct stat* status,
                               int flags) noexcept {

@@ -17,6 +17,10 @@
 #include <unistd.h>
 
 extern char** environ;
+/* As programs of before glibc 2.33 call them; 1 is x86-64's struct stat. */
+int __xstat(int version, const char* path, struct stat* status);
+int __fxstatat(int version, int folder, const char* path, struct stat* status, int flags);
+int __fxstatat64(int version, int folder, const char* path, struct stat64* status, int flags);
 static int errors, rank;
 
 static void check(int right, const char* what) {
@@ -53,6 +57,16 @@ static void file(const char* name) {
     is_mine(&status, real, "stat's");
     check(fstatat(AT_FDCWD, paths[i], &status, 0) == 0, "fstatat");
     is_mine(&status, real, "fstatat's");
+    check(__xstat(1, paths[i], &status) == 0, "__xstat");
+    is_mine(&status, real, "__xstat's");
+    check(__fxstatat(1, AT_FDCWD, paths[i], &status, 0) == 0, "__fxstatat");
+    is_mine(&status, real, "__fxstatat's");
+    struct stat64 status64;
+    const int folder = open("/proc/self", O_RDONLY | O_DIRECTORY);
+    check(__fxstatat64(1, folder, paths[i], &status64, 0) == 0, "__fxstatat64");
+    check(status64.st_ino == status.st_ino, "__fxstatat64's");
+    check(__fxstatat64(1, folder, "stat", &status64, 0) == 0 && close(folder) == 0,
+          "__fxstatat64 in a folder");
     const int opened = open(paths[i], O_RDONLY);
     check(opened >= 0 && fstat(opened, &status) == 0 && close(opened) == 0, "open");
     is_mine(&status, real, "open's");
