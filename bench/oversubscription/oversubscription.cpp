@@ -50,18 +50,26 @@ MPI_Comm shuffled_half(int rank, int ranks) {
 }
 
 struct Batches {
+  int rank;
   std::vector<double> values, turns;  // ns: a turn of each batch's slowest rank; rank 0's turns
 
-  template <class Turns>
-  void run(Turns&& one_batch) {
+  // Between the turns only rank 0 looks at the clock: many ranks on a core that all do would be a
+  // third of a barrier of thread ranks.
+  template <class Turn>
+  void run(long count, Turn&& turn) {
     std::vector<std::uint64_t> stamps;
+    stamps.reserve(static_cast<std::size_t>(count) + 1);
     MPI_Barrier(MPI_COMM_WORLD);
-    stamps.push_back(bench::now_ns());
-    one_batch(stamps);
-    double mine = static_cast<double>(stamps.back() - stamps.front()), slowest = 0;
+    const std::uint64_t start = bench::now_ns();
+    stamps.push_back(start);
+    for (long i = 0; i < count; i++) {
+      turn(i);
+      if (rank == 0) stamps.push_back(bench::now_ns());
+    }
+    double mine = static_cast<double>(bench::now_ns() - start), slowest = 0;
     MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     const std::vector<double> single = bench::differences(stamps);
-    values.push_back(slowest / static_cast<double>(single.size()));
+    values.push_back(slowest / static_cast<double>(count));
     turns.insert(turns.end(), single.begin(), single.end());
   }
 
@@ -98,14 +106,9 @@ void measure(bench::Program& program, const std::string& name, const std::string
         MPI_Barrier(MPI_COMM_WORLD);
       });
   long turns = fitting / batches;
-  Batches result;
+  Batches result{.rank = program.rank, .values = {}, .turns = {}};
   for (int batch = 0; batch < batches; batch++) {
-    result.run([&](std::vector<std::uint64_t>& stamps) {
-      for (long i = 0; i < turns; i++) {
-        operation->turn(number++);
-        stamps.push_back(bench::now_ns());
-      }
-    });
+    result.run(turns, [&](long) { operation->turn(number++); });
     // Turns that take longer than those that were tried: the same answer on every rank.
     const double wanted_ns = setting.seconds * 1e9 / batches;
     if (result.values.back() * static_cast<double>(turns) > 2 * wanted_ns)
@@ -162,14 +165,12 @@ void measure_random(bench::Program& program, MPI_Comm half, const Setting& setti
     computation += us;
     steps.push_back({pool[shared() % pool.size()].get(), static_cast<std::uint64_t>(us * rate)});
   }
-  Batches result;
+  Batches result{.rank = program.rank, .values = {}, .turns = {}};
   for (int batch = 0; batch < batches; batch++)
-    result.run([&](std::vector<std::uint64_t>& stamps) {
-      for (std::size_t i = 0; i < steps.size(); i++) {
-        compute(steps[i].rounds);
-        steps[i].operation->turn(static_cast<long>(i));
-        stamps.push_back(bench::now_ns());
-      }
+    result.run(static_cast<long>(steps.size()), [&](long i) {
+      const Step& step = steps[static_cast<std::size_t>(i)];
+      compute(step.rounds);
+      step.operation->turn(i);
     });
   program.report.row("random", keys, "us", result.distribution());
   double all = 0;
