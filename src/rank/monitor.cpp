@@ -50,6 +50,7 @@ std::vector<Suspect> suspects;
 
 struct Watched {
   std::uint64_t switches = 0;
+  std::uint64_t looked_ns = 0;
   std::uint64_t since_ns = 0;  ///< the first look at this number of switches
   std::uint64_t cpu_ns = 0;    ///< its carrier's CPU time at the second; 0: there was none yet
 };
@@ -160,8 +161,10 @@ void look(std::vector<Watched>& all) {
     Watched& watched = all[i];
     const std::uint64_t switches = worker.switches();
     const std::uint64_t done = switches - watched.switches;
+    worker.be_brisk(done * host().plan->brisk_switch_ns >= now - watched.looked_ns);
+    watched.looked_ns = now;
     if (switches != watched.switches || worker.asleep()) {
-      watched = {switches, now, 0};
+      watched = {switches, now, now, 0};
     } else if (watched.cpu_ns == 0) {
       watched.cpu_ns = ledger::cpu_ns_of(thread_of(worker));
     }
@@ -179,8 +182,18 @@ void look(std::vector<Watched>& all) {
         ledger::cpu_ns_of(thread_of(worker)) - watched.cpu_ns >= held_up_computing_ns - tick_ns;
     if (computes || (held >= held_up_asleep_ns && sleeps_in_kernel(thread_of(worker)))) {
       hand_over(worker, watched);
-      watched = {switches, now, 0};  // of the new carrier's CPU time nothing is known
+      watched = {switches, now, now, 0};  // of the new carrier's CPU time nothing is known
     }
+  }
+}
+
+/// A worker that was held up has lost ranks to others, and takes of theirs when it is back. While
+/// they compute that is the balance. Where they only take turns, no worker has enough to be stolen
+/// from, and it would stay like that for ever: unequal numbers, and ranks that should arrive
+/// together (coll/area.h) on different cores. A barrier of 256 ranks took twice its time.
+void send_guests_home() {
+  for (const std::unique_ptr<Worker>& worker : host().workers) {
+    worker->send_guests_home(worker->has_guests() && worker->is_brisk());
   }
 }
 
@@ -215,6 +228,9 @@ void watch() {
     }
     sleep_for(time_to_next_look());
     look(all);
+    if (host().plan->steal && !host().plan->always_move) {
+      send_guests_home();
+    }
     look_at_suspects();
   }
 }

@@ -4,6 +4,7 @@
 //   - A worker has not switched for 10 ms although it has others to run: its fiber sleeps in the
 //     kernel in a call that we do not see, or waits for something that another rank of that worker
 //     has to do (a flag, a file, a mutex). Its worker gets a spare carrier.
+//   - Ranks were stolen while they computed, and now only take turns: they go home.
 // While all workers sleep it sleeps too, without a time limit.
 #pragma once
 

@@ -4,6 +4,7 @@
 //            that one is held up by its fiber (it sleeps in the kernel, or does not come to MPI),
 //            the worker is handed to a spare carrier, and the fiber is elsewhere until it comes
 //            back by itself (monitor.cpp)
+//   guest    a fiber that began on another worker, its home
 //   holding  a worker is changed by its carrier, which enters and leaves it without a lock, or by
 //            an outsider that took it: a thief (balance.cpp) or the monitor
 #pragma once
@@ -85,6 +86,14 @@ class Worker {
   void close_account(std::uint64_t cpu_ns) { times_.put_down(cpu_ns); }
   std::uint64_t switches() const { return switches_.load(std::memory_order_relaxed); }
   bool asleep() const { return asleep_.load(std::memory_order_seq_cst); }
+  bool has_guests() const { return guests_.load(std::memory_order_relaxed) != 0; }
+
+  // --- By the monitor (monitor.h).
+  /// Its fibers take turns so quickly that where they are matters more than how many they are.
+  void be_brisk(bool brisk) { brisk_.store(brisk, std::memory_order_relaxed); }
+  bool is_brisk() const { return brisk_.load(std::memory_order_relaxed); }
+  /// Guests whose homes are brisk, too, go home when they would be queued.
+  void send_guests_home(bool send) { sends_on_.store(send, std::memory_order_relaxed); }
 
   // --- Holding.
   // The carrier says that it is inside, then looks whether somebody has taken the worker; the
@@ -148,7 +157,8 @@ class Worker {
   void count_out(const Fiber& fiber) { --waiting_[static_cast<int>(fiber.counted_eagerness)]; }
   Eagerness eagerness() const;
   void queue(Fiber& fiber);
-  void send_away(Fiber& fiber);
+  void send_on(Fiber& fiber);
+  void count_guest(const Fiber& fiber, int more);
   void resume(Fiber& fiber, StackMark* from);
   /// Returns for how long it has looked, if ranks of it nap.
   std::uint64_t idle(Carrier& carrier, Eagerness eagerness, bool naps, bool quiet);
@@ -164,8 +174,11 @@ class Worker {
   RunQueue queue_;
   Timers timers_;
   int living_ = 0;
-  int elsewhere_ = 0;  ///< that have left it and are not back on its list yet …
-  int napping_ = 0;    ///< … and sleep for some time
+  int elsewhere_ = 0;           ///< that have left it and are not back on its list yet …
+  int napping_ = 0;             ///< … and sleep for some time
+  std::atomic<int> guests_{0};  ///< of the living; changed by who holds the worker
+  std::atomic<bool> brisk_{false};
+  std::atomic<bool> sends_on_{false};  ///< fibers that become runnable may have to go elsewhere
   /// Its fibers that wait or are elsewhere. (Who is on the queue, or on its way here from another
   /// worker, is not among them.) Changed by who holds the worker.
   int waiting_[eagernesses] = {};

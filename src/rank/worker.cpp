@@ -72,6 +72,7 @@ node::Link Worker::link() const {
 void Worker::add(Fiber& fiber) {
   fiber.worker = this;
   fiber.home = this;
+  sends_on_.store(host().plan->always_move, std::memory_order_relaxed);
   fiber.change(State::init, State::suspended);
   queue_.push(fiber);
   ++living_;
@@ -174,27 +175,38 @@ void Worker::take_due() {
   }
 }
 
+void Worker::count_guest(const Fiber& fiber, int more) {
+  if (fiber.home != this) {
+    guests_.store(guests_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+}
+
 /// One of ours can run. (It may be the one that is leaving just now: that one has not left its
 /// stack and cannot go anywhere.)
 void Worker::queue(Fiber& fiber) {
-  if (host().plan->always_move && &fiber != running_) [[unlikely]] {
-    send_away(fiber);
+  if (sends_on_.load(std::memory_order_relaxed) && &fiber != running_) [[unlikely]] {
+    send_on(fiber);
   } else {
     queue_.push(fiber);
   }
 }
 
-/// To the next worker's list, by the ticket. Until that one finds it there it belongs to nobody;
-/// but it is up, or will be rung, and counts the fiber when it sleeps again.
-void Worker::send_away(Fiber& fiber) {
+/// To another worker's list, by the ticket: a guest to its home, or, for a test, any to the next.
+/// Until that one finds it there it belongs to nobody; but it is up, or will be rung, and counts
+/// the fiber when it sleeps again.
+void Worker::send_on(Fiber& fiber) {
   const std::vector<std::unique_ptr<Worker>>& workers = host().workers;
-  const auto to = (static_cast<std::size_t>(number_) + 1) % workers.size();
-  if (to == static_cast<std::size_t>(number_) || fiber.stays.load(std::memory_order_relaxed)) {
+  Worker* to = fiber.home->is_brisk() ? fiber.home : this;
+  if (host().plan->always_move) {
+    to = workers[(static_cast<std::size_t>(number_) + 1) % workers.size()].get();
+  }
+  if (to == this || fiber.stays.load(std::memory_order_relaxed)) {
     queue_.push(fiber);
     return;
   }
   --living_;
-  fiber.ticket->worker = workers[to]->link();
+  count_guest(fiber, -1);
+  fiber.ticket->worker = to->link();
   wait::make_runnable(*fiber.ticket);
 }
 
@@ -259,7 +271,10 @@ bool Worker::yield(Fiber& fiber) {
 
 void Worker::leave(Fiber& fiber, State to, After after) {
   fiber.change(State::running, to);
-  living_ -= to == State::finalized ? 1 : 0;
+  if (to == State::finalized) [[unlikely]] {
+    --living_;
+    count_guest(fiber, -1);
+  }
   elsewhere_ += to == State::elsewhere ? 1 : 0;
   napping_ += to == State::elsewhere && fiber.naps ? 1 : 0;
   if (to == State::suspended) {
@@ -350,7 +365,10 @@ Fiber* Worker::give_away() {
   }
   Fiber* const fiber =
       queue_.take([](const Fiber& one) { return !one.stays.load(std::memory_order_relaxed); });
-  living_ -= fiber != nullptr ? 1 : 0;
+  if (fiber != nullptr) {
+    --living_;
+    count_guest(*fiber, -1);
+  }
   return fiber;
 }
 
@@ -358,6 +376,7 @@ void Worker::adopt(Fiber& fiber) {
   fiber.worker = this;
   node::segment().area(fiber.rank.world_rank).worker.store(link(), std::memory_order_release);
   ++living_;
+  count_guest(fiber, 1);
   queue_.push(fiber);
 }
 

@@ -1,0 +1,78 @@
+// Ranks that were stolen while a rank of their worker computed go home once all take turns again.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "node/segment.h"
+#include "rank/fiber.h"
+#include "rank/rank.h"
+#include "wait/clock.h"
+
+namespace meantime::ranks {
+namespace {
+
+constexpr int fibers = 8;
+constexpr std::uint64_t most_ns = 20'000'000'000;
+
+std::atomic<int> stolen{0};
+std::atomic<int> at_home{0};
+
+bool is_guest() {
+  return worker_number(self()) != home_number(self());
+}
+
+/// Rank 0 keeps its worker to itself, and the other worker has nothing to run.
+void get_stolen(int index, std::uint64_t deadline) {
+  if (home_number(self()) != 0) {
+    const Elsewhere as_around_a_system_call;
+    while (stolen.load() == 0 && wait::now_ns() < deadline) {
+      usleep(100);
+    }
+    return;
+  }
+  while (stolen.load() == 0 && wait::now_ns() < deadline) {
+    if (index != 0) {
+      yield();
+      stolen.fetch_add(is_guest() ? 1 : 0);
+    }
+  }
+}
+
+void rank_life(int index) {
+  const std::uint64_t deadline = wait::now_ns() + most_ns;
+  get_stolen(index, deadline);
+  bool counted = false;
+  while (at_home.load() < fibers && wait::now_ns() < deadline) {
+    yield();
+    if (!counted && !is_guest()) {
+      counted = true;
+      at_home.fetch_add(1);
+    }
+  }
+}
+
+TEST(Guests, GoHome) {
+  const int descriptor = node::create_segment(fibers, 2);
+  ASSERT_GE(descriptor, 0);
+  ASSERT_EQ(node::segment().map(descriptor), 0);
+  Plan plan;
+  plan.ranks = fibers;
+  plan.world_size = fibers;
+  plan.workers = 2;
+  plan.job_workers = 2;
+  plan.stack_bytes = 1 << 20;
+  plan.steal = true;
+  plan.brisk_switch_ns = 1'000'000'000;  // ThreadSanitizer's are slow
+  plan.prepare = [](int index) {
+    self().area = &node::segment().area(static_cast<std::size_t>(index));
+  };
+  plan.run = rank_life;
+  ASSERT_EQ(run(plan), 0);
+  EXPECT_GT(stolen.load(), 0);
+  EXPECT_EQ(at_home.load(), fibers);
+  close(descriptor);
+}
+
+}  // namespace
+}  // namespace meantime::ranks
