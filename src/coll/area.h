@@ -3,8 +3,12 @@
 //             members count alike, because they call the collectives of a communicator in one order
 //   stage     the memory for one epoch; a ring of `stage_count` of them
 //   slot      what one member says and gives in one epoch, a small deposit included
-//   words     what thread ranks say and give in place of slots, if it fits: eight members in a
-//             line. Process ranks on two cores would take such lines from each other
+//   said      what a member came for, for the text of a mismatch and a look at the root's: process
+//             ranks say it in the slot, whose line they write anyway, thread ranks in a line of
+//             their own that is always the same
+//   word      what thread ranks give in place of a slot, if it fits: eight members in a line, which
+//             whoever reads them all has to fetch. (A line for each of few members was slower.)
+//             Process ranks on two cores would take such lines from each other
 //   deposit   a member's data where all can read it: in the slot, or in a place of its own (bulk)
 //   gate      what ranks wait at, two in a stage: `root` opens when the root has given its part,
 //             `all` when the last member has arrived
@@ -27,7 +31,7 @@ inline constexpr std::size_t inline_bytes = slot_bytes - 32;
 
 /// Written by its member before it arrives (or before it opens the root's gate); then read only.
 struct alignas(node::cache_line) Slot {
-  std::uint64_t what;   ///< which collective, see Meeting; for the text of a mismatch
+  std::uint32_t said;   ///< by a process rank
   std::uint64_t bytes;  ///< of this deposit
   std::uint64_t total;  ///< of the whole contribution, where it differs
   node::Link bulk;      ///< where the deposit is; 0: in `data`
@@ -66,6 +70,7 @@ static_assert(node::most_ranks <= nobody);
 /// What outlives the stages, one for each member.
 struct alignas(node::cache_line) Member {
   std::atomic<node::SleepLink> waiter;  ///< rung when this member sleeps at a gate
+  std::uint32_t said[stage_count];      ///< by a thread rank; by stage
 };
 static_assert(sizeof(Member) == member_bytes);
 
@@ -88,18 +93,13 @@ class Area {
     auto* entries = reinterpret_cast<std::atomic<std::uint16_t>*>(&stage + 1);
     return entries[(static_cast<int>(gate) * core_groups + group) * members_ + ticket];
   }
-  /// By rank: which collective each member came for.
-  std::uint64_t* words_said(Stage& stage) const {
-    return reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(&stage + 1) +
-                                            sleeper_bytes(members_));
-  }
-  /// By rank: what each gives, if it is no longer than that.
-  std::uint64_t* words_given(Stage& stage) const {
-    return words_said(stage) + words_bytes(members_) / sizeof(std::uint64_t);
+  /// What a member gives, if it is no longer than that; `word_stride` apart.
+  char* word(Stage& stage, int rank) const {
+    return reinterpret_cast<char*>(&stage + 1) + sleeper_bytes(members_) +
+           static_cast<std::size_t>(rank) * word_stride;
   }
   Slot& slot(Stage& stage, int rank) const {
-    char* slots = reinterpret_cast<char*>(words_given(stage)) + words_bytes(members_);
-    return reinterpret_cast<Slot*>(slots)[rank];
+    return reinterpret_cast<Slot*>(word(stage, 0) + words_bytes(members_))[rank];
   }
 
  private:

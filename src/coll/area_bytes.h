@@ -19,11 +19,12 @@ constexpr std::size_t sleeper_bytes(int ranks) {
   const std::size_t entries = static_cast<std::size_t>(gate_count) * core_groups * ranks;
   return (entries * sizeof(std::uint16_t) + 63) / 64 * 64;
 }
+inline constexpr std::size_t word_stride = 8;  ///< from one member's word to the next one's
 constexpr std::size_t words_bytes(int ranks) {
-  return (static_cast<std::size_t>(ranks) * sizeof(std::uint64_t) + 63) / 64 * 64;
+  return (static_cast<std::size_t>(ranks) * word_stride + 63) / 64 * 64;
 }
 constexpr std::size_t stage_bytes(int ranks) {
-  return stage_head_bytes + sleeper_bytes(ranks) + 2 * words_bytes(ranks) +
+  return stage_head_bytes + sleeper_bytes(ranks) + words_bytes(ranks) +
          static_cast<std::size_t>(ranks) * slot_bytes;
 }
 constexpr std::size_t member_bytes = 64;

@@ -89,7 +89,7 @@ Meeting::Meeting(Communicator& comm, State& state, std::uint64_t what, bool depo
       state.known_left = epoch_ - window;
     }
   }
-  said(state.rank) = what;
+  said(state.rank) = static_cast<std::uint32_t>(what);
   if (deposits) {
     mine().bulk = 0;
   }
@@ -137,8 +137,8 @@ bool Meeting::arrive() {
     }
     here.store(0, std::memory_order_relaxed);
     arrival += earlier;
-    last_here_ = state_.whole_worker;
   }
+  last_here_ = state_.whole_worker;
   const std::uint64_t before = stage_.arrived.fetch_add(arrival, std::memory_order_acq_rel);
   const auto members = static_cast<std::uint64_t>(state_.area.members());
   if ((before & 0xffffffff) + (arrival & 0xffffffff) != members) {
@@ -155,8 +155,7 @@ bool Meeting::arrive() {
 
 int Meeting::mismatch() {
   for (int rank = 0; rank < state_.area.members(); ++rank) {
-    const std::uint64_t other = said(rank);
-    if (static_cast<std::uint32_t>(other) != static_cast<std::uint32_t>(what_)) {
+    if (said(rank) != static_cast<std::uint32_t>(what_)) {
       return MPI_ERR_OTHER;
     }
   }
@@ -236,8 +235,7 @@ int Meeting::pass_all() {
 }
 
 int Meeting::check_root(int root) {
-  const std::uint64_t other = said(root);
-  if (static_cast<std::uint32_t>(other) == static_cast<std::uint32_t>(what_)) [[likely]] {
+  if (said(root) == static_cast<std::uint32_t>(what_)) [[likely]] {
     return MPI_SUCCESS;
   }
   const int error = pass_all();
@@ -265,7 +263,7 @@ int Meeting::verdict() const {
   }
   if (error == MPI_ERR_OTHER) {
     for (int rank = 0; rank < state_.area.members(); ++rank) {
-      if (static_cast<std::uint32_t>(said(rank)) != static_cast<std::uint32_t>(what_)) {
+      if (said(rank) != static_cast<std::uint32_t>(what_)) {
         return fail_different(rank);
       }
     }

@@ -70,12 +70,9 @@ class Meeting {
   /// Room for `bytes` of this member's data, which others may read until they arrive at a later
   /// epoch. nullptr when the node has no memory: the others then see `failed`.
   char* deposit(std::size_t bytes);
-  /// By rank: a place for what each member gives, in place of a deposit of so few bytes; nullptr:
-  /// there is none.
-  std::uint64_t* words(std::size_t bytes) {
-    return state_.in_words && bytes <= sizeof(std::uint64_t) ? state_.area.words_given(stage_)
-                                                             : nullptr;
-  }
+  /// A place for what a member gives, in place of a deposit of at most eight bytes, if the
+  /// communicator is `in_words`.
+  char* word(int rank) { return state_.area.word(stage_, rank); }
   Slot& mine() { return state_.area.slot(stage_, state_.rank); }
   Slot& slot(int rank) { return state_.area.slot(stage_, rank); }
   /// The data that a member deposited; valid behind the gate.
@@ -108,9 +105,10 @@ class Meeting {
 
  private:
   static char* bulk(node::Link link);
-  std::uint64_t& said(int rank) const {
-    return state_.in_words ? state_.area.words_said(stage_)[rank]
-                           : state_.area.slot(stage_, rank).what;
+  /// The lower half of what a member came for: the collective and its root.
+  std::uint32_t& said(int rank) const {
+    return state_.in_words ? state_.area.member(rank).said[epoch_ % stage_count]
+                           : state_.area.slot(stage_, rank).said;
   }
   int pass(Gate gate);
   void look_at(const std::atomic<std::uint64_t>& opened);

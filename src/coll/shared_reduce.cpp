@@ -67,7 +67,7 @@ class Parts {
   /// False when the node has no memory for it; the others see so too.
   bool put() {
     if (in_words_) {
-      elements_.put(reduction_.input(), 0, 1, word(comm_.rank));
+      elements_.put(reduction_.input(), 0, 1, meeting_.word(comm_.rank));
       return true;
     }
     shared::put(meeting_, reduction_, elements_, 0, reduction_.count);
@@ -76,7 +76,7 @@ class Parts {
   /// By whoever does it, when all are there: in the last member's part.
   int join() {
     if (in_words_) {
-      elements_.join_chain(word(0), sizeof(std::uint64_t), comm_.size);
+      elements_.join_chain(meeting_.word(0), word_stride, comm_.size);
       return MPI_SUCCESS;
     }
     if (meeting_.check_deposits() != MPI_SUCCESS) {
@@ -85,13 +85,11 @@ class Parts {
     elements_.join(deposits(meeting_, elements_, 0), comm_.size, reduction_.count);
     return MPI_SUCCESS;
   }
-  const char* result() { return in_words_ ? word(comm_.size - 1) : meeting_.data(comm_.size - 1); }
-
- private:
-  char* word(int rank) {
-    return reinterpret_cast<char*>(meeting_.words(sizeof(std::uint64_t)) + rank);
+  const char* result() {
+    return in_words_ ? meeting_.word(comm_.size - 1) : meeting_.data(comm_.size - 1);
   }
 
+ private:
   const Reduction& reduction_;
   const Elements& elements_;
   Communicator& comm_;

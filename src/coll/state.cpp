@@ -16,14 +16,11 @@ namespace meantime::coll {
 
 namespace {
 
-/// How many members began on the same worker as `self`; 1 in a process rank. (They may be moved
-/// while others ask. Where they began is the same for all, and most of them are there still. Each
-/// of them counts the same, because a host's ranks have their homes before the first of them runs;
-/// those of other hosts may have none yet, or another one: they do not count here.)
+/// How many members began on the same worker as `self`, a thread rank. (They may be moved while
+/// others ask. Where they began is the same for all, and most of them are there still. Each of them
+/// counts the same, because a host's ranks have their homes before the first of them runs; those of
+/// other hosts may have none yet, or another one: they do not count here.)
 int members_of_home(const Communicator& comm, const Rank& self) {
-  if (self.fiber == nullptr || ranks::worker_count_of_job() > core_groups) {
-    return 1;
-  }
   const node::Link home = ranks::home_of(self);
   int members = 0;
   for (int member = 0; member < comm.size; ++member) {
@@ -44,8 +41,9 @@ State::State(Communicator& comm) : rank(comm.rank) {
       in_words = header.thread_hosts != 0;
       in_host = header.thread_hosts == 1;
       takes_turns = self.fiber != nullptr;
-      gathered = members_of_home(comm, self);
-      whole_worker = gathered > 1 && comm.size == self.world_size;
+      const bool gathers = takes_turns && ranks::worker_count_of_job() <= core_groups;
+      gathered = gathers ? members_of_home(comm, self) : 1;
+      whole_worker = gathers && comm.size == self.world_size;
       worker = std::max(0, ranks::home_number(self));
     }
   }

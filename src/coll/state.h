@@ -51,7 +51,7 @@ struct State {
   /// Members on this member's worker, itself included, that arrive together; 1: it arrives alone.
   int gathered = 1;
   int worker = 0;             ///< index of its worker's Gathering: in the node
-  bool whole_worker = false;  ///< … and these are all ranks that began there
+  bool whole_worker = false;  ///< … and these, or this one, are all ranks that began there
   /// A look at a gate by the last of them was in vain: that many meetings without one, and the
   /// number after the next such look.
   std::uint8_t meetings_without_look = 0;
