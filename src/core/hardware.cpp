@@ -3,36 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <fstream>
+#include "machine/small_file.h"
 
 namespace meantime::core {
+
+using machine::first_line;
+using machine::numbers_in;
+
 namespace {
-
-/// Empty if there is no such file.
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-/// "0-3,8": CPUs, or nodes.
-cpu_set_t numbers_in(const std::string& list) {
-  cpu_set_t numbers;
-  CPU_ZERO(&numbers);
-  const char* at = list.c_str();
-  while (*at >= '0' && *at <= '9') {
-    char* end = nullptr;
-    const long first = std::strtol(at, &end, 10);
-    const long last = *end == '-' ? std::strtol(end + 1, &end, 10) : first;
-    for (long number = first; number <= last && number < CPU_SETSIZE; ++number) {
-      CPU_SET(number, &numbers);
-    }
-    at = *end == ',' ? end + 1 : end;
-  }
-  return numbers;
-}
 
 int lowest(const cpu_set_t& cpus) {
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {

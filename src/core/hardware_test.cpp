@@ -1,38 +1,33 @@
 #include "core/hardware.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <string>
+
+#include "machine/made_up_files.h"
 
 namespace meantime::core {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Two packages with a node of memory each, of two cores of two threads: CPUs 0 and 4 are one core,
 /// 0, 1, 4 and 5 the first package. The first one's caches: the third level is the package's, the
 /// second the core's. The second one has no third.
-class HardwareOf : public ::testing::Test {
+class HardwareOf : public machine::MadeUpFiles {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "meantime-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    root_ = name;
-    write("node/online", "0,2");
-    write("node/node0/cpulist", "0-1,4-5");
-    write("node/node2/cpulist", "2-3,6-7");
+    MadeUpFiles::SetUp();
+    device("node/online", "0,2");
+    device("node/node0/cpulist", "0-1,4-5");
+    device("node/node2/cpulist", "2-3,6-7");
     for (int cpu = 0; cpu < 8; ++cpu) {
       const bool first = cpu % 4 < 2;
       const std::string folder = "cpu/cpu" + std::to_string(cpu) + "/";
       const std::string core = std::to_string(cpu % 4) + "," + std::to_string(cpu % 4 + 4);
       // As older kernels have it, and newer ones.
-      write(folder + (first ? "topology/core_siblings_list" : "topology/package_cpus_list"),
-            first ? "0-1,4-5" : "2-3,6-7");
-      write(folder + "topology/thread_siblings_list", core);
+      device(folder + (first ? "topology/core_siblings_list" : "topology/package_cpus_list"),
+             first ? "0-1,4-5" : "2-3,6-7");
+      device(folder + "topology/thread_siblings_list", core);
       cache(folder, 0, "1", "Data", core);
       cache(folder, 1, "1", "Instruction", std::to_string(cpu));
       cache(folder, 2, "2", "Unified", core);
@@ -41,19 +36,16 @@ class HardwareOf : public ::testing::Test {
       }
     }
   }
-  void TearDown() override { fs::remove_all(root_); }
 
-  void write(const std::string& name, const std::string& text) const {
-    const fs::path path = root_ + "/sys/devices/system/" + name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text << "\n";
+  void device(const std::string& name, const std::string& text) const {
+    write("/sys/devices/system/" + name, text);
   }
   void cache(const std::string& folder, int index, const char* level, const char* type,
              const std::string& cpus) const {
     const std::string name = folder + "cache/index" + std::to_string(index) + "/";
-    write(name + "level", level);
-    write(name + "type", type);
-    write(name + "shared_cpu_list", cpus);
+    device(name + "level", level);
+    device(name + "type", type);
+    device(name + "shared_cpu_list", cpus);
   }
   [[nodiscard]] int instance(const char* kind, std::initializer_list<int> cpus) const {
     cpu_set_t set;
@@ -63,8 +55,6 @@ class HardwareOf : public ::testing::Test {
     }
     return instance_of(kind, set, root_);
   }
-
-  std::string root_;
 };
 
 TEST_F(HardwareOf, AnInstanceIsThatOfAllCpus) {

@@ -10,16 +10,13 @@
 #include <sstream>
 #include <tuple>
 
+#include "machine/small_file.h"
+
 namespace meantime::launch {
 
-namespace {
+using machine::first_line;
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
+namespace {
 
 double smaller_limit(double left, double right) {
   return left == 0 || right == 0 ? std::max(left, right) : std::min(left, right);

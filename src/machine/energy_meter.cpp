@@ -41,24 +41,6 @@ std::optional<std::uint64_t> config_of(const std::string& text) {
   return error == std::errc() && end == last ? std::optional(config) : std::nullopt;
 }
 
-/// The CPUs that stand for the packages: "0,16" or "0".
-std::vector<int> cpus_in(const std::string& list) {
-  std::vector<int> cpus;
-  for (const char* place = list.c_str(); *place != '\0';) {
-    char* end = nullptr;
-    const long cpu = std::strtol(place, &end, 10);
-    if (end == place || cpu < 0) {
-      return {};
-    }
-    cpus.push_back(static_cast<int>(cpu));
-    place = *end == ',' ? end + 1 : end;
-    if (*end != ',' && *end != '\0') {
-      return {};  // ranges do not occur there
-    }
-  }
-  return cpus;
-}
-
 int open_event(std::uint32_t type, std::uint64_t config, int cpu) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
@@ -134,7 +116,11 @@ void EnergyMeter::find_events(const std::string& root) {
     source_ += ", and perf's energy events are in no unit that we know";
     return;
   }
-  for (const int cpu : cpus_in(first_line(device + "/cpumask"))) {
+  const cpu_set_t cpus = numbers_in(first_line(device + "/cpumask"));  // one of each package
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &cpus)) {
+      continue;
+    }
     const int descriptor = open_event(static_cast<std::uint32_t>(*type), *config, cpu);
     const auto begin = descriptor >= 0 ? count_of(descriptor) : std::nullopt;
     if (!begin) {

@@ -4,45 +4,31 @@
 #include <linux/perf_event.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "machine/made_up_files.h"
 
 namespace meantime::machine {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Meter : public ::testing::Test {
+class Meter : public MadeUpFiles {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "meantime-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    root_ = name;
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
-  void put(const std::string& path, const std::string& text) const {
-    const fs::path file = root_ + path;
-    fs::create_directories(file.parent_path());
-    std::ofstream(file) << text << "\n";
-  }
   void zone(const std::string& name, const std::string& what,
             const std::string& microjoules) const {
-    put("/sys/class/powercap/" + name + "/name", what);
-    put("/sys/class/powercap/" + name + "/energy_uj", microjoules);
-    put("/sys/class/powercap/" + name + "/max_energy_range_uj", "1000000000");
+    write("/sys/class/powercap/" + name + "/name", what);
+    write("/sys/class/powercap/" + name + "/energy_uj", microjoules);
+    write("/sys/class/powercap/" + name + "/max_energy_range_uj", "1000000000");
   }
   void events(const std::string& type, const std::string& config, const std::string& unit) const {
-    put("/sys/bus/event_source/devices/power/type", type);
-    put("/sys/bus/event_source/devices/power/cpumask", "0");
-    put("/sys/bus/event_source/devices/power/events/energy-pkg", config);
-    put("/sys/bus/event_source/devices/power/events/energy-pkg.scale", "1.0e-9");
-    put("/sys/bus/event_source/devices/power/events/energy-pkg.unit", unit);
+    write("/sys/bus/event_source/devices/power/type", type);
+    write("/sys/bus/event_source/devices/power/cpumask", "0");
+    write("/sys/bus/event_source/devices/power/events/energy-pkg", config);
+    write("/sys/bus/event_source/devices/power/events/energy-pkg.scale", "1.0e-9");
+    write("/sys/bus/event_source/devices/power/events/energy-pkg.unit", unit);
   }
-
-  std::string root_;
 };
 
 TEST_F(Meter, NothingToRead) {

@@ -14,7 +14,6 @@
 #include <cstring>
 #include <ctime>
 #include <new>
-#include <sstream>
 
 #include "machine/small_file.h"
 
@@ -50,19 +49,6 @@ double now_seconds() {
 bool is_number(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
                                       [](char letter) { return letter >= '0' && letter <= '9'; });
-}
-
-/// "0 1 2", as affected_cpus has it.
-cpu_set_t cpus_in(const std::string& text) {
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  std::istringstream numbers(text);
-  for (int cpu = 0; numbers >> cpu;) {
-    if (cpu >= 0 && cpu < CPU_SETSIZE) {
-      CPU_SET(cpu, &cpus);
-    }
-  }
-  return cpus;
 }
 
 bool is_within(const cpu_set_t& inner, const cpu_set_t& outer) {
@@ -161,7 +147,7 @@ std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& places
 /// Nothing is added if its clock is not this job's alone.
 std::string Frequencies::add_domain(const std::string& folder, const std::vector<cpu_set_t>& places,
                                     const cpu_set_t& all) {
-  const cpu_set_t cpus = cpus_in(first_line(folder + "/affected_cpus"));
+  const cpu_set_t cpus = numbers_in(first_line(folder + "/affected_cpus"));
   if (CPU_COUNT(&cpus) == 0 || !is_within(cpus, all)) {
     return {};
   }

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "machine/made_up_files.h"
 #include "machine/small_file.h"
 
 namespace meantime::machine {
@@ -19,17 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Three clocks: CPUs 0 and 1 share one, 2 and 3 have one each.
-class FrequenciesOf : public ::testing::Test {
+class FrequenciesOf : public MadeUpFiles {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "meantime-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    root_ = name;
+    MadeUpFiles::SetUp();
     policy(0, "0 1");
     policy(2, "2");
     policy(3, "3");
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   [[nodiscard]] std::string folder(int number) const {
     return root_ + "/sys/devices/system/cpu/cpufreq/policy" + std::to_string(number);
@@ -53,8 +50,6 @@ class FrequenciesOf : public ::testing::Test {
     }
     return places;
   }
-
-  std::string root_;
 };
 
 TEST_F(FrequenciesOf, AClockIsLowWhileAllItsRanksWishIt) {

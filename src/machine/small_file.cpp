@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 
 namespace meantime::machine {
 
@@ -32,6 +33,22 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
   return error == std::errc() && end == line.data() + line.size() ? std::optional(number)
                                                                   : std::nullopt;
+}
+
+cpu_set_t numbers_in(const std::string& list) {
+  cpu_set_t numbers;
+  CPU_ZERO(&numbers);
+  const char* at = list.c_str();
+  while (*at >= '0' && *at <= '9') {
+    char* end = nullptr;
+    const long first = std::strtol(at, &end, 10);
+    const long last = *end == '-' ? std::strtol(end + 1, &end, 10) : first;
+    for (long number = first; number <= last && number < CPU_SETSIZE; ++number) {
+      CPU_SET(number, &numbers);
+    }
+    at = *end == ',' || *end == ' ' ? end + 1 : end;
+  }
+  return numbers;
 }
 
 }  // namespace meantime::machine

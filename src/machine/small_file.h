@@ -1,6 +1,8 @@
 // Reading the kernel's small files.
 #pragma once
 
+#include <sched.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,5 +16,7 @@ std::string first_bytes(const std::string& path);
 std::string first_line(const std::string& path);
 /// A decimal number alone in its line.
 std::optional<std::uint64_t> number_in(const std::string& path);
+/// The CPUs, or nodes, of a list: "0-3,8", or "0 1 2 3 8". Up to what is no list any more.
+cpu_set_t numbers_in(const std::string& list);
 
 }  // namespace meantime::machine

@@ -4,11 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "machine/made_up_files.h"
 #include "machine/wake_up_cache.h"
 
 namespace meantime::machine {
@@ -16,19 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Cache : public ::testing::Test {
+class Cache : public MadeUpFiles {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "meantime-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    home_ = name;
-  }
-  void TearDown() override { fs::remove_all(home_); }
-
   void put(const std::string& text) const { std::ofstream(cache().path()) << text; }
-  WakeUpCache cache(const std::string& key = "a machine\n") const { return {home_, key}; }
-
-  std::string home_;
+  WakeUpCache cache(const std::string& key = "a machine\n") const { return {root_, key}; }
 };
 
 TEST(WakeUpCost, IsWithinItsBoundsOrUnknown) {
@@ -49,7 +40,7 @@ TEST_F(Cache, KeepsWhatItIsGivenForOneKindOfMachine) {
   EXPECT_EQ(cache().read(), 34'567u);
   EXPECT_EQ(cache("another machine\n").read(), 50'000u);
   struct stat status {};
-  ASSERT_EQ(stat((home_ + "/meantime").c_str(), &status), 0);
+  ASSERT_EQ(stat((root_ + "/meantime").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700u);
   ASSERT_EQ(stat(cache().path().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
@@ -77,12 +68,12 @@ TEST_F(Cache, IgnoresWhatOthersCouldHaveWritten) {
   EXPECT_EQ(cache().read(), 0u);
   ASSERT_EQ(chmod(cache().path().c_str(), 0600), 0);
   EXPECT_EQ(cache().read(), 23'456u);
-  ASSERT_EQ(chmod((home_ + "/meantime").c_str(), 0770), 0);
+  ASSERT_EQ(chmod((root_ + "/meantime").c_str(), 0770), 0);
   EXPECT_EQ(cache().read(), 0u);
   EXPECT_FALSE(cache().write(34'567));
   if (geteuid() == 0) {
-    ASSERT_EQ(chmod((home_ + "/meantime").c_str(), 0700), 0);
-    ASSERT_EQ(chown((home_ + "/meantime").c_str(), 12345, 12345), 0);
+    ASSERT_EQ(chmod((root_ + "/meantime").c_str(), 0700), 0);
+    ASSERT_EQ(chown((root_ + "/meantime").c_str(), 12345, 12345), 0);
     EXPECT_EQ(cache().read(), 0u);
     EXPECT_FALSE(cache().write(34'567));
   }
@@ -90,7 +81,7 @@ TEST_F(Cache, IgnoresWhatOthersCouldHaveWritten) {
 
 TEST_F(Cache, MakesItsFolders) {
   for (const char* name : {"/new", "/with-a-slash/"}) {
-    const WakeUpCache cache(home_ + name, "a machine\n");
+    const WakeUpCache cache(root_ + name, "a machine\n");
     ASSERT_TRUE(cache.write(23'456)) << name;
     EXPECT_EQ(cache.read(), 23'456u);
   }
@@ -100,7 +91,7 @@ TEST_F(Cache, MakesNoFolderInAnothersFolder) {
   if (geteuid() != 0) {
     GTEST_SKIP() << "only root has another's HOME to write in";
   }
-  const std::string other = home_ + "/home";
+  const std::string other = root_ + "/home";
   ASSERT_EQ(mkdir(other.c_str(), 0700), 0);
   ASSERT_EQ(chown(other.c_str(), 12345, 12345), 0);
   EXPECT_FALSE(WakeUpCache(other + "/.cache", "a machine\n").write(23'456));
@@ -109,14 +100,14 @@ TEST_F(Cache, MakesNoFolderInAnothersFolder) {
 
 TEST_F(Cache, FollowsNoLinks) {
   ASSERT_TRUE(cache().write(23'456));
-  fs::rename(cache().path(), home_ + "/elsewhere");
-  fs::create_symlink(home_ + "/elsewhere", cache().path());
+  fs::rename(cache().path(), root_ + "/elsewhere");
+  fs::create_symlink(root_ + "/elsewhere", cache().path());
   EXPECT_EQ(cache().read(), 0u);
   ASSERT_TRUE(cache().write(34'567));  // in place of the link
   EXPECT_FALSE(fs::is_symlink(cache().path()));
   EXPECT_EQ(cache().read(), 34'567u);
-  fs::rename(home_ + "/meantime", home_ + "/folder");
-  fs::create_directory_symlink(home_ + "/folder", home_ + "/meantime");
+  fs::rename(root_ + "/meantime", root_ + "/folder");
+  fs::create_directory_symlink(root_ + "/folder", root_ + "/meantime");
   EXPECT_EQ(cache().read(), 0u);
   EXPECT_FALSE(cache().write(23'456));
 }
@@ -130,10 +121,10 @@ TEST_F(Cache, IsNotThereWhereItCannotBe) {
   EXPECT_EQ(below_a_file.read(), 0u);
   EXPECT_FALSE(below_a_file.write(23'456));
   fs::create_directories(cache().path());  // a folder where the file should be
-  chmod((home_ + "/meantime").c_str(), 0700);
+  chmod((root_ + "/meantime").c_str(), 0700);
   EXPECT_EQ(cache().read(), 0u);
   EXPECT_FALSE(cache().write(23'456));
-  EXPECT_EQ(std::distance(fs::directory_iterator(home_ + "/meantime"), {}), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_ + "/meantime"), {}), 1);
 }
 
 TEST_F(Cache, OldFiguresAreMeasuredAnew) {

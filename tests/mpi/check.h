@@ -66,6 +66,13 @@ inline int error_class(int code) {
   return result;
 }
 
+#define CLASS(wanted, call)                                                                   \
+  do {                                                                                        \
+    int class_code = (call);                                                                  \
+    CHECK(::check::error_class(class_code) == (wanted), "class %d (%s), not %d",              \
+          ::check::error_class(class_code), ::check::error_text(class_code).c_str(), wanted); \
+  } while (0)
+
 // A run path or LD_LIBRARY_PATH can bring in the other library silently; the runner says which
 // one it means in MEANTIME_TEST_EXPECT_LIBRARY.
 inline void require_expected_library() {

@@ -12,13 +12,6 @@ static void handler(MPI_Comm* comm, int* code, ...) {
   handled_comm = *comm;
 }
 
-#define CLASS(wanted, call)                                                          \
-  do {                                                                               \
-    int code = (call);                                                               \
-    CHECK(error_class(code) == (wanted), "class %d (%s), not %d", error_class(code), \
-          error_text(code).c_str(), wanted);                                         \
-  } while (0)
-
 static void arguments_of_messages() {
   int x = 0;
   MPI_Request request = MPI_REQUEST_NULL;

@@ -5,13 +5,6 @@
 
 using namespace check;
 
-#define CLASS(wanted, call)                                                          \
-  do {                                                                               \
-    int code = (call);                                                               \
-    CHECK(error_class(code) == (wanted), "class %d (%s), not %d", error_class(code), \
-          error_text(code).c_str(), wanted);                                         \
-  } while (0)
-
 namespace {
 
 int query(void*, MPI_Status*) {
