@@ -56,6 +56,28 @@ TEST(Yielding, AtAGateALostSliceCostsTheNextWaitItsYields) {
   }
 }
 
+TEST(Yielding, AfterALostSliceItSleeps) {
+  Yielding gates = Yielding::for_gates();
+  int yields = 0;
+  std::uint64_t spent_ns = 0;
+  const auto lose_a_slice = [&yields] {
+    ++yields;
+    for (const std::uint64_t began = now_ns(); now_ns() - began < 1'000'000;) {
+    }
+  };
+  EXPECT_FALSE(gates.until(
+      lose_a_slice, [] { return false; }, &spent_ns));
+  EXPECT_EQ(yields, 1);
+  EXPECT_GE(spent_ns, 1'000'000u);
+}
+
+TEST(Yielding, ManyTurnsOfOthersAreWaitedFor) {
+  Yielding gates = Yielding::for_gates();
+  int yields = 0;
+  std::uint64_t spent_ns = 0;
+  EXPECT_TRUE(gates.until([&yields] { ++yields; }, [&yields] { return yields == 20; }, &spent_ns));
+}
+
 TEST(Yielding, ItIsTriedAgain) {
   Yielding messages = Yielding::for_messages(1);
   messages.ended(true, 60'000'000'000);  // stopped for a minute
