@@ -27,7 +27,7 @@ def prepare(work, implementation, options):
         text = Path(folder, "config", "make.def.template").read_text(encoding="utf-8")
         text = re.sub(r"(?m)^MPIFC\s*=.*", f"MPIFC = {common.mpifort(implementation)}", text)
         text = re.sub(r"(?m)^MPICC\s*=.*", f"MPICC = {implementation.cc}", text)
-        text = re.sub(r"(?m)^FFLAGS\s*=.*", "FFLAGS = -O2 -fallow-argument-mismatch", text)
+        text = re.sub(r"(?m)^FFLAGS\s*=.*", "FFLAGS = -O2 -fallow-argument-mismatch -fallow-invalid-boz", text)
         Path(folder, "config", "make.def").write_text(text, encoding="utf-8")
         Path(folder, "bin").mkdir(exist_ok=True)
         for program in PROGRAMS:

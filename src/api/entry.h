@@ -47,9 +47,8 @@ class Entry {
       site = announced_site;
       announced_site = nullptr;
     }
-    if (wait::noted_entry.wanted) [[unlikely]] {
-      wait::noted_entry.at_ns =
-          wait::now_ns();  // before the lock: to wait for that is not the program's
+    if (wait::noted_entry.wanted != 0) [[unlikely]] {
+      wait::noted_entry.note();  // before the lock: to wait for that is not the program's
     }
     const Phase phase = rank_.phase.load(std::memory_order_relaxed);
     if (phase != Phase::active && phase != Phase::finalizing && calling == Calling::while_active)

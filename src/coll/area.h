@@ -67,7 +67,7 @@ inline constexpr std::size_t result_bytes = sizeof(Stage::result);
 inline constexpr std::uint16_t nobody = 0xffff;
 static_assert(node::most_ranks <= nobody);
 
-/// What outlives the stages, one for each member.
+/// One for each member: what outlives the stages, and what a thread rank says in each of them.
 struct alignas(node::cache_line) Member {
   std::atomic<node::SleepLink> waiter;  ///< rung when this member sleeps at a gate
   std::uint32_t said[stage_count];      ///< by a thread rank; by stage

@@ -1,5 +1,6 @@
 // A meeting: one epoch of a communicator, as one member goes through it.
-//   arrive    "I have left all epochs before this one"; everything I say is in my slot
+//   arrive    "I have left all epochs before this one"; everything I say is in my slot (a thread
+//             rank's word, and what it came for, lie elsewhere: area.h)
 //   open      by the last to arrive (gate `all`) or by the root (gate `root`)
 //   pass      wait until a gate is open; then wake those who sleep behind me
 // A collective is a few of these steps; a member that needs nothing from the others arrives and
@@ -9,7 +10,8 @@
 // Why slots may be written again without a barrier in between. Stage s serves epochs e, e + 8 …
 // A member that enters epoch f has seen that all arrived at some epoch >= f - window (4). Who
 // arrives at an epoch has left all before it. So at e + 8 all have left the epochs below e + 4,
-// that is: e itself, and also the wait at e's gate that a member does on entering e + 4.
+// that is: e itself, and also the wait at e's gate that a member does on entering e + 4. The same
+// for words and for what a member came for, which are kept by stage, too.
 //
 // Why no wake-up is lost at a gate. All of these are sequentially consistent.
 //   sleeper S: takes ticket t of its core's group     opener O: opened := epoch

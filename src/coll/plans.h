@@ -1,8 +1,8 @@
 // Collectives as schedules of messages. The shapes are stars: with more ranks than cores the number
 // of times a rank must run counts, and in a star every rank but the root runs once; in the usual
 // trees most run several times. Reductions go in the order of ranks. On intercommunicators every
-// rank talks directly to the ranks of the other group. In long reductions each
-// member of an intracommunicator joins a share.
+// rank talks directly to the ranks of the other group. In long reductions each member of an
+// intracommunicator joins a share.
 // Each function adds the calling rank's steps; the returned value is an MPI error class.
 #pragma once
 

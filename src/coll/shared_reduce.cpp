@@ -30,11 +30,11 @@ auto deposits(Meeting& meeting, const Elements& elements, MPI_Count first) {
 }
 
 /// A member's share of `count` elements: neighbours do not write to one cache line.
-struct Share {
+struct LineShare {
   MPI_Count first;
   MPI_Count count;
 };
-Share share_of(int member, int members, MPI_Count count, const Elements& elements) {
+LineShare line_share_of(int member, int members, MPI_Count count, const Elements& elements) {
   const MPI_Count unit = std::max<MPI_Count>(
       1, static_cast<MPI_Count>(node::cache_line / std::max<std::size_t>(1, elements.stride())));
   const MPI_Count units = (count + unit - 1) / unit;
@@ -59,8 +59,7 @@ class Parts {
         elements_(elements),
         comm_(comm),
         state_(state_of(comm)),
-        in_words_(state_.in_words && reduction.count == 1 &&
-                  elements.bytes(1) <= sizeof(std::uint64_t)),
+        in_words_(state_.in_words && reduction.count == 1 && elements.bytes(1) <= word_stride),
         meeting_(comm, state_, what(code, root, reduction.agreed()), !in_words_) {}
 
   Meeting& meeting() { return meeting_; }
@@ -112,7 +111,7 @@ int split_round(const Reduction& reduction, const Elements& elements, Code code,
   if (error != MPI_SUCCESS) {
     return error;
   }
-  const Share share = share_of(comm.rank, comm.size, count, elements);
+  const LineShare share = line_share_of(comm.rank, comm.size, count, elements);
   join_part(meeting, share);
   Meeting second(comm, state, what(Code::second_half, root));
   second.keep(meeting);
@@ -159,7 +158,7 @@ int lent_round(const Reduction& reduction, const Elements& elements, Code code, 
       return refused;
     }
   }
-  const Share share = share_of(comm.rank, comm.size, count, elements);
+  const LineShare share = line_share_of(comm.rank, comm.size, count, elements);
   // Read before this member arrives again: then the slots may be written to.
   std::vector<const char*> inputs(comm.size);
   for (int member = 0; member < comm.size; ++member) {
@@ -175,7 +174,7 @@ int lent_round(const Reduction& reduction, const Elements& elements, Code code, 
   int error = meet(second);
   error = error == MPI_SUCCESS ? second.check_deposits() : error;
   for (int member = 0; member < comm.size && error == MPI_SUCCESS && takes; ++member) {
-    const Share theirs = share_of(member, comm.size, count, elements);
+    const LineShare theirs = line_share_of(member, comm.size, count, elements);
     if (theirs.count > 0) {
       elements.get(second.data(member), reduction.receive, first + theirs.first, theirs.count);
     }
@@ -239,7 +238,7 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
     const MPI_Count count = std::min(round, reduction.count - first);
     const int error = split_round(
         reduction, elements, Code::reduce_split, root, first, count, is_root, comm,
-        [&](Meeting& meeting, Share share) {
+        [&](Meeting& meeting, LineShare share) {
           elements.join(deposits(meeting, elements, share.first), comm.size, share.count);
         },
         [&](Meeting& meeting) {
@@ -289,7 +288,7 @@ int allreduce(const Reduction& reduction, Communicator& comm) {
     const MPI_Count count = std::min(round, reduction.count - first);
     const int error = split_round(
         reduction, elements, Code::allreduce_split, 0, first, count, true, comm,
-        [&](Meeting& meeting, Share share) {
+        [&](Meeting& meeting, LineShare share) {
           elements.join(deposits(meeting, elements, share.first), comm.size, share.count);
         },
         [&](Meeting& meeting) {
@@ -336,7 +335,7 @@ int scan(const Reduction& reduction, bool inclusive, Communicator& comm) {
     const MPI_Count count = std::min(round, reduction.count - first);
     const int error = split_round(
         reduction, elements, code, 1, first, count, true, comm,
-        [&](Meeting& meeting, Share share) {
+        [&](Meeting& meeting, LineShare share) {
           elements.join_prefixes(deposits(meeting, elements, share.first), comm.size, share.count);
         },
         [&](Meeting& meeting) { take(meeting, first, count); });

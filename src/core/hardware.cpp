@@ -7,8 +7,8 @@
 
 namespace meantime::core {
 
+using machine::cpus_in;
 using machine::first_line;
-using machine::numbers_in;
 
 namespace {
 
@@ -36,14 +36,11 @@ class Neighbours {
     return line.empty() ? first_line(folder_ + "topology/" + old_name) : line;
   }
   std::string node() const {
-    const cpu_set_t nodes = numbers_in(first_line(devices_ + "node/online"));
-    for (int node = 0; node < CPU_SETSIZE; ++node) {
-      if (CPU_ISSET(node, &nodes)) {
-        std::string cpus = first_line(devices_ + fmt::format("node/node{}/cpulist", node));
-        const cpu_set_t there = numbers_in(cpus);
-        if (CPU_ISSET(cpu_, &there)) {
-          return cpus;
-        }
+    for (const int node : machine::numbers_in(first_line(devices_ + "node/online"))) {
+      std::string cpus = first_line(devices_ + fmt::format("node/node{}/cpulist", node));
+      const cpu_set_t there = cpus_in(cpus);
+      if (CPU_ISSET(cpu_, &there)) {
+        return cpus;
       }
     }
     return {};
@@ -84,7 +81,7 @@ std::vector<Hardware> hardware(const cpu_set_t& cpus, const std::string& root) {
   const Neighbours neighbours(cpu, root);
   std::vector<Hardware> all = {{"Machine", true, 0}};
   const auto add = [&](const char* kind, const std::string& list) {
-    const cpu_set_t instance = numbers_in(list);
+    const cpu_set_t instance = cpus_in(list);
     cpu_set_t both;
     CPU_AND(&both, &instance, &cpus);
     const bool there = cpu >= 0 && CPU_ISSET(cpu, &instance);

@@ -116,11 +116,7 @@ void EnergyMeter::find_events(const std::string& root) {
     source_ += ", and perf's energy events are in no unit that we know";
     return;
   }
-  const cpu_set_t cpus = numbers_in(first_line(device + "/cpumask"));  // one of each package
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &cpus)) {
-      continue;
-    }
+  for (const int cpu : numbers_in(first_line(device + "/cpumask"))) {  // one of each package
     const int descriptor = open_event(static_cast<std::uint32_t>(*type), *config, cpu);
     const auto begin = descriptor >= 0 ? count_of(descriptor) : std::nullopt;
     if (!begin) {

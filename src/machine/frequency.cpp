@@ -147,7 +147,7 @@ std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& places
 /// Nothing is added if its clock is not this job's alone.
 std::string Frequencies::add_domain(const std::string& folder, const std::vector<cpu_set_t>& places,
                                     const cpu_set_t& all) {
-  const cpu_set_t cpus = numbers_in(first_line(folder + "/affected_cpus"));
+  const cpu_set_t cpus = cpus_in(first_line(folder + "/affected_cpus"));
   if (CPU_COUNT(&cpus) == 0 || !is_within(cpus, all)) {
     return {};
   }

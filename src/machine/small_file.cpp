@@ -35,20 +35,38 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
                                                                   : std::nullopt;
 }
 
-cpu_set_t numbers_in(const std::string& list) {
-  cpu_set_t numbers;
-  CPU_ZERO(&numbers);
+std::vector<int> numbers_in(const std::string& list) {
+  constexpr long most = 1 << 20;
+  std::vector<int> numbers;
   const char* at = list.c_str();
   while (*at >= '0' && *at <= '9') {
     char* end = nullptr;
     const long first = std::strtol(at, &end, 10);
-    const long last = *end == '-' ? std::strtol(end + 1, &end, 10) : first;
-    for (long number = first; number <= last && number < CPU_SETSIZE; ++number) {
-      CPU_SET(number, &numbers);
+    long last = first;
+    if (*end == '-') {
+      const char* const from = end + 1;
+      last = std::strtol(from, &end, 10);
+      if (end == from) {
+        return {};
+      }
+    }
+    for (long number = first; number <= std::min(last, most); ++number) {
+      numbers.push_back(static_cast<int>(number));
     }
     at = *end == ',' || *end == ' ' ? end + 1 : end;
   }
-  return numbers;
+  return *at == '\0' ? numbers : std::vector<int>();
+}
+
+cpu_set_t cpus_in(const std::string& list) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  for (const int cpu : numbers_in(list)) {
+    if (cpu < CPU_SETSIZE) {
+      CPU_SET(cpu, &cpus);
+    }
+  }
+  return cpus;
 }
 
 }  // namespace meantime::machine

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace meantime::machine {
 
@@ -16,7 +17,9 @@ std::string first_bytes(const std::string& path);
 std::string first_line(const std::string& path);
 /// A decimal number alone in its line.
 std::optional<std::uint64_t> number_in(const std::string& path);
-/// The CPUs, or nodes, of a list: "0-3,8", or "0 1 2 3 8". Up to what is no list any more.
-cpu_set_t numbers_in(const std::string& list);
+/// The CPUs, or nodes, of a list: "0-3,8", or "0 1 2 3 8". None if it is no such list.
+std::vector<int> numbers_in(const std::string& list);
+/// The same, as far as it fits into a set.
+cpu_set_t cpus_in(const std::string& list);
 
 }  // namespace meantime::machine

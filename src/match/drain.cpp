@@ -1,7 +1,6 @@
 // The holder's work: empty an inbox, bring messages and receives together.
 #include <mpi.h>
 
-#include <sched.h>
 #include <algorithm>
 
 #include "match/engine.h"
@@ -30,7 +29,7 @@ void Engine::take_right() {
     if (turn < 100) {
       wait::pause();
     } else {
-      sched_yield();
+      wait::give_core_to_kernel();
     }
   }
 }

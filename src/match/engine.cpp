@@ -62,12 +62,12 @@ Engine::Peer& Engine::peer(int world_rank) {
 
 // --- sending
 
-void Engine::fill_envelope(Message& message, int destination, std::size_t bytes) {
+void Engine::fill_envelope(Message& message, int destination, const Peer& to, std::size_t bytes) {
   message.origin = static_cast<std::uint32_t>(rank.world_rank);
   message.destination = static_cast<std::uint32_t>(destination);
   message.bytes = bytes;
   message.copy_ns = bytes > limits.eager ? 1 : 0;
-  if (const Express* ring = peer(destination).express; ring != nullptr) {
+  if (const Express* ring = to.express; ring != nullptr) {
     message.express_before = ring->pushed;
     message.flags |= behind_express;
   }
@@ -157,7 +157,7 @@ Message* Engine::eager_cell(int destination, std::size_t bytes, bool contiguous)
     to.bytes += size;
     bytes_out_ += size;
     message->kind = ItemKind::eager;
-    fill_envelope(*message, destination, bytes);
+    fill_envelope(*message, destination, to, bytes);
   }
   return message;
 }
@@ -199,7 +199,7 @@ bool Engine::offer(LocalSend& send, Peer& to) {
   message->context = send.context;
   message->source = send.source;
   message->tag = send.tag;
-  fill_envelope(*message, send.destination, send.bytes);
+  fill_envelope(*message, send.destination, to, send.bytes);
   Transfer& transfer = *new (&transfer_of(*message)) Transfer{};
   transfer.sender = reinterpret_cast<std::uint64_t>(&send);
   if (carried) {

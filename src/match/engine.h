@@ -224,7 +224,7 @@ struct Engine {
   Message* cell(int destination, std::size_t bytes);
   Message* larger_cell(int destination, int size_class);
   Message* cell_at(Link place, int destination);
-  void fill_envelope(Message& message, int destination, std::size_t bytes);
+  void fill_envelope(Message& message, int destination, const Peer& to, std::size_t bytes);
   bool offer(LocalSend& send, Peer& peer);
   bool reap(LocalSend& send);
   bool send_deferred();

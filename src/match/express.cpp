@@ -11,7 +11,7 @@
 namespace meantime::match {
 namespace {
 
-/// Short messages to a rank before a ring is made for it: 8 KiB, and 64 more of addresses for its
+/// Short messages to a rank before a ring is made for it: it takes 128 KiB of addresses with its
 /// reserve, and a mailbox has few places.
 constexpr std::uint32_t worth_a_ring = 32;
 constexpr std::uint32_t ahead = 4;
@@ -182,6 +182,9 @@ void Engine::take_express_before(node::RankArea& area, QueueView& queues, const 
 bool Engine::take_all_express(node::RankArea& area, QueueView& queues) {
   const bool with_hand = hand_ != nullptr;
   const auto& places = area.mailbox.express;
+  if (places.front().load(std::memory_order_relaxed) == 0) {
+    return false;  // they are given out from the first on
+  }
   for (std::size_t index = 0; index < places.size(); ++index) {
     // What is caught ends this: the next time another ring is the first.
     const std::size_t place = (first_ring_ + index) % places.size();

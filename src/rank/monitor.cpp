@@ -50,9 +50,16 @@ std::vector<Suspect> suspects;
 
 struct Watched {
   std::uint64_t switches = 0;
-  std::uint64_t looked_ns = 0;
   std::uint64_t since_ns = 0;  ///< the first look at this number of switches
   std::uint64_t cpu_ns = 0;    ///< its carrier's CPU time at the second; 0: there was none yet
+  std::uint64_t lone_yields = 0;
+  std::uint64_t looked_ns = 0;
+
+  void hold_begins(std::uint64_t now_switches, std::uint64_t now_ns) {
+    switches = now_switches;
+    since_ns = now_ns;
+    cpu_ns = 0;
+  }
 };
 
 bool any_worker_up() {
@@ -150,6 +157,14 @@ void look_at_suspects() {
   }
 }
 
+void watch_pace(Worker& worker, Watched& watched, std::uint64_t switches, std::uint64_t now) {
+  const std::uint64_t lone = worker.lone_yields();
+  worker.be_brisk(!has_too_many(static_cast<std::size_t>(worker.living()), now - watched.looked_ns,
+                                switches + lone - watched.lone_yields));
+  watched.lone_yields = lone;
+  watched.looked_ns = now;
+}
+
 void look(std::vector<Watched>& all) {
   const std::uint64_t now = wait::now_ns();
   Worker* sleeper = nullptr;
@@ -161,10 +176,9 @@ void look(std::vector<Watched>& all) {
     Watched& watched = all[i];
     const std::uint64_t switches = worker.switches();
     const std::uint64_t done = switches - watched.switches;
-    worker.be_brisk(done * host().plan->brisk_switch_ns >= now - watched.looked_ns);
-    watched.looked_ns = now;
+    watch_pace(worker, watched, done, now);
     if (switches != watched.switches || worker.asleep()) {
-      watched = {switches, now, now, 0};
+      watched.hold_begins(switches, now);
     } else if (watched.cpu_ns == 0) {
       watched.cpu_ns = ledger::cpu_ns_of(thread_of(worker));
     }
@@ -182,7 +196,7 @@ void look(std::vector<Watched>& all) {
         ledger::cpu_ns_of(thread_of(worker)) - watched.cpu_ns >= held_up_computing_ns - tick_ns;
     if (computes || (held >= held_up_asleep_ns && sleeps_in_kernel(thread_of(worker)))) {
       hand_over(worker, watched);
-      watched = {switches, now, now, 0};  // of the new carrier's CPU time nothing is known
+      watched.hold_begins(switches, now);  // of the new carrier's CPU time nothing is known
     }
   }
 }
@@ -191,9 +205,9 @@ void look(std::vector<Watched>& all) {
 /// they compute that is the balance. Where they only take turns, no worker has enough to be stolen
 /// from, and it would stay like that for ever: unequal numbers, and ranks that should arrive
 /// together (coll/area.h) on different cores. A barrier of 256 ranks took twice its time.
-void send_guests_home() {
+void send_strays_home() {
   for (const std::unique_ptr<Worker>& worker : host().workers) {
-    worker->send_guests_home(worker->has_guests() && worker->is_brisk());
+    worker->send_on(worker->has_strays() && worker->is_brisk());
   }
 }
 
@@ -229,7 +243,7 @@ void watch() {
     sleep_for(time_to_next_look());
     look(all);
     if (host().plan->steal && !host().plan->always_move) {
-      send_guests_home();
+      send_strays_home();
     }
     look_at_suspects();
   }

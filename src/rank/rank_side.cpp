@@ -74,7 +74,11 @@ namespace {
 
 bool yield() {
   Fiber* fiber = self_fiber();
-  if (fiber == nullptr || !fiber->worker->has_runnable()) {
+  if (fiber == nullptr) {
+    return false;
+  }
+  if (!fiber->worker->has_runnable()) {
+    fiber->worker->note_lone_yield();
     return false;
   }
   if (fiber->rank.uses_clocks.load(std::memory_order_relaxed)) [[unlikely]] {

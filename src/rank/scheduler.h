@@ -4,7 +4,7 @@
 //            that one is held up by its fiber (it sleeps in the kernel, or does not come to MPI),
 //            the worker is handed to a spare carrier, and the fiber is elsewhere until it comes
 //            back by itself (monitor.cpp)
-//   guest    a fiber that began on another worker, its home
+//   stray    a fiber that is not on the worker on which it began, its home
 //   holding  a worker is changed by its carrier, which enters and leaves it without a lock, or by
 //            an outsider that took it: a thief (balance.cpp) or the monitor
 #pragma once
@@ -85,15 +85,19 @@ class Worker {
   /// had needed then. What it needs from there on is its fiber's.
   void close_account(std::uint64_t cpu_ns) { times_.put_down(cpu_ns); }
   std::uint64_t switches() const { return switches_.load(std::memory_order_relaxed); }
+  /// … and how often the fiber that runs would have let another one run, and there was none.
+  std::uint64_t lone_yields() const { return lone_yields_.load(std::memory_order_relaxed); }
   bool asleep() const { return asleep_.load(std::memory_order_seq_cst); }
-  bool has_guests() const { return guests_.load(std::memory_order_relaxed) != 0; }
+  int living() const { return living_.load(std::memory_order_relaxed); }
+  bool has_strays() const { return strays_.load(std::memory_order_relaxed) != 0; }
 
-  // --- By the monitor (monitor.h).
-  /// Its fibers take turns so quickly that where they are matters more than how many they are.
+  // --- By the monitor (monitor.h). Whoever reads an old one sends a stray home once too often, or
+  // later; nothing else follows from it.
+  /// All its fibers have their turns so soon that where they are matters more than how many.
   void be_brisk(bool brisk) { brisk_.store(brisk, std::memory_order_relaxed); }
   bool is_brisk() const { return brisk_.load(std::memory_order_relaxed); }
-  /// Guests whose homes are brisk, too, go home when they would be queued.
-  void send_guests_home(bool send) { sends_on_.store(send, std::memory_order_relaxed); }
+  /// Fibers that become runnable may have to go elsewhere: strays with brisk homes.
+  void send_on(bool sends) { sends_on_.store(sends, std::memory_order_relaxed); }
 
   // --- Holding.
   // The carrier says that it is inside, then looks whether somebody has taken the worker; the
@@ -114,6 +118,9 @@ class Worker {
   /// By an outsider. False: somebody holds it.
   bool try_take();
   void give_back() { taken_.store(0, std::memory_order_release); }
+
+  /// By the fiber that runs.
+  void note_lone_yield() { lone_yields_.store(lone_yields() + 1, std::memory_order_relaxed); }
 
   // --- By the fiber that runs, which holds its worker. The hold ends on the other side.
   /// The next one that can run does. False if there is none: the hold is over all the same.
@@ -158,7 +165,7 @@ class Worker {
   Eagerness eagerness() const;
   void queue(Fiber& fiber);
   void send_on(Fiber& fiber);
-  void count_guest(const Fiber& fiber, int more);
+  void count_living(const Fiber& fiber, int more);
   void resume(Fiber& fiber, StackMark* from);
   /// Returns for how long it has looked, if ranks of it nap.
   std::uint64_t idle(Carrier& carrier, Eagerness eagerness, bool naps, bool quiet);
@@ -173,16 +180,16 @@ class Worker {
   node::WorkerPlace& place_;
   RunQueue queue_;
   Timers timers_;
-  int living_ = 0;
+  // The two are changed by who holds the worker, one after the other: no read-modify-write.
+  std::atomic<int> living_{0};
+  std::atomic<int> strays_{0};  ///< among them
   int elsewhere_ = 0;           ///< that have left it and are not back on its list yet …
   int napping_ = 0;             ///< … and sleep for some time
-  std::atomic<int> guests_{0};  ///< of the living; changed by who holds the worker
-  std::atomic<bool> brisk_{false};
-  std::atomic<bool> sends_on_{false};  ///< fibers that become runnable may have to go elsewhere
   /// Its fibers that wait or are elsewhere. (Who is on the queue, or on its way here from another
   /// worker, is not among them.) Changed by who holds the worker.
   int waiting_[eagernesses] = {};
   std::atomic<std::uint64_t> switches_{0};
+  std::atomic<std::uint64_t> lone_yields_{0};
   std::atomic<bool> asleep_{false};  ///< from before its carrier counts it in until it is up again
 
   std::atomic<std::uint32_t> taken_{0};
@@ -201,6 +208,10 @@ class Worker {
 
   CoreClock core_clock_;
   std::atomic<int> handed_over_{0};
+
+  // Read at switches, of all workers, and written every few milliseconds.
+  alignas(node::cache_line) std::atomic<bool> sends_on_{false};
+  std::atomic<bool> brisk_{false};
 };
 
 /// What is one a process; most of it set before the workers begin.

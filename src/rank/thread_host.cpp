@@ -271,6 +271,7 @@ int run(const Plan& plan) {
     }
     here.workers.push_back(std::make_unique<Worker>(number, *place));
     here.workers.back()->make_room(static_cast<std::size_t>(plan.ranks));
+    here.workers.back()->send_on(plan.always_move);
     // A bell never probes. With that link one finds all of a host's workers from any (the ledger).
     if (number > 0) {
       place->bell.next_seeking = here.workers.front()->link();

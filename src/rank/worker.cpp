@@ -72,10 +72,9 @@ node::Link Worker::link() const {
 void Worker::add(Fiber& fiber) {
   fiber.worker = this;
   fiber.home = this;
-  sends_on_.store(host().plan->always_move, std::memory_order_relaxed);
   fiber.change(State::init, State::suspended);
   queue_.push(fiber);
-  ++living_;
+  count_living(fiber, 1);
 }
 
 // --- holding
@@ -94,8 +93,7 @@ bool Worker::enter_slowly(Carrier& carrier) {
     carrier.inside.store(0, std::memory_order_release);
     while (taken_.load(std::memory_order_relaxed) != 0) {
       if (++turn > polls) {
-        // Who took it may have lost the CPU. Not libc's name: that one leads to our own yield.
-        syscall(SYS_sched_yield);
+        wait::give_core_to_kernel();  // who took it may have lost the CPU
       } else {
         wait::pause();
       }
@@ -175,9 +173,10 @@ void Worker::take_due() {
   }
 }
 
-void Worker::count_guest(const Fiber& fiber, int more) {
+void Worker::count_living(const Fiber& fiber, int more) {
+  living_.store(living() + more, std::memory_order_relaxed);
   if (fiber.home != this) {
-    guests_.store(guests_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    strays_.store(strays_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
 }
 
@@ -191,21 +190,22 @@ void Worker::queue(Fiber& fiber) {
   }
 }
 
-/// To another worker's list, by the ticket: a guest to its home, or, for a test, any to the next.
+/// To another worker's list, by the ticket: a stray to its home, or, for a test, any to the next.
 /// Until that one finds it there it belongs to nobody; but it is up, or will be rung, and counts
 /// the fiber when it sleeps again.
 void Worker::send_on(Fiber& fiber) {
   const std::vector<std::unique_ptr<Worker>>& workers = host().workers;
-  Worker* to = fiber.home->is_brisk() ? fiber.home : this;
+  Worker* to = this;
   if (host().plan->always_move) {
     to = workers[(static_cast<std::size_t>(number_) + 1) % workers.size()].get();
+  } else if (fiber.home != this && fiber.home->is_brisk()) {
+    to = fiber.home;
   }
   if (to == this || fiber.stays.load(std::memory_order_relaxed)) {
     queue_.push(fiber);
     return;
   }
-  --living_;
-  count_guest(fiber, -1);
+  count_living(fiber, -1);
   fiber.ticket->worker = to->link();
   wait::make_runnable(*fiber.ticket);
 }
@@ -272,8 +272,7 @@ bool Worker::yield(Fiber& fiber) {
 void Worker::leave(Fiber& fiber, State to, After after) {
   fiber.change(State::running, to);
   if (to == State::finalized) [[unlikely]] {
-    --living_;
-    count_guest(fiber, -1);
+    count_living(fiber, -1);
   }
   elsewhere_ += to == State::elsewhere ? 1 : 0;
   napping_ += to == State::elsewhere && fiber.naps ? 1 : 0;
@@ -366,8 +365,7 @@ Fiber* Worker::give_away() {
   Fiber* const fiber =
       queue_.take([](const Fiber& one) { return !one.stays.load(std::memory_order_relaxed); });
   if (fiber != nullptr) {
-    --living_;
-    count_guest(*fiber, -1);
+    count_living(*fiber, -1);
   }
   return fiber;
 }
@@ -375,8 +373,7 @@ Fiber* Worker::give_away() {
 void Worker::adopt(Fiber& fiber) {
   fiber.worker = this;
   node::segment().area(fiber.rank.world_rank).worker.store(link(), std::memory_order_release);
-  ++living_;
-  count_guest(fiber, 1);
+  count_living(fiber, 1);
   queue_.push(fiber);
 }
 

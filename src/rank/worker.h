@@ -53,13 +53,10 @@ struct Plan {
   int first_worker = 0;  ///< number in the node of the first one here
   int job_workers = 0;   ///< of all hosts together, if all ranks of the job are threads; else 0
   int control = -1;      ///< the host's socket to mpiexec
-  std::size_t stack_bytes = 0;         ///< reserved for each rank, not committed
-  bool round_robin = false;            ///< which worker a rank begins on: dealt out, or in blocks
-  const int* first_workers = nullptr;  ///< … or, by rank, as this says
-  bool steal = false;                  ///< an idle worker takes a rank from the one with most
-  /// A worker whose ranks hand it on as often as that is brisk (scheduler.h), by the mean of some
-  /// milliseconds.
-  std::uint64_t brisk_switch_ns = 500;
+  std::size_t stack_bytes = 0;           ///< reserved for each rank, not committed
+  bool round_robin = false;              ///< which worker a rank begins on: dealt out, or in blocks
+  const int* first_workers = nullptr;    ///< … or, by rank, as this says
+  bool steal = false;                    ///< an idle worker takes a rank from the one with most
   bool always_move = false;              ///< a test setting: a rank moves whenever it waits
   void (*prepare)(int index) = nullptr;  ///< on the rank's own thread, once, before it runs
   void (*run)(int index) = nullptr;      ///< the rank's whole life

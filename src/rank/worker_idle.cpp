@@ -1,8 +1,5 @@
 // What a carrier does while its worker has nothing to run: it looks for a while, as its ranks would
 // have it, steals, then sleeps on the worker's bell.
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "ledger/layout.h"
@@ -18,12 +15,6 @@
 
 namespace meantime::ranks {
 namespace {
-
-/// Not libc's name: ours in front of it looks for libc's, for which it takes the dynamic linker's
-/// lock, and a rank of this worker that waits in a library's constructor may have that.
-void give_core_away() {
-  syscall(SYS_sched_yield);
-}
 
 /// How long to look where a rank would look for a while: as the job says, if it does say how long.
 const wait::Policy& looking_policy() {
@@ -46,7 +37,7 @@ bool Worker::begin_idle_sleep(Carrier& carrier) {
   const bool nothing = !has_runnable();
   if (nothing) {
     // One that is elsewhere is awake until it is on the list (which we have looked at since).
-    place_.suspended.store(static_cast<std::uint32_t>(living_ - elsewhere_),
+    place_.suspended.store(static_cast<std::uint32_t>(living() - elsewhere_),
                            std::memory_order_relaxed);
     place_.elsewhere.store(static_cast<std::uint32_t>(elsewhere_), std::memory_order_relaxed);
     asleep_.store(true, std::memory_order_seq_cst);
@@ -100,7 +91,7 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
     }
     if (rung == wait::Rung::yield) {
       times_.yields();
-      give_core_away();
+      wait::give_core_to_kernel();
     } else {
       wait::pause();
     }
@@ -166,7 +157,7 @@ bool Worker::sleep(Carrier& carrier, Countdown& countdown) {
   carrier.mark = {};
   // Who rang counts us out after it has rung, by `suspended`, which must not change before.
   while (place_.asleep.load(std::memory_order_acquire) != 0) {
-    give_core_away();
+    wait::give_core_to_kernel();
   }
   asleep_.store(false, std::memory_order_seq_cst);
   a_worker_is_up();

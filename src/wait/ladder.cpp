@@ -1,6 +1,4 @@
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <type_traits>
 #include <utility>
@@ -32,7 +30,7 @@ void give_way(Rank& rank) {
   if (rank.fiber != nullptr) {
     if (!ranks::yield()) {
       if (policy().crowded) {
-        syscall(SYS_sched_yield);  // not libc's name: that one leads to our own yield
+        give_core_to_kernel();
       } else {
         pause();
       }
@@ -52,7 +50,7 @@ void give_way(Rank& rank) {
 /// program. (No other rank of the worker is there to run.)
 void give_core_away(Rank& rank) {
   if (rank.fiber != nullptr) {
-    syscall(SYS_sched_yield);
+    give_core_to_kernel();
   } else {
     give_way(rank);
   }
@@ -350,7 +348,7 @@ Looks* fruitless_look(std::uintptr_t about) {
   const std::uint32_t number = looks.in_vain();
   note_look_in_vain(rank, number);
   const bool long_series = looks.long_series(rank.policy) && rank.policy.sleeps();
-  noted_entry.wanted = long_series;
+  noted_entry.wanted = long_series ? NotedEntry::calls : 0;
   // Not of a call in a user's function that the nap of another one called.
   if (long_series && !looks.napping &&
       looks.goes_on(rank.policy, now_ns(), about, std::exchange(noted_entry.at_ns, 0))) {

@@ -26,6 +26,7 @@
 #include <string>
 
 #include "node/layout.h"
+#include "wait/clock.h"
 
 namespace meantime::wait {
 
@@ -109,8 +110,15 @@ void count_down(node::SleepLink sleep);
 void give_way();
 /// When this thread came into MPI last: for looks.h, and only while it asks again and again.
 struct NotedEntry {
+  /// Calls between two looks. A program that looks no more pays for so many clocks.
+  static constexpr int calls = 16;
   std::uint64_t at_ns = 0;  ///< 0: unknown, or known already
-  bool wanted = false;
+  int wanted = 0;           ///< by so many calls more
+
+  void note() {
+    --wanted;
+    at_ns = wanted != 0 ? now_ns() : 0;
+  }
 };
 extern constinit thread_local NotedEntry noted_entry;
 /// A look of the program's own (Test, Iprobe …) found nothing: after a few in a row others get the

@@ -13,29 +13,32 @@ namespace meantime::ranks {
 namespace {
 
 constexpr int fibers = 8;
+constexpr int can_be_stolen = 3;  // of the four of worker 0: rank 0 runs all the while
 constexpr std::uint64_t most_ns = 20'000'000'000;
 
 std::atomic<int> stolen{0};
 std::atomic<int> at_home{0};
 
-bool is_guest() {
+bool is_stray() {
   return worker_number(self()) != home_number(self());
 }
 
-/// Rank 0 keeps its worker to itself, and the other worker has nothing to run.
+/// Rank 0 keeps its worker to itself, and the other worker has nothing to run, again and again.
 void get_stolen(int index, std::uint64_t deadline) {
-  if (home_number(self()) != 0) {
-    const Elsewhere as_around_a_system_call;
-    while (stolen.load() == 0 && wait::now_ns() < deadline) {
-      usleep(100);
+  while (index != 0 && home_number(self()) == 0 && !is_stray() && wait::now_ns() < deadline) {
+    yield();
+  }
+  if (is_stray()) {
+    stolen.fetch_add(1);
+  }
+  if (index == 0) {
+    while (stolen.load() < can_be_stolen && wait::now_ns() < deadline) {
     }
     return;
   }
-  while (stolen.load() == 0 && wait::now_ns() < deadline) {
-    if (index != 0) {
-      yield();
-      stolen.fetch_add(is_guest() ? 1 : 0);
-    }
+  const Elsewhere as_around_a_system_call;
+  while (stolen.load() < can_be_stolen && wait::now_ns() < deadline) {
+    usleep(100);
   }
 }
 
@@ -45,14 +48,14 @@ void rank_life(int index) {
   bool counted = false;
   while (at_home.load() < fibers && wait::now_ns() < deadline) {
     yield();
-    if (!counted && !is_guest()) {
+    if (!counted && !is_stray()) {
       counted = true;
       at_home.fetch_add(1);
     }
   }
 }
 
-TEST(Guests, GoHome) {
+TEST(Strays, GoHome) {
   const int descriptor = node::create_segment(fibers, 2);
   ASSERT_GE(descriptor, 0);
   ASSERT_EQ(node::segment().map(descriptor), 0);
@@ -63,13 +66,12 @@ TEST(Guests, GoHome) {
   plan.job_workers = 2;
   plan.stack_bytes = 1 << 20;
   plan.steal = true;
-  plan.brisk_switch_ns = 1'000'000'000;  // ThreadSanitizer's are slow
   plan.prepare = [](int index) {
     self().area = &node::segment().area(static_cast<std::size_t>(index));
   };
   plan.run = rank_life;
   ASSERT_EQ(run(plan), 0);
-  EXPECT_GT(stolen.load(), 0);
+  EXPECT_EQ(stolen.load(), can_be_stolen);
   EXPECT_EQ(at_home.load(), fibers);
   close(descriptor);
 }
