@@ -43,7 +43,9 @@ def floor(parts):
         return []
     least = two["cpu_seconds"] / 2 * 5 / 2
     return [f"mpi4py with 5 ranks: the CPU time of the 2-rank run is {two['cpu_seconds']:.1f} s, so 5 ranks on 2 cores take "
-            f"{least:.1f} s at least; measured {five['seconds']:.1f} s, {five['seconds'] / least:.2f} times that.", ""]
+            f"{least:.1f} s at least; measured {five['seconds']:.1f} s, {five['seconds'] / least:.2f} times that. A rank's own work grows "
+            f"with their number, because tests go through all roots, counts and blocks: {two['cpu_seconds'] / 2:.0f} s of CPU time a rank "
+            f"with 2, {five['cpu_seconds'] / 5:.0f} with 5, waiting awake included.", ""]
 
 
 def document(projects, results):
