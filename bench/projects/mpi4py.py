@@ -57,7 +57,8 @@ def run(work, implementation, part, _options):
     text = outcome.output + outcome.errors
     (base / f"{implementation.key}-{ranks}.log").write_text(text, encoding="utf-8")
     failed = sorted(set(re.findall(r"^(?:ERROR|FAIL): (.*)$", text, re.MULTILINE)))
-    counts = [int(count) for count in re.findall(r"Ran (\d+) tests", text)]  # anywhere: ranks' lines run into each other
+    # Anywhere in a line: ranks write into each other's.
+    counts = [int(count) for count in re.findall(r"Ran (\d+) tests", text)]
     if outcome.timed_out:
         failed.append(f"not at its end after {LIMIT} s")
     elif len(counts) != int(ranks) or (outcome.status != 0 and not failed):
