@@ -4,13 +4,12 @@
 #include "rank/fiber.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <vector>
 
-#include "node/segment.h"
 #include "rank/rank.h"
+#include "rank/two_workers.h"
 #include "wait/doorbell.h"
 #include "wait/wait.h"
 
@@ -72,27 +71,10 @@ void rank_life(int index) {
 }
 
 TEST(Fibers, MoveAtEveryWaitAndLoseNothing) {
-  const int descriptor = node::create_segment(fibers, 2);
-  ASSERT_GE(descriptor, 0);
-  ASSERT_EQ(node::segment().map(descriptor), 0);
-  node::segment().header().on_deadlock = 2;  // ignore: nobody here is in MPI
-  Plan plan;
-  plan.ranks = fibers;
-  plan.world_size = fibers;
-  plan.workers = 2;
-  plan.job_workers = 2;
-  plan.stack_bytes = 1 << 20;
-  plan.steal = true;
-  plan.always_move = true;
-  plan.prepare = [](int index) {
-    self().area = &node::segment().area(static_cast<std::size_t>(index));
-  };
-  plan.run = rank_life;
-  ASSERT_EQ(run(plan), 0);
+  run_on_two_workers(fibers, rank_life, true);
   EXPECT_EQ(count, long{fibers} * rounds);
   EXPECT_EQ(own_counts.load(), long{fibers} * rounds);
   EXPECT_GT(moves, 0);
-  close(descriptor);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 
 #include <atomic>
 
-#include "node/segment.h"
-#include "rank/fiber.h"
 #include "rank/rank.h"
+#include "rank/two_workers.h"
+#include "rank/worker.h"
 #include "wait/clock.h"
 
 namespace meantime::ranks {
@@ -56,24 +56,9 @@ void rank_life(int index) {
 }
 
 TEST(Strays, GoHome) {
-  const int descriptor = node::create_segment(fibers, 2);
-  ASSERT_GE(descriptor, 0);
-  ASSERT_EQ(node::segment().map(descriptor), 0);
-  Plan plan;
-  plan.ranks = fibers;
-  plan.world_size = fibers;
-  plan.workers = 2;
-  plan.job_workers = 2;
-  plan.stack_bytes = 1 << 20;
-  plan.steal = true;
-  plan.prepare = [](int index) {
-    self().area = &node::segment().area(static_cast<std::size_t>(index));
-  };
-  plan.run = rank_life;
-  ASSERT_EQ(run(plan), 0);
+  run_on_two_workers(fibers, rank_life);
   EXPECT_EQ(stolen.load(), can_be_stolen);
   EXPECT_EQ(at_home.load(), fibers);
-  close(descriptor);
 }
 
 }  // namespace
