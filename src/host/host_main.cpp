@@ -157,17 +157,19 @@ void run(int index) {
   __builtin_unreachable();
 }
 
-/// A list of their own: libc's has the time zone of whoever asked last (in_front_time.cpp).
-char** environment_of_ranks() {
-  static auto& list = *new std::vector<char*>([] {
-    std::vector<char*> copy;
-    for (char** each = environ; *each != nullptr; ++each) {
-      copy.push_back(*each);
-    }
-    copy.push_back(nullptr);
-    return copy;
-  }());
-  return list.data();
+/// A list of its own: libc's has the time zone of whoever asked last (in_front_time.cpp), and not
+/// the rank's number, which mpiexec would have told a process.
+void make_environment(RankState& rank) {
+  rank.numbers[0] = fmt::format("{}={}", launch::rank_variable, rank.world_rank);
+  rank.numbers[1] = fmt::format("{}={}", launch::local_rank_variable, rank.world_rank);
+  for (char** each = environ; *each != nullptr; ++each) {
+    rank.given_variables.push_back(*each);
+  }
+  for (std::string& number : rank.numbers) {
+    rank.given_variables.push_back(number.data());
+  }
+  rank.given_variables.push_back(nullptr);
+  rank.fallback.environment = rank.given_variables.data();
 }
 
 char* last_part(char* path) {
@@ -369,12 +371,11 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
     rank->index = index;
     rank->program = programs[words.program_of(index)].get();
     const Closure& closure = rank->program->closure;
-    rank->fallback.environment = environment_of_ranks();
+    make_environment(*rank);
     rank->fallback.invocation_name = rank->program->words[0];
     rank->fallback.short_invocation_name = last_part(rank->program->words[0]);
     rank->fallback.time_zone_names[0] = tzname[0];
     rank->fallback.time_zone_names[1] = tzname[1];
-    std::snprintf(rank->number, sizeof rank->number, "%d", rank->world_rank);
     open_streams(*rank, words, index);
     if (const std::string why = rank->image.load(closure, index, room); !why.empty()) {
       refuse(why);

@@ -13,7 +13,6 @@
 
 #include "host/own_descriptor.h"
 #include "host/rank_state.h"
-#include "launch/control.h"
 #include "rank/host.h"
 
 namespace meantime::host {
@@ -41,10 +40,12 @@ int use_folder(int folder) {
   return 0;
 }
 
-/// The variables of the rank, in the form of environ; they become its own at its first change.
+/// The variables of the rank, in the form of environ; they become its own at its first change, and
+/// once more where the program has put another list there itself.
 std::vector<char*>& own_variables() {
   std::vector<char*>& variables = mine()->variables;
-  if (variables.empty()) {
+  if (variables.empty() || *mine()->environment() != variables.data()) {
+    variables.clear();
     for (char** each = *mine()->environment(); each != nullptr && *each != nullptr; ++each) {
       variables.push_back(*each);
     }
@@ -114,11 +115,6 @@ MEANTIME_IN_FRONT char* getenv(const char* name) noexcept {
   MEANTIME_REAL(getenv);
   if (mine() == nullptr) {
     return real(name);
-  }
-  // Each rank's number, as mpiexec would have told a process.
-  if (strcmp(name, meantime::launch::rank_variable) == 0 ||
-      strcmp(name, meantime::launch::local_rank_variable) == 0) {
-    return mine()->number;
   }
   const size_t length = strlen(name);
   for (char** each = *mine()->environment(); each != nullptr && *each != nullptr; ++each) {

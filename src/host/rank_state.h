@@ -78,8 +78,9 @@ struct RankState {
 
   int folder = -1;               ///< its working directory, once it has one of its own
   int file_mask = -1;            ///< its mask for new files, likewise
-  std::vector<char*> variables;  ///< its environment, once it has changed it
-  char number[16] = "";          ///< its rank, as text
+  std::vector<char*> given_variables;  ///< its environment at the beginning, null at the end
+  std::string numbers[2];              ///< among them: those that tell its rank
+  std::vector<char*> variables;        ///< its environment, once it has changed it
 
   /// Where its program has its `environ`.
   char*** environment() { return &image.data<char**>(Datum::environment); }

@@ -45,9 +45,9 @@ double Span::seconds() const {
   return static_cast<double>(ticks) * Ticks::seconds() + static_cast<double>(ns) * 1e-9;
 }
 
-HandOver hand_over_now(int thread) {
+HandOver hand_over_now(int thread, bool computes) {
   Ticks::choose();
-  return {true, Ticks::now(), ledger::cpu_ns_of(thread)};
+  return {true, computes, Ticks::now(), ledger::cpu_ns_of(thread)};
 }
 
 void Clocks::begin() {

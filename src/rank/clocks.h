@@ -55,6 +55,7 @@ struct CpuMark {
 /// When a fiber was left alone on its kernel thread. Written before its state says `elsewhere`.
 struct HandOver {
   bool was = false;
+  bool computes = false;  ///< it did not sleep
   std::uint64_t ticks = 0;
   std::uint64_t cpu_ns = 0;  ///< of that thread
 };
@@ -115,7 +116,7 @@ void clocks_go_away();
 void clocks_are_back();
 
 /// By who hands a worker over: what the fiber's clocks have to know, of the kernel thread `thread`.
-HandOver hand_over_now(int thread);
+HandOver hand_over_now(int thread, bool computes);
 
 double rank_seconds();
 /// False if the rank is in a section already.

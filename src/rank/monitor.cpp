@@ -30,6 +30,11 @@ constexpr std::uint64_t tick_ns = 5 * ms;
 /// CPU time: on a busy machine a carrier that waits for its CPU holds nobody up that could run.
 constexpr std::uint64_t held_up_asleep_ns = 10 * ms;
 constexpr std::uint64_t held_up_computing_ns = 100 * ms;
+/// Whose worker has one already that computes beside it shares its CPU anyway, and where one spins
+/// others may, too: each next one is given so long, wherever that time went. (Else 32 ranks of a
+/// worker that spin for each other had 100 ms each of a CPU that they share with all before them:
+/// 6 s.)
+constexpr std::uint64_t held_up_sharing_ns = 10 * ms;
 
 /// 1 while the monitor waits for a worker to be up.
 std::atomic<std::uint32_t> parked{0};
@@ -110,7 +115,7 @@ int thread_of(const Worker& worker) {
   return worker.carrier().thread_id.load(std::memory_order_relaxed);
 }
 
-void hand_over(Worker& worker, const Watched& watched) {
+void hand_over(Worker& worker, const Watched& watched, bool computes) {
   Carrier* const spare = take_spare_carrier();
   if (spare == nullptr) {
     return;
@@ -120,7 +125,7 @@ void hand_over(Worker& worker, const Watched& watched) {
   const Fiber* fiber = nullptr;
   std::uint64_t cpu_ns = 0;  // of the carrier before; the fiber's own from there on
   if (taken && worker.switches() == watched.switches && worker.has_runnable()) {
-    fiber = worker.hand_over(*spare);
+    fiber = worker.hand_over(*spare, computes);
     cpu_ns = fiber != nullptr ? fiber->hand_over.cpu_ns : 0;
   }
   if (taken) {
@@ -165,6 +170,17 @@ void watch_pace(Worker& worker, Watched& watched, std::uint64_t switches, std::u
   watched.looked_ns = now;
 }
 
+/// Computing for the first one is a matter of CPU time, see above; one that has had none at all has
+/// not begun.
+bool computes_too_long(const Worker& worker, const Watched& watched, std::uint64_t held_ns) {
+  const bool shares = worker.computing_beside() > 0;
+  if (held_ns < (shares ? held_up_sharing_ns : held_up_computing_ns)) {
+    return false;
+  }
+  const std::uint64_t cpu_ns = ledger::cpu_ns_of(thread_of(worker)) - watched.cpu_ns;
+  return shares ? cpu_ns > 0 : cpu_ns >= held_up_computing_ns - tick_ns;
+}
+
 void look(std::vector<Watched>& all) {
   const std::uint64_t now = wait::now_ns();
   Worker* sleeper = nullptr;
@@ -191,11 +207,9 @@ void look(std::vector<Watched>& all) {
       wait::ring(sleeper->place().bell);
       sleeper = nullptr;
     }
-    const bool computes =
-        held >= held_up_computing_ns &&
-        ledger::cpu_ns_of(thread_of(worker)) - watched.cpu_ns >= held_up_computing_ns - tick_ns;
-    if (computes || (held >= held_up_asleep_ns && sleeps_in_kernel(thread_of(worker)))) {
-      hand_over(worker, watched);
+    const bool asleep = held >= held_up_asleep_ns && sleeps_in_kernel(thread_of(worker));
+    if (asleep || computes_too_long(worker, watched, held)) {
+      hand_over(worker, watched, !asleep);
       watched.hold_begins(switches, now);  // of the new carrier's CPU time nothing is known
     }
   }

@@ -40,6 +40,12 @@ void come_back_to_worker(Fiber& fiber) {
   errno = error;
 }
 
+/// The calling fiber was left alone on its kernel thread, and has not come back.
+bool is_handed_over(const Fiber& fiber) {
+  // acquire: hand_over is written before the state
+  return fiber.state.load(std::memory_order_acquire) == State::elsewhere && fiber.hand_over.was;
+}
+
 /// The calling fiber's worker, held.
 Worker& hold(Fiber& fiber) {
   while (!fiber.worker->enter(*fiber.carrier)) {
@@ -77,7 +83,7 @@ bool yield() {
   if (fiber == nullptr) {
     return false;
   }
-  if (!fiber->worker->has_runnable()) {
+  if (!fiber->worker->has_runnable() && !is_handed_over(*fiber)) {
     fiber->worker->note_lone_yield();
     return false;
   }
@@ -142,15 +148,34 @@ void finish() {
   std::abort();
 }
 
+namespace {
+
+/// One that held its worker up is first to be there again: whoever sleeps beside a worker that it
+/// has not left would be taken for one that nobody knows to sleep.
+void take_its_turn(Fiber& fiber) {
+  const Stopped until_then;
+  hold(fiber);
+  fiber.worker->leave_hold(*fiber.carrier);
+}
+
+}  // namespace
+
 bool leave_worker(bool for_a_time) {
   Fiber* fiber = self_fiber();
-  if (fiber == nullptr || fiber->state.load(std::memory_order_relaxed) != State::running) {
+  if (fiber == nullptr) {
     return false;
   }
+  if (fiber->state.load(std::memory_order_relaxed) != State::running) {
+    if (!is_handed_over(*fiber)) {
+      return false;
+    }
+    take_its_turn(*fiber);
+  }
   clocks_go_away();
-  if (!fiber->worker->enter(*fiber->carrier)) {
+  while (!fiber->worker->enter(*fiber->carrier)) {
     clocks_are_back();
-    return false;
+    take_its_turn(*fiber);
+    clocks_go_away();
   }
   fiber->left_ns = wait::now_ns();
   fiber->naps = for_a_time;

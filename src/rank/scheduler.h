@@ -136,7 +136,7 @@ class Worker {
   /// A runnable fiber that may move and is none of this worker's any more, or nullptr.
   Fiber* give_away();
   /// The fiber that runs is elsewhere from now on, and the worker is `spare`'s. nullptr: none runs.
-  Fiber* hand_over(Carrier& spare);
+  Fiber* hand_over(Carrier& spare, bool computes);
 
   // --- By who holds it.
   /// A runnable fiber that was another's.
@@ -146,6 +146,7 @@ class Worker {
   CoreClock& core_clock() { return core_clock_; }
   /// A fiber that was handed over is not back: its kernel thread runs beside the carrier.
   bool shares_its_cpu() const { return handed_over_.load(std::memory_order_relaxed) != 0; }
+  int computing_beside() const { return computing_beside_.load(std::memory_order_relaxed); }
 
   /// Whoever carries it now. For outsiders that have taken it, and for the carrier.
   Carrier& carrier() const { return *carrier_.load(std::memory_order_relaxed); }
@@ -208,6 +209,7 @@ class Worker {
 
   CoreClock core_clock_;
   std::atomic<int> handed_over_{0};
+  std::atomic<int> computing_beside_{0};  ///< among them: those that did not sleep
 
   // Read at switches, of all workers, and written every few milliseconds.
   alignas(node::cache_line) std::atomic<bool> sends_on_{false};

@@ -147,6 +147,9 @@ void Worker::take_woken() {
       if (fiber.hand_over.was) {
         fiber.hand_over.was = false;
         handed_over_.fetch_sub(1, std::memory_order_relaxed);
+        if (fiber.hand_over.computes) {
+          computing_beside_.fetch_sub(1, std::memory_order_relaxed);
+        }
       }
     }
     if (fiber.worker != this) {
@@ -377,14 +380,16 @@ void Worker::adopt(Fiber& fiber) {
   queue_.push(fiber);
 }
 
-Fiber* Worker::hand_over(Carrier& spare) {
+Fiber* Worker::hand_over(Carrier& spare, bool computes) {
   if (running_ == nullptr || running_->state.load(std::memory_order_relaxed) != State::running) {
     return nullptr;
   }
   Fiber* const fiber = running_;
-  running_->hand_over = hand_over_now(carrier().thread_id.load(std::memory_order_relaxed));
+  running_->hand_over =
+      hand_over_now(carrier().thread_id.load(std::memory_order_relaxed), computes);
   running_->left_ns = wait::now_ns();
   handed_over_.fetch_add(1, std::memory_order_relaxed);
+  computing_beside_.fetch_add(computes ? 1 : 0, std::memory_order_relaxed);
   // Before anybody else's look at the list: see runs_on.
   running_->state.store(State::elsewhere, std::memory_order_seq_cst);
   carrier().held_by.store(running_, std::memory_order_relaxed);

@@ -103,6 +103,36 @@ static void descriptors(void) {
   others();
 }
 
+/* Of mpiexec's variables each rank has its own, and so have its children. */
+static void variables(char** given) {
+  const char* const number = getenv("MEANTIME_RANK");
+  if (number == NULL) {
+    return; /* another MPI */
+  }
+  check(atoi(number) == rank, "MEANTIME_RANK");
+  char command[100], line[40];
+  snprintf(line, sizeof line, "MEANTIME_RANK=%d", rank);
+  int found = 0;
+  for (char** each = environ; *each != NULL; each++) found += strcmp(*each, line) == 0;
+  for (char** each = given; *each != NULL; each++) found += strcmp(*each, line) == 0;
+  check(found == 2, "in environ, and in main's third argument");
+  snprintf(command, sizeof command, "test \"$MEANTIME_RANK $MPI_LOCALRANKID\" = '%d %d'", rank,
+           rank);
+  check(system(command) == 0, "a child's variables");
+  char* own[] = {"OWN=1", "PATH=/bin:/usr/bin", line, NULL};
+  char** const before = environ;
+  environ = own;
+  check(getenv("MPI_LOCALRANKID") == NULL && getenv("OWN") != NULL, "another list");
+  check(setenv("MORE", "2", 1) == 0, "setenv");
+  snprintf(command, sizeof command, "test \"$OWN$MORE$MPI_LOCALRANKID$MEANTIME_RANK\" = 12%d",
+           rank);
+  check(system(command) == 0, "a child's variables of another list");
+  environ = before;
+  check(unsetenv("MEANTIME_RANK") == 0 && getenv("MEANTIME_RANK") == NULL, "unsetenv");
+  check(system("test \"${MEANTIME_RANK-none}$OWN\" = none") == 0, "a child of an unset variable");
+  others();
+}
+
 static pid_t begin(const char* command) {
   char* words[] = {"sh", "-c", (char*)command, NULL};
   pid_t pid = -1;
@@ -175,7 +205,7 @@ static void of_another_thread(void) {
   others();
 }
 
-int main(int count, char** words) {
+int main(int count, char** words, char** given) {
   MPI_Init(&count, &words);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -187,6 +217,7 @@ int main(int count, char** words) {
     descriptors();
     only_ones_own();
     of_another_thread();
+    variables(given);
   }
   MPI_Allreduce(MPI_IN_PLACE, &errors, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();

@@ -21,6 +21,31 @@ int main(int c, char** v) {
 }
 """
 
+# Whoever comes last to the barrier has computed so long that its worker went to another thread, and waits for nothing.
+LAST_AND_SLEEPY = """
+#include <meantime.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static double cpu(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec + now.tv_nsec * 1e-9;
+}
+int main(int c, char** v) {
+  MPI_Init(&c, &v);
+  MPIX_Rtime();
+  for (double begun = cpu(), now = begun; now - begun < 0.3 && now >= begun; now = cpu());
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double before = MPIX_Rtime();
+  usleep(500000);
+  const double slept = MPIX_Rtime() - before;
+  if (slept < 0.499) printf("a sleep of 0.5 s took %.3f\\n", slept);
+  MPI_Finalize();
+  return slept < 0.499;
+}
+"""
+
 
 class Clocks(unittest.TestCase):
     def setUp(self):
@@ -62,6 +87,16 @@ class Clocks(unittest.TestCase):
                     result = self.run_ranks(kind, 2, program)
                     self.assertNotEqual(result.returncode, 0)
                     self.assertIn(f"MPIX_{word}_processor_timer: MPI_ERR_OTHER: {text}", result.stderr)
+
+    def test_a_sleep_counts_also_for_who_held_its_worker_up(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = os.path.join(folder, "last.c"), os.path.join(folder, "last")
+            with open(source, "w") as file:
+                file.write(LAST_AND_SLEEPY)
+            subprocess.run([os.path.join(BIN, "mpicc"), source, "-o", program], check=True)
+            for ranks in (2, 5):
+                result = self.run_ranks("threads", ranks, program, cpus={min(os.sched_getaffinity(0))})
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
 
 if __name__ == "__main__":
