@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,7 +68,8 @@ bool is_trial = false;
   const std::string text = (is_trial ? "" : "mpiexec: ") + line + "\n";
   [[maybe_unused]] const auto written =
       write(is_trial ? STDOUT_FILENO : STDERR_FILENO, text.data(), text.size());
-  _exit(1);
+  syscall(SYS_exit_group, 1);  // libc's is behind one of ours, and to find it may want memory
+  __builtin_unreachable();
 }
 
 /// Nothing of the program has run; the job does not start.
@@ -338,6 +340,17 @@ void raise_descriptor_limit() {
   }
 }
 
+/// What may have been in the way.
+const char* limits_of(int error) {
+  rlimit addresses{};
+  getrlimit(RLIMIT_AS, &addresses);
+  const bool few = addresses.rlim_cur != RLIM_INFINITY;
+  return error == ENOMEM || (error == EAGAIN && few)
+             ? " (is the address space limited by ulimit -v? process ranks need less)"
+         : error == EAGAIN ? " (is the number of threads limited by ulimit -u?)"
+                           : "";
+}
+
 }  // namespace
 }  // namespace meantime::host
 
@@ -409,8 +422,8 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
   plan.run = run;
   plan.worker_begins = prepare_thread_for_crashes;
   if (const int error = meantime_host_run(&plan); error != 0) {
-    give_up(
-        fmt::format("{} thread ranks cannot be started: {}", words.ranks, std::strerror(error)));
+    give_up(fmt::format("{} thread ranks cannot be started: {}{}", words.ranks,
+                        std::strerror(error), limits_of(error)));
   }
   reinterpret_cast<void (*)(int)>(real_function("_exit"))(0);
   return 0;

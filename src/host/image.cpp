@@ -76,6 +76,22 @@ void take_out_of_file(const ElfTemplate& file, std::uintptr_t base) {
   }
 }
 
+/// What dlopen says of the copies, `names`, is about these files.
+std::string why_not_loaded(const Closure& closure, const std::vector<std::string>& names) {
+  const char* const said = dlerror();
+  std::string text = said != nullptr ? said : "no reason given";
+  if (access(names.front().c_str(), F_OK) != 0) {
+    return "no /proc of this pid namespace is mounted (unshare --mount-proc)";
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (const std::size_t place = text.find(names[i]); place != std::string::npos) {
+      text.replace(place, names[i].size(), closure.members[i]->file.path());
+      break;
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string Image::load(const Closure& closure, int number, const ThreadRoom& room) {
@@ -109,7 +125,7 @@ std::string Image::load(const Closure& closure, int number, const ThreadRoom& ro
   void* const program = dlopen(names[0].c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (program == nullptr) {
     return fmt::format("'{}' cannot be loaded once more: {}", closure.members[0]->file.path(),
-                       dlerror());
+                       why_not_loaded(closure, names));
   }
   for (std::size_t i = 0; i < closure.members.size(); ++i) {
     void* handle = dlopen(names[i].c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);

@@ -76,8 +76,8 @@ struct RankState {
   pthread_t thread{};                 ///< its own
   std::atomic<int> other_threads{0};  ///< that it has started and that have not ended
 
-  int folder = -1;               ///< its working directory, once it has one of its own
-  int file_mask = -1;            ///< its mask for new files, likewise
+  int folder = -1;                     ///< its working directory, once it has one of its own
+  int file_mask = -1;                  ///< its mask for new files, likewise
   std::vector<char*> given_variables;  ///< its environment at the beginning, null at the end
   std::string numbers[2];              ///< among them: those that tell its rank
   std::vector<char*> variables;        ///< its environment, once it has changed it

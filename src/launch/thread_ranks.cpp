@@ -1,6 +1,12 @@
 #include "launch/thread_ranks.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "launch/environment.h"
 #include "launch/hosts.h"
@@ -11,19 +17,40 @@
 namespace meantime::launch {
 namespace {
 
+/// What a rank may take of its process's: its stack, what malloc reserves for a thread, its image.
+/// (One that has fewer starts with less, so this is asked only where there is a choice.)
+bool lacks_addresses(int ranks) {
+  constexpr rlim_t of_malloc_and_image = rlim_t{160} << 20;
+  constexpr rlim_t of_unlimited_stack = rlim_t{1} << 30;
+  rlimit addresses{};
+  rlimit stack{};
+  if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY ||
+      getrlimit(RLIMIT_STACK, &stack) != 0) {
+    return false;
+  }
+  const rlim_t of_rank = of_malloc_and_image + std::min(stack.rlim_cur, of_unlimited_stack);
+  return addresses.rlim_cur / of_rank < static_cast<rlim_t>(ranks);
+}
+
 std::string why_not(const Job& job, const PreparedProgram& program) {
   if (host_program().empty()) {
     return "this installation has no meantime-host";
   }
+  const std::string file = program.path.starts_with('/') || program.request.directory.empty()
+                               ? program.path
+                               : program.request.directory + "/" + program.path;
   if (program.inspection.kind != ProgramKind::machine_code) {
-    return fmt::format("'{}' is a script; name the program itself", program.path);
+    return access(file.c_str(), R_OK) != 0
+               ? fmt::format("'{}' cannot be read: {}", program.path, std::strerror(errno))
+               : fmt::format("'{}' is a script; name the program itself", program.path);
+  }
+  if (program.request.kind == RankKind::automatic && lacks_addresses(program.request.ranks)) {
+    return fmt::format("the address space of one process is too small for {} ranks (ulimit -v)",
+                       program.request.ranks);
   }
   if (!user_value(job.command, program.request, "LD_PRELOAD").empty()) {
     return "LD_PRELOAD is set, and what it loads would be one for all ranks";
   }
-  const std::string file = program.path.starts_with('/') || program.request.directory.empty()
-                               ? program.path
-                               : program.request.directory + "/" + program.path;
   const ThreadVerdict verdict = check_for_threads(
       file, with_our_libraries(user_value(job.command, program.request, "LD_LIBRARY_PATH")),
       program.request.kind == RankKind::automatic);

@@ -11,6 +11,7 @@ extern "C" {
 #define MEANTIME_HOST_INTERFACE 6
 /* That no access is allowed to, below each rank's stack; at least, where addresses are scarce. */
 #define MEANTIME_HOST_GUARD_BYTES (256ul << 20)
+#define MEANTIME_HOST_GUARD_BYTES_OF_FEW (1ul << 20) /* where addresses are limited */
 #define MEANTIME_HOST_LEAST_GUARD_BYTES (64ul << 10)
 
 struct meantime_host_plan {

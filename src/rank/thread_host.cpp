@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -190,7 +191,10 @@ int make_own_thread(Fiber& fiber) {
       static_cast<std::size_t>(fiber.index) * line_of_rank % 64 * node::cache_line +
       static_cast<std::size_t>(fiber.index) % 32 * 4096;
   const std::size_t bytes = fiber.plan->stack_bytes + 64 * 4096;
-  std::size_t guard_bytes = MEANTIME_HOST_GUARD_BYTES;
+  rlimit addresses{};
+  getrlimit(RLIMIT_AS, &addresses);
+  std::size_t guard_bytes = addresses.rlim_cur == RLIM_INFINITY ? MEANTIME_HOST_GUARD_BYTES
+                                                                : MEANTIME_HOST_GUARD_BYTES_OF_FEW;
   const auto reserve = [&] {
     return mmap(nullptr, guard_bytes + bytes, PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);

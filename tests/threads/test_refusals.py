@@ -4,6 +4,7 @@ through: `meantime check`, --as threads and --as auto agree, and say what to do.
 
 import os
 import re
+import resource
 import shutil
 import unittest
 
@@ -151,7 +152,7 @@ class Refusals(ThreadsCase):
         self.build_library("int other(void) { return 1; }\n", name="changes")
         checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
         self.assertEqual(checked.returncode, 1, checked.stdout)
-        self.assertIn("undefined symbol: there", checked.stdout)
+        self.assertIn(f"{program}: undefined symbol: there", checked.stdout)  # and no name of a copy
         result = self.run_ranks(2, program)
         self.assertEqual(result.returncode, 1, self.text)
         self.assertIn("undefined symbol: there", result.stderr)
@@ -212,6 +213,35 @@ class Refusals(ThreadsCase):
                              "return fork() != 3 || nice(4) != 4 || caller() != 2; }\n",
                              *self.with_libraries("names", "calls_names"), name="own_names")
         self.accepted(program)
+
+    def test_few_addresses(self):
+        """Where ulimit -v leaves enough threads start; --as auto does not rely on it."""
+        program = self.build(MAIN, name="few_addresses")
+
+        def limited(kind, ranks, gigabytes):
+            limits = (int(gigabytes * 2**30),) * 2
+            return self.run_ranks(ranks, program, kind=kind, options=("-v",),
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits))
+        result = limited("threads", 16, 4)
+        self.assertEqual(result.returncode, 0, self.text)
+        self.assertIn("16 thread ranks are pid", result.stderr)
+        result = limited("auto", 100, 4)
+        self.assertEqual(result.returncode, 0, self.text)
+        self.assertIn("ranks are processes: the address space of one process is too small for 100 ranks (ulimit -v)",
+                      result.stderr)
+        result = limited("threads", 100, 1)
+        self.assertNotEqual(result.returncode, 0, self.text)
+        self.assertIn("ulimit -v", result.stderr)
+
+    def test_that_may_not_be_read(self):
+        program = self.build(MAIN, name="unreadable")
+        os.chmod(program, 0o111)
+        for folder in (self.folder, self.temporary):
+            os.chmod(folder, 0o777)
+        nobody = 65534 if os.geteuid() == 0 else None
+        result = self.run_ranks(1, program, user=nobody)
+        self.assertEqual(result.returncode, 1, self.text)
+        self.assertIn(f"'{program}' cannot be read: Permission denied", result.stderr)
 
 
 if __name__ == "__main__":
