@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "core/version.h"
@@ -63,8 +64,11 @@ int main(int count, char** words) {
   fortran->prefix_command();
   fortran->callback([&] { status = meantime::tools::fortran(fortran->remaining()); });
 
-  app.add_subcommand("ps", "List running jobs: what every rank does, or waits for and since when")
-      ->callback([&status] { status = meantime::tools::ps(); });
+  std::optional<int> only_job;
+  CLI::App* ps = app.add_subcommand(
+      "ps", "List running jobs: what every rank does, or waits for and since when");
+  ps->add_option("job", only_job, "Only this one, by the pid of its mpiexec");
+  ps->callback([&] { status = meantime::tools::ps(only_job); });
   int job = 0;
   int rank = -1;
   CLI::App* stack = app.add_subcommand("stack", "Show where the ranks of a running job are");

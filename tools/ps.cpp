@@ -29,6 +29,36 @@ std::optional<RunningJob> find_job(int number) {
   return std::nullopt;
 }
 
+/// None, and a line that says so, if it has just ended.
+std::vector<RankLine> ranks_or_line(const RunningJob& job, int number) {
+  std::vector<RankLine> ranks = ranks_of(job);
+  if (ranks.empty()) {
+    fmt::print(stderr, "meantime: job {} has ended, or is of another version of Meantime\n",
+               number);
+  }
+  return ranks;
+}
+
+void print_ranks(const RunningJob& job, const std::vector<RankLine>& ranks) {
+  print_job(job, ranks.size());
+  for (const RankLine& rank : ranks) {
+    fmt::print("{}\n", rank.text);
+  }
+}
+
+int ps_of(int number) {
+  const std::optional<RunningJob> job = find_job(number);
+  if (!job) {
+    return 2;
+  }
+  const std::vector<RankLine> ranks = ranks_or_line(*job, number);
+  if (ranks.empty()) {
+    return 2;
+  }
+  print_ranks(*job, ranks);
+  return 0;
+}
+
 void print_frames(const std::vector<std::string>& lines, const std::string& problem) {
   for (const std::string& line : lines) {
     fmt::print("      {}\n", line);
@@ -40,7 +70,10 @@ void print_frames(const std::vector<std::string>& lines, const std::string& prob
 
 }  // namespace
 
-int ps() {
+int ps(std::optional<int> number) {
+  if (number) {
+    return ps_of(*number);
+  }
   std::size_t jobs = 0;
   for (const RunningJob& job : running_jobs()) {
     const std::vector<RankLine> ranks = ranks_of(job);
@@ -48,10 +81,7 @@ int ps() {
       continue;
     }
     ++jobs;
-    print_job(job, ranks.size());
-    for (const RankLine& rank : ranks) {
-      fmt::print("{}\n", rank.text);
-    }
+    print_ranks(job, ranks);
   }
   if (jobs == 0) {
     fmt::print("no job of yours is running\n");
@@ -68,10 +98,8 @@ int stack(int number, int rank) {
     fmt::print(stderr, "meantime: stack needs gdb (apt-get install gdb)\n");
     return 2;
   }
-  const std::vector<RankLine> ranks = ranks_of(*job);
+  const std::vector<RankLine> ranks = ranks_or_line(*job, number);
   if (ranks.empty()) {
-    fmt::print(stderr, "meantime: job {} has ended, or is of another version of Meantime\n",
-               number);
     return 2;
   }
   if (rank >= static_cast<int>(ranks.size())) {

@@ -1,6 +1,7 @@
 // The subcommands of `meantime`. Each returns the command's exit status.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,9 @@ int missing(const std::string& program);
 /// if that is not there.
 int fortran(const std::vector<std::string>& words);
 
-/// Lists this user's running jobs with what every rank does or waits for.
-int ps();
+/// Lists this user's running jobs, or only this one, by the pid of its mpiexec, with what every
+/// rank does or waits for. 2 if there is no such job.
+int ps(std::optional<int> job);
 
 /// The same for one job, by the pid of its mpiexec, with backtraces from gdb; `rank` -1: of all its
 /// ranks. 1 if not all could be looked at, 2 if there is no such job, rank or gdb.

@@ -66,6 +66,14 @@ class Command(MpiexecTest):
         self.assertIn(f"-n 3 {program} late (3 ranks, ", text)
         self.assertRegex(text, r"rank 0 \(pid \d+\) waits in MPI_Barrier on MPI_COMM_WORLD")
         self.assertRegex(text, r"rank 1 \(pid \d+\) is running")
+        other = self.start("-n", 2, program, "late")
+        self.listed(other, "the other job's rank to wait", lambda text: "MPI_Barrier" in text)
+        result = self.meantime("ps", str(job.pid))
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+        self.assertRegex(result.stdout, rf"^job {job.pid}: .* \(3 ranks, \d+ s\)\n"
+                         r"(  rank \d .*\n){3}$")
+        other.terminate()
+        other.communicate(timeout=60)
         if shutil.which("gdb"):
             result = self.meantime("stack", str(job.pid), "--rank", "2")
             if result.returncode == 0:  # not where nobody may be traced
@@ -98,13 +106,14 @@ class Command(MpiexecTest):
         job.terminate()
         job.communicate(timeout=60)
 
-    def test_stack_of_no_job(self):
-        result = self.meantime("stack", str(os.getpid()))
-        self.assertEqual((result.returncode, result.stdout), (2, ""))
-        self.assertIn("is no running job of yours", result.stderr)
+    def test_no_such_job(self):
+        for command in ("stack", "ps"):
+            result = self.meantime(command, str(os.getpid()))
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (
+                2, "", f"meantime: {os.getpid()} is no running job of yours; `meantime ps` lists them\n"))
 
     def test_wrong_words(self):
-        for words in ((), ("bench", "nothing"), ("missing",), ("--nonsense",), ("stack",), ("stack", "me")):
+        for words in ((), ("bench", "nothing"), ("missing",), ("--nonsense",), ("stack",), ("stack", "me"), ("ps", "me")):
             self.assertEqual(self.meantime(*words).returncode, 2, words)
 
     def test_help(self):
