@@ -125,13 +125,9 @@ std::optional<int> places_in_mapping(std::string_view option, const std::string&
   return std::nullopt;
 }
 
-void settle_binding(CommandLine& command, bool any_processes) {
+void settle_binding(CommandLine& command) {
   if (command.places_per_rank == 0) {
     command.places_per_rank = command.places_of_binding;
-  } else if (!any_processes) {
-    command.notes.emplace_back(
-        "CPUs for each rank (PE, --cpus-per-rank) are ignored: thread ranks share the workers");
-    command.places_per_rank = 0;
   } else if (command.binding_option.empty()) {
     command.binding = Binding::core;
   } else if (command.binding != Binding::core && command.binding != Binding::hwthread) {

@@ -21,6 +21,6 @@ int parse_places(std::string_view option, const std::string& word);
 
 /// When all is said: more than one place for each rank means cores where nothing else is bound, as
 /// with Open MPI. Notes what has no effect.
-void settle_binding(CommandLine& command, bool any_processes);
+void settle_binding(CommandLine& command);
 
 }  // namespace meantime::launch

@@ -56,7 +56,7 @@ class Parser {
                            return program.kind == kind || program.kind == RankKind::automatic;
                          });
     };
-    settle_binding(result_, may_be(RankKind::processes));
+    settle_binding(result_);
     if (std::string wrong =
             in_vain(result_, may_be(RankKind::processes), may_be(RankKind::threads));
         !wrong.empty()) {
@@ -77,6 +77,11 @@ class Parser {
         position_ = words_.size();
         program_.arguments = {""};
       }
+    }
+    if (refused_ != nullptr && output.empty()) {
+      const bool for_threads = kind_ == RankKind::threads && !refused_->note_for_threads.empty();
+      throw Mistake{fmt::format("{} is not supported: {}", refused_as_,
+                                for_threads ? refused_->note_for_threads : refused_->note)};
     }
     while (position_ < words_.size() && words_[position_] != ":") {
       program_.arguments.push_back(words_[position_++]);
@@ -267,6 +272,7 @@ class Parser {
       case Action::map_by:
         if (const std::optional<int> places = places_in_mapping(spelled_, first)) {
           set_places(*places);
+          result_.places_option = fmt::format("{} {}", spelled_, shown(first));
         }
         result_.notes.push_back(fmt::format("{}: {}", spelled_, option.note));
         break;
@@ -356,7 +362,12 @@ class Parser {
         result_.notes.push_back(fmt::format("{} is ignored: {}", spelled_, option.note));
         break;
       case Action::refuse:
-        throw Mistake{fmt::format("{} is not supported: {}", spelled_, option.note)};
+        // What to use instead goes by --as, which may follow.
+        if (refused_ == nullptr) {
+          refused_ = &option;
+          refused_as_ = spelled_;
+        }
+        break;
     }
   }
 
@@ -374,6 +385,8 @@ class Parser {
   std::size_t position_ = 0;
   std::string spelled_;
   ProgramRequest program_;
+  const Option* refused_ = nullptr;  ///< the first that was met
+  std::string refused_as_;           ///< as typed
   // Of this program, each more important than the next; 0: not given.
   int ranks_ = 0;
   int ranks_per_node_ = 0;

@@ -13,6 +13,10 @@ constexpr std::string_view no_components = "tunes a component of the other MPI";
 constexpr std::string_view one_node = "jobs of one node only so far; leave it out";
 
 // clang-format off
+// A shell that redirects its output and becomes the program is no thread rank.
+constexpr std::string_view own_files = "use -l for labels, or freopen(FILE, MODE, stdout) in the program (Fortran: open(6, file=FILE))";
+constexpr std::string_view own_error_files = "use -l for labels, or freopen(FILE, MODE, stderr) in the program (Fortran: open(0, file=FILE))";
+
 constexpr Option options[] = {
     // Ours, and the names that all launchers share.
     {"n", 1, Action::ranks, "", true},
@@ -115,10 +119,10 @@ constexpr Option options[] = {
     {"q", 0, Action::ignore, "mpiexec only speaks when something is wrong"},
     {"merge-stderr-to-stdout", 0, Action::refuse, "use 2>&1"},
     {"timestamp-output", 0, Action::refuse, "use mpiexec ... | ts"},
-    {"output-filename", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program > out.$MEANTIME_RANK'"},
-    {"output", 1, Action::refuse, "use -l for labels, or sh -c 'exec ./program > out.$MEANTIME_RANK'"},
+    {"output-filename", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program > out.$MEANTIME_RANK'", false, own_files},
+    {"output", 1, Action::refuse, "use -l for labels, or sh -c 'exec ./program > out.$MEANTIME_RANK'", false, own_files},
     {"xml", 0, Action::refuse, "use -l for labels"},
-    {"xterm", 1, Action::refuse, "use --debugger gdb, or mpiexec ... xterm -e ./program"},
+    {"xterm", 1, Action::refuse, "use --debugger gdb, or mpiexec ... xterm -e ./program", false, "use --debugger gdb"},
     {"preload-binary", 0, Action::ignore, "there is one node"},
     {"preload-files", 1, Action::ignore, "there is one node"},
     {"path", 1, Action::refuse, "use -x PATH=VALUE"},
@@ -199,8 +203,8 @@ constexpr Option options[] = {
     {"nameserver", 1, Action::refuse, "MPI_Publish_name is not there yet"},
     {"demux", 1, Action::ignore, no_components},
     {"profile", 0, Action::refuse, "use perf record mpiexec ..."},
-    {"outfile-pattern", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program > out.$MEANTIME_RANK'"},
-    {"errfile-pattern", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program 2> err.$MEANTIME_RANK'"},
+    {"outfile-pattern", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program > out.$MEANTIME_RANK'", false, own_files},
+    {"errfile-pattern", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program 2> err.$MEANTIME_RANK'", false, own_error_files},
     {"prepend-pattern", 1, Action::refuse, "use -l"},
     {"ckpoint-interval", 1, Action::refuse, "there are no checkpoints"},
     {"ckpoint-prefix", 1, Action::refuse, "there are no checkpoints"},

@@ -53,6 +53,7 @@ struct Option {
   Action action;
   std::string_view note;  ///< why it is ignored, or what to use instead of a refused one
   bool own = false;       ///< ours: listed by --help, offered as a suggestion
+  std::string_view note_for_threads = {};  ///< where the note is of no use to thread ranks
 };
 
 std::span<const Option> all_options();

@@ -60,6 +60,11 @@ class OwnOptions(MpiexecTest):
             self.assert_refused(*words, "true", parts=("--place, --balance and --ranks-per-process are for thread ranks",))
         for option in ("--bind", "-bind-to"):
             self.assert_refused("--as", "threads", option, "core", "true", parts=(f"mpiexec: {option} is for process ranks",))
+        for words, said in ((("--cpus-per-rank", 2), "--cpus-per-rank"), (("--map-by", "node:PE=2"), "--map-by node:PE=2"),
+                            (("--cpus-per-proc", 1, "--bind", "core"), "--bind")):
+            self.assert_refused("--as", "threads", *words, "true",
+                                parts=(f"mpiexec: {said} is for process ranks; every worker of thread ranks has a CPU",))
+        self.assertNotIn("process ranks;", self.run_job("--as", "threads", "--map-by", "node", "true").error)
         result = self.run_job("--as", "auto", "--balance", "none", "sh", "-c", "echo x")
         self.assertEqual((result.status, result.output), (0, "x\n"), result)
         self.assert_one_line(result, "ranks are processes: --place, --balance and --ranks-per-process are for thread ranks")
@@ -313,6 +318,22 @@ class OtherLaunchersOptions(MpiexecTest):
                         result = self.run_job(option, *["x"] * count, "-n", 1, "echo", "fine")
                         self.assertEqual((result.status, result.output), (2, ""))
                         self.assert_one_line(result, f"{option} is not supported: ")
+
+    def test_advice_that_goes_by_the_kind_of_rank(self):
+        """A shell that redirects and becomes the program is no thread rank."""
+        for option, stream in (("--output-filename", "stdout"), ("-outfile-pattern", "stdout"), ("--output", "stdout"),
+                               ("-errfile-pattern", "stderr")):
+            for words, threads in (((option, "x", "true"), False), (("--as", "auto", option, "x", "true"), False),
+                                   (("--as", "threads", option, "x", "true"), True),
+                                   ((option, "x", "--as=threads", "true"), True),
+                                   (("--as", "threads", "true", ":", option, "x", "true"), True),
+                                   (("--as", "threads", option, "x", "--as", "processes", "true"), False)):
+                result = self.run_job(*words)
+                self.assertEqual((result.status, result.output), (2, ""), result)
+                self.assert_one_line(result, f"{option} is not supported: use ",
+                                     f"freopen(FILE, MODE, {stream})" if threads else "sh -c 'exec ./program ")
+        self.assertEqual(self.run_job("--as", "threads", "-xterm", "x", "true").error,
+                         "mpiexec: -xterm is not supported: use --debugger gdb\n")
 
     def test_ignored_with_a_note(self):
         for name, count, action, note in option_rows():

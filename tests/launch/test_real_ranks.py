@@ -63,10 +63,11 @@ class RealRanks(MpiexecTest):
         subprocess.run([MPICC, source, "-o", program], check=True)
         first = min(os.sched_getaffinity(0))
         clean = {name: value for name, value in self.environment.items() if not name.startswith(("OMP_", "GOMP_", "KMP_"))}
-        for option, word in (("-bind-to", f"user:{first}"), ("--cpus-per-rank", "1"), ("--map-by", "slot:PE=1")):
+        for option, word, said in (("-bind-to", f"user:{first}", "-bind-to"), ("--cpus-per-rank", "1", "--cpus-per-rank"),
+                                   ("--map-by", "slot:PE=1", "--map-by slot:PE=1")):
             result = self.run_job("--as", "auto", option, word, "-n", 1, program, env=dict(clean, OMP_NUM_THREADS="2"))
             self.assertEqual((result.status, result.output), (0, "unset\n"), result)
-            self.assert_one_line(result, f"ranks are threads: {option} is for process ranks")
+            self.assert_one_line(result, f"ranks are threads: {said} is for process ranks")
         result = self.run_job("--bind", f"user:{first}", "-n", 1, program, env=dict(clean, OMP_NUM_THREADS="2"))
         self.assertEqual((result.status, result.output), (0, "passive\n"), result)
 
