@@ -38,6 +38,9 @@ int check(const std::string& program) {
   for (const std::string& note : verdict.notes) {
     fmt::print("  note: {}\n", note);
   }
+  if (can && !verdict.level_note.empty()) {
+    fmt::print("  note: {}\n", verdict.level_note);
+  }
   if (can && !verdict.doubt.empty()) {
     fmt::print("  {}\n", verdict.doubt);
   }

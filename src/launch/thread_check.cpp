@@ -82,6 +82,11 @@ class Check {
           "{} and {}: thread ranks have MPI_THREAD_FUNNELED at most; if no other thread than the "
           "one that starts MPI calls it, --as threads runs it",
           asks_for_level_, starts_threads_);
+    } else if (!asks_for_level_.empty()) {
+      verdict_.level_note = fmt::format(
+          "{}: thread ranks are given MPI_THREAD_FUNNELED at most; if the program insists on more, "
+          "start it as processes",
+          asks_for_level_);
     }
     if (trial && verdict_.problems.empty()) {
       if (std::string why = try_to_load(files_.front().path, library_path_); !why.empty()) {

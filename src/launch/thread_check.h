@@ -14,6 +14,9 @@ struct ThreadVerdict {
   /// Without problems: why it may still need more of MPI than thread ranks have, in one line. Its
   /// files do not tell; who knows it says --as threads.
   std::string doubt;
+  /// Without a doubt: that it asks for a level, which it may insist on. Most that start no threads
+  /// do not, so only `meantime check` says it.
+  std::string level_note;
 };
 
 /// Without `trial` only its files are read.

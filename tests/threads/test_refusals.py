@@ -184,7 +184,14 @@ class Refusals(ThreadsCase):
         self.assertIn("MPI_Init_thread and OpenMP: thread ranks have", result.stderr)
         self.assertEqual(self.run_ranks(2, teams).returncode, 0, self.text)
         self.accepted(self.build(text, "-O1", "-pthread", "-DLEVEL=0", "-DTHREAD=1", name="thread"))
-        self.accepted(self.build(text, "-O1", "-pthread", "-DLEVEL=1", "-DTHREAD=0", name="level"))
+        level = self.build(text, "-O1", "-pthread", "-DLEVEL=1", "-DTHREAD=0", name="level")
+        self.accepted(level)
+        note = ("MPI_Init_thread: thread ranks are given MPI_THREAD_FUNNELED at most; if the program insists on more, "
+                "start it as processes")
+        checked = command(os.path.join(BIN, "meantime"), "check", level, env=self.environment)
+        self.assertEqual((checked.returncode, checked.stdout),
+                         (0, f"{level}: ok as threads (mpiexec --as threads)\n  note: {note}\n"), checked.stderr)
+        self.assertNotIn("MPI_Init_thread", self.run_ranks(2, level, kind="auto", options=("-v",)).stderr)
 
     def test_meantime_s_own_library_asks_for_no_level(self):
         """That for Fortran has all of MPI's functions in it, whichever the program calls."""
