@@ -62,14 +62,16 @@ _Unwind_Reason_Code note_frame(_Unwind_Context* context, void* argument) {
   return _URC_NO_REASON;
 }
 
-/// "stencil+0x1234 (main+0x56)": the first is what addr2line wants.
-void describe(Text& text, const RankState& rank, std::uintptr_t place) {
+/// "/home/me/stencil+0x1234 (main+0x56)": the first is what addr2line wants, which mpiexec asks. A
+/// path is long, so it is there only if the frame before had another file (`last`).
+void describe(Text& text, const RankState& rank, std::uintptr_t place, const char*& last) {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(place), &info) == 0 || info.dli_fname == nullptr) {
     text.add("{:#x}", place);
     return;
   }
-  const char* const slash = std::strrchr(info.dli_fname, '/');
+  const char* const slash = info.dli_fname == last ? std::strrchr(last, '/') : nullptr;
+  last = info.dli_fname;
   const std::uintptr_t offset = place - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   text.add("{}+{:#x}", slash != nullptr ? slash + 1 : info.dli_fname, offset);
   const int member = rank.image.member_of_base(info.dli_fbase);
@@ -89,9 +91,10 @@ void describe(Text& text, const RankState& rank, std::uintptr_t place) {
 /// The handler never returns to that context, so it may be changed.
 void describe_backtrace(Text& text, const RankState& rank, ucontext_t& context) {
   int number = 0;
+  const char* last = nullptr;
   const auto print = [&](std::uintptr_t place) {
     text.add("\n  #{} ", number++);
-    describe(text, rank, place);
+    describe(text, rank, place, last);
   };
   greg_t* const registers = context.uc_mcontext.gregs;
   Dl_info info{};

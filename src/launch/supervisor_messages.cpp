@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/version.h"
-#include "launch/demangle.h"
+#include "launch/crash_report.h"
 #include "launch/ended_process.h"
 #include "launch/messages.h"
 #include "launch/named_places.h"
@@ -167,8 +167,12 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       }
       break;
     case ControlKind::killed:
-      ending_.begin(128 + message.code, fmt::format("{} was killed by {}{}", name(rank),
-                                                    signal_text(message.code), demangled(text)));
+      if (!ending_.begun()) {
+        const std::string line =
+            fmt::format("{} was killed by {}", name(rank), signal_text(message.code));
+        ending_.begin(128 + message.code, {});
+        mention(line + readable_crash(text, most_naming_seconds));
+      }
       break;
     case ControlKind::text:
       process.text += text.substr(0, longest_report - process.text.size());

@@ -293,6 +293,13 @@ int main(int c, char** v) {
                   r"#0 ends_c\+0x[0-9a-f]+ \(write_to[.\w]*\+0x", r"#1 ends_c\+0x[0-9a-f]+ \(main[.\w]*\+0x")
         self.ends("abort", 134, r"rank 1 .*signal 6", r"libc.so.6\+0x.* \(abort\+",
                   r"ends_c\+0x[0-9a-f]+ \(main[.\w]*\+0x")
+        # By addr2line, which mpiexec asks.
+        segv = self.run_ranks(4, self.build("ends.c", "-g", name="ends_g"), "segv")
+        with open(os.path.join(HERE, "ends.c")) as file:
+            lines = [number for number, line in enumerate(file, 1) if "*place = " in line or '"segv")) write_to' in line]
+        for frame, function, line in ((0, "write_to", lines[0]), (1, "main", lines[1])):
+            self.assertRegex(segv.stderr, rf"\n  #{frame} ends_g\+0x[0-9a-f]+ \({function}[.\w]*\+0x[0-9a-f]+"
+                             + (rf", ends\.c:{line}\)\n" if shutil.which("addr2line") else r"\)\n"))
         self.ends("pipe", 141, r"rank 1 .*signal 13 \(Broken pipe\)\n$")
         self.ends("jump", 139, r"rank 1 .*address 0x10", r"#0 0x10\n", r"#1 ends_c\+0x.*\(jump_to[.\w]*\+")
 

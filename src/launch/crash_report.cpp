@@ -1,0 +1,71 @@
+#include "launch/crash_report.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "launch/demangle.h"
+#include "launch/places.h"
+
+namespace meantime::launch {
+namespace {
+
+constexpr std::string_view before_frame = "  #";
+
+struct Line {
+  std::string text;  ///< with the file's last part alone
+  Place place;       ///< no file: no frame of one
+};
+
+/// `paths`: those that the lines before it had, by their last part.
+Line read_line(const std::string& text, std::map<std::string, std::string>& paths) {
+  const std::size_t begin = text.find(' ', before_frame.size()) + 1;  // 0 if there is none
+  const std::size_t plus = text.find("+0x", begin);
+  if (!text.starts_with(before_frame) || begin == 0 || plus == std::string::npos) {
+    return {text, {}};
+  }
+  const std::string file = text.substr(begin, plus - begin);
+  const std::string name = file.substr(file.rfind('/') + 1);
+  if (name != file) {
+    paths[name] = file;
+  }
+  const auto path = paths.find(name);
+  return {text.substr(0, begin) + name + text.substr(plus),
+          {path == paths.end() ? "" : path->second,
+           std::strtoull(text.c_str() + plus + 1, nullptr, 16)}};
+}
+
+}  // namespace
+
+std::string readable_crash(std::string_view text, double seconds) {
+  std::map<std::string, std::string> paths;
+  std::vector<Line> lines;
+  std::vector<Place> places;
+  std::istringstream all{std::string(text)};
+  for (std::string line; std::getline(all, line);) {
+    lines.push_back(read_line(line, paths));
+    if (!lines.back().place.file.empty()) {
+      places.push_back(lines.back().place);
+    }
+  }
+  const std::map<Place, PlaceName> names = name_places(places, seconds);
+  std::string result;
+  for (const Line& line : lines) {
+    result += (&line == lines.data() ? "" : "\n") + line.text;
+    const auto name = names.find(line.place);
+    if (name == names.end() || name->second.source.empty()) {
+      continue;
+    }
+    if (result.ends_with(')')) {
+      result.insert(result.size() - 1, ", " + name->second.source);
+    } else {
+      result += fmt::format(" ({})", name->second.source);
+    }
+  }
+  return demangled(result);
+}
+
+}  // namespace meantime::launch
