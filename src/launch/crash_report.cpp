@@ -20,10 +20,23 @@ struct Line {
   Place place;       ///< no file: no frame of one
 };
 
+/// Of the address behind a file's name, which may look like one itself; npos: there is none.
+std::size_t place_of_address(const std::string& text, std::size_t from) {
+  std::size_t plus = text.find("+0x", from);
+  while (plus != std::string::npos) {
+    const std::size_t end = text.find_first_not_of("0123456789abcdef", plus + 3);
+    if (end == std::string::npos || text[end] == ' ') {
+      break;
+    }
+    plus = text.find("+0x", plus + 1);
+  }
+  return plus;
+}
+
 /// `paths`: those that the lines before it had, by their last part.
 Line read_line(const std::string& text, std::map<std::string, std::string>& paths) {
   const std::size_t begin = text.find(' ', before_frame.size()) + 1;  // 0 if there is none
-  const std::size_t plus = text.find("+0x", begin);
+  const std::size_t plus = place_of_address(text, begin);
   if (!text.starts_with(before_frame) || begin == 0 || plus == std::string::npos) {
     return {text, {}};
   }

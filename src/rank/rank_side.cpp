@@ -35,8 +35,8 @@ void come_back_to_worker(Fiber& fiber) {
   set_control_block(carrier.control_block, host().fs_base_by_instruction);
   meantime_switch_stack(&fiber.mark, carrier.base);
   after_switch(&fiber);
+  fiber.is_back();  // while its worker is held: it may be handed over again
   fiber.worker->arrived(&fiber);
-  fiber.is_back();
   errno = error;
 }
 
@@ -194,10 +194,10 @@ void come_back() {
     fiber.ticket->worker = worker_of(fiber.rank);
     meantime_switch_stack(&fiber.mark, fiber.parked);
     after_switch(&fiber);
+    fiber.is_back();  // as above
     fiber.worker->arrived(&fiber);
     clocks_are_back();
   }
-  fiber.is_back();
   errno = error;
 }
 
