@@ -184,7 +184,7 @@ void Record::report() const {
   report.call_site.store(reinterpret_cast<std::uint64_t>(situation_.call_site),
                          std::memory_order_relaxed);
   report.context.store(situation_.context, std::memory_order_relaxed);
-  report_name(report, situation_.name == nullptr ? std::string_view() : *situation_.name);
+  report_name(report, situation_.name == nullptr ? std::string_view("") : *situation_.name);
   report.peer.store(situation_.peer, std::memory_order_relaxed);
   report.world_peer.store(situation_.world_peer, std::memory_order_relaxed);
   report.tag.store(situation_.tag, std::memory_order_relaxed);
