@@ -25,6 +25,7 @@ MEANTIME_FOR_HOSTS int meantime_host_run(const meantime_host_plan* plan) {
   ours.job_workers = plan->job_workers;
   ours.control = plan->control;
   ours.stack_bytes = plan->stack_bytes;
+  ours.guard_bytes = plan->guard_bytes;
   ours.round_robin = plan->round_robin != 0;
   ours.first_workers = plan->first_workers;
   ours.steal = plan->steal != 0;

@@ -141,6 +141,9 @@ Turn take_turn() {
   return Turn::tells_the_rest;
 }
 
+/// No access is allowed to so many bytes below each rank's stack.
+std::size_t guard_below_stack = 0;
+
 /// Of the calling thread, if a rank started it: the lowest address of its stack.
 thread_local std::uintptr_t thread_stack_low = 0;
 
@@ -162,7 +165,7 @@ void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& 
     const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
     const auto low = reinterpret_cast<std::uintptr_t>(rank.stack_low);
     if (signal == SIGSEGV && info.si_code > 0) {
-      if (address + MEANTIME_HOST_GUARD_BYTES >= low && address < low + 4096) {
+      if (address + guard_below_stack >= low && address < low + 4096) {
         text.add(": its stack is full: it is as large as ulimit -s says (use a larger one)");
       } else if (is_below_stack_of_thread(info, context)) {
         text.add(
@@ -291,7 +294,8 @@ void release_thread_from_crashes() {
   munmap(std::exchange(signal_stack, nullptr), signal_stack_bytes);
 }
 
-void catch_crashes() {
+void catch_crashes(std::size_t guard_bytes) {
+  guard_below_stack = guard_bytes;
   real_raise();
   real_kill();
   real_pthread_kill();

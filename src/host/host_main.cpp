@@ -100,6 +100,20 @@ std::size_t stack_bytes() {
   return std::clamp(limit.rlim_cur, least, most);
 }
 
+/// Below each stack. So large because an array that is larger than what is left of the stack begins
+/// far below it: with a guard of a few pages that would be another rank's stack. It costs addresses
+/// only; where those are limited (ulimit -v) all guards together take a quarter of them.
+std::size_t guard_bytes(int ranks) {
+  constexpr rlim_t most = rlim_t{256} << 20;
+  constexpr rlim_t least = rlim_t{1} << 20;
+  rlimit addresses{};
+  if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY) {
+    return most;
+  }
+  const rlim_t share = addresses.rlim_cur / 4 / static_cast<rlim_t>(ranks);
+  return std::clamp(share, least, most) & ~rlim_t{elf::page - 1};
+}
+
 /// On the rank's own thread: from here on its control block knows whose it is.
 void prepare(int index) {
   RankState& rank = *states()[static_cast<std::size_t>(index)];
@@ -345,10 +359,16 @@ const char* limits_of(int error) {
   rlimit addresses{};
   getrlimit(RLIMIT_AS, &addresses);
   const bool few = addresses.rlim_cur != RLIM_INFINITY;
-  return error == ENOMEM || (error == EAGAIN && few)
-             ? " (is the address space limited by ulimit -v? process ranks need less)"
-         : error == EAGAIN ? " (is the number of threads limited by ulimit -u?)"
-                           : "";
+  switch (error) {
+    case ENOMEM:
+      return few ? " (ulimit -v limits the address space; process ranks need less of it)" : "";
+    case EAGAIN:
+      return few ? " (ulimit -u limits the number of threads, or ulimit -v the address space, of "
+                   "which process ranks need less)"
+                 : " (is the number of threads limited by ulimit -u?)";
+    default:
+      return "";
+  }
 }
 
 }  // namespace
@@ -401,7 +421,8 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
   }
   meantime_host_loaded();
   prepare_for_threads();
-  catch_crashes();
+  const std::size_t below_stack = guard_bytes(words.ranks);
+  catch_crashes(below_stack);
   host_cpus();
   host_files();
   meantime_host_plan plan{};
@@ -415,6 +436,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
   plan.segment = moved_up(number(std::getenv(launch::segment_variable)));
   plan.control = moved_up(number(std::getenv(launch::control_variable)));
   plan.stack_bytes = stack_bytes() + room.distance;  // which lies on it
+  plan.guard_bytes = below_stack;
   plan.round_robin = words.round_robin;
   plan.first_workers = words.first_workers.empty() ? nullptr : words.first_workers.data();
   plan.steal = words.steal;

@@ -84,7 +84,8 @@ std::string why_not_loaded(const Closure& closure, const std::vector<std::string
     return "no /proc of this pid namespace is mounted (unshare --mount-proc)";
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (const std::size_t place = text.find(names[i]); place != std::string::npos) {
+    // With its colon: descriptor 3 is not 30.
+    if (const std::size_t place = text.find(names[i] + ":"); place != std::string::npos) {
       text.replace(place, names[i].size(), closure.members[i]->file.path());
       break;
     }

@@ -118,8 +118,9 @@ void* real_function(const char* name);
 void prepare_for_threads();
 
 /// Crashes are reported with their rank. Once, and for each kernel thread that runs ranks; on a
-/// thread that a rank has started, at its beginning and at its end.
-void catch_crashes();
+/// thread that a rank has started, at its beginning and at its end. `guard_bytes`: below each
+/// stack.
+void catch_crashes(std::size_t guard_bytes);
 void prepare_thread_for_crashes();
 void prepare_started_thread_for_crashes();
 void release_thread_from_crashes();

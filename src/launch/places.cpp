@@ -130,18 +130,22 @@ void name_those_of(const std::string& file, const std::vector<Place>& places,
 std::map<Place, PlaceName> name_places(const std::vector<Place>& places, double seconds) {
   const double give_up = seconds_now() + seconds;
   std::map<Place, PlaceName> names;
-  std::map<std::string, std::vector<Place>> by_file;
+  // Libraries last, if there is no time for all: their sources are seldom the user's.
+  std::map<std::pair<bool, std::string>, std::vector<Place>> by_file;
   for (const Place& place : places) {
     if (names.emplace(place, unnamed(place)).second && !place.file.empty()) {
-      by_file[place.file].push_back(place);
+      const bool is_library = base_name(place.file).find(".so") != std::string::npos;
+      by_file[{is_library, place.file}].push_back(place);
     }
   }
-  for (const auto& [file, those] : by_file) {
-    for (std::size_t begin = 0; begin < those.size(); begin += most_words) {
+  for (const auto& [key, those] : by_file) {
+    for (std::size_t begin = 0; begin < those.size() && seconds_now() < give_up;
+         begin += most_words) {
       const std::size_t end = std::min(begin + most_words, those.size());
       name_those_of(
-          file, {those.begin() + static_cast<long>(begin), those.begin() + static_cast<long>(end)},
-          names, give_up);
+          key.second,
+          {those.begin() + static_cast<long>(begin), those.begin() + static_cast<long>(end)}, names,
+          give_up);
     }
   }
   return names;

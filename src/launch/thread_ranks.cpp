@@ -19,16 +19,20 @@ namespace {
 
 /// What a rank may take of its process's: its stack, what malloc reserves for a thread, its image.
 /// (One that has fewer starts with less, so this is asked only where there is a choice.)
+/// `ranks`: in one process. Their guards are cut to what there is (host_main.cpp).
 bool lacks_addresses(int ranks) {
   constexpr rlim_t of_malloc_and_image = rlim_t{160} << 20;
   constexpr rlim_t of_unlimited_stack = rlim_t{1} << 30;
+  constexpr rlim_t most_of_stack = rlim_t{64} << 30;
   rlimit addresses{};
   rlimit stack{};
   if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY ||
       getrlimit(RLIMIT_STACK, &stack) != 0) {
     return false;
   }
-  const rlim_t of_rank = of_malloc_and_image + std::min(stack.rlim_cur, of_unlimited_stack);
+  const rlim_t of_rank = of_malloc_and_image + (stack.rlim_cur == RLIM_INFINITY
+                                                    ? of_unlimited_stack
+                                                    : std::min(stack.rlim_cur, most_of_stack));
   return addresses.rlim_cur / of_rank < static_cast<rlim_t>(ranks);
 }
 
@@ -44,9 +48,11 @@ std::string why_not(const Job& job, const PreparedProgram& program) {
                ? fmt::format("'{}' cannot be read: {}", program.path, std::strerror(errno))
                : fmt::format("'{}' is a script; name the program itself", program.path);
   }
-  if (program.request.kind == RankKind::automatic && lacks_addresses(program.request.ranks)) {
+  const int asked = job.command.ranks_per_process;
+  const int beside = asked == 0 ? program.request.ranks : std::min(asked, program.request.ranks);
+  if (program.request.kind == RankKind::automatic && lacks_addresses(beside)) {
     return fmt::format("the address space of one process is too small for {} ranks (ulimit -v)",
-                       program.request.ranks);
+                       beside);
   }
   if (!user_value(job.command, program.request, "LD_PRELOAD").empty()) {
     return "LD_PRELOAD is set, and what it loads would be one for all ranks";

@@ -64,6 +64,7 @@ struct alignas(node::cache_line) Fiber {
   Signal called;                   ///< worker → own thread: run the fiber
   node::Waiter* ticket = nullptr;  ///< by which it comes back from elsewhere
   bool naps = false;               ///< it is elsewhere, asleep for some time
+  bool sleeps_beside = false;      ///< on the carrier that it kept when its worker was handed over
   std::uint64_t left_ns = 0;       ///< when it went there, CLOCK_MONOTONIC
   std::uint64_t own_cpu_ns = 0;    ///< of its own thread, as far as it is charged
 

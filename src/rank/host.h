@@ -8,11 +8,7 @@
 extern "C" {
 #endif
 
-#define MEANTIME_HOST_INTERFACE 6
-/* That no access is allowed to, below each rank's stack; at least, where addresses are scarce. */
-#define MEANTIME_HOST_GUARD_BYTES (256ul << 20)
-#define MEANTIME_HOST_GUARD_BYTES_OF_FEW (1ul << 20) /* where addresses are limited */
-#define MEANTIME_HOST_LEAST_GUARD_BYTES (64ul << 10)
+#define MEANTIME_HOST_INTERFACE 7
 
 struct meantime_host_plan {
   int interface_version; /* MEANTIME_HOST_INTERFACE */
@@ -25,6 +21,7 @@ struct meantime_host_plan {
   int segment;      /* descriptor of the job's segment */
   int control;      /* descriptor of the socket to mpiexec */
   size_t stack_bytes;
+  size_t guard_bytes;       /* that no access is allowed to, below each rank's stack */
   int round_robin;          /* ranks are dealt out to the workers; else each has a block of them */
   const int* first_workers; /* which worker each rank begins on; or NULL: by round_robin */
   int steal;                /* an idle worker takes ranks from others */

@@ -40,12 +40,6 @@ void come_back_to_worker(Fiber& fiber) {
   errno = error;
 }
 
-/// The calling fiber was left alone on its kernel thread, and has not come back.
-bool is_handed_over(const Fiber& fiber) {
-  // acquire: hand_over is written before the state
-  return fiber.state.load(std::memory_order_acquire) == State::elsewhere && fiber.hand_over.was;
-}
-
 /// The calling fiber's worker, held.
 Worker& hold(Fiber& fiber) {
   while (!fiber.worker->enter(*fiber.carrier)) {
@@ -83,7 +77,7 @@ bool yield() {
   if (fiber == nullptr) {
     return false;
   }
-  if (!fiber->worker->has_runnable() && !is_handed_over(*fiber)) {
+  if (!fiber->worker->has_runnable()) {
     fiber->worker->note_lone_yield();
     return false;
   }
@@ -148,34 +142,22 @@ void finish() {
   std::abort();
 }
 
-namespace {
-
-/// One that held its worker up is first to be there again: whoever sleeps beside a worker that it
-/// has not left would be taken for one that nobody knows to sleep.
-void take_its_turn(Fiber& fiber) {
-  const Stopped until_then;
-  hold(fiber);
-  fiber.worker->leave_hold(*fiber.carrier);
-}
-
-}  // namespace
-
 bool leave_worker(bool for_a_time) {
   Fiber* fiber = self_fiber();
-  if (fiber == nullptr) {
+  if (fiber == nullptr || fiber->sleeps_beside) {
     return false;
   }
-  if (fiber->state.load(std::memory_order_relaxed) != State::running) {
-    if (!is_handed_over(*fiber)) {
-      return false;
-    }
-    take_its_turn(*fiber);
+  // acquire: hand_over is written before the state
+  if (fiber->state.load(std::memory_order_acquire) != State::running && !fiber->hand_over.was) {
+    return false;
   }
   clocks_go_away();
-  while (!fiber->worker->enter(*fiber->carrier)) {
-    clocks_are_back();
-    take_its_turn(*fiber);
-    clocks_go_away();
+  if (!fiber->worker->enter(*fiber->carrier)) {
+    // It held its worker up, which another carrier has now: it sleeps where it is. (A turn on the
+    // worker first might make a nap of a millisecond one of many.)
+    fiber->sleeps_beside = true;
+    fiber->carrier->held_by.store(nullptr, std::memory_order_relaxed);  // nobody's riddle
+    return true;
   }
   fiber->left_ns = wait::now_ns();
   fiber->naps = for_a_time;
@@ -187,6 +169,12 @@ bool leave_worker(bool for_a_time) {
 void come_back() {
   Fiber& fiber = *self_fiber();
   const int error = errno;
+  if (std::exchange(fiber.sleeps_beside, false)) {
+    const Stopped meanwhile;
+    clocks_are_back();
+    errno = error;
+    return;
+  }
   {
     const Stopped until_its_turn;
     const std::uint64_t cpu = wait::thread_cpu_ns();

@@ -182,32 +182,18 @@ void* own_thread(void* argument) {
 /// Stack and control block of one rank lie as far from a page's edge as those of any other would,
 /// and a processor's caches have only so many places for lines of one distance: many ranks that
 /// take turns would throw each other's out. So each begins elsewhere in its page.
-/// The guard is so large because an array that is larger than what is left of the stack begins far
-/// below it: with a guard of a few pages that would be another rank's stack. It costs addresses
-/// only, and where those are limited (ulimit -v) it is smaller.
 int make_own_thread(Fiber& fiber) {
   constexpr std::size_t line_of_rank = 9;  // prime to the 64 lines of a page
   const std::size_t colour =
       static_cast<std::size_t>(fiber.index) * line_of_rank % 64 * node::cache_line +
       static_cast<std::size_t>(fiber.index) % 32 * 4096;
   const std::size_t bytes = fiber.plan->stack_bytes + 64 * 4096;
-  rlimit addresses{};
-  getrlimit(RLIMIT_AS, &addresses);
-  std::size_t guard_bytes = addresses.rlim_cur == RLIM_INFINITY ? MEANTIME_HOST_GUARD_BYTES
-                                                                : MEANTIME_HOST_GUARD_BYTES_OF_FEW;
-  const auto reserve = [&] {
-    return mmap(nullptr, guard_bytes + bytes, PROT_NONE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  };
-  void* place = reserve();
-  while (place == MAP_FAILED && guard_bytes > MEANTIME_HOST_LEAST_GUARD_BYTES) {
-    guard_bytes /= 2;
-    place = reserve();
-  }
+  void* const place = mmap(nullptr, fiber.plan->guard_bytes + bytes, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (place == MAP_FAILED) {
     return errno;
   }
-  char* const low = static_cast<char*>(place) + guard_bytes;
+  char* const low = static_cast<char*>(place) + fiber.plan->guard_bytes;
   if (mprotect(low, bytes, PROT_READ | PROT_WRITE) != 0) {
     return errno;
   }

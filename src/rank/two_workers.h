@@ -22,6 +22,7 @@ inline void run_on_two_workers(int fibers, void (*life)(int), bool always_move =
   plan.workers = 2;
   plan.job_workers = 2;
   plan.stack_bytes = 1 << 20;
+  plan.guard_bytes = 1 << 20;
   plan.steal = true;
   plan.always_move = always_move;
   plan.prepare = [](int index) {

@@ -54,6 +54,7 @@ struct Plan {
   int job_workers = 0;   ///< of all hosts together, if all ranks of the job are threads; else 0
   int control = -1;      ///< the host's socket to mpiexec
   std::size_t stack_bytes = 0;           ///< reserved for each rank, not committed
+  std::size_t guard_bytes = 0;           ///< below each stack, that no access is allowed to
   bool round_robin = false;              ///< which worker a rank begins on: dealt out, or in blocks
   const int* first_workers = nullptr;    ///< … or, by rank, as this says
   bool steal = false;                    ///< an idle worker takes a rank from the one with most
@@ -95,8 +96,9 @@ void belong_to(int index);
 /// or come to its finish() yet.
 void abandon(int index);
 
-/// The rank may sleep in the kernel until it comes back: its own thread runs it. False, and nothing
-/// has happened, in a process rank and in one that is elsewhere already. `for_a_time`: it sleeps
+/// The rank may sleep in the kernel until it comes back: its own thread runs it, or the one that it
+/// kept when its worker was handed over. False, and nothing has happened, in a process rank and in
+/// one that has left already. `for_a_time`: it sleeps
 /// for some time, and not until anything happens.
 bool leave_worker(bool for_a_time = false);
 /// After `leave_worker` was true. errno stays what it is.

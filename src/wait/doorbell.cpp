@@ -187,6 +187,21 @@ void suspend(node::Waiter& waiter, std::uint64_t until_ns) {
   }
 }
 
+timespec timespec_of(std::uint64_t nanoseconds) {
+  return {static_cast<time_t>(nanoseconds / 1'000'000'000u),
+          static_cast<long>(nanoseconds % 1'000'000'000u)};
+}
+
+/// 0.5 to 1.5 s, more of many ranks: those that doubt at the same time must not always find each
+/// other looking.
+timespec time_to_look_again() {
+  constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;
+  constexpr std::uint64_t least_ns = 500'000'000;
+  const std::uint64_t random_ns = (now_ns() * spread >> 32) % (2 * least_ns);
+  const std::uint64_t times = 1 + node::segment().header().ranks / 64;
+  return timespec_of((least_ns + random_ns) * times);
+}
+
 }  // namespace
 
 void sleep_until_rung(node::Waiter& waiter) {
@@ -203,27 +218,18 @@ void sleep_until_rung(node::Waiter& waiter) {
   if (verdict == Verdict::deadlock) {
     report_deadlock();
   }
-  constexpr timespec look_again{1, 0};
-  const timespec* timeout = verdict == Verdict::doubt ? &look_again : nullptr;
+  bool looks_again = verdict == Verdict::doubt;
   const std::uint32_t asleep = word_if(waiter, Sleep::on_futex);
   while (state_of(waiter) == Sleep::on_futex) {
-    futex(waiter.state, FUTEX_WAIT, asleep, timeout);
-    if (timeout != nullptr && state_of(waiter) == Sleep::on_futex &&
+    const timespec until_then = looks_again ? time_to_look_again() : timespec{};
+    futex(waiter.state, FUTEX_WAIT, asleep, looks_again ? &until_then : nullptr);
+    if (looks_again && state_of(waiter) == Sleep::on_futex &&
         look_for_deadlock(Look::thorough) == Verdict::deadlock) {
       report_deadlock();
-      timeout = nullptr;
+      looks_again = false;
     }
   }
 }
-
-namespace {
-
-timespec timespec_of(std::uint64_t nanoseconds) {
-  return {static_cast<time_t>(nanoseconds / 1'000'000'000u),
-          static_cast<long>(nanoseconds % 1'000'000'000u)};
-}
-
-}  // namespace
 
 bool time_is_over(node::Waiter& waiter) {
   return change(waiter, Sleep::on_futex, Sleep::arming);
