@@ -11,8 +11,8 @@
 
 namespace meantime::host {
 
-/// The rank is elsewhere in this scope, if it is a rank: its own thread runs it, and its worker the
-/// others (src/rank/worker.h).
+/// The rank is elsewhere in this scope, if it is a rank: its own thread runs it, or one that it
+/// kept when it held its worker up, and its worker the others (src/rank/worker.h).
 class Elsewhere {
  public:
   explicit Elsewhere(bool sleeps = true, bool for_a_time = false)

@@ -100,18 +100,29 @@ std::size_t stack_bytes() {
   return std::clamp(limit.rlim_cur, least, most);
 }
 
+/// Of this process's addresses.
+std::size_t mapped_bytes() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * elf::page;
+}
+
 /// Below each stack. So large because an array that is larger than what is left of the stack begins
 /// far below it: with a guard of a few pages that would be another rank's stack. It costs addresses
-/// only; where those are limited (ulimit -v) all guards together take a quarter of them.
-std::size_t guard_bytes(int ranks) {
+/// only; where those are limited (ulimit -v) all guards together take half of what the node's
+/// segment (node/segment.cpp), the stacks and malloc's arenas leave.
+std::size_t guard_bytes(int ranks, std::size_t stack) {
+  constexpr rlim_t of_malloc = rlim_t{128} << 20;
   constexpr rlim_t most = rlim_t{256} << 20;
   constexpr rlim_t least = rlim_t{1} << 20;
   rlimit addresses{};
   if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY) {
     return most;
   }
-  const rlim_t share = addresses.rlim_cur / 4 / static_cast<rlim_t>(ranks);
-  return std::clamp(share, least, most) & ~rlim_t{elf::page - 1};
+  const rlim_t but_segment = addresses.rlim_cur / 4 * 3;
+  const rlim_t needed = mapped_bytes() + static_cast<rlim_t>(ranks) * (stack + of_malloc);
+  const rlim_t left = but_segment - std::min(but_segment, needed);
+  return std::clamp(left / 2 / static_cast<rlim_t>(ranks), least, most) & ~rlim_t{elf::page - 1};
 }
 
 /// On the rank's own thread: from here on its control block knows whose it is.
@@ -363,8 +374,8 @@ const char* limits_of(int error) {
     case ENOMEM:
       return few ? " (ulimit -v limits the address space; process ranks need less of it)" : "";
     case EAGAIN:
-      return few ? " (ulimit -u limits the number of threads, or ulimit -v the address space, of "
-                   "which process ranks need less)"
+      return few ? " (is the number of threads limited by ulimit -u, or the address space by "
+                   "ulimit -v? process ranks need less of it)"
                  : " (is the number of threads limited by ulimit -u?)";
     default:
       return "";
@@ -421,7 +432,8 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
   }
   meantime_host_loaded();
   prepare_for_threads();
-  const std::size_t below_stack = guard_bytes(words.ranks);
+  const std::size_t stack = stack_bytes() + room.distance;  // which lies on it
+  const std::size_t below_stack = guard_bytes(words.ranks, stack);
   catch_crashes(below_stack);
   host_cpus();
   host_files();
@@ -435,7 +447,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
   plan.job_workers = words.job_workers;
   plan.segment = moved_up(number(std::getenv(launch::segment_variable)));
   plan.control = moved_up(number(std::getenv(launch::control_variable)));
-  plan.stack_bytes = stack_bytes() + room.distance;  // which lies on it
+  plan.stack_bytes = stack;
   plan.guard_bytes = below_stack;
   plan.round_robin = words.round_robin;
   plan.first_workers = words.first_workers.empty() ? nullptr : words.first_workers.data();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -84,8 +85,12 @@ std::string why_not_loaded(const Closure& closure, const std::vector<std::string
     return "no /proc of this pid namespace is mounted (unshare --mount-proc)";
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    // With its colon: descriptor 3 is not 30.
-    if (const std::size_t place = text.find(names[i] + ":"); place != std::string::npos) {
+    std::size_t place = text.find(names[i]);
+    while (place != std::string::npos &&
+           std::isdigit(static_cast<unsigned char>(text[place + names[i].size()])) != 0) {
+      place = text.find(names[i], place + 1);  // descriptor 3 is not 30
+    }
+    if (place != std::string::npos) {
       text.replace(place, names[i].size(), closure.members[i]->file.path());
       break;
     }

@@ -102,6 +102,22 @@ posix_spawnattr_t with_signals(const posix_spawnattr_t* attributes) {
   return result;
 }
 
+/// A child inherits the CPUs of the thread that starts it, which is bound to one if it runs the
+/// rank's worker or has been left to the rank by it.
+class OnAnyCpu {
+ public:
+  OnAnyCpu() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    sched_setaffinity(0, sizeof before_, &host_cpus());
+  }
+  ~OnAnyCpu() { sched_setaffinity(0, sizeof before_, &before_); }
+  OnAnyCpu(const OnAnyCpu&) = delete;
+  OnAnyCpu& operator=(const OnAnyCpu&) = delete;
+
+ private:
+  cpu_set_t before_{};
+};
+
 }  // namespace
 
 int spawn_own(pid_t* child, const char* path, bool searches,
@@ -110,8 +126,8 @@ int spawn_own(pid_t* child, const char* path, bool searches,
   MEANTIME_REAL(posix_spawn);
   const Actions all(actions);
   const posix_spawnattr_t own = with_signals(attributes);
-  // On its own thread, which is bound to no CPU: neither is the child.
   const Elsewhere elsewhere;
+  const OnAnyCpu unbound;
   if (!searches || strchr(path, '/') != nullptr) {
     return real(child, own_program(path), all.get(), &own, words, variables);
   }

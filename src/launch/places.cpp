@@ -134,7 +134,8 @@ std::map<Place, PlaceName> name_places(const std::vector<Place>& places, double 
   std::map<std::pair<bool, std::string>, std::vector<Place>> by_file;
   for (const Place& place : places) {
     if (names.emplace(place, unnamed(place)).second && !place.file.empty()) {
-      const bool is_library = base_name(place.file).find(".so") != std::string::npos;
+      const std::string name = base_name(place.file);
+      const bool is_library = name.ends_with(".so") || name.find(".so.") != std::string::npos;
       by_file[{is_library, place.file}].push_back(place);
     }
   }

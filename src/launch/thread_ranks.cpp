@@ -18,8 +18,8 @@ namespace meantime::launch {
 namespace {
 
 /// What a rank may take of its process's: its stack, what malloc reserves for a thread, its image.
-/// (One that has fewer starts with less, so this is asked only where there is a choice.)
-/// `ranks`: in one process. Their guards are cut to what there is (host_main.cpp).
+/// (One that has fewer starts with less, so this is asked only where there is a choice. What the
+/// stacks leave is cut up for guards in host_main.cpp.)
 bool lacks_addresses(int ranks) {
   constexpr rlim_t of_malloc_and_image = rlim_t{160} << 20;
   constexpr rlim_t of_unlimited_stack = rlim_t{1} << 30;
@@ -33,7 +33,8 @@ bool lacks_addresses(int ranks) {
   const rlim_t of_rank = of_malloc_and_image + (stack.rlim_cur == RLIM_INFINITY
                                                     ? of_unlimited_stack
                                                     : std::min(stack.rlim_cur, most_of_stack));
-  return addresses.rlim_cur / of_rank < static_cast<rlim_t>(ranks);
+  const rlim_t but_segment = addresses.rlim_cur / 4 * 3;  // node/segment.cpp
+  return but_segment / of_rank < static_cast<rlim_t>(ranks);
 }
 
 std::string why_not(const Job& job, const PreparedProgram& program) {
@@ -48,8 +49,9 @@ std::string why_not(const Job& job, const PreparedProgram& program) {
                ? fmt::format("'{}' cannot be read: {}", program.path, std::strerror(errno))
                : fmt::format("'{}' is a script; name the program itself", program.path);
   }
+  const int all = static_cast<int>(job.ranks.size());
   const int asked = job.command.ranks_per_process;
-  const int beside = asked == 0 ? program.request.ranks : std::min(asked, program.request.ranks);
+  const int beside = asked == 0 ? all : std::min(asked, all);
   if (program.request.kind == RankKind::automatic && lacks_addresses(beside)) {
     return fmt::format("the address space of one process is too small for {} ranks (ulimit -v)",
                        beside);

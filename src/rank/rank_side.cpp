@@ -78,7 +78,9 @@ bool yield() {
     return false;
   }
   if (!fiber->worker->has_runnable()) {
-    fiber->worker->note_lone_yield();
+    if (fiber->state.load(std::memory_order_relaxed) == State::running) {
+      fiber->worker->note_lone_yield();  // and not of a worker that is another carrier's by now
+    }
     return false;
   }
   if (fiber->rank.uses_clocks.load(std::memory_order_relaxed)) [[unlikely]] {
@@ -156,6 +158,7 @@ bool leave_worker(bool for_a_time) {
     // It held its worker up, which another carrier has now: it sleeps where it is. (A turn on the
     // worker first might make a nap of a millisecond one of many.)
     fiber->sleeps_beside = true;
+    fiber->worker->one_less_computes_beside(*fiber);
     fiber->carrier->held_by.store(nullptr, std::memory_order_relaxed);  // nobody's riddle
     return true;
   }
@@ -172,6 +175,7 @@ void come_back() {
   if (std::exchange(fiber.sleeps_beside, false)) {
     const Stopped meanwhile;
     clocks_are_back();
+    fiber.carrier->held_by.store(&fiber, std::memory_order_relaxed);
     errno = error;
     return;
   }

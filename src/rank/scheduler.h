@@ -145,6 +145,8 @@ class Worker {
   /// MPIX_Ptime's ticks (clocks.h): for the rank that it runs.
   CoreClock& core_clock() { return core_clock_; }
   /// A fiber that was handed over is not back: its kernel thread runs beside the carrier.
+  /// By a fiber of it that it was handed over from, and that sleeps beside it now.
+  void one_less_computes_beside(Fiber& fiber);
   bool shares_its_cpu() const { return handed_over_.load(std::memory_order_relaxed) != 0; }
   int computing_beside() const { return computing_beside_.load(std::memory_order_relaxed); }
 

@@ -380,6 +380,12 @@ void Worker::adopt(Fiber& fiber) {
   queue_.push(fiber);
 }
 
+void Worker::one_less_computes_beside(Fiber& fiber) {
+  if (std::exchange(fiber.hand_over.computes, false)) {
+    computing_beside_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
 Fiber* Worker::hand_over(Carrier& spare, bool computes) {
   if (running_ == nullptr || running_->state.load(std::memory_order_relaxed) != State::running) {
     return nullptr;

@@ -25,7 +25,7 @@
 // it lives: a doubt. It counts in the header's number of finalized ones, so that this is looked at.
 // At its exit it says so and looks itself; if it ends otherwise, mpiexec says it for it. A rank
 // that doubts counts as running. Then nobody may come later to look again (a stopped process that
-// is continued goes on sleeping), so the last sleeper looks once a second while it doubts.
+// is continued goes on sleeping), so the last sleeper looks every second or so while it doubts.
 #pragma once
 
 #include <cstdint>

@@ -192,14 +192,13 @@ timespec timespec_of(std::uint64_t nanoseconds) {
           static_cast<long>(nanoseconds % 1'000'000'000u)};
 }
 
-/// 0.5 to 1.5 s, more of many ranks: those that doubt at the same time must not always find each
-/// other looking.
+/// 0.5 to 1.5 s: two carriers of a host that doubt at the same time must not find each other
+/// looking for ever.
 timespec time_to_look_again() {
   constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;
   constexpr std::uint64_t least_ns = 500'000'000;
   const std::uint64_t random_ns = (now_ns() * spread >> 32) % (2 * least_ns);
-  const std::uint64_t times = 1 + node::segment().header().ranks / 64;
-  return timespec_of((least_ns + random_ns) * times);
+  return timespec_of(least_ns + random_ns);
 }
 
 }  // namespace

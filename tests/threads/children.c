@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char** environ;
@@ -205,6 +206,26 @@ static void of_another_thread(void) {
   others();
 }
 
+static int cpus_of_child(void) {
+  char line[20] = "";
+  FILE* child = popen("nproc", "r");
+  check(child != NULL && fgets(line, sizeof line, child) != NULL && pclose(child) == 0, "nproc");
+  return atoi(line);
+}
+/* Whatever thread runs the rank: after so long it is another if other ranks want to run. */
+static void cpus(void) {
+  const int before = cpus_of_child();
+  others();
+  struct timespec now, start;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while (now.tv_sec * 1000 + now.tv_nsec / 1000000 <
+           start.tv_sec * 1000 + start.tv_nsec / 1000000 + 300);
+  check(cpus_of_child() == before, "a child has all CPUs of the job");
+  others();
+}
+
 int main(int count, char** words, char** given) {
   MPI_Init(&count, &words);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -218,6 +239,7 @@ int main(int count, char** words, char** given) {
     only_ones_own();
     of_another_thread();
     variables(given);
+    cpus();
   }
   MPI_Allreduce(MPI_IN_PLACE, &errors, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();

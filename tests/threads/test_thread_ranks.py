@@ -364,7 +364,7 @@ int main(int c, char** v) { MPI_Init(&c, &v); Solver().step((volatile int*)16); 
                 resource.setrlimit(resource.RLIMIT_AS, (addresses, resource.RLIM_INFINITY))
             return self.run_ranks(ranks, self.build("ends.c"), "array", preexec_fn=limits)
 
-        for ranks, addresses in ((16, resource.RLIM_INFINITY), (8, 4 * 1024 * 1024 * kib)):
+        for ranks, addresses in ((16, resource.RLIM_INFINITY), (8, 6 * 1024 * 1024 * kib)):
             result = with_stack(8192 * kib, ranks, addresses)
             self.assertEqual(result.returncode, 139, self.text)
             self.assertRegex(result.stderr, r"rank 1 .*its stack is full.*ulimit -s")
