@@ -29,7 +29,7 @@ def arguments():
     parser.add_argument("--work", type=pathlib.Path, default=here / "build" / "projects")
     parser.add_argument("--only", default=",".join(PROJECTS), help="projects, with commas")
     parser.add_argument("--on", default="meantime,openmpi,mpich", help="implementations, with commas")
-    parser.add_argument("--parts", default="", help="only parts with these names, with commas (mpi4py: on 2,on 5)")
+    parser.add_argument("--parts", default="", help="only parts with these names, with commas (mpi4py: on 2,without util on 5)")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each part; the median time counts, and any failure")
     parser.add_argument("--at-once", type=int, default=1, help="suites that run at the same time, of one implementation")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
