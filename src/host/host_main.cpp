@@ -28,6 +28,8 @@
 #include "launch/control.h"
 #include "launch/host_trial.h"
 #include "launch/host_words.h"
+#include "launch/rank_addresses.h"
+#include "node/address_limit.h"
 #include "rank/host.h"
 
 namespace meantime::host {
@@ -87,19 +89,6 @@ int number(const char* text) {
   return value;
 }
 
-/// As a process would have it; without a limit a generous one, because it is only reserved: a
-/// thousand of them take a hundredth of the addresses that there are.
-std::size_t stack_bytes() {
-  rlimit limit{};
-  constexpr rlim_t unlimited = rlim_t{1} << 30;
-  constexpr rlim_t most = rlim_t{64} << 30;
-  constexpr rlim_t least = rlim_t{256} << 10;
-  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return unlimited;
-  }
-  return std::clamp(limit.rlim_cur, least, most);
-}
-
 /// Of this process's addresses.
 std::size_t mapped_bytes() {
   std::size_t pages = 0;
@@ -110,19 +99,19 @@ std::size_t mapped_bytes() {
 /// Below each stack. So large because an array that is larger than what is left of the stack begins
 /// far below it: with a guard of a few pages that would be another rank's stack. It costs addresses
 /// only; where those are limited (ulimit -v) all guards together take half of what the node's
-/// segment (node/segment.cpp), the stacks and malloc's arenas leave.
+/// segment, the stacks and malloc's arenas leave.
 std::size_t guard_bytes(int ranks, std::size_t stack) {
-  constexpr rlim_t of_malloc = rlim_t{128} << 20;
-  constexpr rlim_t most = rlim_t{256} << 20;
-  constexpr rlim_t least = rlim_t{1} << 20;
-  rlimit addresses{};
-  if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY) {
+  constexpr std::uint64_t most = std::uint64_t{256} << 20;
+  constexpr std::uint64_t least = std::uint64_t{1} << 20;
+  const std::uint64_t limit = node::address_limit();
+  if (limit == node::no_address_limit) {
     return most;
   }
-  const rlim_t but_segment = addresses.rlim_cur / 4 * 3;
-  const rlim_t needed = mapped_bytes() + static_cast<rlim_t>(ranks) * (stack + of_malloc);
-  const rlim_t left = but_segment - std::min(but_segment, needed);
-  return std::clamp(left / 2 / static_cast<rlim_t>(ranks), least, most) & ~rlim_t{elf::page - 1};
+  const auto count = static_cast<std::uint64_t>(ranks);
+  const std::uint64_t needed = mapped_bytes() + node::addresses_of_segment(limit) +
+                               count * (stack + launch::addresses_of_malloc);
+  const std::uint64_t left = limit - std::min(limit, needed);
+  return std::clamp(left / 2 / count, least, most) & ~std::uint64_t{elf::page - 1};
 }
 
 /// On the rank's own thread: from here on its control block knows whose it is.
@@ -367,9 +356,7 @@ void raise_descriptor_limit() {
 
 /// What may have been in the way.
 const char* limits_of(int error) {
-  rlimit addresses{};
-  getrlimit(RLIMIT_AS, &addresses);
-  const bool few = addresses.rlim_cur != RLIM_INFINITY;
+  const bool few = node::address_limit() != node::no_address_limit;
   switch (error) {
     case ENOMEM:
       return few ? " (ulimit -v limits the address space; process ranks need less of it)" : "";
@@ -432,7 +419,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
   }
   meantime_host_loaded();
   prepare_for_threads();
-  const std::size_t stack = stack_bytes() + room.distance;  // which lies on it
+  const std::size_t stack = launch::stack_bytes_of_rank() + room.distance;  // which lies on it
   const std::size_t below_stack = guard_bytes(words.ranks, stack);
   catch_crashes(below_stack);
   host_cpus();

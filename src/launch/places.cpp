@@ -140,13 +140,13 @@ std::map<Place, PlaceName> name_places(const std::vector<Place>& places, double 
     }
   }
   for (const auto& [key, those] : by_file) {
+    const std::string& file = key.second;
     for (std::size_t begin = 0; begin < those.size() && seconds_now() < give_up;
          begin += most_words) {
       const std::size_t end = std::min(begin + most_words, those.size());
       name_those_of(
-          key.second,
-          {those.begin() + static_cast<long>(begin), those.begin() + static_cast<long>(end)}, names,
-          give_up);
+          file, {those.begin() + static_cast<long>(begin), those.begin() + static_cast<long>(end)},
+          names, give_up);
     }
   }
   return names;

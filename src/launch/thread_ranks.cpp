@@ -1,40 +1,31 @@
 #include "launch/thread_ranks.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include "launch/environment.h"
 #include "launch/hosts.h"
 #include "launch/installation.h"
 #include "launch/messages.h"
+#include "launch/rank_addresses.h"
 #include "launch/thread_check.h"
+#include "node/address_limit.h"
 
 namespace meantime::launch {
 namespace {
 
-/// What a rank may take of its process's: its stack, what malloc reserves for a thread, its image.
-/// (One that has fewer starts with less, so this is asked only where there is a choice. What the
-/// stacks leave is cut up for guards in host_main.cpp.)
+/// (Ranks that have fewer start with smaller guards, as far as it goes, so this is asked only where
+/// there is a choice.)
 bool lacks_addresses(int ranks) {
-  constexpr rlim_t of_malloc_and_image = rlim_t{160} << 20;
-  constexpr rlim_t of_unlimited_stack = rlim_t{1} << 30;
-  constexpr rlim_t most_of_stack = rlim_t{64} << 30;
-  rlimit addresses{};
-  rlimit stack{};
-  if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY ||
-      getrlimit(RLIMIT_STACK, &stack) != 0) {
-    return false;
-  }
-  const rlim_t of_rank = of_malloc_and_image + (stack.rlim_cur == RLIM_INFINITY
-                                                    ? of_unlimited_stack
-                                                    : std::min(stack.rlim_cur, most_of_stack));
-  const rlim_t but_segment = addresses.rlim_cur / 4 * 3;  // node/segment.cpp
-  return but_segment / of_rank < static_cast<rlim_t>(ranks);
+  constexpr std::uint64_t of_image_and_guard = std::uint64_t{32} << 20;
+  const std::uint64_t limit = node::address_limit();
+  const std::uint64_t of_rank = stack_bytes_of_rank() + addresses_of_malloc + of_image_and_guard;
+  return (limit - node::addresses_of_segment(limit)) / of_rank < static_cast<std::uint64_t>(ranks);
 }
 
 std::string why_not(const Job& job, const PreparedProgram& program) {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <new>
 
 #include "coll/area_bytes.h"
+#include "node/address_limit.h"
 
 namespace meantime::node {
 namespace {
@@ -25,15 +25,10 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-/// What hosts map. Only address space: the memory behind it comes chunk by chunk. Under `ulimit -v`
-/// the segment takes a quarter, so that the program still has room.
+/// What hosts map. Only address space: the memory behind it comes chunk by chunk.
 std::uint64_t mapping_limit(int ranks) {
-  std::uint64_t limit = std::max<std::uint64_t>(16 * gibibyte, ranks * (gibibyte / 16));
-  rlimit space{};
-  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
-    limit = std::min<std::uint64_t>(limit, space.rlim_cur / 4);
-  }
-  return limit / page * page;
+  const std::uint64_t enough = std::max<std::uint64_t>(16 * gibibyte, ranks * (gibibyte / 16));
+  return std::min(enough, addresses_of_segment(address_limit())) / page * page;
 }
 
 /// A segment beyond `ulimit -f` shall be an error like any other: for this thread, SIGXFSZ does not

@@ -40,7 +40,8 @@ struct alignas(node::cache_line) Carrier {
   std::uintptr_t control_block = 0;
   CpuMark mark;  ///< for the clocks of ranks; reset when it has slept
   FileContext files;
-  /// Which the fiber that it runs took with it when its worker was handed over; nullptr: none.
+  /// Which the fiber that it runs took with it when its worker was handed over; nullptr: none. The
+  /// monitor compares it and reads nothing through it.
   std::atomic<Fiber*> held_by{nullptr};
   Fiber* returning = nullptr;  ///< that came back from where it was held up, and has left its stack
 
@@ -144,9 +145,10 @@ class Worker {
 
   /// MPIX_Ptime's ticks (clocks.h): for the rank that it runs.
   CoreClock& core_clock() { return core_clock_; }
-  /// A fiber that was handed over is not back: its kernel thread runs beside the carrier.
-  /// By a fiber of it that it was handed over from, and that sleeps beside it now.
+  /// By who holds it, for a fiber that was handed over and is back; or by that fiber, which sleeps
+  /// beside it: then nobody else writes fiber.hand_over, for it is on no list.
   void one_less_computes_beside(Fiber& fiber);
+  /// A fiber that was handed over is not back: its kernel thread runs beside the carrier.
   bool shares_its_cpu() const { return handed_over_.load(std::memory_order_relaxed) != 0; }
   int computing_beside() const { return computing_beside_.load(std::memory_order_relaxed); }
 
@@ -210,6 +212,7 @@ class Worker {
   ReturnSavings returns_{wait::policy().most_patience()};
 
   CoreClock core_clock_;
+  // Counts that the monitor and others read now and then: nothing is ordered by them.
   std::atomic<int> handed_over_{0};
   std::atomic<int> computing_beside_{0};  ///< among them: those that did not sleep
 

@@ -147,9 +147,7 @@ void Worker::take_woken() {
       if (fiber.hand_over.was) {
         fiber.hand_over.was = false;
         handed_over_.fetch_sub(1, std::memory_order_relaxed);
-        if (fiber.hand_over.computes) {
-          computing_beside_.fetch_sub(1, std::memory_order_relaxed);
-        }
+        one_less_computes_beside(fiber);
       }
     }
     if (fiber.worker != this) {

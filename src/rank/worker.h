@@ -98,8 +98,8 @@ void abandon(int index);
 
 /// The rank may sleep in the kernel until it comes back: its own thread runs it, or the one that it
 /// kept when its worker was handed over. False, and nothing has happened, in a process rank and in
-/// one that has left already. `for_a_time`: it sleeps
-/// for some time, and not until anything happens.
+/// one that has left already. `for_a_time`: it sleeps for some time, and not until anything
+/// happens.
 bool leave_worker(bool for_a_time = false);
 /// After `leave_worker` was true. errno stays what it is.
 void come_back();
