@@ -220,6 +220,7 @@ bool arm_background(node::Waiter& waiter) {
   Rank& rank = self();
   if (rank.engine != nullptr) {
     rank.starving = rank.engine->starving();
+    rank.nap_ns = rank.engine->nap_ns();
   }
   bool armed = collective_hooks() != nullptr && collective_hooks()->arm(waiter);
   armed = arm_unmatched(waiter) || armed;
@@ -245,6 +246,9 @@ void hand_over_background_now(Rank& rank) {
     collective_hooks()->hand_over(heir);
   }
   hand_over_unmatched(heir);
+  if (rank.engine->starving()) {
+    wait::ring(heir);  // it may sleep for good, and shall nap
+  }
 }
 
 }  // namespace meantime::core

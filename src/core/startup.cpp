@@ -142,7 +142,7 @@ std::string hint_at_credit(node::Segment& segment) {
       return fmt::format(
           "  (short messages of rank {} that nobody has received fill the room that there is for "
           "them;"
-          " for more of it: mpiexec -x MEANTIME_EAGER_PAIR=200M -x MEANTIME_EAGER_RANK=1G)\n",
+          " for more of it: mpiexec -x MEANTIME_EAGER_MOST=8G)\n",
           rank);
     }
   }

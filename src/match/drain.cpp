@@ -235,7 +235,7 @@ void Engine::join(Message& message, Receive& receive) {
   if (mine) {
     deliver_eager(message, receive);
   } else if (message.kind == ItemKind::synchronous) {
-    // The sender waits until the payload is out of its cell, so the owner must come and get it.
+    // The sender counts on the payload's leaving its cell, so the owner must come and get it.
     call_for_owner(receive);
   } else {
     // The owner finds the payload in the cell. From the state's change on, the entry is its own.

@@ -22,8 +22,9 @@ Engine::Engine(Rank& owner, const Typed& typed)
       typed_(typed),
       peers_((static_cast<std::size_t>(owner.world_size) + peers_a_block - 1) / peers_a_block) {
   const std::size_t node_credit = std::size_t{1} << 30;
-  limits.rank_credit = std::clamp<std::size_t>(
-      node_credit / static_cast<std::size_t>(owner.world_size), 4u << 20, 64u << 20);
+  const auto ranks = static_cast<std::size_t>(owner.world_size);
+  limits.rank_credit = std::clamp<std::size_t>(node_credit / ranks, 4u << 20, 64u << 20);
+  limits.most_room = std::min<std::size_t>(node_room() / ranks, 1u << 30);
 }
 
 ArmingForRank::ArmingForRank()
@@ -71,13 +72,6 @@ void Engine::fill_envelope(Message& message, int destination, const Peer& to, st
     message.express_before = ring->pushed;
     message.flags |= behind_express;
   }
-}
-
-bool Engine::has_credit(const Peer& to, std::size_t bytes) {
-  // Medium messages leave half of it to small ones.
-  const int share = bytes > limits.eager + sizeof(Message) ? 2 : 1;
-  return to.bytes + bytes <= limits.pair_credit / share &&
-         bytes_out_ + bytes <= limits.rank_credit / share;
 }
 
 /// Of a message that is larger than small ones.
@@ -142,14 +136,11 @@ Message* Engine::eager_cell(int destination, std::size_t bytes, bool contiguous)
   if (!to.waiting.empty()) [[unlikely]] {
     return nullptr;
   }
-  if (!has_credit(to, need)) [[unlikely]] {
-    take_back_cells();
-    if (!has_credit(to, need)) {
-      if (bytes <= limits.eager) {
-        area_.out_of_credit.store(1, std::memory_order_relaxed);
-      }
-      return nullptr;
+  if (!has_credit(to, need) && !finds_credit(to, need)) [[unlikely]] {
+    if (bytes <= limits.eager && !room_may_grow(bytes)) {
+      area_.out_of_credit.store(1, std::memory_order_relaxed);
     }
+    return nullptr;
   }
   Message* message = cell(destination, need);
   if (message != nullptr) {
@@ -188,13 +179,20 @@ void Engine::push(Message& message) {
 }
 
 bool Engine::offer(LocalSend& send, Peer& to) {
-  const bool carried = send.bytes <= (send.synchronous ? limits.eager : tiny_bytes);
-  const std::size_t need =
-      synchronous_payload_offset + (carried && send.bytes > tiny_bytes ? send.bytes : 0);
-  Message* message = cell(send.destination, need);
+  const bool is_short = send.bytes <= limits.eager;
+  bool patient = is_short && !send.synchronous && room_may_grow(send.bytes);
+  const auto is_carried = [&] {
+    return send.bytes <= (send.synchronous || patient ? limits.eager : tiny_bytes);
+  };
+  Message* message = cell(send.destination, offer_bytes(is_carried() ? send.bytes : 0));
+  if (message == nullptr && patient) {
+    patient = false;
+    message = cell(send.destination, offer_bytes(is_carried() ? send.bytes : 0));
+  }
   if (message == nullptr) {
     return false;
   }
+  const bool carried = is_carried();
   message->kind = carried ? ItemKind::synchronous : ItemKind::rendezvous;
   message->context = send.context;
   message->source = send.source;
@@ -214,6 +212,9 @@ bool Engine::offer(LocalSend& send, Peer& to) {
   send.message = message;
   ++to.offers;
   to.offered.push_back(send);
+  if (patient) {
+    be_patient(send, to);
+  }
   push(*message);
   if (limits.wire.on) [[unlikely]] {
     help_neighbours();
@@ -284,8 +285,18 @@ bool Engine::reap(LocalSend& send) {
     area_.out_of_credit.store(0, std::memory_order_relaxed);
   }
   Peer& to = peer(send.destination);
-  --to.offers;
-  to.offered.erase(send);
+  if (send.patient_since_ns != 0 || send.left_behind) {
+    const std::size_t size = std::size_t{1} << message.size_class;
+    to.bytes -= size;
+    bytes_out_ -= size;
+  }
+  if (send.left_behind) {
+    to.left_behind.erase(send);
+  } else {
+    to.offered.erase(send);
+    --to.offers;
+    patient_ -= send.patient_since_ns != 0 ? 1 : 0;
+  }
   message.next.store(free_cells_[message.size_class], std::memory_order_relaxed);
   free_cells_[message.size_class] = segment_.link(&message);
   send.message = nullptr;

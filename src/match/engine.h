@@ -4,7 +4,8 @@
 //             does not get it leaves its item in the inbox, and the holder looks again after
 //             release
 //   credit    how much of this rank's memory may lie unread in one mailbox; beyond it a message
-//             travels as a description of where it is, beyond those it waits at the sender
+//             travels as a description of where it is, beyond those it waits at the sender. That of
+//             short messages grows while nobody reads them (match/room.cpp)
 // One sender's messages to one rank keep their order: the inbox keeps it, and so does the queue of
 // those that wait for credit. Private to its rank, the rank's lock held (src/rank/lock.h).
 #pragma once
@@ -47,9 +48,11 @@ struct LocalSend {
   bool blocking = false;       ///< its call returns only when it is done
   Message* message = nullptr;  ///< once pushed
   bool attended = false;       ///< popped from the attention list
-  bool done = false;           ///< the payload is out of the sender's hands, the cell is free again
-  int error = 0;               ///< MPI error class
-  LocalSend* next = nullptr;   ///< of the list that it is on (SendList)
+  bool left_behind = false;    ///< by who sent it: the engine's, and on its peer's list of these
+  std::uint64_t patient_since_ns = 0;  ///< of one beyond its credit (room.cpp), else 0
+  bool done = false;          ///< the payload is out of the sender's hands, the cell is free again
+  int error = 0;              ///< MPI error class
+  LocalSend* next = nullptr;  ///< of the list that it is on (SendList)
   LocalSend* previous = nullptr;
 };
 
@@ -108,6 +111,10 @@ struct Limits {
   std::size_t medium = Route::medium_bytes;    ///< … and up to this if that is the cheaper way
   std::size_t pair_credit = 2 * 1024 * 1024;   ///< bytes of cells that may lie in one mailbox
   std::size_t rank_credit = 16 * 1024 * 1024;  ///< … in all mailboxes together
+  /// To which both may grow while short messages are not read; less than they are: not at all.
+  std::size_t most_room = 64 * 1024 * 1024;
+  /// For so long nothing is read until then.
+  std::uint64_t patience_ns = 20'000'000;
   /// Descriptions that may lie in one mailbox. Beyond it a send waits at the sender, and with it
   /// all later ones to that rank: a program that relies on a later one could hang, so this is only
   /// the memory's last defence (256 MiB a pair), not a means of flow control.
@@ -180,8 +187,13 @@ struct Engine {
   /// Empties the inbox and moves what this rank can move. True if anything moved. Cheap if not.
   bool progress();
   /// Something waits for memory or credit, for which nobody rings. Rare: a million messages lie
-  /// unread, or the node's segment is full. (Or for the test wire, after a second.)
-  bool starving() const { return deferred_ != 0 || no_pipe_ || steps_on_wire_ != 0; }
+  /// unread, or the node's segment is full. (Or for the end of its patience, or, after a second,
+  /// for the test wire.)
+  bool starving() const {
+    return deferred_ != 0 || patient_ != 0 || no_pipe_ || steps_on_wire_ != 0;
+  }
+  /// How long to sleep then.
+  std::uint64_t nap_ns() const;
 
   Rank& rank;
   bool arms_for_rank = false;  ///< what is armed now any thread of the rank moves on
@@ -195,9 +207,13 @@ struct Engine {
     std::uint32_t express_taken = 0;  ///< as last seen
     std::uint32_t until_express = 0;  ///< short messages so far
     std::size_t bytes = 0;            ///< of cells
+    std::size_t room = 0;             ///< for them, once it has grown
+    std::size_t bytes_at_look = 0;    ///< of them, when make_room came by last
+    std::uint64_t read_ns = 0;        ///< when that found fewer than before
     SendList waiting;                 ///< for credit
     SendList offered;                 ///< until they are found to be over
-    std::uint32_t offers = 0;         ///< synchronous and rendezvous messages
+    SendList left_behind;             ///< … though nobody waits for that
+    std::uint32_t offers = 0;         ///< synchronous and rendezvous messages, but those
   };
 
   /// Most ranks send to few others, and a word of each for each were 8 MB in a host of a thousand.
@@ -216,7 +232,19 @@ struct Engine {
       }
     }
   }
-  bool has_credit(const Peer& to, std::size_t bytes);
+  bool has_credit(const Peer& to, std::size_t bytes) const;
+  bool finds_credit(Peer& to, std::size_t bytes);
+  std::size_t node_room() const;
+  std::size_t room_at(const Peer& to) const;
+  std::size_t room_everywhere() const;
+  bool room_may_grow(std::size_t bytes) const;
+  void be_patient(LocalSend& send, Peer& to);
+  void leave_behind(LocalSend& send, Peer& to);
+  void gather_left_behind(Peer& to);
+  void gather_first_left_behind(Peer& to);
+  void forget_left_behind();
+  bool end_patience(Peer& to, std::uint64_t now_ns);
+  bool make_room();
   bool is_thread_rank() const { return rank.fiber != nullptr; }
   /// Thread ranks of one host: one memcpy is all a direct copy is.
   bool in_one_address_space(int world_rank) const;
@@ -286,11 +314,16 @@ struct Engine {
   Typed typed_;
   std::vector<std::unique_ptr<PeerBlock>> peers_;
   std::size_t bytes_out_ = 0;
+  std::size_t room_ = 0;  ///< for these, once it has grown
   Route route_;
   std::size_t deferred_ = 0;
-  bool known_ = false;             ///< to help_neighbours
-  std::size_t steps_on_wire_ = 0;  ///< that of wire_ (which is looked at only if there are)
-  bool no_pipe_ = false;           ///< a pipe could not be made at the last try
+  std::size_t patient_ = 0;            ///< sends
+  std::uint64_t look_at_them_ns_ = 0;  ///< when next
+  std::uint64_t between_looks_ns_ = 0;
+  std::uint64_t gather_next_ns_ = 0;  ///< all that were left behind, when there is no room
+  bool known_ = false;                ///< to help_neighbours
+  std::size_t steps_on_wire_ = 0;     ///< that of wire_ (which is looked at only if there are)
+  bool no_pipe_ = false;              ///< a pipe could not be made at the last try
 
   static constexpr int cell_classes = 24;
   Link free_cells_[cell_classes] = {};

@@ -522,6 +522,7 @@ TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
   make_job(2);
   Player sender(0, 2);
   Player receiver(1, 2);
+  sender.engine().limits.most_room = 0;
   std::vector<std::unique_ptr<Send>> sends;
   int eager = 0;
   constexpr int messages = 20'000;
@@ -561,6 +562,109 @@ TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
   for (auto& send : sends) {
     EXPECT_TRUE(sender.engine().finished(*send));
   }
+}
+
+/// What is sent is the sender's again when its patience ends, and arrives as it was.
+TEST_F(EngineTest, ShortOnesThatNobodyReadsAreLeftBehind) {
+  make_job(2);
+  Player sender(0, 2);
+  Player receiver(1, 2);
+  Limits& limits = sender.engine().limits;
+  limits.pair_credit = 0;
+  limits.most_room = 1 << 20;
+  limits.patience_ns = 0;
+  receiver.rank().area->report.state.store(static_cast<std::uint32_t>(node::RankState::waiting));
+  constexpr int messages = 6000;  // in cells of 256 bytes or 512: the last are beyond that, too
+  constexpr std::size_t bytes = 100;
+  std::vector<std::unique_ptr<Send>> waiting;
+  for (int number = 0; number < messages; ++number) {
+    if (Message* const message = sender.engine().eager_cell(1, bytes, true)) {  // it has grown
+      message->context = 2;
+      message->source = 0;
+      message->tag = 0;
+      std::memset(payload_of(*message), number, bytes);
+      sender.engine().push(*message);
+      continue;
+    }
+    auto send = std::make_unique<Send>();
+    send->data.assign(bytes, static_cast<char>(number));
+    send->context = 2;
+    send->destination = 1;
+    send->bytes = bytes;
+    send->contiguous = send->data.data();
+    ASSERT_EQ(sender.engine().start(*send), MPI_SUCCESS);
+    sender.engine().progress();
+    if (sender.engine().finished(*send)) {
+      send->data.assign(bytes, 'x');
+    } else {
+      EXPECT_FALSE(sender.engine().starving());
+      waiting.push_back(std::move(send));
+    }
+  }
+  EXPECT_FALSE(waiting.empty());
+  for (int number = 0; number < messages; ++number) {
+    TypedReceive receive;
+    receive.data.resize(bytes);
+    Receive* entry = receiver.engine().new_receive(
+        receive, 2, 0, 0, reinterpret_cast<std::uint64_t>(receive.data.data()), bytes);
+    receiver.engine().post(*entry);
+    while (!receiver.engine().finished(*entry)) {
+      receiver.engine().progress();
+      sender.engine().progress();
+    }
+    EXPECT_EQ(receive.data, std::vector<char>(bytes, static_cast<char>(number)));
+    receiver.engine().release(*entry);
+  }
+  for (auto& send : waiting) {
+    EXPECT_TRUE(sender.engine().finished(*send));
+  }
+}
+
+/// Also of what lies behind a message that is never read, and at another rank.
+TEST_F(EngineTest, RoomThatBecomesFreeIsFound) {
+  make_job(3);
+  Player sender(0, 3);
+  Player receiver(1, 3);
+  Player other(2, 3);
+  Engine& engine = sender.engine();
+  engine.limits.pair_credit = engine.limits.rank_credit = 0;
+  engine.limits.most_room = 1 << 16;
+  engine.limits.patience_ns = 0;
+  for (Player* player : {&receiver, &other}) {
+    player->rank().area->report.state.store(static_cast<std::uint32_t>(node::RankState::waiting));
+  }
+  constexpr int messages = (1 << 16) / 512;
+  constexpr std::size_t bytes = 100;
+  const auto send_all_to = [&](int destination) {
+    std::vector<Send> sends(messages);
+    for (int number = 0; number < messages; ++number) {
+      Send& send = sends[static_cast<std::size_t>(number)];
+      send.data.resize(bytes);
+      send.context = 2;
+      send.tag = number;
+      send.destination = destination;
+      send.bytes = bytes;
+      send.contiguous = send.data.data();
+      EXPECT_EQ(engine.eager_cell(destination, bytes, true), nullptr);
+      EXPECT_EQ(engine.start(send), MPI_SUCCESS);
+    }
+    engine.progress();
+    for (Send& send : sends) {
+      EXPECT_TRUE(engine.finished(send)) << send.tag << " to " << destination;
+    }
+  };
+  send_all_to(1);
+  for (int tag = 1; tag < messages; ++tag) {  // the first is never read
+    TypedReceive receive;
+    receive.data.resize(bytes);
+    Receive* const entry = receiver.engine().new_receive(
+        receive, 2, 0, tag, reinterpret_cast<std::uint64_t>(receive.data.data()), bytes);
+    receiver.engine().post(*entry);
+    EXPECT_TRUE(receiver.engine().finished(*entry));
+    receiver.engine().release(*entry);
+  }
+  engine.limits.most_room += 512;  // for that one
+  send_all_to(2);
 }
 
 }  // namespace

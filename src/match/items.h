@@ -1,7 +1,7 @@
 // What lies in mailboxes: messages and posted receives, in the segment.
 //   Message    what a sender pushes: the envelope, and the payload or a description of where it is
 //     eager        the payload is in the cell: the send is over, the receiver empties the cell
-//     synchronous  the same, but the sender waits for the match
+//     synchronous  the same, but the sender waits for the match (or, match/room.cpp, for a while)
 //     rendezvous   the payload stays with the sender: a Transfer moves it once there is a match
 //   Receive    a receive that its owner posted
 //   cell       the memory of a Message; belongs to the sender's pool
@@ -142,6 +142,11 @@ static_assert(sizeof(Receive) == 2 * cache_line);
 inline constexpr std::size_t eager_payload_offset = sizeof(Message);
 inline constexpr std::size_t transfer_offset = sizeof(Message);
 inline constexpr std::size_t synchronous_payload_offset = transfer_offset + sizeof(Transfer);
+
+/// Of the cell of a message with a Transfer, before it is rounded to its class.
+inline constexpr std::size_t offer_bytes(std::size_t payload_along) {
+  return synchronous_payload_offset + (payload_along > tiny_bytes ? payload_along : 0);
+}
 
 inline Transfer& transfer_of(Message& message) {
   return *reinterpret_cast<Transfer*>(message.payload_behind(transfer_offset));

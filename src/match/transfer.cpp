@@ -385,7 +385,8 @@ bool Engine::progress() {
   if (!pipes_out_.empty() || !pipes_in_.empty()) [[unlikely]] {
     moved |= move_pipes();
   }
-  if ((deferred_ | steps_on_wire_) != 0) [[unlikely]] {
+  if ((deferred_ | patient_ | steps_on_wire_) != 0) [[unlikely]] {
+    moved |= make_room();
     moved |= deferred_ != 0 && send_deferred();
     moved |= take_from_wire();
   }

@@ -18,6 +18,7 @@ std::vector<Engine*> all;
 }  // namespace
 
 Engine::~Engine() {
+  forget_left_behind();
   if (limits.wire.on) {
     const std::lock_guard<std::mutex> lock(all_lock);
     std::erase(all, this);

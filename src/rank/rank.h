@@ -82,8 +82,9 @@ struct alignas(64) Rank {
   wait::Sampling sampling;
 
   wait::Record* waiting = nullptr;  ///< the wait that began last, of any thread
-  bool starving = false;          ///< something of it waits for memory: it naps instead of sleeping
-  std::uint32_t starvations = 0;  ///< how often that began: with no end in sight nothing moves
+  bool starving = false;  ///< something of it waits for memory or room: it naps, and never sleeps
+  std::uint64_t nap_ns = 10'000'000;   ///< for so long
+  std::uint32_t starvations = 0;       ///< how often that began: with no end in sight nothing moves
   std::uint64_t starved_looks = 0;     ///< naps in a row in which nobody else was awake
   std::uint64_t starved_since_ns = 0;  ///< when the first of those was over
   std::uint64_t starved_sum = 0;       ///< of the others' counts of sleeps at the last of them

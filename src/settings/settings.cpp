@@ -58,6 +58,8 @@ constexpr Setting table[] = {
      "cells of one sender that lie unread at one receiver"},
     {"MEANTIME_EAGER_RANK", Kind::bytes, Scope::start, "1G by the number of ranks, 4M to 64M; EAGER_PAIR at least", {}, 0, terabyte,
      "cells of one sender everywhere"},
+    {"MEANTIME_EAGER_MOST", Kind::bytes, Scope::start, "a quarter of the memory, 4G at most, by the number of ranks, 1G at most", {}, 0, terabyte,
+     "to what both may grow while short messages are not read; 0: they do not"},
     {"MEANTIME_FRAGMENT", Kind::bytes, Scope::start, "128K", {}, 32 * 1024, terabyte,
      "the largest fragment of a direct copy"},
     {"MEANTIME_CMA", Kind::word, Scope::start, "1", no_yes, 0, 0,

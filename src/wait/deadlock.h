@@ -47,8 +47,8 @@ Verdict look_for_deadlock(Look look);
 
 /// For a rank that starves, and so never sleeps for good: a sum of the others' counts of sleeps and
 /// starvations if all of them sleep, are finalized or starve themselves, else 0. If it stays the
-/// same for so many naps and so long (a nap for a million requests lasts much longer than its 10
-/// ms), nobody was awake all the while, but perhaps threads outside MPI, and nobody has given
+/// same for so many naps and so long (a nap for a million requests lasts much longer than it
+/// should), nobody was awake all the while, but perhaps threads outside MPI, and nobody has given
 /// memory back. Cheap.
 std::uint64_t sleeps_of_others(int world_rank);
 /// Then: whether no thread of the job but the caller is awake, stopped, traced or outside MPI. Of

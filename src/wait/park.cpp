@@ -1,5 +1,7 @@
 #include "wait/park.h"
 
+#include <algorithm>
+
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "rank/worker.h"
@@ -81,14 +83,18 @@ class SleepingPlace {
 };
 
 /// A sleep that ends by itself, because memory that becomes free rings nobody. (A rank gets here
-/// when a million of its messages lie unread or the segment is full.)
-void sleep_for_memory(Rank& rank, node::Waiter& waiter) {
+/// when its short messages lie unread, a million others do, or the segment is full.)
+void sleep_for_memory(Rank& rank, node::Waiter& waiter, std::uint64_t nanoseconds) {
   if (rank.area->starving.load(std::memory_order_relaxed) == 0) {
     rank.area->starving.store(++rank.starvations, std::memory_order_seq_cst);
   }
+  const std::uint64_t nap_ns = nanoseconds == 0 ? rank.nap_ns : std::min(nanoseconds, rank.nap_ns);
   {
     OthersTurn turn(rank);
-    sleep_until_rung_or(waiter, 10'000'000);
+    sleep_until_rung_or(waiter, nap_ns);
+  }
+  if (state_of(waiter) == node::Sleep::rung) {
+    return;
   }
   const std::uint64_t sum = sleeps_of_others(rank.world_rank);
   const std::uint64_t now = now_ns();
@@ -131,8 +137,9 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
       account.parks.store(account.parks.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
       if (rank.starving) [[unlikely]] {
-        sleep_for_memory(rank, place.waiter());
+        sleep_for_memory(rank, place.waiter(), nanoseconds);
       } else {
+        end_of_starvation(rank);
         OthersTurn turn(rank);
         if (nanoseconds == 0) {
           sleep_until_rung(place.waiter());

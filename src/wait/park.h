@@ -1,6 +1,6 @@
 // The rung park: a sleep until somebody rings (doorbell.h), for whatever is awaited.
-//   starving   the rank waits for memory, which rings nobody when it becomes free: its sleeps end
-//              by themselves
+//   starving   the rank waits for memory or room, which rings nobody when it becomes free: its
+//              sleeps end by themselves
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,8 @@ struct Rank;
 }
 
 namespace meantime::wait {
+
+inline constexpr std::uint64_t nap_for_memory_ns = 10'000'000;
 
 struct Woken {
   bool rung = false;   ///< by somebody; else its time was over, or it did not sleep

@@ -178,7 +178,7 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
       case RankState::waiting:
         state = describe_wait(area.report, pid, call_name);
         if (area.starving.load() != 0) {
-          state += "; the node's memory is full of messages that nobody receives";
+          state += "; messages that nobody receives leave it no room";
         }
         break;
       case RankState::away:

@@ -322,16 +322,17 @@ class RealRanks(MpiexecTest):
             resource.RLIMIT_AS, (60 << 20, 60 << 20)))
         self.assertEqual(result.status, 125, result)
         self.assertRegex(result.error, r"rank 0 .* waits in MPI_Recv for rank 1, tag 99999")
-        self.assertRegex(result.error, r"rank 1 .* waits in MPI_Waitall .* memory is full of messages")
+        self.assertRegex(result.error, r"rank 1 .* waits in MPI_Waitall .* messages that nobody receives leave it no room")
 
     @unittest.skipUnless(THREADS, "this build has no thread ranks")
     @unittest.skipIf(CFLAGS, "a sanitizer needs more memory")
     def test_messages_that_no_thread_rank_receives(self):
         # More than a mailbox takes: thread ranks need address space for their stacks and heaps.
-        result = self.run_job("--as", "threads", "-n", 2, self.program(), "unread")
-        self.assertEqual(result.status, 125, result)
-        self.assertRegex(result.error, r"rank 0 .* waits in MPI_Recv for rank 1, tag 2")
-        self.assertRegex(result.error, r"rank 1 .* waits in MPI_Barrier .* memory is full of messages")
+        for words, full in ((("-x", "MEANTIME_EAGER_MOST=0"), ".* messages that nobody receives leave it no room"), ((), "")):
+            result = self.run_job("--as", "threads", *words, "-n", 2, self.program(), "unread")
+            self.assertEqual(result.status, 125, result)
+            self.assertRegex(result.error, r"rank 0 .* waits in MPI_Recv for rank 1, tag 2")
+            self.assertRegex(result.error, r"rank 1 .* waits in MPI_Barrier " + full)
 
     def test_timeout_shows_calls(self):
         program = self.program()
@@ -392,13 +393,18 @@ class RealRanks(MpiexecTest):
     def test_short_messages_without_room_are_named(self):
         flood = self.path("flood")
         subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "flood.c"), "-o", flood], check=True)
-        room = ("-x", "MEANTIME_EAGER_PAIR=200M", "-x", "MEANTIME_EAGER_RANK=1G")
+        little = ("-x", "MEANTIME_EAGER_MOST=4M")
+        room = ("-x", "MEANTIME_EAGER_MOST=8G")
         for kind in KINDS:
-            result = self.run_job("--as", kind, "-n", 2, flood)
+            result = self.run_job("--as", kind, *little, "-n", 2, flood)
             self.assertEqual(result.status, 125, result)
             self.assertIn("rank 1 that nobody has received fill the room", result.error)
             self.assertIn(" ".join(room), result.error)
-            self.assertEqual(self.run_job("--as", kind, *room, "-n", 2, flood).status, 0)
+            self.assertEqual(self.run_job("--as", kind, *little, "-x", "MEANTIME_EAGER_PAIR=200M",
+                                          "-x", "MEANTIME_EAGER_RANK=1G", "-n", 2, flood).status, 0)
+            for more in ((), room):  # the room grows
+                result = self.run_job("--as", kind, *more, "-n", 2, flood)
+                self.assertEqual((result.status, result.error), (0, ""), result)
 
     @unittest.skipUnless(os.path.exists(os.path.join(ORACLE, "bin", "mpicc_abi")), "no oracle")
     def test_built_by_another_implementation(self):

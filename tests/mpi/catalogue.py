@@ -134,6 +134,8 @@ PROGRAMS = [
     Program("coll_long", ranks=(2, 4, 7), seconds=120),
     Program("coll_lent", label="refused", ranks=(2, 4, 7), arguments=limited(8192), seconds=120,
             on_oracle=False, extra=["--env", "MEANTIME_FAULT_CMA_AFTER=20"]),
+    Program("pt2pt_room", ranks=RANKS[1:], crawls=True, arguments=smaller("--messages=1500"), seconds=120),
+    Program("threads_room", ranks=(2, 4), seconds=120),
     Program("memory_unexpected", label="million", ranks=(2, 16), waits=("adaptive",), seconds=600,
             full_only=True, sanitizers=(),
             arguments=lambda ranks, wait: ["--messages=1000000", "--isends=100000"]),
@@ -274,7 +276,7 @@ def settings(program):
 # As thread ranks: what needs MPI_THREAD_MULTIPLE (calls of MPI by other threads), or looks at the
 # processor time of its process, cannot be.
 ONLY_PROCESSES = {"threads_pt2pt", "threads_looks", "threads_sleepers", "threads_coll", "threads_bsend",
-                  "threads_callbacks", "threads_sessions", "progress", "affinity",
+                  "threads_callbacks", "threads_sessions", "threads_room", "progress", "affinity",
                   "wait_random.of_threads", "deadlock.two_threads", "no_deadlock.thread_sends",
                   "no_deadlock.generalised_request", "hardware.bound"}
 
