@@ -17,6 +17,7 @@ constexpr int can_be_stolen = 3;  // of the four of worker 0: rank 0 runs all th
 constexpr std::uint64_t most_ns = 20'000'000'000;
 constexpr std::uint64_t hold_ns = 20'000'000;  // far less than what is handed over for
 
+std::atomic<bool> began{false};
 std::atomic<int> stolen{0};
 std::atomic<int> at_home{0};
 
@@ -26,6 +27,13 @@ bool is_stray() {
 
 /// Rank 0 keeps its worker to itself again and again, and the other worker has nothing to run.
 void get_stolen(int index, std::uint64_t deadline) {
+  if (index == 0) {
+    stay(true);
+    began.store(true);
+  }
+  while (!began.load() && home_number(self()) != 0) {
+    yield();  // whoever begins earlier would steal rank 0
+  }
   while (index != 0 && home_number(self()) == 0 && !is_stray() && wait::now_ns() < deadline) {
     yield();
   }

@@ -111,8 +111,9 @@ class Report(MpiexecTest):
                     self.assertAlmostEqual(sum(site["seconds"] for site in rank["sites"]),
                                            rank["waiting"], places=6)
                     self.assertEqual(sum(site["waits"] for site in rank["sites"]), rank["waits"])
-                    # (Short waits are sampled: what was kept from the core in one counts for several.)
-                    self.assertLessEqual(rank["waiting"], 1.25 * rank["wall"], (kind, wait, rank))
+                    # (Short waits are sampled: what was kept from the core in one, some time slices on a
+                    # busy machine, counts for several.)
+                    self.assertLessEqual(rank["waiting"], 1.25 * rank["wall"] + 0.05, (kind, wait, rank))
                     self.assertGreater(rank["cpu"], 0)
                     self.assertEqual(rank["prorated"], kind == "threads")
                 for worker in report["per_worker"]:
