@@ -10,6 +10,7 @@
 // those that wait for credit. Private to its rank, the rank's lock held (src/rank/lock.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -232,11 +233,16 @@ struct Engine {
       }
     }
   }
-  bool has_credit(const Peer& to, std::size_t bytes) const;
+  bool has_credit(const Peer& to, std::size_t bytes) const {
+    // Medium messages leave half of it to small ones.
+    const std::size_t share = bytes > limits.eager + sizeof(Message) ? 2 : 1;
+    return to.bytes + bytes <= room_at(to) / share &&
+           bytes_out_ + bytes <= room_everywhere() / share;
+  }
   bool finds_credit(Peer& to, std::size_t bytes);
   std::size_t node_room() const;
-  std::size_t room_at(const Peer& to) const;
-  std::size_t room_everywhere() const;
+  std::size_t room_at(const Peer& to) const { return std::max(limits.pair_credit, to.room); }
+  std::size_t room_everywhere() const { return std::max(limits.rank_credit, room_); }
   bool room_may_grow(std::size_t bytes) const;
   void be_patient(LocalSend& send, Peer& to);
   void leave_behind(LocalSend& send, Peer& to);

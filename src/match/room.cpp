@@ -51,20 +51,6 @@ std::size_t Engine::node_room() const {
   return std::min<std::size_t>(pages * page, segment_.header().limit) / 4;
 }
 
-std::size_t Engine::room_at(const Peer& to) const {
-  return std::max(limits.pair_credit, to.room);
-}
-
-std::size_t Engine::room_everywhere() const {
-  return std::max(limits.rank_credit, room_);
-}
-
-bool Engine::has_credit(const Peer& to, std::size_t bytes) const {
-  // Medium messages leave half of it to small ones.
-  const std::size_t share = bytes > limits.eager + sizeof(Message) ? 2 : 1;
-  return to.bytes + bytes <= room_at(to) / share && bytes_out_ + bytes <= room_everywhere() / share;
-}
-
 /// The same after a search for what has become free.
 bool Engine::finds_credit(Peer& to, std::size_t bytes) {
   take_back_cells();
