@@ -41,11 +41,10 @@ class Mpi4py(unittest.TestCase):
     def run_tests(self, ranks):
         output = self.environment.run("mpiexec", "-n", str(ranks), "python", "main.py", "-q", *EXCLUDED,
                                       cwd=self.tests, seconds=900)
-        results = re.findall(r"^Ran (\d+) tests.*\n\n(.*)$", output, re.MULTILINE)
-        self.assertEqual(len(results), ranks, output)
-        for count, verdict in results:
-            self.assertGreater(int(count), 1500)
-            self.assertRegex(verdict, "^OK")
+        counts = re.findall(r"Ran (\d+) tests", output)  # anywhere in a line: ranks write into each other's
+        self.assertEqual(len(counts), ranks, output)
+        self.assertGreater(min(map(int, counts)), 1500)
+        self.assertNotIn("FAILED", output)
 
     def test_own_tests_1(self):
         self.run_tests(1)
