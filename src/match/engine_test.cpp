@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -518,6 +519,31 @@ TEST_F(EngineTest, ArmingForTheRankEndsWithItsOwnScope) {
   EXPECT_FALSE(for_rank);
 }
 
+/// From rank 0, of context 2.
+void prepare(Send& send, int destination, int tag, std::size_t bytes, char value = 0) {
+  send.data.assign(bytes, value);
+  send.context = 2;
+  send.tag = tag;
+  send.destination = destination;
+  send.bytes = bytes;
+  send.contiguous = send.data.data();
+}
+
+/// What comes for such a receive; `meanwhile` is called until it is there.
+template <class Function>
+std::vector<char> received(Player& receiver, int tag, std::size_t bytes, Function meanwhile) {
+  TypedReceive receive;
+  receive.data.resize(bytes);
+  Receive* const entry = receiver.engine().new_receive(
+      receive, 2, 0, tag, reinterpret_cast<std::uint64_t>(receive.data.data()), bytes);
+  receiver.engine().post(*entry);
+  while (!receiver.engine().finished(*entry)) {
+    meanwhile();
+  }
+  receiver.engine().release(*entry);
+  return receive.data;
+}
+
 TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
   make_job(2);
   Player sender(0, 2);
@@ -536,28 +562,17 @@ TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
       continue;
     }
     auto send = std::make_unique<Send>();
-    send->data.resize(1024);
-    send->context = 2;
-    send->tag = number % 100;
-    send->destination = 1;
-    send->bytes = 1024;
-    send->contiguous = send->data.data();
+    prepare(*send, 1, number % 100, 1024);
     ASSERT_EQ(sender.engine().start(*send), MPI_SUCCESS);
     sends.push_back(std::move(send));
   }
   EXPECT_LE(eager * 2048u, sender.engine().limits.pair_credit);  // cells of 2 KiB
   EXPECT_LT(node::segment().header().heap_end.load(), 16u << 20);
   for (int number = 0; number < messages; ++number) {
-    TypedReceive receive;
-    receive.data.resize(1024);
-    Receive* entry = receiver.engine().new_receive(
-        receive, 2, 0, number % 100, reinterpret_cast<std::uint64_t>(receive.data.data()), 1024);
-    receiver.engine().post(*entry);
-    while (!receiver.engine().finished(*entry)) {
+    received(receiver, number % 100, 1024, [&] {
       receiver.engine().progress();
       sender.engine().progress();
-    }
-    receiver.engine().release(*entry);
+    });
   }
   for (auto& send : sends) {
     EXPECT_TRUE(sender.engine().finished(*send));
@@ -587,11 +602,7 @@ TEST_F(EngineTest, ShortOnesThatNobodyReadsAreLeftBehind) {
       continue;
     }
     auto send = std::make_unique<Send>();
-    send->data.assign(bytes, static_cast<char>(number));
-    send->context = 2;
-    send->destination = 1;
-    send->bytes = bytes;
-    send->contiguous = send->data.data();
+    prepare(*send, 1, 0, bytes, static_cast<char>(number));
     ASSERT_EQ(sender.engine().start(*send), MPI_SUCCESS);
     sender.engine().progress();
     if (sender.engine().finished(*send)) {
@@ -603,17 +614,12 @@ TEST_F(EngineTest, ShortOnesThatNobodyReadsAreLeftBehind) {
   }
   EXPECT_FALSE(waiting.empty());
   for (int number = 0; number < messages; ++number) {
-    TypedReceive receive;
-    receive.data.resize(bytes);
-    Receive* entry = receiver.engine().new_receive(
-        receive, 2, 0, 0, reinterpret_cast<std::uint64_t>(receive.data.data()), bytes);
-    receiver.engine().post(*entry);
-    while (!receiver.engine().finished(*entry)) {
-      receiver.engine().progress();
-      sender.engine().progress();
-    }
-    EXPECT_EQ(receive.data, std::vector<char>(bytes, static_cast<char>(number)));
-    receiver.engine().release(*entry);
+    EXPECT_EQ(received(receiver, 0, bytes,
+                       [&] {
+                         receiver.engine().progress();
+                         sender.engine().progress();
+                       }),
+              std::vector<char>(bytes, static_cast<char>(number)));
   }
   for (auto& send : waiting) {
     EXPECT_TRUE(sender.engine().finished(*send));
@@ -639,12 +645,7 @@ TEST_F(EngineTest, RoomThatBecomesFreeIsFound) {
     std::vector<Send> sends(messages);
     for (int number = 0; number < messages; ++number) {
       Send& send = sends[static_cast<std::size_t>(number)];
-      send.data.resize(bytes);
-      send.context = 2;
-      send.tag = number;
-      send.destination = destination;
-      send.bytes = bytes;
-      send.contiguous = send.data.data();
+      prepare(send, destination, number, bytes);
       EXPECT_EQ(engine.eager_cell(destination, bytes, true), nullptr);
       EXPECT_EQ(engine.start(send), MPI_SUCCESS);
     }
@@ -655,13 +656,7 @@ TEST_F(EngineTest, RoomThatBecomesFreeIsFound) {
   };
   send_all_to(1);
   for (int tag = 1; tag < messages; ++tag) {  // the first is never read
-    TypedReceive receive;
-    receive.data.resize(bytes);
-    Receive* const entry = receiver.engine().new_receive(
-        receive, 2, 0, tag, reinterpret_cast<std::uint64_t>(receive.data.data()), bytes);
-    receiver.engine().post(*entry);
-    EXPECT_TRUE(receiver.engine().finished(*entry));
-    receiver.engine().release(*entry);
+    received(receiver, tag, bytes, [] { throw std::logic_error("it is not there at once"); });
   }
   engine.limits.most_room += 512;  // for that one
   send_all_to(2);

@@ -29,7 +29,8 @@ namespace {
 /// A sender looks so seldom at receivers that compute: each look is a wake-up of its CPU.
 constexpr std::uint64_t longest_between_looks_ns = 160'000'000;
 
-/// It would have read the message if that were what it waits or asks for.
+/// It would have read the message if that were what it waits or asks for. A hint, so nothing is
+/// ordered by it: who reads an old state is patient for a look more, or makes room too early.
 bool is_stuck(const node::RankArea& receiver, std::uint64_t now_ns) {
   const auto state =
       static_cast<node::RankState>(receiver.report.state.load(std::memory_order_relaxed));
