@@ -113,11 +113,9 @@ extern int MPIX_Energy_handler_dereg(void) __attribute__((weak));
  * still while the rank waits in MPI, be it asleep or polling, and while others of its worker have
  * their turn.
  *
- * A thread rank's goes by the processor's tick (0.4 ns at 2.5 GHz). A sleep outside of MPI counts,
- * and so does time in which the kernel gives the core to another program.
- *
- * A process rank's is the thread's CPU time less what it spent waiting in MPI: 1 ns, and a system
- * call. A sleep does not count, nor does a preemption.
+ * What the program sleeps by itself is its own time (sleep, a read that waits, a page that comes from
+ * a disk); what the kernel gives to other programs is not. A thread rank's goes by the processor's
+ * tick (0.4 ns at 2.5 GHz), a process rank's by the kernel's clocks (1 ns, and some system calls).
  *
  * Without Meantime: MPI_Wtime(). */
 extern double MPIX_Rtime(void) __attribute__((weak));
@@ -138,7 +136,8 @@ extern int MPIX_Stop_processor_timer(void) __attribute__((weak));
   (MPIX_Stop_processor_timer != 0 ? MPIX_Stop_processor_timer() : meantime_section_ends())
 
 /* Seconds on the clock of the core (worker) that the calling rank runs on, the same for all of its
- * ranks. A process rank counts as a core of its own: what MPIX_Rtime gained inside of the section.
+ * ranks; while a thread rank sleeps by itself, its core runs others. A process rank counts as a core
+ * of its own: what MPIX_Rtime gained inside of the section.
  * Without Meantime: the wall-clock time inside of the section. */
 extern double MPIX_Ptime(void) __attribute__((weak));
 #define MPIX_Ptime() (MPIX_Ptime != 0 ? MPIX_Ptime() : meantime_section_seconds())

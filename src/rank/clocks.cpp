@@ -51,9 +51,12 @@ HandOver hand_over_now(int thread, bool computes) {
 }
 
 void Clocks::begin() {
-  by_cpu = fiber == nullptr ||
-           (!away && (fiber->state.load(std::memory_order_relaxed) != State::running ||
-                      fiber->worker->shares_its_cpu()));
+  if (fiber == nullptr) {
+    running.begin();
+    return;
+  }
+  by_cpu = !away && (fiber->state.load(std::memory_order_relaxed) != State::running ||
+                     fiber->worker->shares_its_cpu());
   if (by_cpu) {
     since = wait::thread_cpu_ns();
     return;
@@ -65,6 +68,9 @@ void Clocks::begin() {
 }
 
 Span Clocks::passed() {
+  if (fiber == nullptr) {
+    return {0, running.passed_ns()};
+  }
   if (by_cpu) {
     return {0, difference(wait::thread_cpu_ns(), since)};
   }
@@ -114,7 +120,11 @@ void Clocks::settle() {
 void Clocks::settle_if_going() {
   if (stopped == 0) {
     settle();
-    begin();
+    if (fiber == nullptr) {
+      running.go_on();
+    } else {
+      begin();
+    }
   }
 }
 

@@ -8,8 +8,8 @@
 //   away           it is elsewhere (rank/worker.h): its own clock ticks, its core's does not
 // Kept in thread-local data: a thread rank has its own (docs/thread-ranks.md), and it moves with
 // the rank from worker to worker. Thread ranks are timed by the processor's ticks; any other thread
-// by its CPU time, so for a process rank every preemption is left out, too. Then its "core" is
-// itself. A rank that held its worker up and was left alone on its kernel thread (monitor.h) shares
+// by the kernel's clocks (rank/running_time.h), which leave every preemption out, too. Then its
+// "core" is itself. A rank that held its worker up and was left alone on its kernel thread (monitor.h) shares
 // the CPU with that worker's others from then on: until it is back all of them go by CPU time.
 //
 // What the kernel gives to another program is no rank's time, and no user-level scheduler sees it
@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include "rank/rank.h"
+#include "rank/running_time.h"
 
 namespace meantime::ranks {
 
@@ -35,7 +36,7 @@ struct Fiber;
 /// A time in parts that were measured by different clocks.
 struct Span {
   std::uint64_t ticks = 0;
-  std::uint64_t ns = 0;  ///< of CPU time
+  std::uint64_t ns = 0;  ///< by the kernel's clocks
 
   double seconds() const;
 };
@@ -62,14 +63,15 @@ struct HandOver {
 
 struct Clocks {
   bool on = false;      ///< this thread has asked for a clock: until then nothing below is touched
-  bool by_cpu = false;  ///< what `since` is a reading of
+  bool by_cpu = false;  ///< of a fiber: what `since` is a reading of
   bool ticks_for_rank = false;  ///< MPIX_Rtime was called
   bool in_section = false;
   bool away = false;
   std::uint32_t stopped = 0;  ///< depth: a user's function that a wait calls may call MPI again
   // The paper's R and T, and the C of a thread that has no worker.
   Span ran;
-  std::uint64_t since = 0;
+  std::uint64_t since = 0;  ///< of a fiber
+  RunningTime running;      ///< of any other thread
   Span core;
   Fiber* fiber = nullptr;
 

@@ -3,6 +3,7 @@
 // spoil that, the best of ten counts. On another library: that they are there, as wall-clock.
 //   --cores=N   so many cores (workers) have they
 #include <meantime.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -168,18 +169,47 @@ void the_cores_clock_is_its_ranks() {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// A sleep outside of MPI: a thread rank runs on, away from its core; a process rank does not.
-void sleep_counts_for_thread_ranks() {
+// A sleep outside of MPI is the rank's own time. A thread rank runs on, away from its core; a process
+// rank is its core.
+void sleep_counts() {
   MUST(MPIX_Start_processor_timer());
   best_of_some("the clocks and a sleep", [] {
     const double wall = MPI_Wtime(), ran = MPIX_Rtime(), core = MPIX_Ptime();
     usleep(20000);
+    const double core_time = MPIX_Ptime() - core;
     const double rank_time = MPIX_Rtime() - ran, wall_time = MPI_Wtime() - wall;
-    const bool right = thread_ranks ? rank_time >= 0.0199 : rank_time < wall_time / 2;
-    // Others of this core are in the section as well, but none for so long.
-    return right && (check::size > 4 || MPIX_Ptime() - core < wall_time / 2);
+    if (rank_time < 0.0199 || rank_time > wall_time * 1.001 + 1e-4) return false;
+    // Others of a thread rank's core are in the section as well, but none for so long.
+    return thread_ranks ? check::size > 4 || core_time < wall_time / 2 : core_time >= 0.0199;
   });
   MUST(MPIX_Stop_processor_timer());
+}
+
+double cpu_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
+}
+
+// What the kernel gives to others is not, also in a piece that has a sleep in it. All ranks compute
+// and sleep at the same time: with more of them than cores they take turns.
+void preemption_does_not_count() {
+  if (thread_ranks) return;
+  MPI_Barrier(MPI_COMM_WORLD);
+  best_of_some("the clock and a preemption", [] {
+    const double ran = MPIX_Rtime(), cpu = cpu_seconds(), wall = MPI_Wtime();
+    double slept = 0;
+    for (int i = 0; i < 5; ++i) {
+      while (cpu_seconds() - cpu < 0.01 * (i + 1)) compute_a_little();
+      const double asleep = MPI_Wtime();
+      usleep(2000);
+      slept += MPI_Wtime() - asleep;  // and until it had a core again
+    }
+    const double rank_time = MPIX_Rtime() - ran, needed = cpu_seconds() - cpu;
+    return rank_time >= needed + 0.0099 && rank_time <= needed + slept + 1e-3 &&
+           rank_time <= MPI_Wtime() - wall + 1e-4;
+  });
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 int handled = 0;
@@ -236,7 +266,8 @@ int main(int argc, char** argv) {
     ranks_of_a_core_share_its_time();
     the_cores_clock();
     the_cores_clock_is_its_ranks();
-    sleep_counts_for_thread_ranks();
+    sleep_counts();
+    preemption_does_not_count();
     unmatched();
   } else {
     plain_wall_clock();

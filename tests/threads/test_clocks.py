@@ -21,6 +21,25 @@ int main(int c, char** v) {
 }
 """
 
+# The paper's Listing 1: both ranks of a core sleep, then meet.
+LISTING_1 = """
+#include <meantime.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int c, char** v) {
+  MPI_Init(&c, &v);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPIX_Start_processor_timer();
+  const double start = MPIX_Rtime(), core = MPIX_Ptime();
+  usleep(300000);
+  MPI_Barrier(MPI_COMM_WORLD);
+  printf("%.3f %.3f\\n", MPIX_Rtime() - start, MPIX_Ptime() - core);
+  MPIX_Stop_processor_timer();
+  MPI_Finalize();
+  return 0;
+}
+"""
+
 # Whoever comes last to the barrier has computed so long that its worker went to another thread, and waits for nothing.
 LAST_AND_SLEEPY = """
 #include <meantime.h>
@@ -88,14 +107,33 @@ class Clocks(unittest.TestCase):
                     self.assertNotEqual(result.returncode, 0)
                     self.assertIn(f"MPIX_{word}_processor_timer: MPI_ERR_OTHER: {text}", result.stderr)
 
+    def test_listing_1_with_its_sleep(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = os.path.join(folder, "listing_1.c"), os.path.join(folder, "listing_1")
+            with open(source, "w") as file:
+                file.write(LISTING_1)
+            subprocess.run([os.path.join(BIN, "mpicc"), source, "-o", program], check=True)
+            for kind in ("processes", "threads"):
+                result = self.run_ranks(kind, 2, program, cpus={min(os.sched_getaffinity(0))})
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                lines = [[float(word) for word in line.split()] for line in result.stdout.splitlines()]
+                self.assertEqual(len(lines), 2, result.stdout)
+                for rank, core in lines:
+                    self.assertGreaterEqual(rank, 0.299, result.stdout)
+                    # A process rank is a core of its own; a thread rank's has its other ranks meanwhile.
+                    if kind == "processes":
+                        self.assertGreaterEqual(core, 0.299, result.stdout)
+                    else:
+                        self.assertLess(core, 0.299, result.stdout)
+
     def test_a_sleep_counts_also_for_who_held_its_worker_up(self):
         with tempfile.TemporaryDirectory() as folder:
             source, program = os.path.join(folder, "last.c"), os.path.join(folder, "last")
             with open(source, "w") as file:
                 file.write(LAST_AND_SLEEPY)
             subprocess.run([os.path.join(BIN, "mpicc"), source, "-o", program], check=True)
-            for ranks in (2, 5):
-                result = self.run_ranks("threads", ranks, program, cpus={min(os.sched_getaffinity(0))})
+            for kind, ranks in (("threads", 2), ("threads", 5), ("processes", 2)):
+                result = self.run_ranks(kind, ranks, program, cpus={min(os.sched_getaffinity(0))})
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
 
