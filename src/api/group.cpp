@@ -10,13 +10,13 @@ namespace meantime::api {
 namespace {
 
 int give(Group* made, MPI_Group* handle) {
-  *handle = made->handle();
+  *handle = core::handle_of_its_own(made);
   return MPI_SUCCESS;
 }
 
 int give_if(int error, Group* made, MPI_Group* handle) {
   if (error == MPI_SUCCESS) {
-    *handle = made->handle();
+    *handle = core::handle_of_its_own(made);
   }
   return error;
 }

@@ -27,6 +27,20 @@ MPI_Count packed_size(MPI_Count count, const Datatype& type) {
   return __builtin_mul_overflow(count, type.size, &bytes) ? -1 : bytes;
 }
 
+/// Of a call that moves so many bytes between them. `address`: of the elements; NULL is MPI_BOTTOM
+/// if the type has addresses in it.
+int check_buffers(const void* address, const Datatype& type, const void* packed, MPI_Count bytes) {
+  const auto is_none = [](const void* buffer) {
+    return buffer == nullptr || buffer == MPI_IN_PLACE || buffer == MPI_BUFFER_AUTOMATIC;
+  };
+  if (bytes == 0 ||
+      (!is_none(packed) && (!is_none(address) || (address == MPI_BOTTOM && !type.predefined)))) {
+    return MPI_SUCCESS;
+  }
+  return fail(MPI_ERR_BUFFER, "a buffer of this call is NULL or a constant, with {} bytes to move",
+              bytes);
+}
+
 int check_representation(const char* name) {
   return std::strcmp(name, "external32") == 0
              ? MPI_SUCCESS
@@ -38,7 +52,10 @@ int check_representation(const char* name) {
 int Pack(const void* inbuf, MPI_Count incount, Datatype& datatype, void* outbuf, MPI_Count outsize,
          MPI_Count* position, Communicator&) {
   const MPI_Count bytes = packed_size(incount, datatype);
-  const int error = check_space(*position, bytes, outsize);
+  int error = check_space(*position, bytes, outsize);
+  if (error == MPI_SUCCESS) {
+    error = check_buffers(inbuf, datatype, outbuf, bytes);
+  }
   if (error == MPI_SUCCESS) {
     *position += static_cast<MPI_Count>(pack(inbuf, incount, datatype, 0,
                                              static_cast<char*>(outbuf) + *position,
@@ -50,7 +67,10 @@ int Pack(const void* inbuf, MPI_Count incount, Datatype& datatype, void* outbuf,
 int Unpack(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf,
            MPI_Count outcount, Datatype& datatype, Communicator&) {
   const MPI_Count bytes = packed_size(outcount, datatype);
-  const int error = check_space(*position, bytes, insize);
+  int error = check_space(*position, bytes, insize);
+  if (error == MPI_SUCCESS) {
+    error = check_buffers(outbuf, datatype, inbuf, bytes);
+  }
   if (error == MPI_SUCCESS) {
     *position += static_cast<MPI_Count>(unpack(outbuf, outcount, datatype, 0,
                                                static_cast<const char*>(inbuf) + *position,
@@ -73,6 +93,9 @@ int Pack_external(const char* datarep, const void* inbuf, MPI_Count incount, Dat
     error = check_space(*position, bytes, outsize);
   }
   if (error == MPI_SUCCESS) {
+    error = check_buffers(inbuf, datatype, outbuf, bytes);
+  }
+  if (error == MPI_SUCCESS) {
     pack_external32(inbuf, incount, datatype, static_cast<char*>(outbuf) + *position);
     *position += bytes;
   }
@@ -85,6 +108,9 @@ int Unpack_external(const char datarep[], const void* inbuf, MPI_Count insize, M
   int error = check_representation(datarep);
   if (error == MPI_SUCCESS) {
     error = check_space(*position, bytes, insize);
+  }
+  if (error == MPI_SUCCESS) {
+    error = check_buffers(outbuf, datatype, inbuf, bytes);
   }
   if (error == MPI_SUCCESS) {
     unpack_external32(outbuf, outcount, datatype, static_cast<const char*>(inbuf) + *position);

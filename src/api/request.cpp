@@ -48,6 +48,9 @@ int complete(MPI_Request* handle, MPI_Status* status) {
     core::set_empty_status(status);
     return MPI_SUCCESS;
   }
+  if (request->kind != Kind::request) [[unlikely]] {  // of an array that names it twice
+    return fail(MPI_ERR_REQUEST, "the request was completed by this call already");
+  }
   int error = hand_over_status(*request, status);
   if (request->type == Request::Type::generalized) {
     const int freed = static_cast<core::GeneralizedRequest*>(request)->free_state();
@@ -365,6 +368,10 @@ int Request_free(MPI_Request* request) {
     delete freed;
   } else {
     freed->persistent = false;
+    // A copy of the handle is none any more, but for the one that MPI_Grequest_complete is given.
+    if (freed->type != Request::Type::generalized) {
+      freed->kind = Kind::freed;
+    }
     core::abandon(freed);
   }
   return MPI_SUCCESS;

@@ -260,7 +260,7 @@ int Win_sync(Window& win) {
 // --- What a window is
 
 int Win_get_group(Window& win, MPI_Group* group) {
-  *group = hold(*win.team->group)->handle();
+  *group = core::handle_of_its_own(hold(*win.team->group));
   return MPI_SUCCESS;
 }
 

@@ -76,10 +76,10 @@ class Blocks {
     if (even()) {
       return {at(peer * count_ * type_->extent), count_, *type_};
     }
-    if (types_ == nullptr) {
+    if (type_ != nullptr) {
       return {at(displacement(peer) * type_->extent), counts_[peer], *type_};
     }
-    // A type of which nothing is taken need not be valid.
+    // A type of which nothing is taken need not be valid, nor the array be there if none is.
     Datatype* type = counts_[peer] == 0 ? resolve(MPI_BYTE) : resolve(types_[peer]);
     return {at(displacement(peer)), counts_[peer], *type};
   }
@@ -99,7 +99,7 @@ class Blocks {
   Counts counts_{static_cast<const int*>(nullptr)};
   Displacements displacements_{static_cast<const int*>(nullptr)};
   Datatype* type_ = nullptr;
-  const MPI_Datatype* types_ = nullptr;
+  const MPI_Datatype* types_ = nullptr;  ///< of …w; else type_ is
 };
 
 }  // namespace meantime::coll

@@ -40,7 +40,9 @@ int create_over(Communicator& parent, Group& group, int tag, const Communicator*
       return error;
     }
   }
-  *made = assemble(invitation.context, hold(group), nullptr, inherit_from);
+  // A copy: the handle to `group` is the user's, and is to be none once it is freed.
+  *made = assemble(invitation.context, make_session_group(group, group.session_buffer), nullptr,
+                   inherit_from);
   return MPI_SUCCESS;
 }
 

@@ -135,6 +135,15 @@ Group* make_session_group(const Group& members, std::shared_ptr<Buffer> session_
   return group;
 }
 
+MPI_Group handle_of_its_own(Group* group) {
+  if (group->size > 0 && group->references.load(std::memory_order_relaxed) > 1) {
+    Group* const copy = make_session_group(*group, group->session_buffer);
+    drop(group);
+    group = copy;
+  }
+  return group->handle();
+}
+
 Group* make_group(std::vector<int> world_ranks, const Group* from) {
   const int size = static_cast<int>(world_ranks.size());
   bool identity = true;

@@ -53,6 +53,10 @@ namespace core {
 /// A group of its own that came from the session with this buffer.
 Group* make_session_group(const Group& members, std::shared_ptr<Buffer> session_buffer);
 
+/// What the user gets for a new reference. To a group that others hold, too, it is one to a copy:
+/// freed, it is no handle any more, and a copy of it cannot take a communicator's group away.
+MPI_Group handle_of_its_own(Group* group);
+
 // All of these return a new reference, and the rank's one empty group for a result without members.
 /// `from`: whose session the new one's is.
 Group* make_group(std::vector<int> world_ranks, const Group* from = nullptr);

@@ -17,6 +17,9 @@ int IntegerHandles::number_of(const void* handle) {
 }
 
 void* IntegerHandles::handle_of(int number) const {
+  if (number < 0) {
+    return nullptr;
+  }
   if (number < static_cast<int>(predefined_handle_limit)) {
     return reinterpret_cast<void*>(static_cast<std::uintptr_t>(number));
   }

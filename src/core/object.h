@@ -50,7 +50,9 @@ struct Object {
   }
 
  protected:
-  ~Object() { kind = Kind::freed; }
+  // Stored for whoever looks at a copy of the handle. Not volatile, it would be a store into what
+  // ceases to be, which compilers leave out.
+  ~Object() { const_cast<volatile Kind&>(kind) = Kind::freed; }
 };
 
 /// For smart pointers that hold a reference: gives it back as the object's kind does.

@@ -47,6 +47,7 @@ class SpareMemory {
   }
 
  private:
+  // No more than one word: behind it an object's memory goes on to say that it is freed.
   struct Spare {
     Spare* next;
   };

@@ -1,6 +1,8 @@
 // Errors about the data of a call: buffers that are the same memory in collectives, MPI_IN_PLACE in
 // MPI_Reduce_local, no datatype where there are no elements, ranks that do not agree on the size of
 // a broadcast, and a message that ends within an element.
+#include <climits>
+
 #include "check.h"
 
 using namespace check;
@@ -9,7 +11,7 @@ namespace {
 
 MPI_Comm world;
 
-#define IS_ALIASED(...)                                                                          \
+#define IS_BUFFER_ERROR(...)                                                                     \
   do {                                                                                           \
     const int code = (__VA_ARGS__);                                                              \
     CHECK(error_class(code) == MPI_ERR_BUFFER, "%s: class %d", #__VA_ARGS__, error_class(code)); \
@@ -24,20 +26,20 @@ void same_memory() {
   const std::vector<MPI_Datatype> types(size, MPI_INT);
   MPI_Request request = MPI_REQUEST_NULL;
   if (rank == 0) {
-    IS_ALIASED(MPI_Gatherv(all, 2, MPI_INT, all, two, at, MPI_INT, 0, world));
-    IS_ALIASED(MPI_Scatterv(all, two, at, MPI_INT, all, 2, MPI_INT, 0, world));
-    IS_ALIASED(MPI_Igatherv(all, 2, MPI_INT, all, two, at, MPI_INT, 0, world, &request));
+    IS_BUFFER_ERROR(MPI_Gatherv(all, 2, MPI_INT, all, two, at, MPI_INT, 0, world));
+    IS_BUFFER_ERROR(MPI_Scatterv(all, two, at, MPI_INT, all, 2, MPI_INT, 0, world));
+    IS_BUFFER_ERROR(MPI_Igatherv(all, 2, MPI_INT, all, two, at, MPI_INT, 0, world, &request));
   }
-  IS_ALIASED(MPI_Allgather(all + 2 * rank, 2, MPI_INT, all, 2, MPI_INT, world));
-  IS_ALIASED(MPI_Allgatherv(all + 2 * rank, 2, MPI_INT, all, two, at, MPI_INT, world));
-  IS_ALIASED(MPI_Alltoallv(all, two, at, MPI_INT, all, two, at, MPI_INT, world));
-  IS_ALIASED(MPI_Alltoallw(all, two, at, types.data(), all, two, at, types.data(), world));
-  IS_ALIASED(MPI_Reduce_scatter(all, all, two, MPI_INT, MPI_SUM, world));
-  IS_ALIASED(MPI_Ialltoallv(all, two, at, MPI_INT, all, two, at, MPI_INT, world, &request));
+  IS_BUFFER_ERROR(MPI_Allgather(all + 2 * rank, 2, MPI_INT, all, 2, MPI_INT, world));
+  IS_BUFFER_ERROR(MPI_Allgatherv(all + 2 * rank, 2, MPI_INT, all, two, at, MPI_INT, world));
+  IS_BUFFER_ERROR(MPI_Alltoallv(all, two, at, MPI_INT, all, two, at, MPI_INT, world));
+  IS_BUFFER_ERROR(MPI_Alltoallw(all, two, at, types.data(), all, two, at, types.data(), world));
+  IS_BUFFER_ERROR(MPI_Reduce_scatter(all, all, two, MPI_INT, MPI_SUM, world));
+  IS_BUFFER_ERROR(MPI_Ialltoallv(all, two, at, MPI_INT, all, two, at, MPI_INT, world, &request));
   CHECK(request == MPI_REQUEST_NULL);
-  IS_ALIASED(MPI_Reduce_local(MPI_IN_PLACE, all, 1, MPI_INT, MPI_SUM));
-  IS_ALIASED(MPI_Reduce_local(all, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM));
-  IS_ALIASED(MPI_Reduce_local(all, all, 1, MPI_INT, MPI_SUM));
+  IS_BUFFER_ERROR(MPI_Reduce_local(MPI_IN_PLACE, all, 1, MPI_INT, MPI_SUM));
+  IS_BUFFER_ERROR(MPI_Reduce_local(all, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM));
+  IS_BUFFER_ERROR(MPI_Reduce_local(all, all, 1, MPI_INT, MPI_SUM));
 }
 
 /// One address, but the types have their data at different places behind it.
@@ -68,6 +70,39 @@ void nothing_of_no_type() {
   MUST(MPI_Send(nullptr, 0, MPI_DATATYPE_NULL, rank, 1, world));
   MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
   CHECK(error_class(MPI_Send(&request, 1, MPI_DATATYPE_NULL, rank, 1, world)) == MPI_ERR_TYPE);
+}
+
+/// What is not there need not be, or gives an error class.
+void no_buffers_and_no_arrays() {
+  int data[4] = {};
+  char bytes[64];
+  int at = 0;
+  for (void* none : {static_cast<void*>(nullptr), static_cast<void*>(MPI_IN_PLACE)}) {
+    IS_BUFFER_ERROR(MPI_Pack(none, 4, MPI_INT, bytes, sizeof bytes, &at, MPI_COMM_SELF));
+    IS_BUFFER_ERROR(MPI_Pack(data, 4, MPI_INT, none, sizeof bytes, &at, MPI_COMM_SELF));
+    IS_BUFFER_ERROR(MPI_Unpack(none, sizeof bytes, &at, data, 4, MPI_INT, MPI_COMM_SELF));
+    IS_BUFFER_ERROR(MPI_Unpack(bytes, sizeof bytes, &at, none, 4, MPI_INT, MPI_COMM_SELF));
+    MPI_Aint place = 0;
+    IS_BUFFER_ERROR(MPI_Pack_external("external32", none, 4, MPI_INT, bytes, sizeof bytes, &place));
+    IS_BUFFER_ERROR(MPI_Pack_external("external32", data, 4, MPI_INT, none, sizeof bytes, &place));
+    IS_BUFFER_ERROR(
+        MPI_Unpack_external("external32", none, sizeof bytes, &place, data, 4, MPI_INT));
+    IS_BUFFER_ERROR(
+        MPI_Unpack_external("external32", bytes, sizeof bytes, &place, none, 4, MPI_INT));
+    CHECK(at == 0 && place == 0);
+  }
+  MUST(MPI_Pack(nullptr, 0, MPI_INT, nullptr, 0, &at, MPI_COMM_SELF));
+  const std::vector<int> zeros(size);
+  const int* none = zeros.data();
+  MUST(MPI_Alltoallw(data, none, none, nullptr, data, none, none, nullptr, world));
+  MPI_Request request;
+  MUST(MPI_Ialltoallw(data, none, nullptr, nullptr, data, none, nullptr, nullptr, world, &request));
+  MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  for (const MPI_Fint number : {INT_MIN, -1, INT_MAX}) {
+    int members = 0;
+    CHECK(error_class(MPI_Comm_size(MPI_Comm_f2c(number), &members)) == MPI_ERR_COMM);
+    CHECK(error_class(MPI_Type_size(MPI_Type_f2c(number), &members)) == MPI_ERR_TYPE);
+  }
 }
 
 /// Whoever expects another number than the root gives is told.
@@ -127,6 +162,7 @@ int main(int argc, char** argv) {
   same_memory();
   same_address();
   nothing_of_no_type();
+  if (!on_mpich()) no_buffers_and_no_arrays();  // which checks less
   other_sizes();
   half_an_element();
   MUST(MPI_Comm_free(&world));
