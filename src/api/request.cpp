@@ -8,6 +8,7 @@
 #include "core/blame.h"
 #include "core/error.h"
 #include "core/handles.h"
+#include "core/partitioned.h"
 #include "core/requests.h"
 #include "core/status.h"
 #include "wait/wait.h"
@@ -364,7 +365,10 @@ int Request_free(MPI_Request* request) {
   if (freed == core::completed_send()) {
     return MPI_SUCCESS;
   }
-  if (!freed->active) {
+  const bool is_over =
+      !freed->active && (freed->type != Request::Type::partitioned_receive ||
+                         !static_cast<core::PartitionedReceive*>(freed)->outlive_handle());
+  if (is_over) {
     delete freed;
   } else {
     freed->persistent = false;

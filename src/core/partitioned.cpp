@@ -240,6 +240,15 @@ int PartitionedReceive::start() {
   return MPI_SUCCESS;
 }
 
+bool PartitionedReceive::outlive_handle() {
+  if (offer_request_ == nullptr || offer_request_->advance()) {
+    return false;
+  }
+  wants_offer_only_ = true;
+  start();
+  return true;
+}
+
 bool PartitionedReceive::meet() {
   if (offer_request_ != nullptr) {
     if (!offer_request_->advance()) {
@@ -250,6 +259,10 @@ bool PartitionedReceive::meet() {
     offer_request_ = nullptr;
     heir_ = nullptr;
     std::erase(self().unmatched, this);
+  }
+  if (wants_offer_only_) {
+    complete = true;
+    return true;
   }
   const auto parts = static_cast<std::size_t>(offer_.partitions);
   arrived_.assign(parts, false);

@@ -93,6 +93,9 @@ class PartitionedReceive final : public PartitionedRequest {
   int listen();
   int start() override;
   bool advance() override;
+  /// MPI_Request_free before it has met its send: it goes on until it has, for the offer is meant
+  /// for it and not for a receive that is made later. False if there is nothing to wait for.
+  bool outlive_handle();
   /// MPI_Parrived.
   bool arrived(int partition);
 
@@ -119,6 +122,7 @@ class PartitionedReceive final : public PartitionedRequest {
 
   Offer offer_{};
   Request* offer_request_ = nullptr;  ///< until it has arrived
+  bool wants_offer_only_ = false;     ///< see outlive_handle
   node::Waiter* heir_ = nullptr;      ///< the sleeper that it rings
   std::vector<bool> arrived_;         ///< by partition of the sender
   /// Of partitions of the sender that do not begin and end with a whole element of the receiver.

@@ -124,6 +124,31 @@ void progress() {
   }
 }
 
+/// A receive that is freed before there is its send is still the first that was made: the second
+/// send is not for it. One whose send never comes holds nobody up.
+void freed_before_it_is_met() {
+  int out[8], in[8] = {};
+  for (int i = 0; i < 8; ++i) out[i] = 100 * rank + i;
+  MPI_Request send, receive;
+  MUST(MPI_Precv_init(in, 4, 1, MPI_INT, from, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &receive));
+  MUST(MPI_Request_free(&receive));
+  MUST(MPI_Barrier(MPI_COMM_WORLD));
+  MUST(MPI_Psend_init(out, 4, 1, MPI_INT, to, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &send));
+  MUST(MPI_Request_free(&send));
+  MUST(MPI_Psend_init(out, 8, 1, MPI_INT, to, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &send));
+  MUST(MPI_Precv_init(in, 2, 4, MPI_INT, from, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &receive));
+  MUST(MPI_Start(&send));
+  MUST(MPI_Start(&receive));
+  MUST(MPI_Pready_range(0, 7, send));
+  MUST(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+  MUST(MPI_Wait(&send, MPI_STATUS_IGNORE));
+  for (int i = 0; i < 8; ++i) CHECK(in[i] == 100 * from + i, "%d", in[i]);
+  MUST(MPI_Request_free(&send));
+  MUST(MPI_Request_free(&receive));
+  MUST(MPI_Precv_init(in, 4, 1, MPI_INT, from, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &receive));
+  MUST(MPI_Request_free(&receive));
+}
+
 void nobody() {
   if (on_mpich()) return;  // crashes
   int value = 3;
@@ -155,6 +180,7 @@ int main(int argc, char** argv) {
   cut(120000, 6, 4, false, false);
   order();
   progress();
+  freed_before_it_is_met();
   nobody();
   return finish();
 }
