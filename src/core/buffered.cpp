@@ -138,6 +138,27 @@ int flush_buffer(const BufferPlace& place) {
   return MPI_SUCCESS;
 }
 
+void look_at_buffered() {
+  Buffered* const buffered = self().buffered.get();
+  if (buffered == nullptr) {
+    return;
+  }
+  std::vector<Buffered::Kept>& sends = buffered->sends;
+  for (int looks = 0; looks < 2 && !sends.empty(); ++looks) {
+    if (buffered->next >= sends.size()) {
+      buffered->next = 0;
+    }
+    if (!sends[buffered->next].send->advance()) {
+      ++buffered->next;
+      continue;
+    }
+    std::swap(sends[buffered->next], sends.back());
+    const Buffered::Kept gone = std::move(sends.back());
+    sends.pop_back();
+    gone.counts_in->used -= weight(*gone.send);
+  }
+}
+
 Request* start_flush(const BufferPlace& place) {
   auto* flush = new FlushRequest(place != nullptr ? kept_in(place)
                                                   : std::vector<std::shared_ptr<SendRequest>>());
@@ -167,6 +188,7 @@ int buffered_send(const void* buffer, MPI_Count count, Datatype& type, int desti
   if (destination == MPI_PROC_NULL) {
     return MPI_SUCCESS;
   }
+  look_at_buffered();
   const BufferPlace place = nearest_buffer(comm);
   const MPI_Count bytes = count * type.size;
   if (!place->unlimited) {

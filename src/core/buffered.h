@@ -38,7 +38,8 @@ struct Buffered {
     BufferPlace counts_in;
   };
   BufferPlace process;
-  std::vector<Kept> sends;  ///< not gone yet
+  std::vector<Kept> sends;  ///< not gone yet, or nobody has looked
+  std::size_t next = 0;     ///< at which to look next
 };
 
 /// The process's.
@@ -50,6 +51,10 @@ int detach_buffer(BufferPlace& place, void** address, MPI_Count* size);
 int flush_buffer(const BufferPlace& place);
 /// The same without waiting: a request that is complete when they have.
 Request* start_flush(const BufferPlace& place);
+/// Looks at two of them, and drops what has left. With each buffered send and each turn of
+/// progress: what is kept does not outgrow what is under way, and many under way cost no turn more
+/// than two.
+void look_at_buffered();
 /// MPI_Finalize: those of all buffers.
 void flush_all_buffers();
 /// MPI_ERR_BUFFER when the buffer has no room left.

@@ -1,4 +1,5 @@
 #include "core/point_to_point.h"
+#include "core/buffered.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -213,6 +214,7 @@ bool progress() {
   moved |= advance_abandoned();
   moved |= advance_collectives();
   moved |= advance_unmatched();
+  look_at_buffered();
   return moved;
 }
 
