@@ -173,9 +173,10 @@ int Cart_shift(Communicator& comm, int direction, int disp, int* rank_source, in
 int Cart_map(Communicator& comm, int ndims, const int dims[], const int periods[], int* newrank) {
   long nodes = 1;
   for (int dimension = 0; dimension < ndims; ++dimension) {
-    if (dims[dimension] <= 0) {
+    if (dims[dimension] < 0) {
       return fail(MPI_ERR_DIMS, "dimension {} is {}", dimension, dims[dimension]);
     }
+    // 0 is a grid without places, in which nobody has a rank: MPICH's answer, and programs use it.
     nodes = std::min<long>(nodes * dims[dimension], long{1} << 31);
   }
   return map_first(comm, nodes, MPI_ERR_DIMS, newrank);

@@ -71,6 +71,10 @@ void requests() {
 void grids() {
   int dims[] = {size + 1}, periods[] = {0}, place = 0, from = 0, to = 0;
   CLASS(MPI_ERR_DIMS, MPI_Cart_map(MPI_COMM_WORLD, 1, dims, periods, &place));
+  // Nobody has a place in a grid without places.
+  int empty[] = {1, 0}, rings[] = {0, 0};
+  MUST(MPI_Cart_map(MPI_COMM_WORLD, 2, empty, rings, &place));
+  CHECK(place == MPI_UNDEFINED);
   MPI_Comm none;
   MUST(MPI_Cart_create(MPI_COMM_WORLD, 0, nullptr, nullptr, 0, &none));
   if (none != MPI_COMM_NULL) {
