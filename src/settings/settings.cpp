@@ -74,6 +74,8 @@ constexpr Setting table[] = {
      "a folder that stands for / where mpiexec reads and changes the machine"},
     {"MEANTIME_TEST_MOST_MAPS", Kind::count, Scope::test, "vm.max_map_count", {}, 1, 1'000'000'000,
      "memory maps that a process of thread ranks may have"},
+    {"MEANTIME_TEST_STILL", Kind::count, Scope::test, "10", {}, 1, 1'000'000,
+     "seconds in which nobody moves before that is told"},
     {"MEANTIME_TEST_ALWAYS_MOVE", Kind::word, Scope::test, "0", no_yes, 0, 0,
      "thread ranks change workers whenever they wait"},
 };
