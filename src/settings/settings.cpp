@@ -97,6 +97,15 @@ std::uint64_t unit(char letter) {
   }
 }
 
+/// As the paper writes it (INFINITY), or in small letters, or in both.
+bool is_infinity(std::string_view value) {
+  constexpr std::string_view word = "infinity";
+  return std::equal(value.begin(), value.end(), word.begin(), word.end(),
+                    [](char one, char small) {
+                      return one == small || (one >= 'A' && one <= 'Z' && one - 'A' + 'a' == small);
+                    });
+}
+
 std::string alternatives(std::span<const std::string_view> words) {
   std::string text;
   for (std::size_t index = 0; index < words.size(); ++index) {
@@ -154,7 +163,7 @@ const Setting* find(std::string_view name) {
 }
 
 std::optional<std::uint64_t> number(const Setting& setting, std::string_view value) {
-  if (setting.most == infinity && value == "infinity") {
+  if (setting.most == infinity && is_infinity(value)) {
     return infinity;
   }
   std::uint64_t factor = 1;
