@@ -22,7 +22,8 @@ struct Wish;
 namespace meantime::core {
 
 struct Settings {
-  std::uint32_t on_deadlock = 0;  ///< 0 abort, 1 report, 2 ignore
+  std::uint32_t on_deadlock = 0;            ///< 0 abort, 1 report, 2 ignore
+  std::uint64_t still_ns = 10'000'000'000;  ///< wait/deadlock.h
   bool cross_memory = true;
   bool argument_checks = true;
   bool always_move = false;  ///< a test setting: thread ranks change workers whenever they wait

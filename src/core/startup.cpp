@@ -149,25 +149,53 @@ std::string hint_at_credit(node::Segment& segment) {
   return "";
 }
 
-void tell_of_deadlock() {
+/// By way of mpiexec, which ends the job if it is to; without it here.
+void tell_of_waiting(const std::string& what, bool for_ever) {
   node::Segment& segment = node::segment();
-  if (segment.header().ending.exchange(1, std::memory_order_acq_rel) != 0) {
-    return;
-  }
   Rank& rank = self();
-  const std::string text = fmt::format(
-      "Meantime: deadlock: every rank waits in MPI, and nothing can wake one of them:\n{}{}",
-      wait::describe_ranks(segment, call_name), hint_at_credit(segment));
+  const std::string text =
+      fmt::format("Meantime: {}:\n{}{}", what, wait::describe_ranks(segment, call_name),
+                  hint_at_credit(segment));
   if (rank.control != nullptr && rank.control->connected()) {
-    rank.control->deadlock(text);  // mpiexec prints it, and ends the job if it is to
+    rank.control->deadlock(text, for_ever);
     return;
   }
   // A search along PATH is not for a program that has more rights than its user.
   const bool may_run_addr2line = getauxval(AT_SECURE) == 0;
   std::fputs((may_run_addr2line ? launch::with_named_places(text) : text).c_str(), stderr);
-  if (segment.header().on_deadlock == 0) {
+  if (for_ever && segment.header().on_deadlock == 0) {
     std::_Exit(launch::deadlock_status);
   }
+}
+
+void tell_of_deadlock() {
+  if (node::segment().header().ending.exchange(1, std::memory_order_acq_rel) != 1) {
+    tell_of_waiting("deadlock: every rank waits in MPI, and nothing can wake one of them", true);
+  }
+}
+
+void tell_of_stillness() {
+  std::atomic<std::uint32_t>& told = node::segment().header().ending;
+  std::uint32_t nothing = 0;
+  if (told.load(std::memory_order_relaxed) != nothing) {
+    return;
+  }
+  const std::vector<int> ranks = wait::ranks_that_may_be_woken();
+  if (ranks.empty()) {
+    return;  // one of their threads has moved just now
+  }
+  if (!told.compare_exchange_strong(nothing, 2, std::memory_order_acq_rel)) {
+    return;
+  }
+  const std::string who = ranks.size() == 1
+                              ? fmt::format("rank {} has", ranks.front())
+                              : fmt::format("rank {} and {} more have", ranks[0], ranks.size() - 1);
+  tell_of_waiting(
+      fmt::format("perhaps a deadlock: for {} s every rank has waited in MPI and nobody "
+                  "has moved, but {} other threads (or generalized requests) that may "
+                  "wake one",
+                  wait::still_ns / 1'000'000'000, who),
+      false);
 }
 
 /// A thread rank sleeps in the kernel where we do not see it.
@@ -190,6 +218,8 @@ void start_host(const Settings& settings, bool crowded) {
   }
   argument_checks.store(settings.argument_checks);
   wait::deadlock_hook = tell_of_deadlock;
+  wait::stillness_hook = tell_of_stillness;
+  wait::still_ns = settings.still_ns;
   if (const int measured = number(launch::wake_up_variable); measured > 0) {
     wait::measured_wake_up_ns() = static_cast<std::uint64_t>(measured);
   }
@@ -350,6 +380,7 @@ void look_once_more() {
     case wait::Verdict::running:
       break;
     case wait::Verdict::doubt:
+    case wait::Verdict::quiet:
       leave_doubt_to_a_sleeper();
       break;
     case wait::Verdict::deadlock:

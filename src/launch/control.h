@@ -52,7 +52,7 @@ enum class ControlKind : std::uint32_t {
   finalized = 2,  ///< MPI_Finalize is done: from now on the rank may end as it likes
   abort = 3,      ///< MPI_Abort: code; text is one line for the user, may be empty
   text = 4,       ///< a piece of the deadlock report that follows
-  deadlock = 5,   ///< the ranks wait for ever; text is the last piece of the report
+  deadlock = 5,   ///< the ranks wait for ever, or (code 1) perhaps; text: the report's last piece
   ended = 6,      ///< a thread rank has ended: code is its exit status
   killed = 7,     ///< a thread rank takes its host with it: code is the signal, text says more
   frequency = 8,  ///< the rank, or the worker, wishes its CPUs slow (code 1), or no longer (0)

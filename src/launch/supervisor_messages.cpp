@@ -186,13 +186,13 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       if (worth_saying) {
         process.text = with_named_places(process.text);  // as long as the ranks are there
       }
-      if (job_.command.on_deadlock == DeadlockAction::abort) {
+      const bool ends = message.code == 0 && job_.command.on_deadlock == DeadlockAction::abort;
+      if (ends) {
         ending_.begin(deadlock_status, {});
       }
       if (worth_saying) {
-        process.text += job_.command.on_deadlock == DeadlockAction::abort
-                            ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
-                            : "mpiexec: the job goes on\n";
+        process.text += ends ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
+                             : "mpiexec: the job goes on\n";
         write_while_read(STDERR_FILENO, process.text);
       }
       process.text.clear();

@@ -28,8 +28,9 @@ class ControlClient {
   bool abort(int code, std::string_view text);
   /// A line for the user, told once a job for all remarks of that topic.
   bool remark(std::string_view topic, std::string_view line);
-  /// The ranks found that all of them wait for ever: `report` is shown as it is, lines and all.
-  bool deadlock(std::string_view report);
+  /// The ranks found that all of them wait for ever, or perhaps do: `report` is shown as it is,
+  /// lines and all.
+  bool deadlock(std::string_view report, bool for_ever = true);
   /// This rank waits and wishes its CPUs slow, or no longer. False also if mpiexec reads too slowly
   /// for more wishes: the end of a wish waits for that instead. Of a host: that worker (its number
   /// in the node).

@@ -200,7 +200,7 @@ struct Header {
   std::atomic<std::uint32_t> contexts;  ///< context numbers made so far, see core/context.h
   alignas(cache_line) std::atomic<std::uint32_t> asleep;  ///< ranks that have a sleeping waiter
   std::atomic<std::uint32_t> finalized;                   ///< ranks that are away or finalized
-  std::atomic<std::uint32_t> ending;                      ///< 1 once somebody ends the job
+  std::atomic<std::uint32_t> ending;  ///< 1: the deadlock is told; 2: doubts are
 };
 
 }  // namespace meantime::node

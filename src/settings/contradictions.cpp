@@ -75,7 +75,7 @@ std::string of_no_rung(const Values& values) {
 /// place. Nothing if it ends.
 std::optional<Said> endless(const Values& values, std::string_view knob) {
   if (Said own = said(values, knob); own.anything()) {
-    return own.is("infinity") ? std::optional(own) : std::nullopt;
+    return own.number() == infinity ? std::optional(own) : std::nullopt;
   }
   const wait::Knobs& knobs = way_to_wait(values).knobs;
   const bool ends =
@@ -177,7 +177,7 @@ std::string out_of_reach(const Values& values, std::string_view* endless_by) {
     for (const std::string_view next : {"MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"}) {
       const Said after = said(values, next);
       const bool says_nothing = !after.anything() || next == rung || after.is("0") ||
-                                (after.is("infinity") && next == "MEANTIME_TIMEOUT");
+                                (after.number() == infinity && next == "MEANTIME_TIMEOUT");
       if (!says_nothing && is_no_earlier(after, *before)) {
         if (endless_by != nullptr) {
           *endless_by = before->name;

@@ -74,6 +74,8 @@ constexpr Setting table[] = {
      "a folder that stands for / where mpiexec reads and changes the machine"},
     {"MEANTIME_TEST_MOST_MAPS", Kind::count, Scope::test, "vm.max_map_count", {}, 1, 1'000'000'000,
      "memory maps that a process of thread ranks may have"},
+    {"MEANTIME_TEST_STILL", Kind::count, Scope::test, "10", {}, 1, 1'000'000,
+     "seconds in which nobody moves before that is told"},
     {"MEANTIME_TEST_ALWAYS_MOVE", Kind::word, Scope::test, "0", no_yes, 0, 0,
      "thread ranks change workers whenever they wait"},
 };
@@ -93,6 +95,15 @@ std::uint64_t unit(char letter) {
     default:
       return 1;
   }
+}
+
+/// As the paper writes it (INFINITY), or in small letters, or in both.
+bool is_infinity(std::string_view value) {
+  constexpr std::string_view word = "infinity";
+  return std::equal(value.begin(), value.end(), word.begin(), word.end(),
+                    [](char one, char small) {
+                      return one == small || (one >= 'A' && one <= 'Z' && one - 'A' + 'a' == small);
+                    });
 }
 
 std::string alternatives(std::span<const std::string_view> words) {
@@ -152,7 +163,7 @@ const Setting* find(std::string_view name) {
 }
 
 std::optional<std::uint64_t> number(const Setting& setting, std::string_view value) {
-  if (setting.most == infinity && value == "infinity") {
+  if (setting.most == infinity && is_infinity(value)) {
     return infinity;
   }
   std::uint64_t factor = 1;

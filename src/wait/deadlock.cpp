@@ -10,6 +10,7 @@
 
 #include "node/segment.h"
 #include "rank/worker.h"
+#include "wait/clock.h"
 
 namespace meantime::wait {
 namespace {
@@ -20,7 +21,8 @@ bool all_asleep_or_gone(const node::Header& header) {
 }
 
 /// How many threads the process has, if all but the looker sleep and none is stopped or traced;
-/// else 0. A thread that counted itself in, but was rung before it slept, is found running.
+/// else 0. A thread that counted itself in, but was rung before it slept, is found running. A main
+/// thread that has ended (pthread_exit) stays in the list until the others have, and does nothing.
 unsigned sleeping_threads(int pid) {
   const std::string looker = std::to_string(gettid());
   const std::string folder = fmt::format("/proc/{}/task", pid);
@@ -42,10 +44,11 @@ unsigned sleeping_threads(int pid) {
       break;
     }
     char line[256];
+    char state = 0;
     while (std::fgets(line, sizeof line, status) != nullptr) {
-      char state = 0;
       int tracer = 0;
-      if (std::sscanf(line, "State: %c", &state) == 1 && state != 'S' && looker != entry->d_name) {
+      if (std::sscanf(line, "State: %c", &state) == 1 && state != 'S' && state != 'Z' &&
+          looker != entry->d_name) {
         sleeping = false;
       }
       if (std::sscanf(line, "TracerPid: %d", &tracer) == 1) {
@@ -54,6 +57,9 @@ unsigned sleeping_threads(int pid) {
       }
     }
     std::fclose(status);
+    if (state == 'Z') {
+      --found;
+    }
   }
   closedir(tasks);
   return sleeping ? found : 0;
@@ -81,6 +87,12 @@ std::uint64_t sleeps_of(const node::RankArea& area) {
   return (worker != nullptr ? worker->sleeps : area.sleeps).load(std::memory_order_seq_cst);
 }
 
+/// How many threads its process has if all of them sleep in MPI.
+unsigned threads_if_in_mpi(const node::RankArea& area) {
+  const node::WorkerPlace* worker = worker_of(area);
+  return worker != nullptr ? worker->host_threads.load(std::memory_order_relaxed) : asleep_of(area);
+}
+
 }  // namespace
 
 Verdict look_for_deadlock(Look look) {
@@ -91,6 +103,7 @@ Verdict look_for_deadlock(Look look) {
   }
   std::vector<Seen> first(header.ranks);
   int host = 0;  // the last one that was looked at: many ranks may have the same
+  bool may_be_woken = false;
   for (std::uint32_t rank = 0; rank < header.ranks; ++rank) {
     node::RankArea& area = segment.area(static_cast<int>(rank));
     Seen& seen = first[rank];
@@ -114,10 +127,13 @@ Verdict look_for_deadlock(Look look) {
     const unsigned expected =
         worker != nullptr ? worker->host_threads.load(std::memory_order_relaxed) : seen.asleep;
     if (area.napping.load(std::memory_order_seq_cst) != 0 ||
-        area.open_ended.load(std::memory_order_relaxed) != 0 ||
         area.starving.load(std::memory_order_seq_cst) != 0 ||
-        (look == Look::hasty && area.threads.load(std::memory_order_relaxed) > expected)) {
+        (look == Look::hasty && (area.open_ended.load(std::memory_order_relaxed) != 0 ||
+                                 area.threads.load(std::memory_order_relaxed) > expected))) {
       return Verdict::doubt;
+    }
+    if (area.open_ended.load(std::memory_order_relaxed) != 0) {
+      may_be_woken = true;
     }
     const int pid = area.pid.load(std::memory_order_relaxed);
     if (pid == host) {
@@ -127,7 +143,10 @@ Verdict look_for_deadlock(Look look) {
     const unsigned threads = sleeping_threads(pid);
     if (threads != expected) {
       area.threads.store(threads, std::memory_order_relaxed);
-      return Verdict::doubt;
+      if (threads < expected || look == Look::hasty) {
+        return Verdict::doubt;
+      }
+      may_be_woken = true;
     }
   }
   for (std::uint32_t rank = 0; rank < header.ranks; ++rank) {
@@ -137,7 +156,53 @@ Verdict look_for_deadlock(Look look) {
       return Verdict::running;
     }
   }
-  return all_asleep_or_gone(header) ? Verdict::deadlock : Verdict::running;
+  if (!all_asleep_or_gone(header)) {
+    return Verdict::running;
+  }
+  return may_be_woken ? Verdict::quiet : Verdict::deadlock;
+}
+
+bool Stillness::lasts(Verdict verdict) {
+  if (verdict != Verdict::quiet) {
+    since_ns_ = 0;
+    return false;
+  }
+  node::Segment& segment = node::segment();
+  std::uint64_t sleeps = 0;
+  for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
+    sleeps += sleeps_of(segment.area(rank));
+  }
+  const std::uint64_t now = now_ns();
+  if (since_ns_ == 0 || sleeps != sleeps_) {
+    since_ns_ = now;
+    sleeps_ = sleeps;
+  }
+  return now - since_ns_ >= still_ns;
+}
+
+std::vector<int> ranks_that_may_be_woken() {
+  node::Segment& segment = node::segment();
+  std::vector<int> ranks;
+  int host = 0;  // many ranks may have the same, of which the first stands for all
+  for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
+    const node::RankArea& area = segment.area(rank);
+    const int pid = area.pid.load(std::memory_order_relaxed);
+    if (asleep_of(area) == 0) {
+      continue;
+    }
+    const bool other_threads = pid != host && sleeping_threads(pid) > threads_if_in_mpi(area);
+    host = pid;
+    if (other_threads || area.open_ended.load(std::memory_order_relaxed) != 0) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
+}
+
+void report_stillness() {
+  if (stillness_hook != nullptr) {
+    stillness_hook();
+  }
 }
 
 std::uint64_t sleeps_of_others(int world_rank) {

@@ -26,9 +26,14 @@
 // At its exit it says so and looks itself; if it ends otherwise, mpiexec says it for it. A rank
 // that doubts counts as running. Then nobody may come later to look again (a stopped process that
 // is continued goes on sleeping), so the last sleeper looks every second or so while it doubts.
+//   quiet     a doubt for no other reason than that the program has threads that are not in MPI and
+// sleep as well (an idle OpenMP team, a thread in pthread_join of one that waits in MPI), or a
+// generalized request that is open: they may wake a rank, and nobody knows whether they will. If
+// nobody has moved for ten seconds that is told once, and the job goes on.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace meantime {
 struct Rank;
@@ -36,7 +41,7 @@ struct Rank;
 
 namespace meantime::wait {
 
-enum class Verdict : std::uint8_t { running, doubt, deadlock };
+enum class Verdict : std::uint8_t { running, doubt, quiet, deadlock };
 
 /// A hasty look takes the word of an earlier one that a rank has threads outside MPI: a rank that
 /// falls asleep ten thousand times a second cannot read /proc each time.
@@ -44,6 +49,25 @@ enum class Look : std::uint8_t { hasty, thorough };
 
 /// Cheap unless all ranks are asleep, away or finalized. Any rank may ask, at any time.
 Verdict look_for_deadlock(Look look);
+
+/// For a sleeper that looks again and again: for how long nobody has moved.
+class Stillness {
+ public:
+  /// Whether all was quiet in this thorough look and in those before it, for `still_ns`.
+  bool lasts(Verdict verdict);
+
+ private:
+  std::uint64_t since_ns_ = 0;  ///< CLOCK_MONOTONIC; 0: somebody has moved
+  std::uint64_t sleeps_ = 0;
+};
+inline std::uint64_t still_ns = 10'000'000'000;
+
+/// Then: the ranks that are asleep and might be woken from inside of their processes.
+std::vector<int> ranks_that_may_be_woken();
+/// Says so, once a job, with the list of what each rank waits for.
+void report_stillness();
+/// What report_stillness calls.
+inline void (*stillness_hook)() = nullptr;
 
 /// For a rank that starves, and so never sleeps for good: a sum of the others' counts of sleeps and
 /// starvations if all of them sleep, are finalized or starve themselves, else 0. If it stays the

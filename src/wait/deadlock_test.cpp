@@ -4,12 +4,24 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include "node/segment.h"
 
 namespace meantime::wait {
 namespace {
+
+char state_of_thread(int thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_ends = text.rfind(") ");
+  return name_ends == std::string::npos ? 0 : text[name_ends + 2];
+}
 
 /// Ranks that this process, which has one thread, plays all of: each asleep, as its area says.
 class Deadlock : public testing::Test {
@@ -104,7 +116,46 @@ TEST_F(Deadlock, AnotherThreadOfTheLookersProcessIsAwake) {
 
 TEST_F(Deadlock, SomethingOpen) {
   node::segment().area(2).open_ended = 1;
-  EXPECT_EQ(look_for_deadlock(Look::thorough), Verdict::doubt);
+  EXPECT_EQ(look_for_deadlock(Look::hasty), Verdict::doubt);
+  EXPECT_EQ(look_for_deadlock(Look::thorough), Verdict::quiet);
+  EXPECT_EQ(ranks_that_may_be_woken(), std::vector<int>{2});
+}
+
+TEST_F(Deadlock, AThreadOutsideOfMpiSleeps) {
+  std::mutex lock;
+  std::condition_variable told;
+  std::atomic<int> id{0};
+  bool over = false;
+  std::thread idle([&] {
+    std::unique_lock<std::mutex> locked(lock);
+    id = gettid();
+    told.wait(locked, [&] { return over; });
+  });
+  while (id == 0 || state_of_thread(id) != 'S') {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(look_for_deadlock(Look::hasty), Verdict::doubt);
+  EXPECT_EQ(look_for_deadlock(Look::thorough), Verdict::quiet);
+  EXPECT_EQ(ranks_that_may_be_woken(), std::vector<int>{0});  // it stands for those of its process
+  {
+    const std::lock_guard<std::mutex> locked(lock);
+    over = true;
+  }
+  told.notify_one();
+  idle.join();
+}
+
+TEST_F(Deadlock, StillnessLastsUntilSomebodyMoves) {
+  still_ns = 0;
+  Stillness stillness;
+  EXPECT_FALSE(stillness.lasts(Verdict::doubt));
+  EXPECT_TRUE(stillness.lasts(Verdict::quiet));
+  still_ns = 3'600'000'000'000;
+  EXPECT_FALSE(stillness.lasts(Verdict::quiet));
+  still_ns = 0;
+  node::segment().area(1).sleeps = 2;
+  EXPECT_TRUE(stillness.lasts(Verdict::quiet));
+  EXPECT_FALSE(stillness.lasts(Verdict::running));
 }
 
 }  // namespace

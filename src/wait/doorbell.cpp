@@ -217,15 +217,20 @@ void sleep_until_rung(node::Waiter& waiter) {
   if (verdict == Verdict::deadlock) {
     report_deadlock();
   }
-  bool looks_again = verdict == Verdict::doubt;
+  bool looks_again = verdict == Verdict::doubt || verdict == Verdict::quiet;
+  Stillness stillness;
   const std::uint32_t asleep = word_if(waiter, Sleep::on_futex);
   while (state_of(waiter) == Sleep::on_futex) {
     const timespec until_then = looks_again ? time_to_look_again() : timespec{};
     futex(waiter.state, FUTEX_WAIT, asleep, looks_again ? &until_then : nullptr);
-    if (looks_again && state_of(waiter) == Sleep::on_futex &&
-        look_for_deadlock(Look::thorough) == Verdict::deadlock) {
-      report_deadlock();
-      looks_again = false;
+    if (looks_again && state_of(waiter) == Sleep::on_futex) {
+      const Verdict now = look_for_deadlock(Look::thorough);
+      if (now == Verdict::deadlock) {
+        report_deadlock();
+        looks_again = false;
+      } else if (stillness.lasts(now)) {
+        report_stillness();
+      }
     }
   }
 }

@@ -37,7 +37,7 @@ TEST(Policy, InfinityEndsTheClimbAndZeroSkips) {
   EXPECT_FALSE(polls.sleeps());
   const Policy yields = policy_of({{"MEANTIME_WAIT", "event"},
                                    {"MEANTIME_TRIES_POLL", "0"},
-                                   {"MEANTIME_TRIES_YIELD", "infinity"}});
+                                   {"MEANTIME_TRIES_YIELD", "INFINITY"}});  // as papers do
   EXPECT_EQ(yields.next(0, 0, {}), Rung::yield);
   EXPECT_EQ(yields.next(4'000'000'000u, 0, {}), Rung::yield);
   const Policy sleeps = policy_of({{"MEANTIME_WAIT", "event"}, {"MEANTIME_TRIES_POLL", "0"}});

@@ -127,6 +127,24 @@ static void thread_ends() {
   wait_for_word_from(next_rank, 9);
 }
 
+// The main thread ends, and a thread that waits is all that is left of each rank.
+static void main_thread_ends() {
+  std::thread([] { wait_for_word_from(next_rank, 31); }).detach();
+  pthread_exit(nullptr);
+}
+
+// The main thread joins one that waits: as far as anybody else knows it may wake a rank. The job
+// is told so, and goes on for ever.
+static void thread_joined() {
+  std::thread([] { wait_for_word_from(next_rank, 32); }).join();
+}
+
+// Threads that have done their part and wait for more, as an OpenMP team does.
+static void team_idles() {
+  std::thread([] { pause(); }).detach();
+  wait_for_word_from(next_rank, 33);
+}
+
 // Past MPI_Finalize the others open a session and wait for rank 0, which could do that too until it
 // ends.
 static void wait_for_ended(void (*end)(int)) {
@@ -150,7 +168,9 @@ static void session_with_ended_abruptly() {
 
 int main(int argc, char** argv) {
   const std::string wanted = argc > 1 ? argv[1] : "";
-  start(argc, argv, wanted == "two_threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  const bool threads =
+      wanted == "two_threads" || wanted == "main_thread_ends" || wanted == "thread_joined";
+  start(argc, argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   next_rank = (rank + 1) % size;
   last_rank = (rank + size - 1) % size;
   const struct {
@@ -173,6 +193,9 @@ int main(int argc, char** argv) {
       {"different_collectives", different_collectives},
       {"two_threads", two_threads},
       {"thread_ends", thread_ends},
+      {"main_thread_ends", main_thread_ends},
+      {"thread_joined", thread_joined},
+      {"team_idles", team_idles},
       {"stopped_meanwhile", stopped_meanwhile},
       {"session_with_ended", session_with_ended},
       {"session_with_ended_abruptly", session_with_ended_abruptly},

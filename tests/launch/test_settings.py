@@ -66,6 +66,10 @@ class Settings(SettingsCase):
                 MEANTIME_TRIES_POLL="infinity", MEANTIME_TRIES_YIELD="4")
         refused("MEANTIME_TIMEOUT=100 is never come to after MEANTIME_TRIES_YIELD=infinity",
                 MEANTIME_TRIES_YIELD="infinity", MEANTIME_TIMEOUT="100")
+        # As the paper writes it.
+        refused("MEANTIME_TRIES_YIELD=4 is never come to after MEANTIME_TRIES_POLL=INFINITY",
+                MEANTIME_TRIES_POLL="INFINITY", MEANTIME_TRIES_YIELD="4")
+        allowed(MEANTIME_TRIES_POLL="Infinity", MEANTIME_TIMEOUT="INFINITY")
         # The same where it is the way to wait that has such a rung.
         refused("MEANTIME_TRIES_YIELD=4 is never come to after MEANTIME_WAIT=poll:",
                 MEANTIME_WAIT="poll", MEANTIME_TRIES_YIELD="4")

@@ -155,8 +155,18 @@ def deadlock(case, *patterns, ranks=(2, 4, 16), waits=("event", "adaptive"), **m
                    sanitizers=("asan",), **more)
 
 
-def no_deadlock(case, ranks=(2, 4), extra=(), waits=WAITS):
-    return Program("no_deadlock", folder="hang", label=case, ranks=ranks, seconds=60, waits=waits,
+def perhaps_deadlock(case, *patterns):
+    """What may be one: that is told, and goes on, so that --timeout has to end it."""
+    extra = ["--env", "MEANTIME_TEST_STILL=2", "--mpiexec-argument=--timeout", "--mpiexec-argument=10", "--expect", "124",
+             "--output-has", "perhaps a deadlock: for 2 s .*rank 0 and 1 more have", "--output-has", "mpiexec: the job goes on"]
+    for pattern in patterns:
+        extra += ["--output-has", pattern]
+    return Program("deadlock", folder="hang", label=case, ranks=(2,), seconds=30, extra=extra,
+                   arguments=lambda ranks, wait: [case], waits=("event", "adaptive"), sanitizers=())
+
+
+def no_deadlock(case, ranks=(2, 4), extra=(), waits=WAITS, label=""):
+    return Program("no_deadlock", folder="hang", label=f"{case}_{label}" if label else case, ranks=ranks, seconds=60, waits=waits,
                    extra=["--output-lacks", "for ever", *extra], sanitizers=("asan",),
                    arguments=lambda ranks, wait: [case, "--seconds=5"])
 
@@ -192,10 +202,15 @@ PROGRAMS += [
     deadlock("different_collectives", r"rank 0 .*MPI_Recv .*tag 2", r"rank 1 .*MPI_Allreduce"),
     deadlock("two_threads", r"rank 0 .*MPI_Recv", r"rank 1 .*MPI_Recv"),
     deadlock("thread_ends", r"rank 0 .*MPI_Recv .*rank 1, tag 9", "rank 1 .*[Ff]inali"),
+    deadlock("main_thread_ends", r"rank 0 .*MPI_Recv .*rank 1, tag 31", r"rank 1 .*MPI_Recv"),
+    perhaps_deadlock("thread_joined", r"rank 0 .*MPI_Recv .*rank 1, tag 32"),
+    perhaps_deadlock("team_idles", r"rank 1 .*MPI_Recv .*rank 0, tag 33"),
     deadlock("stopped_meanwhile", r"rank 0 .*MPI_Recv .*rank 1, tag 9", ranks=(2,)),
     deadlock("session_with_ended", "rank 1 .*MPI_Comm_create_from_group", "rank 0 .*[Ff]inali"),
     deadlock("session_with_ended_abruptly", "rank 1 .*MPI_Comm_create_from_group", "rank 0 .*[Ff]inali"),
     no_deadlock("thread_sends"),
+    no_deadlock("thread_sends", label="told", extra=["--env", "MEANTIME_TEST_STILL=2", "--output-has",
+                                                     "perhaps a deadlock: .*rank 0 has"]),
     no_deadlock("generalised_request"),
     no_deadlock("stopped_running"),
     no_deadlock("stopped_waiting"),
@@ -279,7 +294,8 @@ def settings(program):
 # processor time of its process, cannot be.
 ONLY_PROCESSES = {"threads_pt2pt", "threads_looks", "threads_sleepers", "threads_coll", "threads_bsend",
                   "threads_callbacks", "threads_sessions", "threads_room", "progress", "affinity",
-                  "wait_random.of_threads", "deadlock.two_threads", "no_deadlock.thread_sends",
+                  "wait_random.of_threads", "deadlock.two_threads", "no_deadlock.thread_sends", "no_deadlock.thread_sends_told",
+                  "deadlock.main_thread_ends", "deadlock.thread_joined", "deadlock.team_idles",
                   "no_deadlock.generalised_request", "hardware.bound"}
 
 
