@@ -189,6 +189,7 @@ void start_host(const Settings& settings, bool crowded) {
     header.cross_memory_off.store(1);
   }
   argument_checks.store(settings.argument_checks);
+  missing_calls_end.store(settings.missing_calls_end);
   wait::deadlock_hook = tell_of_deadlock;
   if (const int measured = number(launch::wake_up_variable); measured > 0) {
     wait::measured_wake_up_ns() = static_cast<std::uint64_t>(measured);
