@@ -41,11 +41,11 @@ bool checks_are_off() {
 }
 
 /// Of a call that this version does not have: what is missing, and what to do without it. The call
-/// itself is named by whoever prints this.
-int not_part_of_meantime(std::string_view call) {
+/// itself is named by whoever prints this. Ends the job, unless MEANTIME_MISSING_CALLS says error.
+int not_part_of_meantime(const char* call) {
   const auto is_one_of = [&](std::initializer_list<std::string_view> parts) {
     return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
-      return call.find(part) != std::string_view::npos;
+      return std::string_view(call).find(part) != std::string_view::npos;
     });
   };
   const char* const what =
@@ -54,10 +54,15 @@ int not_part_of_meantime(std::string_view call) {
       : is_one_of({"_spawn", "_port", "_accept", "_connect", "_join", "_name"})
           ? "starting and connecting processes: let mpiexec start all ranks, ':' separates programs"
           : "one-sided communication: send messages instead";
-  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-              "this call is not part of Meantime {}, which has no {} (`meantime missing PROGRAM` "
-              "lists a program's calls of this kind)",
-              version, what);
+  const int code =
+      fail(MPI_ERR_UNSUPPORTED_OPERATION,
+           "this call is not part of Meantime {}, which has no {} (`meantime missing PROGRAM` "
+           "lists a program's calls of this kind; with MEANTIME_MISSING_CALLS=error they go to the "
+           "error handler instead of ending the job)",
+           version, what);
+  return core::missing_calls_end.load(std::memory_order_relaxed)
+             ? core::invoke_error_handler(*resolve(MPI_ERRORS_ARE_FATAL), nullptr, "", code, call)
+             : code;
 }
 
 std::string name_of(const Communicator& comm) {

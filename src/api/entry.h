@@ -92,7 +92,7 @@ class Entry {
   /// In a catch block: nothing that the implementation throws leaves the entry point, only what a
   /// user's function threw.
   int caught();
-  /// For a call that this version does not have.
+  /// For a call that this version does not have: ends the job, or is an error (settings.h).
   int not_there_yet();
   /// The same for a call on files: there is none but MPI_FILE_NULL, whose handler is called. It
   /// returns by default (MPI 5.0, 14.7).

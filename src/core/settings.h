@@ -26,12 +26,18 @@ struct Settings {
   std::uint64_t still_ns = 10'000'000'000;  ///< wait/deadlock.h
   bool cross_memory = true;
   bool argument_checks = true;
+  bool missing_calls_end = true;
   bool always_move = false;  ///< a test setting: thread ranks change workers whenever they wait
 };
 
 /// MEANTIME_CHECKS: whether values that make no sense are errors. Only asked about one that does
 /// not, so that it costs calls without errors nothing. One for the process: it is read in MPI_Init.
 inline std::atomic<bool> argument_checks{true};
+
+/// MEANTIME_MISSING_CALLS: whether a call that is not there yet ends the job, whatever its error
+/// handler: a program that does not look at what MPI_File_open returns would write nothing, and
+/// succeed. One for the process, as above.
+inline std::atomic<bool> missing_calls_end{true};
 
 /// Makes the site's and the user's file count. Not in a job: there mpiexec has read them and put
 /// what they say into the environment.

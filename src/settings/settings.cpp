@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 4> frequency_words = {"none", "max_freq",
 constexpr std::array<std::string_view, 2> machine_words = {"try", "require"};
 constexpr std::array<std::string_view, 1> none_word = {"none"};
 constexpr std::array<std::string_view, 1> auto_word = {"auto"};
+constexpr std::array<std::string_view, 2> missing_words = {"abort", "error"};
 constexpr std::array<std::string_view, 3> deadlock_words = {"abort", "report", "ignore"};
 
 // clang-format off
@@ -66,6 +67,8 @@ constexpr Setting table[] = {
      "cross-memory attach between processes, where it works"},
     {"MEANTIME_CHECKS", Kind::word, Scope::start, "1", no_yes, 0, 0,
      "wrong ranks, tags, counts and buffers are errors; 0: what they do is undefined"},
+    {"MEANTIME_MISSING_CALLS", Kind::word, Scope::start, "abort", missing_words, 0, 0,
+     "a call that is not there yet ends the job; error: its error handler is called"},
     {"MEANTIME_ON_DEADLOCK", Kind::word, Scope::start, "abort", deadlock_words, 0, 0,
      "what to do when every rank waits for ever"},
     {"MEANTIME_TEST_WIRE", Kind::text, Scope::test, "not set", {}, 0, 0,

@@ -271,7 +271,7 @@ def write_program(path, large):
 
 def run(program, library, names):
     """Case -> class. A case that ends the program is noted, and the next one goes on."""
-    environment = dict(os.environ, LD_LIBRARY_PATH=library)
+    environment = dict(os.environ, LD_LIBRARY_PATH=library, MEANTIME_MISSING_CALLS="error")
     seen, at = {}, 0
     while True:
         done = subprocess.run([program, str(at)], env=environment, capture_output=True, text=True, errors="replace",

@@ -160,8 +160,8 @@ def run(build, program, launcher, environment, seconds):
     command = launcher + program.launching + ["-n", program.ranks, f"./{program.name}"] + program.arguments
     try:
         done = subprocess.run(command, cwd=build / program.folder, timeout=seconds + 10,
-                              env={**os.environ, "MPIEXEC_TIMEOUT": str(seconds), **environment,
-                                   **program.environment},
+                              env={"MEANTIME_MISSING_CALLS": "error", **os.environ, "MPIEXEC_TIMEOUT": str(seconds),
+                                   **environment, **program.environment},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, check=False)
     except subprocess.TimeoutExpired:

@@ -193,26 +193,32 @@ class RealRanks(MpiexecTest):
                         self.assertEqual(result.error, "")
 
     def test_calls_that_are_not_there(self):
-        """Named before the start, and by the handler when they are made: what is missing, and what to do."""
+        """Named before the start, and when they are made: what is missing, and what to do. Then the job ends, whatever
+        the error handler, unless it is asked to decide."""
         program = self.path("not_there")
         source = os.path.join(os.path.dirname(RANK), "not_there.c")
         subprocess.run([MPICC, *CFLAGS, source, "-o", program], check=True)
         names = "MPI_Comm_spawn, MPI_File_open, MPI_Put"
+        leave_it_to_handlers = dict(self.environment, MEANTIME_MISSING_CALLS="error")
         note = f"mpiexec: '{program}' uses calls that Meantime does not have yet: {names}\n"
         for what, call, advice in (("file", "MPI_File_open on MPI_FILE_NULL", "no files (MPI-IO): let ranks write files"),
                                    ("spawn", "MPI_Comm_spawn on communicator MPI_COMM_WORLD",
                                     "no starting and connecting processes: let mpiexec start all ranks"),
                                    ("put", "MPI_Put on a window of 2 ranks", "no one-sided communication: send messages")):
             for kind in KINDS:
-                result = self.run_job("--as", kind, "-n", 2, program, what)
-                self.assertEqual((result.status, result.output), (55, ""), result)
-                first, said = result.error.splitlines()
-                self.assertEqual(first + "\n", note)
-                self.assertRegex(said, rf"^mpiexec: rank \d \(.*\): {call}: MPI_ERR_UNSUPPORTED_OPERATION: this call is not "
-                                 r"part of Meantime \d+\.\d+\.\d+, which has ")
-                self.assertIn(advice, said)
-                self.assertIn("`meantime missing PROGRAM`", said)
-                result = self.run_job("--as", kind, "-n", 2, program, what, "return")
+                for arguments, environment, said_of in (((), self.environment, call.split()[0]),
+                                                        (("return",), self.environment, call.split()[0]),
+                                                        ((), leave_it_to_handlers, call)):
+                    result = self.run_job("--as", kind, "-n", 2, program, what, *arguments, env=environment)
+                    self.assertEqual((result.status, result.output), (55, ""), result)
+                    first, said = result.error.splitlines()
+                    self.assertEqual(first + "\n", note)
+                    self.assertRegex(said, rf"^mpiexec: rank \d \(.*\): {said_of}: MPI_ERR_UNSUPPORTED_OPERATION: this call "
+                                     r"is not part of Meantime \d+\.\d+\.\d+, which has ")
+                    self.assertIn(advice, said)
+                    self.assertIn("`meantime missing PROGRAM`", said)
+                    self.assertRegex(said, r"; called from .*not_there")
+                result = self.run_job("--as", kind, "-n", 2, program, what, "return", env=leave_it_to_handlers)
                 self.assertEqual((result.status, result.output, result.error), (0, 2 * "unsupported\n", note), result)
 
     def test_abort_codes(self):

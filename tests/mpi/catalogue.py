@@ -103,7 +103,7 @@ PROGRAMS = [
     Program("topo_graphs"),
     Program("cartesian"),
     Program("attributes", crawls=True),
-    Program("windows"),
+    Program("windows", extra=["--env", "MEANTIME_MISSING_CALLS=error"]),
     Program("errors", crawls=True),
     Program("errors_initial", ranks=(1, 2, 4), on_oracle=False,  # MPICH has no such option
             extra=["--mpiexec-argument=-initial-errhandler", "--mpiexec-argument=mpi_errors_return"]),
