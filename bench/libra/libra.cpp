@@ -29,7 +29,9 @@ const char usage[] =
     "  --mode NAME        how the measured side waits. Meantime: what MEANTIME_WAIT takes; Open "
     "MPI\n"
     "                     and MPICH: poll, yield. Without it nothing is changed\n"
-    "  --sending-mode M   then how the sending side waits (default poll)\n"
+    "  --sending-mode M   then how the sending side waits (default poll). MEANTIME_TRIES_POLL, "
+    "_TRIES_YIELD\n"
+    "                     and _TIMEOUT are then about the measured side alone\n"
     "  --bytes LIST       message sizes (default 1,8,64,512,4K,32K,256K,1M,8M)\n"
     "  --delays LIST      microseconds by which messages are late (default "
     "0,10,50,100,200,500,1000)\n"
@@ -43,11 +45,13 @@ const char usage[] =
     "  --place WHERE      two: each rank on a CPU of its own (default, if there are enough)\n"
     "                     one: the two of a pair on one CPU\n"
     "                     free: wherever the launcher and the kernel put them\n"
-    "  --latencies FILE   also write every round trip there, as a table\n"
+    "  --latencies FILE   also write every round trip there, and the measured side's turn (its "
+    "wait and\n"
+    "                     its reply), as a table\n"
     "  --powercap DIR     where energy is read (default /sys/class/powercap)\n"
     "  --json             one JSON object a line\n";
 
-enum Tag { message_tag = 1, reply_tag };
+enum Tag { message_tag = 1, reply_tag, times_tag };
 
 // Every round trip of a point is kept in memory.
 constexpr long most_iterations = 100'000'000;
@@ -76,13 +80,15 @@ class Side {
  public:
   Side(int rank, long bytes) : rank_(rank), bytes_(static_cast<int>(bytes)), buffer_(1, bytes, 1) {}
 
-  // One iteration; the sending side says how long its round trip took, in ns.
+  // One iteration, and how long it took, in ns: the sending side's round trip; of the measured one
+  // its wait and its reply, so that the clock is not looked at between the two.
   std::uint64_t turn(std::uint64_t number, std::uint64_t late_ns) {
     if (libra::measured_side(rank_)) {
+      const std::uint64_t start = bench::now_ns();
       MPI_Recv(data(), bytes_, MPI_CHAR, rank_ - 1, message_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       check(number);
       MPI_Send(nullptr, 0, MPI_CHAR, rank_ - 1, reply_tag, MPI_COMM_WORLD);
-      return 0;
+      return bench::now_ns() - start;
     }
     stamp(number);
     for (const std::uint64_t end = bench::now_ns() + late_ns; bench::now_ns() < end;) {
@@ -118,10 +124,10 @@ long next_batch(const Point& point, long done, double seconds) {
   return std::min({rest, 9 * done, std::lround(std::min(fitting, 1e9))});
 }
 
-// Every rank's: the latencies of its own round trips (none on a measured side), and what it spent.
+// Every rank's: the times of its own turns, and what it spent.
 // What is agreed upon between batches is not in it, but for the energy. Afterwards point.iterations
 // are those that were done.
-Spent run(int rank, Point& point, bench::EnergyMeter& meter, std::vector<double>& latencies) {
+Spent run(int rank, Point& point, bench::EnergyMeter& meter, std::vector<double>& times) {
   const auto late = libra::delays(point.kind, point.delay_us, point.iterations);
   Side side(rank, point.bytes);
   const long warm = std::min(100L, point.iterations / 10 + 1);
@@ -147,10 +153,23 @@ Spent run(int rank, Point& point, bench::EnergyMeter& meter, std::vector<double>
   spent.joules = meter.joules();
   point.iterations = static_cast<long>(done);
   ns.resize(done);
-  latencies.clear();
-  if (!libra::measured_side(rank))
-    for (std::uint64_t one : ns) latencies.push_back(static_cast<double>(one) * 1e-3);
+  times.clear();
+  for (std::uint64_t one : ns) times.push_back(static_cast<double>(one) * 1e-3);
   return spent;
+}
+
+// The measured side's times, at the sending side of the pair.
+std::vector<double> hand_over(int rank, const std::vector<double>& mine) {
+  const int count = static_cast<int>(mine.size());
+  std::vector<double> other;
+  if (libra::measured_side(rank)) {
+    MPI_Send(mine.data(), count, MPI_DOUBLE, rank - 1, times_tag, MPI_COMM_WORLD);
+  } else {
+    other.resize(mine.size());
+    MPI_Recv(other.data(), count, MPI_DOUBLE, rank + 1, times_tag, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+  }
+  return other;
 }
 
 // Of all pairs, one pair after the other, at rank 0.
@@ -183,12 +202,13 @@ struct SideMeans {
   }
 };
 
-void write_latencies(std::ofstream& file, const Point& point, const std::vector<double>& all) {
+void write_latencies(std::ofstream& file, const Point& point, const std::vector<double>& all,
+                     const std::vector<double>& turns) {
   const auto late = libra::delays(point.kind, point.delay_us, point.iterations);
   for (std::size_t i = 0; i < all.size(); i++)
     file << point.bytes << '\t' << point.delay_us << '\t' << i / late.size() << '\t'
          << i % late.size() << '\t' << static_cast<double>(late[i % late.size()]) * 1e-3 << '\t'
-         << all[i] << '\n';
+         << all[i] << '\t' << turns[i] << '\n';
   if (!file.flush()) bench::measured_wrong("meantime-libra: cannot write the latencies");
 }
 
@@ -201,13 +221,17 @@ void measure(bench::Program& program, Point point, bench::EnergyMeter& meter, MP
   Spent spent = run(program.rank, point, meter, mine);
   std::vector<Spent> everybody(static_cast<std::size_t>(program.ranks));
   MPI_Gather(&spent, 3, MPI_DOUBLE, everybody.data(), 3, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  std::vector<double> measured = hand_over(program.rank, mine);
   const std::vector<double> all = gather(mine, senders);
+  const std::vector<double> turns = gather(measured, senders);
   if (program.rank != 0) return;
-  if (file) write_latencies(*file, point, all);
+  if (file) write_latencies(*file, point, all, turns);
   const SideMeans sending(everybody, 0, point.iterations);
   const SideMeans waiting(everybody, 1, point.iterations);
   bench::Keys extra{{"deviation", bench::deviation_of(all)},
                     {"p999", bench::quantile_of(all, 0.999)},
+                    {"waiting_median", bench::quantile_of(turns, 0.5)},
+                    {"waiting_p99", bench::quantile_of(turns, 0.99)},
                     {"waiting_cpu_us", waiting.cpu_us},
                     {"waiting_cpu_share", waiting.cpu_share},
                     {"sending_cpu_us", sending.cpu_us}};
@@ -281,7 +305,7 @@ void body(bench::Program& program) {
   std::ofstream file;
   if (program.rank == 0 && !path.empty()) {
     file.open(path);
-    file << "bytes\tdelay_us\tpair\titeration\tlate_us\tround_trip_us\n";
+    file << "bytes\tdelay_us\tpair\titeration\tlate_us\tround_trip_us\tmeasured_turn_us\n";
     if (!file.flush()) bench::measured_wrong("meantime-libra: cannot write " + path);
   }
   MPI_Comm senders = MPI_COMM_NULL;

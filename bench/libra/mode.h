@@ -31,6 +31,10 @@ inline void set_modes(const std::string& sending, const std::string& measured) {
   };
   if (started_by("MEANTIME_RANK")) {
     setenv("MEANTIME_WAIT", mine().c_str(), 1);
+    // Knobs in the environment, which both sides have, are about the measured one.
+    if (!measured_side(std::atoi(rank)))
+      for (const char* knob : {"MEANTIME_TRIES_POLL", "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT"})
+        unsetenv(knob);
   } else if (started_by("OMPI_COMM_WORLD_RANK")) {
     only_poll_and_yield("Open MPI");
     setenv("OMPI_MCA_mpi_yield_when_idle", mine() == "yield" ? "1" : "0", 1);

@@ -60,6 +60,7 @@ def main(prefix, words):
         if options.show:
             found = results.Results.load(path, name)
         else:
+            results.ask_for_matplotlib()
             found = results.Results.new(name, ["meantime", "bench", name, *words])
             signal.signal(signal.SIGTERM, interrupt)
             try:

@@ -5,6 +5,7 @@ A *row* is a dictionary: what one run of a program says about one point, with th
 from __future__ import annotations
 
 import datetime
+import importlib.util
 import json
 import os
 import shlex
@@ -136,13 +137,22 @@ def table(heads, lines):
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows)
 
 
+NO_FIGURES = ("No figures: Python's matplotlib is missing. After `apt-get install python3-matplotlib`, "
+              "or with a python3 in PATH that has it, --show draws them.")
+
+
+def ask_for_matplotlib():
+    """Before anything is measured: whoever wants figures at once can still get it."""
+    if importlib.util.find_spec("matplotlib") is None:
+        print(NO_FIGURES, file=sys.stderr)
+
+
 def draw(figures, found, folder):
     """Writes what figures(found, pyplot) yields as (name, figure); returns a sentence for the user."""
     try:
         import matplotlib  # noqa: PLC0415
     except ImportError:
-        return ("\nNo figures: Python's matplotlib is missing. After `apt-get install python3-matplotlib`, "
-                "or with a python3 in PATH that has it, --show draws them.")
+        return f"\n{NO_FIGURES}"
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "meantime"  # the same results give the same file
     from matplotlib import pyplot  # noqa: PLC0415

@@ -17,6 +17,7 @@ namespace {
 
 const char usage[] =
     "meantime-yieldshare: two processes on one CPU, one of which yields: who gets how much of it\n"
+    "(The paper's Yield* is of a patched kernel: here is the one that runs.)\n"
     "  --pairs LIST   of getppid+getppid, getppid+yield, yield+yield (default: all)\n"
     "  --seconds S    of each (default 5; the paper: 30)\n"
     "  --root DIR     where /proc and /sys are looked for, to name the scheduler (default: /)\n"

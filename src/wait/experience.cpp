@@ -88,7 +88,7 @@ namespace {
 void tell_the_ledger(const Policy& policy, const Site& site, const Plan& plan,
                      const Outcome& outcome) {
   ledger::SiteAccount* account = site.account;
-  if (account == nullptr || plan.sleep_until_ns == 0) {
+  if (account == nullptr || outcome.woke_ns == 0) {
     return;
   }
   ledger::add(account->predictions, std::uint64_t{1});

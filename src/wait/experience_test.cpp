@@ -38,6 +38,9 @@ TEST(Experience, WaitsWithoutATimerAreNoPredictions) {
   learn(Policy{}, site, experience, {0, 100'000}, {50'000, 0, false, false});
   EXPECT_EQ(account.predictions.load(), 0u);
   EXPECT_EQ(site.last_wait_ns, 50'000u);
+  // The message came while the rank still looked, before the sleep that was planned.
+  learn(Policy{}, site, experience, {400'000, 600'000}, {3'000, 0, false, false});
+  EXPECT_EQ(account.predictions.load(), 0u);
 }
 
 }  // namespace

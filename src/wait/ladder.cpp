@@ -86,8 +86,13 @@ Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, Looker& looke
     timer = false;
     const std::uint64_t waited = record.waited_ns();
     if (waited + shortest_timer_ns < plan.sleep_until_ns) {
+      std::uint64_t longest = plan.sleep_until_ns - waited;
+      if (deadline_ns != 0 && deadline_ns < longest) {
+        longest = deadline_ns;
+        timer = true;  // asks, then sleeps for the rest
+      }
       record.enter(ledger::Activity::sleep);
-      woken = sleep(rank, what, looker, plan.sleep_until_ns - waited);
+      woken = sleep(rank, what, looker, longest);
       record.outcome.rung = woken.rung;
       record.enter(ledger::Activity::poll);
       record.outcome.woke_ns = record.waited_ns();
@@ -131,7 +136,7 @@ void climb(Rank& rank, Awaited& what, Looker& looker) {
   const Policy& policy = record.policy();
   const Plan& plan = record.plan();
   Consultation consultation(rank, record);
-  bool timer = plan.sleep_until_ns != 0 && !consultation.has_advisor();
+  bool timer = plan.sleep_until_ns != 0;
   std::uint32_t turns = 0;
   int rounds = 0;
   std::uint64_t waited = 0;
@@ -180,6 +185,7 @@ void climb(Rank& rank, Awaited& what, Looker& looker) {
     Rung next = timed_sleep ? Rung::park : policy.next(turns, waited, plan);
     if (consultation.has_advisor()) {
       next = consultation.next(turns, next);
+      timer = timer && !(next == Rung::park && consultation.is_advised());  // it sleeps until rung
     }
     switch (next) {
       case Rung::poll:

@@ -41,6 +41,20 @@ class Energy(MpiexecTest):
                 self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
                 self.assertNotIn("answered", result.error)
 
+    def test_default_leaves_the_prediction_on(self):
+        program = self.path("energy_default")
+        subprocess.run([MPICC, "-g", *CFLAGS, os.path.join(SOURCES, "energy_default.c"), "-o", program], check=True)
+        for wait in ("predicted", "ade"):
+            for answer in ("none", "default", "sleep"):
+                with self.subTest(wait=wait, answer=answer):
+                    report = self.path("report.json")
+                    result = self.run_job("--wait", wait, f"--report={report}", "-n", 2, program, answer, timeout=60)
+                    self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
+                    with open(report, encoding="utf-8") as file:
+                        sites = json.load(file)["ranks"][1]["sites"]
+                    predictions = sum(site["predictions"] for site in sites if site["call"] == "MPI_Recv")
+                    self.assertEqual(predictions > 0, answer != "sleep", sites)
+
     def test_nonsense_and_slowness_are_told_once_a_rank(self):
         program = self.program()
         for kind in self.kinds_with_a_core_each():
