@@ -117,7 +117,7 @@ std::string unknown_variables(const std::vector<std::string>& names) {
 
 std::vector<std::string> own_names() {
   std::vector<std::string> names;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
+  for (char** variable = __environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     names.emplace_back(text.substr(0, text.find('=')));
   }
