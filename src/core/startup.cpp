@@ -102,6 +102,12 @@ bool join_job(Rank& rank) {
   rank.world_rank = number(launch::rank_variable);
   rank.world_size = number(launch::size_variable);
   const bool told = rank.world_rank >= 0 && rank.world_size > rank.world_rank;
+  // The others' memory and messages are not for a program that has more rights than its user.
+  if (told && descriptor >= 0 && getauxval(AT_SECURE) != 0) {
+    give_up(
+        "a program with more rights than its user (set-user-ID, set-group-ID, file capabilities) "
+        "cannot be a rank of that user's job");
+  }
   const int error = told ? node::segment().map(descriptor) : EBADF;
   if (error == EBADF) {
     rank.world_rank = 0;

@@ -254,6 +254,16 @@ class RealRanks(MpiexecTest):
             self.assertEqual((result.status, result.output, result.error), (0, "sum 0\n" * 2, ""), (file, result))
         self.assertEqual((os.path.getsize(empty), os.path.getsize(full)), (0, 8192))
 
+    @unittest.skipUnless(os.geteuid() == 0, "not root")
+    def test_more_rights_than_the_user(self):
+        program = self.program()
+        os.chown(program, 65534, 65534)
+        os.chmod(program, 0o4755)
+        os.chmod(self.folder.name, 0o755)
+        result = self.run_job("-n", 2, program)
+        self.assertEqual((result.status, result.output), (1, ""), result)
+        self.assertIn("more rights than its user", result.error)
+
     def test_number_of_the_program(self):
         program = self.program()
         result = self.run_job("-n", 1, program, "number", ":", "-n", 2, program, "number")
