@@ -95,22 +95,26 @@ void refuse_unknown_launchers() {
   }
 }
 
-bool is_open(int descriptor) {
-  return descriptor >= 0 && fcntl(descriptor, F_GETFD) >= 0;
-}
-
 /// True if mpiexec started this process as a rank. A rank's own children inherit the variables but
-/// not the descriptors: they are singletons.
+/// not the descriptors, whose numbers may be any files by now: they are singletons.
 bool join_job(Rank& rank) {
   const int descriptor = number(launch::segment_variable);
   rank.world_rank = number(launch::rank_variable);
   rank.world_size = number(launch::size_variable);
-  if (rank.world_rank < 0 || rank.world_size <= rank.world_rank || !is_open(descriptor)) {
+  const bool told = rank.world_rank >= 0 && rank.world_size > rank.world_rank;
+  // The others' memory and messages are not for a program that has more rights than its user.
+  if (told && descriptor >= 0 && getauxval(AT_SECURE) != 0) {
+    give_up(
+        "a program with more rights than its user (set-user-ID, set-group-ID, file capabilities) "
+        "cannot be a rank of that user's job");
+  }
+  const int error = told ? node::segment().map(descriptor) : EBADF;
+  if (error == EBADF) {
     rank.world_rank = 0;
     rank.world_size = 1;
     return false;
   }
-  if (const int error = node::segment().map(descriptor); error != 0) {
+  if (error != 0) {
     if (error == EPROTO) {
       give_up("mpiexec is of another version than this program's libmpi_abi.so.1");
     }

@@ -132,6 +132,14 @@ void ElfFile::read_dynamic_section() {
       hash_ = offset_of(entry.d_un.d_ptr);
     } else if (entry.d_tag == DT_GNU_HASH) {
       gnu_hash_ = offset_of(entry.d_un.d_ptr);
+    } else if (entry.d_tag == DT_RELA) {
+      relocations_[0] = offset_of(entry.d_un.d_ptr);
+    } else if (entry.d_tag == DT_RELASZ) {
+      relocation_bytes_[0] = entry.d_un.d_val;
+    } else if (entry.d_tag == DT_JMPREL) {
+      relocations_[1] = offset_of(entry.d_un.d_ptr);
+    } else if (entry.d_tag == DT_PLTRELSZ) {
+      relocation_bytes_[1] = entry.d_un.d_val;
     }
   }
   strings_size_ = strings_ < size_ ? std::min(strings_size_, size_ - strings_) : 0;
@@ -173,6 +181,31 @@ std::size_t ElfFile::symbol_count() const {
     return hash[1];
   }
   return 0;
+}
+
+bool ElfFile::runs_when_loaded() const {
+#if defined(__aarch64__)
+  constexpr std::size_t indirect = R_AARCH64_IRELATIVE;
+#else
+  constexpr std::size_t indirect = R_X86_64_IRELATIVE;
+#endif
+  for (int table = 0; table < 2; ++table) {
+    const std::size_t count = relocation_bytes_[table] / sizeof(Elf64_Rela);
+    const auto* relocations = at<Elf64_Rela>(relocations_[table], count);
+    for (std::size_t i = 0; relocations != nullptr && i < count; ++i) {
+      if (ELF64_R_TYPE(relocations[i].r_info) == indirect) {
+        return true;
+      }
+    }
+  }
+  const std::size_t count = symbol_count();
+  const auto* symbols = at<Elf64_Sym>(symbols_, count);
+  for (std::size_t i = 1; symbols_ != 0 && symbols != nullptr && i < count; ++i) {
+    if (ELF64_ST_TYPE(symbols[i].st_info) == STT_GNU_IFUNC && symbols[i].st_shndx != SHN_UNDEF) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void ElfFile::for_each_symbol(const std::function<void(const char*, bool)>& found) const {

@@ -34,6 +34,8 @@ class ElfFile {
 
   /// Asks for no interpreter: nobody loads libraries for it.
   [[nodiscard]] bool without_interpreter() const { return !interpreted_; }
+  /// Loading it calls functions of it: resolvers of its indirect functions (IFUNC).
+  [[nodiscard]] bool runs_when_loaded() const;
   /// Calls `found(name)` for each symbol that others may use.
   template <class Found>
   void for_each_definition(Found&& found) const {
@@ -68,6 +70,8 @@ class ElfFile {
   std::size_t symbols_ = 0;
   std::size_t hash_ = 0;
   std::size_t gnu_hash_ = 0;
+  std::size_t relocations_[2] = {};  ///< DT_RELA, DT_JMPREL
+  std::size_t relocation_bytes_[2] = {};
   std::vector<std::string> needed_;
   std::string run_path_;
   std::string old_run_path_;

@@ -24,6 +24,12 @@ const char* last_call_of(const RankProcess& process) {
   return process.sessions_only ? "MPI_Session_finalize" : "MPI_Finalize";
 }
 
+/// One that has closed its socket, with all descriptors, leaves word in the segment alone.
+bool has_finalized(const RankProcess& process, int segment, int rank) {
+  return process.phase == MpiPhase::finalized ||
+         (process.phase == MpiPhase::inside && node::has_left(segment, rank));
+}
+
 }  // namespace
 
 // A key of the terminal, or a signal to the process group (as timeout(1) sends it), reaches ranks
@@ -128,7 +134,7 @@ void Supervisor::on_host_ended(int number, int wait_status) {
 
 void Supervisor::judge(int rank, int wait_status) {
   const RankProcess& process = job_.ranks[rank];
-  const bool finalized = process.phase == MpiPhase::finalized;
+  const bool finalized = has_finalized(process, starter_.segment(), rank);
   if (finalized) {
     node::note_end(starter_.segment(), rank);
   }
@@ -169,14 +175,15 @@ void Supervisor::judge(int rank, int wait_status) {
 void Supervisor::on_mpi_process_gone(int rank) {
   on_control(rank);
   RankProcess& process = job_.ranks[rank];
-  if (process.phase == MpiPhase::inside && !process.ended) {
+  if (has_finalized(process, starter_.segment(), rank)) {
+    process.phase = MpiPhase::finalized;
+    node::note_end(starter_.segment(), rank);
+  } else if (process.phase == MpiPhase::inside && !process.ended) {
     if (std::optional<int> wait_status = wait_status_of(process.mpi_process)) {
       judge(rank, *wait_status);
     } else {
       ending_.begin(1, fmt::format("{} ended without {}", name(rank), last_call_of(process)));
     }
-  } else if (process.phase == MpiPhase::finalized) {
-    node::note_end(starter_.segment(), rank);
   }
   close(process.mpi_process);
   process.mpi_process = -1;

@@ -88,7 +88,7 @@ class Check {
           "start it as processes",
           asks_for_level_);
     }
-    if (trial && verdict_.problems.empty()) {
+    if (trial && verdict_.problems.empty() && !runs_when_loaded()) {
       if (std::string why = try_to_load(files_.front().path, library_path_); !why.empty()) {
         problem(std::move(why));
       }
@@ -102,6 +102,20 @@ class Check {
   void problem_of_build(std::string text) {
     problem(std::move(text));
     ++verdict_.of_build;
+  }
+
+  /// Then the trial would not do what it promises: to run nothing of the program.
+  bool runs_when_loaded() {
+    for (const LoadedFile& file : files_) {
+      if (!is_run_time(file_name(file.path)) && file.elf.runs_when_loaded()) {
+        verdict_.notes.push_back(fmt::format(
+            "{} was not loaded for a trial: loading it would run functions of it, which "
+            "choose others (IFUNC)",
+            file_name(file.path)));
+        return true;
+      }
+    }
+    return false;
   }
 
   void look_at_shape() {

@@ -27,6 +27,8 @@ ControlClient::ControlClient(int descriptor, int rank) : rank_(rank) {
   }
   if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0) {
     descriptor_ = descriptor;
+    device_ = status.st_dev;
+    socket_ = status.st_ino;
   }
 }
 
@@ -85,7 +87,9 @@ bool ControlClient::frequency(bool low, int worker) {
 }
 
 bool ControlClient::send(unsigned kind, int code, std::string_view text, int flags, int worker) {
-  if (descriptor_ < 0) {
+  struct stat status {};
+  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0 || status.st_dev != device_ ||
+      status.st_ino != socket_) {
     return false;
   }
   ControlMessage message;

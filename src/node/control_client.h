@@ -3,6 +3,8 @@
 // MPI_Finalize, MPI_Abort and the hang report.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 
@@ -44,6 +46,9 @@ class ControlClient {
   bool send(unsigned kind, int code, std::string_view text, int flags = 0, int worker = -1);
 
   int descriptor_ = -1;
+  // Which socket it was: the program may close it and get the number for one of its own.
+  dev_t device_ = 0;
+  ino_t socket_ = 0;
   int rank_ = -1;
 };
 

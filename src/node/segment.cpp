@@ -1,16 +1,24 @@
 #include "node/segment.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <new>
+#include <string>
+#include <type_traits>
 
 #include "coll/area_bytes.h"
 #include "node/address_limit.h"
@@ -32,39 +40,80 @@ std::uint64_t mapping_limit(int ranks) {
 }
 
 /// A segment beyond `ulimit -f` shall be an error like any other: for this thread, SIGXFSZ does not
-/// come of what happens in this scope. Nobody's disposition is touched.
-class FileSizeSignalHeld {
+/// come of what happens in this scope. Nobody's disposition is touched. All other signals come
+/// after it: before Linux 6.11 any of them makes fallocate give back what it had got, so with one
+/// that comes again and again (a profiler's) it would never be done.
+class SignalsHeld {
  public:
-  FileSizeSignalHeld() {
-    sigemptyset(&signal_);
-    sigaddset(&signal_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &signal_, &old_mask_);
+  SignalsHeld() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old_mask_);
   }
-  ~FileSizeSignalHeld() {
+  ~SignalsHeld() {
     const int error = errno;
     if (sigismember(&old_mask_, SIGXFSZ) == 0) {
+      sigset_t file_size;
+      sigemptyset(&file_size);
+      sigaddset(&file_size, SIGXFSZ);
       const timespec at_once{};
-      sigtimedwait(&signal_, nullptr, &at_once);
-      pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
+      sigtimedwait(&file_size, nullptr, &at_once);
     }
+    pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
     errno = error;
   }
-  FileSizeSignalHeld(const FileSizeSignalHeld&) = delete;
-  FileSizeSignalHeld& operator=(const FileSizeSignalHeld&) = delete;
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
 
  private:
-  sigset_t signal_;
   sigset_t old_mask_;
 };
 
 /// Memory for a piece of the segment; 0 or an errno.
 int give_memory(int descriptor, std::uint64_t begin, std::uint64_t bytes) {
-  const FileSizeSignalHeld held;
+  const SignalsHeld held;
   int result = 0;
   do {
     result = fallocate(descriptor, 0, static_cast<off_t>(begin), static_cast<off_t>(bytes));
   } while (result != 0 && errno == EINTR);
   return result == 0 ? 0 : errno;
+}
+
+bool is_file(const struct stat& status, dev_t device, ino_t file) {
+  return status.st_dev == device && status.st_ino == file;
+}
+
+/// A descriptor of this file that another process holds, opened here; -1: it holds none, or does
+/// not let us look.
+int taken_from(pid_t process, dev_t device, ino_t file) {
+  const std::string folder = fmt::format("/proc/{}/fd", process);
+  DIR* const list = opendir(folder.c_str());
+  int found = -1;
+  while (list != nullptr && found < 0) {
+    const dirent* const entry = readdir(list);
+    if (entry == nullptr) {
+      break;
+    }
+    struct stat status {};
+    if (fstatat(dirfd(list), entry->d_name, &status, 0) == 0 && is_file(status, device, file)) {
+      found = openat(dirfd(list), entry->d_name, O_RDWR | O_CLOEXEC);
+    }
+  }
+  if (list != nullptr) {
+    closedir(list);
+  }
+  return found;
+}
+
+/// 0 if it cannot be told, and of the first process.
+pid_t parent_of(pid_t process) {
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("PPid:")) {
+      return static_cast<pid_t>(std::atoi(line.c_str() + 5));
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -105,12 +154,22 @@ int create_segment(int ranks, int workers, Carriers carriers) {
 }
 
 int Segment::map(int descriptor) {
+  // Any file may have this number. Of one that is shorter than a page, a page cannot be read.
+  struct stat status {};
+  std::remove_const_t<decltype(segment_magic)> magic = 0;
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size < static_cast<off_t>(page) ||
+      pread(descriptor, &magic, sizeof magic, offsetof(Header, magic)) !=
+          static_cast<ssize_t>(sizeof magic) ||
+      magic != segment_magic) {
+    return EBADF;
+  }
   void* place = mmap(nullptr, page, PROT_READ, MAP_SHARED, descriptor, 0);
   if (place == MAP_FAILED) {
     return errno;
   }
   const auto* header = static_cast<const Header*>(place);
-  const bool ours = header->magic == segment_magic && header->version == segment_version;
+  const bool ours = header->version == segment_version;
   const std::uint64_t areas_end = header->world_collective;
   mapped_ = header->limit;
   munmap(place, page);
@@ -123,6 +182,8 @@ int Segment::map(int descriptor) {
   }
   base_ = static_cast<char*>(place);
   descriptor_ = descriptor;
+  device_ = status.st_dev;
+  file_ = status.st_ino;
   // A core file would get the whole address range, gigabytes of holes: where it goes through a pipe
   // to a collector, as zeros. What is left in it is who waits for what, not messages.
   madvise(base_ + areas_end, mapped_ - areas_end, MADV_DONTDUMP);
@@ -151,12 +212,74 @@ void Segment::untrim() {
   // step, so that nobody else gets the addresses.
   const std::size_t bytes = mapped_ - trimmed_to_;
   if (mmap(base_ + trimmed_to_, bytes, PROT_READ | PROT_WRITE,
-           MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor_,
+           MAP_SHARED | MAP_NORESERVE | MAP_FIXED, open_descriptor(),
            static_cast<off_t>(trimmed_to_)) == MAP_FAILED) {
     mprotect(base_ + trimmed_to_, bytes, PROT_READ | PROT_WRITE);
   }
   madvise(base_ + trimmed_to_, bytes, MADV_DONTDUMP);
   trimmed_to_ = 0;
+}
+
+/// The segment's descriptor; -1 if the program has closed it and it cannot be had again.
+int Segment::open_descriptor() {
+  int known = descriptor_;
+  struct stat status {};
+  if (fstat(known, &status) == 0 && is_file(status, device_, file_)) {
+    return known;
+  }
+  const int again = found_again();
+  if (again >= 0) {
+    // Beyond the low numbers, which programs count on.
+    const int kept = fcntl(again, F_DUPFD_CLOEXEC, known);
+    close(again);
+    if (kept >= 0 && !descriptor_.compare_exchange_strong(known, kept)) {
+      close(kept);
+      return known;  // another thread was quicker
+    }
+    return kept;
+  }
+  static std::atomic<bool> said = false;
+  if (!said.exchange(true)) {
+    std::fputs(fmt::format("Meantime: the program has closed file descriptor {}, by which the "
+                           "job's shared memory grows: there will be no more of it\n",
+                           known)
+                   .c_str(),
+               stderr);
+  }
+  return -1;
+}
+
+/// From the kernel's list of what we have mapped, which is for the privileged, or from mpiexec,
+/// which is among our ancestors and holds one as long as the job lives.
+int Segment::found_again() const {
+  // The part that has a mapping of its own, see `map`.
+  const auto begin = reinterpret_cast<std::uintptr_t>(base_);
+  const std::string mapping =
+      fmt::format("/proc/self/map_files/{:x}-{:x}", begin, begin + header().world_collective);
+  struct stat status {};
+  if (const int found = open(mapping.c_str(), O_RDWR | O_CLOEXEC); found >= 0) {
+    if (fstat(found, &status) == 0 && is_file(status, device_, file_)) {
+      return found;
+    }
+    close(found);
+  }
+  for (pid_t process = getppid(); process > 0; process = parent_of(process)) {
+    if (const int found = taken_from(process, device_, file_); found >= 0) {
+      return found;
+    }
+  }
+  return -1;
+}
+
+bool has_left(int descriptor, int world_rank) {
+  Segment segment;
+  if (descriptor < 0 || segment.map(descriptor) != 0) {
+    return false;
+  }
+  const std::uint32_t state = segment.area(world_rank).report.state.load();
+  segment.unmap();
+  return state == static_cast<std::uint32_t>(RankState::away) ||
+         state == static_cast<std::uint32_t>(RankState::finalized);
 }
 
 void note_end(const Segment& segment, int world_rank) {
@@ -178,6 +301,10 @@ Link Segment::grow(std::size_t bytes) {
   // Never beyond the limit, not even for a moment: what another rank gets meanwhile would lie
   // behind a piece that is given back. Relaxed, because it is only a number: whoever gives others a
   // link into the piece orders what is in it.
+  const int descriptor = open_descriptor();
+  if (descriptor < 0) {
+    return 0;
+  }
   std::uint64_t begin = header().heap_end.load(std::memory_order_relaxed);
   do {
     if (begin + bytes > mapped_) {
@@ -185,7 +312,7 @@ Link Segment::grow(std::size_t bytes) {
     }
   } while (
       !header().heap_end.compare_exchange_weak(begin, begin + bytes, std::memory_order_relaxed));
-  return give_memory(descriptor_, begin, bytes) == 0 ? begin : 0;
+  return give_memory(descriptor, begin, bytes) == 0 ? begin : 0;
 }
 
 constinit Segment detail::host_segment;

@@ -4,6 +4,9 @@
 // turns into MPI_ERR_NO_MEM, and never a SIGBUS later.
 #pragma once
 
+#include <sys/types.h>
+
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,8 +29,8 @@ int create_segment(int ranks, int workers, Carriers carriers = {});
 
 class Segment {
  public:
-  /// Maps the segment behind `descriptor`, which stays the caller's but must stay open for growth.
-  /// Returns 0 or an errno.
+  /// Maps the segment behind `descriptor`, which stays the caller's but should stay open for
+  /// growth. Returns 0 or an errno: EBADF if there is no segment behind it, of whatever version.
   int map(int descriptor);
   void unmap();
   /// Makes the address space that no chunk has been put behind unreadable: Valgrind's leak check at
@@ -36,7 +39,6 @@ class Segment {
   void trim();
   void untrim();
   bool mapped() const { return base_ != nullptr; }
-  int descriptor() const { return descriptor_; }
 
   Header& header() const { return *reinterpret_cast<Header*>(base_); }
   RankArea& area(int world_rank) const {
@@ -56,11 +58,20 @@ class Segment {
   Link grow(std::size_t bytes);
 
  private:
+  int open_descriptor();
+  int found_again() const;
+
   char* base_ = nullptr;
   std::size_t mapped_ = 0;
   std::size_t trimmed_to_ = 0;  ///< 0: not trimmed
-  int descriptor_ = -1;
+  std::atomic<int> descriptor_ = -1;
+  // Which file it was when it was mapped: the program may have closed the descriptor since.
+  dev_t device_ = 0;
+  ino_t file_ = 0;
 };
+
+/// Whether that rank has left MPI, as far as the segment says: its MPI_Finalize is done.
+bool has_left(int descriptor, int world_rank);
 
 /// A rank that was away has ended: it will not come back. For those who hear of its end: mpiexec,
 /// which has the segment's descriptor, and the host of a thread rank.

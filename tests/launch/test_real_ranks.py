@@ -239,6 +239,37 @@ class RealRanks(MpiexecTest):
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
         self.assertIn(alone.returncode, range(1, 128), alone)
 
+    def test_program_that_closes_descriptors(self):
+        """Those of Meantime too: what has their numbers then is left as it is."""
+        program = self.path("closes")
+        subprocess.run([MPICC, "-O1", *CFLAGS, os.path.join(SOURCE, "tests", "launch", "closes.c"), "-o", program],
+                       check=True)
+        result = self.run_job("-n", 2, program, self.folder.name, timeout=60)
+        self.assertEqual((result.status, result.output, result.error), (0, "kept\nkept\n", ""), result)
+        # Alone, there may be nobody to have the memory's descriptor from.
+        alone = subprocess.run([program, self.folder.name], stdout=subprocess.PIPE, env=self.environment, timeout=60)
+        self.assertEqual(alone.stdout, b"kept\n")
+
+    def test_other_files_where_a_job_had_its_descriptors(self):
+        """What a rank starts is alone, whatever it has by the numbers in its environment."""
+        program = self.program()
+        empty = self.path("empty", "")
+        full = self.path("full", "x" * 8192)
+        for file in (f"<{empty}", f"<{full}", f">>{empty}", f"<>{full}", "</dev/zero", "</"):
+            result = self.run_job("-n", 2, "bash", "-c", f"exec 20{file}; {program}")
+            self.assertEqual((result.status, result.output, result.error), (0, "sum 0\n" * 2, ""), (file, result))
+        self.assertEqual((os.path.getsize(empty), os.path.getsize(full)), (0, 8192))
+
+    @unittest.skipUnless(os.geteuid() == 0, "not root")
+    def test_more_rights_than_the_user(self):
+        program = self.program()
+        os.chown(program, 65534, 65534)
+        os.chmod(program, 0o4755)
+        os.chmod(self.folder.name, 0o755)
+        result = self.run_job("-n", 2, program)
+        self.assertEqual((result.status, result.output), (1, ""), result)
+        self.assertIn("more rights than its user", result.error)
+
     def test_number_of_the_program(self):
         program = self.program()
         result = self.run_job("-n", 1, program, "number", ":", "-n", 2, program, "number")

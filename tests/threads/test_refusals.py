@@ -3,6 +3,7 @@
 through: `meantime check`, --as threads and --as auto agree, and say what to do."""
 
 import os
+import platform
 import re
 import resource
 import shutil
@@ -45,6 +46,32 @@ class Refusals(ThreadsCase):
         self.assertEqual(self.run_ranks(2, program).returncode, 0, self.text)
         self.assertNotIn("ranks are processes",
                          self.run_ranks(2, program, kind="auto", options=("-v",)).stderr)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "a system call in assembly")
+    def test_what_would_run_by_being_loaded_is_not_loaded(self):
+        """A resolver of an indirect function: `meantime check` runs nothing of a program."""
+        mark = os.path.join(self.folder, "resolved")
+        program = self.build(r'''
+            #include <fcntl.h>
+            #include <mpi.h>
+            #include <sys/syscall.h>
+            static int chosen(void) { return 0; }
+            static void* choose(void) {  /* before libc can be called */
+              long result;
+              __asm__ volatile("syscall" : "=a"(result)
+                               : "0"((long)SYS_open), "D"(MARK), "S"((long)(O_CREAT | O_WRONLY)), "d"(0644L)
+                               : "rcx", "r11", "memory");
+              return chosen;
+            }
+            int function(void) __attribute__((ifunc("choose")));
+            int main(int c, char** v) { MPI_Init(&c, &v); MPI_Finalize(); return function(); }''',
+                             f'-DMARK="{mark}"', name="chooses")
+        checked = command(os.path.join(BIN, "meantime"), "check", program, env=self.environment)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        self.assertIn("chooses was not loaded for a trial", checked.stdout)
+        self.assertFalse(os.path.exists(mark))
+        self.accepted(program)
+        self.assertTrue(os.path.exists(mark))
 
     def test_an_allocator_of_its_own(self):
         (names, reason, remedy), = rows_of("denied_definitions")
