@@ -11,6 +11,7 @@
 #include "api/generated/calls.h"
 #include "core/error.h"
 #include "core/group.h"
+#include "core/memory_kinds.h"
 #include "core/startup.h"
 #include "core/tables.h"
 #include "node/control_client.h"
@@ -73,6 +74,10 @@ int Session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
   auto* made = new Session;
   made->errhandler = hold(errhandler);
   made->info = core::duplicate(info);
+  const std::string* kinds = made->info->find(core::memory_kinds_key);
+  made->buffer->memory_kinds =
+      core::supported_memory_kinds(kinds != nullptr ? *kinds : core::launchers_memory_kinds());
+  made->info->set(core::memory_kinds_key, made->buffer->memory_kinds);
   made->info->set("thread_level", level_name(rank.thread_level));
   *session = made->handle();
   return MPI_SUCCESS;

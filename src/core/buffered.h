@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/communicator.h"
@@ -25,6 +26,7 @@ struct Buffer {
   void* address = nullptr;
   MPI_Count size = 0;
   MPI_Count used = 0;
+  std::string memory_kinds;  ///< of a session's, by which those made from it know it: what they say
 };
 /// Of a communicator, a session or the process; made when first attached.
 using BufferPlace = std::shared_ptr<Buffer>;

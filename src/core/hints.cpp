@@ -8,6 +8,7 @@
 
 #include "core/communicator_make.h"
 #include "core/info.h"
+#include "core/memory_kinds.h"
 #include "core/settings.h"
 #include "ledger/changes.h"
 #include "rank/rank.h"
@@ -115,6 +116,7 @@ Info* visible_hints(const Communicator& comm) {
     const std::string* value = comm.info != nullptr ? comm.info->find(assertion) : nullptr;
     info->set(assertion, value != nullptr ? *value : "false");
   }
+  info->set(memory_kinds_key, memory_kinds_of(comm));
   for (const WaitHint& hint : wait_hints) {
     if (const std::string* value = comm.info != nullptr ? comm.info->find(hint.key) : nullptr) {
       info->set(hint.key, *value);

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/memory_kinds.h"
+
 namespace meantime {
 
 const std::string* Info::find(std::string_view key) const {
@@ -93,6 +95,9 @@ Info* make_environment_info(const std::vector<std::string>& given) {
   char directory[PATH_MAX];
   if (getcwd(directory, sizeof directory) != nullptr) {
     info->set("wd", directory);
+  }
+  if (!launchers_memory_kinds().empty()) {  // as it was asked for: the objects say what there is
+    info->set(memory_kinds_key, launchers_memory_kinds());
   }
   return info;
 }

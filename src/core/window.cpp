@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/memory_kinds.h"
 #include "match/engine.h"
 #include "rank/rank.h"
 
@@ -80,6 +81,7 @@ Info* visible_hints(const Window& window) {
     const std::string* value = window.info != nullptr ? window.info->find(hint.key) : nullptr;
     info->set(hint.key, value != nullptr ? std::string_view(*value) : hint.standard);
   }
+  info->set(memory_kinds_key, memory_kinds_of(*window.team));
   return info;
 }
 

@@ -256,6 +256,9 @@ class Parser {
         }
         program_.environment.push_back({initial_errhandler_variable, first});
         break;
+      case Action::memory_kinds:
+        program_.environment.push_back({memory_kinds_variable, first});
+        break;
       case Action::label:
         result_.label = true;
         break;

@@ -36,6 +36,9 @@ inline constexpr char frequency_variable[] = "MEANTIME_LOWERS_FREQUENCY";
 /// mpi_errors_return or its like: the error handler that a rank has before it sets one (mpiexec
 /// -initial-errhandler); not there: mpi_errors_are_fatal.
 inline constexpr char initial_errhandler_variable[] = "MEANTIME_INITIAL_ERRHANDLER";
+/// Kinds of memory that the program means to give MPI (mpiexec -memory-alloc-kinds); not there:
+/// none is named.
+inline constexpr char memory_kinds_variable[] = "MEANTIME_MEMORY_ALLOC_KINDS";
 /// What to do when the ranks find that all of them wait for ever: abort, report or ignore.
 inline constexpr char deadlock_variable[] = "MEANTIME_ON_DEADLOCK";
 /// Exit status of a job that was ended for it, and of a rank without mpiexec.

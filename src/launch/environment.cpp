@@ -36,7 +36,7 @@ std::vector<std::string> user_environment(const CommandLine& command,
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     std::string name(name_of(*variable));
-    if (name == initial_errhandler_variable) {
+    if (name == initial_errhandler_variable || name == memory_kinds_variable) {
       continue;  // of the job that this one is inside of
     }
     const auto& list = command.environment_list;

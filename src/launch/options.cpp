@@ -31,6 +31,7 @@ constexpr Option options[] = {
     {"wdir", 1, Action::directory, "", true},
     {"wd", 1, Action::directory, "", true},
     {"initial-errhandler", 1, Action::initial_errhandler, "", true},
+    {"memory-alloc-kinds", 1, Action::memory_kinds, "", true},
     {"l", 0, Action::label, "", true},
     {"timeout", 1, Action::timeout, "", true},
     {"bind", 1, Action::bind, "", true},
@@ -199,7 +200,6 @@ constexpr Option options[] = {
     {"rankmap", 1, Action::refuse, "use --bind core"},
     {"hybrid-hosts", 0, Action::ignore, "there is one node"},
     {"gpus-per-proc", 1, Action::refuse, "use CUDA_VISIBLE_DEVICES, from MEANTIME_RANK in a script"},
-    {"memory-alloc-kinds", 1, Action::ignore, "there are the kinds mpi and system"},
     {"nameserver", 1, Action::refuse, "MPI_Publish_name is not there yet"},
     {"demux", 1, Action::ignore, no_components},
     {"profile", 0, Action::refuse, "use perf record mpiexec ..."},
@@ -265,6 +265,7 @@ How many ranks of what
   -wdir DIR, -wd DIR      the program's working directory
   -initial-errhandler mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return
                           what an error does until the program says (default mpi_errors_are_fatal)
+  -memory-alloc-kinds A,B the kinds of memory that the program gives MPI, as it may ask for them
   --as processes|threads|auto
                           every rank a process (default), or all of them user-level threads of one
                           process; auto: as threads if `meantime check program` finds that they can;

@@ -22,6 +22,7 @@ enum class Action {
   drop,
   directory,
   initial_errhandler,
+  memory_kinds,
   label,
   timeout,
   bind,

@@ -266,6 +266,12 @@ class OwnOptions(MpiexecTest):
         self.assert_refused("--initial-errhandler", "MPI_ERRORS_RETURN", "true",
                             parts=("mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return",))
 
+    def test_memory_kinds(self):
+        script = ("sh", "-c", "echo $MEANTIME_MEMORY_ALLOC_KINDS.")
+        self.assertEqual(self.run_job("-memory-alloc-kinds", "mpi:alloc_mem,cuda", *script).output, "mpi:alloc_mem,cuda.\n")
+        environment = dict(self.environment, MEANTIME_MEMORY_ALLOC_KINDS="mpi")  # of a job around it
+        self.assertEqual(self.run_job(*script, env=environment).output, ".\n")
+
     def test_verbose(self):
         result = self.run_job("-v", "--oversubscribe", "-n", 2, "true")
         self.assertRegex(result.error, r"--oversubscribe is ignored: there are no slots")

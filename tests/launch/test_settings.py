@@ -39,6 +39,8 @@ class Settings(SettingsCase):
         unknown = {"MEANTIME_WIAT": "poll", "MEANTIME_COLOUR_OF_THE_SKY": "blue"}
         result = self.command("mpiexec", "-n", "2", "-x", "MEANTIME_TRIESPOLL=1", "true", ":", "true", **unknown)
         self.assertEqual((result.returncode, result.stderr), (0, "mpiexec: " + line), result)
+        # The wrappers' is somebody's.
+        self.assertEqual(self.command("mpiexec", "true", MEANTIME_FORTRAN="/opt/fortran").stderr, "")
         unknown["MEANTIME_TRIESPOLL"] = "1"
         self.assertEqual(self.command("meantime", "config", **unknown).stderr, "meantime: " + line)
         self.assertEqual(self.alone(**unknown).stderr, "Meantime: " + line)

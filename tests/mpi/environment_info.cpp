@@ -90,6 +90,62 @@ static void hardware() {
   MUST(MPI_Info_free(&guide));
 }
 
+/// What objects say of the memory that they take, when `request` is what mpiexec was asked for:
+/// what is there, whatever was asked for.
+static void memory_kinds(const std::string& request, const std::string& worlds) {
+  const char* const key = "mpi_memory_alloc_kinds";
+  if (!on_mpich()) CHECK(value_of(MPI_INFO_ENV, key) == request);
+  MPI_Info info;
+  MPI_Comm copy;
+  MUST(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF, copy}) {
+    MUST(MPI_Comm_get_info(comm, &info));
+    CHECK(value_of(info, key) == worlds, "%s", value_of(info, key).c_str());
+    MUST(MPI_Info_free(&info));
+  }
+  MUST(MPI_Comm_free(&copy));
+  int* memory;
+  MPI_Win window;
+  MUST(MPI_Win_allocate(sizeof(int), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window));
+  MUST(MPI_Win_get_info(window, &info));
+  CHECK(value_of(info, key) == worlds);
+  MUST(MPI_Info_free(&info));
+  MUST(MPI_Win_free(&window));
+
+  const std::string always = "mpi,system";
+  const char* const asked[][2] = {
+      {"cuda", ""},
+      {"cuda:device,mpi", ""},
+      {"mpi:bogus,mpi:alloc_mem:bogus", ""},
+      {"system:mpi", ""},
+      {"mpi:", ""},
+      {"", ""},
+      {"mpi:alloc_mem:win_allocate,system", ",mpi:alloc_mem:win_allocate"},
+      {"mpi:alloc_mem,cuda,mpi:win_allocate_shared", ",mpi:alloc_mem,mpi:win_allocate_shared"},
+  };
+  for (const auto& [ask, more] : asked) {
+    MUST(MPI_Info_create(&info));
+    MUST(MPI_Info_set(info, key, ask));
+    MPI_Session session;
+    MUST(MPI_Session_init(info, MPI_ERRORS_RETURN, &session));
+    MUST(MPI_Info_free(&info));
+    MUST(MPI_Session_get_info(session, &info));
+    CHECK(value_of(info, key) == always + more, "%s: %s", ask, value_of(info, key).c_str());
+    MUST(MPI_Info_free(&info));
+    MPI_Group group;
+    MPI_Comm comm;
+    MUST(MPI_Group_from_session_pset(session, "mpi://SELF", &group));
+    MUST(MPI_Comm_create_from_group(group, "kinds", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+    MUST(MPI_Group_free(&group));
+    MUST(MPI_Comm_get_info(comm, &info));
+    CHECK(value_of(info, key) == always + more, "%s: %s", ask, value_of(info, key).c_str());
+    MUST(MPI_Info_free(&info));
+    MUST(MPI_Comm_free(&comm));
+    MUST(MPI_Session_finalize(&session));
+  }
+}
+
+/// With arguments: what mpiexec was asked for, and what of it there is.
 int main(int argc, char** argv) {
   require_expected_library();
   made(argc, argv);
@@ -100,6 +156,7 @@ int main(int argc, char** argv) {
   made(argc, argv);
   the_worlds();
   hardware();
+  memory_kinds(argc > 2 ? argv[1] : "", argc > 2 ? argv[2] : "mpi,system");
   const int status = finish();
   made(argc, argv);
   return status + errors;
