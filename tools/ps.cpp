@@ -9,14 +9,16 @@
 #include "backtraces.h"
 #include "launch/program.h"
 #include "running_jobs.h"
+#include "settings/shown.h"
 #include "subcommands.h"
 
 namespace meantime::tools {
 namespace {
 
 void print_job(const RunningJob& job, std::size_t ranks) {
-  fmt::print("job {}: {} ({} rank{}, {:.0f} s)\n", job.mpiexec, job.command, ranks,
-             ranks == 1 ? "" : "s", job.seconds);
+  fmt::print("job {}: {} ({} rank{}, {:.0f} s)\n", job.mpiexec,
+             settings::shown(job.command, settings::any_length), ranks, ranks == 1 ? "" : "s",
+             job.seconds);
 }
 
 std::optional<RunningJob> find_job(int number) {
@@ -42,7 +44,7 @@ std::vector<RankLine> ranks_or_line(const RunningJob& job, int number) {
 void print_ranks(const RunningJob& job, const std::vector<RankLine>& ranks) {
   print_job(job, ranks.size());
   for (const RankLine& rank : ranks) {
-    fmt::print("{}\n", rank.text);
+    fmt::print("{}\n", settings::shown(rank.text, settings::any_length));
   }
 }
 
@@ -61,10 +63,11 @@ int ps_of(int number) {
 
 void print_frames(const std::vector<std::string>& lines, const std::string& problem) {
   for (const std::string& line : lines) {
-    fmt::print("      {}\n", line);
+    fmt::print("      {}\n", settings::shown(line, settings::any_length));
   }
   if (lines.empty()) {
-    fmt::print("      no backtrace{}{}\n", problem.empty() ? "" : ": ", problem);
+    fmt::print("      no backtrace{}{}\n", problem.empty() ? "" : ": ",
+               settings::shown(problem, settings::any_length));
   }
 }
 
@@ -123,7 +126,7 @@ int stack(int number, int rank) {
     if (rank >= 0 && rank != each) {
       continue;
     }
-    fmt::print("{}\n", line.text);
+    fmt::print("{}\n", settings::shown(line.text, settings::any_length));
     std::fflush(stdout);
     if (line.ended) {
       continue;

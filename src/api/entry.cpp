@@ -24,6 +24,7 @@
 #include "launch/named_places.h"
 #include "rank/rank_of_thread.h"
 #include "rank/worker.h"
+#include "settings/shown.h"
 #include "wait/report.h"
 
 namespace meantime::api {
@@ -140,7 +141,7 @@ void Entry::end_of_program(const void* site) {
   if (getauxval(AT_SECURE) == 0) {  // as in core/abort.cpp; mpiexec is not told of this
     line = launch::with_named_places(line, getpid());
   }
-  std::fputs(line.c_str(), stderr);
+  std::fputs(settings::shown_lines(line).c_str(), stderr);
   std::fflush(nullptr);
   std::_Exit(EXIT_FAILURE);
 }

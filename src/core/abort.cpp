@@ -12,6 +12,7 @@
 #include "launch/named_places.h"
 #include "node/control_client.h"
 #include "rank/rank_of_thread.h"
+#include "settings/shown.h"
 
 namespace meantime::core {
 namespace {
@@ -46,11 +47,12 @@ void abort_job(int code, std::string_view text) {
     }
   } else if (!text.empty()) {
     std::string line = rank.world_size > 1
-                           ? fmt::format("Meantime: rank {}: {}\n", rank.world_rank, text)
-                           : fmt::format("Meantime: {}\n", text);
+                           ? fmt::format("Meantime: rank {}: {}", rank.world_rank, text)
+                           : fmt::format("Meantime: {}", text);
     if (getauxval(AT_SECURE) == 0) {  // a search along PATH is for who has only his user's rights
       line = launch::with_named_places(line, getpid());
     }
+    line = settings::shown(line, settings::any_length) + '\n';
     // One write: lines of several ranks do not mix.
     [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
   }

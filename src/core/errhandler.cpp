@@ -15,6 +15,7 @@
 #include "core/tables.h"
 #include "core/window.h"
 #include "rank/rank.h"
+#include "settings/shown.h"
 #include "wait/report.h"
 
 namespace meantime::core {
@@ -32,7 +33,8 @@ std::string obituary(std::string_view description, int code, const char* call,
   }
   const std::string_view name = error_name(code);
   line += name.empty() ? fmt::format(": error {}", code) : fmt::format(": {}", name);
-  line += fmt::format(": {}", detail.empty() ? error_text(code) : detail);
+  line += fmt::format(
+      ": {}", settings::shown(detail.empty() ? error_text(code) : detail, settings::any_length));
   // Stale if this call is none that notes where it was called.
   const Rank& rank = self();
   const void* const site =
@@ -46,7 +48,7 @@ std::string obituary(std::string_view description, int code, const char* call,
 
 std::string describe(Communicator& comm) {
   return comm.name.empty() ? fmt::format("communicator {:#x} of {} ranks", comm.context, comm.size)
-                           : "communicator " + comm.name;
+                           : "communicator " + settings::shown(comm.name, settings::any_length);
 }
 
 }  // namespace
@@ -101,9 +103,9 @@ int invoke_error_handler(Session& session, int code, const char* call) {
 }
 
 int invoke_error_handler(Window& window, int code, const char* call) {
-  const std::string description = window.name.empty()
-                                      ? fmt::format("a window of {} ranks", window.team->size)
-                                      : "window " + window.name;
+  const std::string description =
+      window.name.empty() ? fmt::format("a window of {} ranks", window.team->size)
+                          : "window " + settings::shown(window.name, settings::any_length);
   return invoke_error_handler(*window.errhandler, window.handle(), description, code, call);
 }
 

@@ -8,6 +8,7 @@
 
 #include "node/control_client.h"
 #include "rank/rank.h"
+#include "settings/shown.h"
 
 namespace meantime::core {
 
@@ -22,7 +23,7 @@ void remark(const Rank& rank, const std::string& topic, std::string_view line) {
   }
   // Of the job's other processes mpiexec knows.
   if (rank.control == nullptr || !rank.control->remark(topic, line)) {
-    std::fputs(fmt::format("Meantime: {}\n", line).c_str(), stderr);
+    std::fputs(fmt::format("Meantime: {}\n", settings::shown_lines(line)).c_str(), stderr);
   }
 }
 

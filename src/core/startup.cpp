@@ -36,6 +36,7 @@
 #include "rank/sleeping_call.h"
 #include "rank/worker.h"
 #include "settings/as_started.h"
+#include "settings/shown.h"
 #include "wait/deadlock.h"
 #include "wait/experience.h"
 #include "wait/policy.h"
@@ -166,7 +167,9 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
   }
   // A search along PATH is not for a program that has more rights than its user.
   const bool may_run_addr2line = getauxval(AT_SECURE) == 0;
-  std::fputs((may_run_addr2line ? launch::with_named_places(text) : text).c_str(), stderr);
+  std::fputs(
+      settings::shown_lines(may_run_addr2line ? launch::with_named_places(text) : text).c_str(),
+      stderr);
   if (for_ever && segment.header().on_deadlock == 0) {
     std::_Exit(launch::deadlock_status);
   }
@@ -255,7 +258,7 @@ int start_up(Rank& rank) {
       give_up(wrong);
     }
     for (const std::string& remark : remarks) {
-      std::fputs(fmt::format("Meantime: {}\n", remark).c_str(), stderr);
+      std::fputs(fmt::format("Meantime: {}\n", settings::shown_lines(remark)).c_str(), stderr);
     }
     if (const int result = make_singleton(rank); result != MPI_SUCCESS) {
       return result;

@@ -31,6 +31,7 @@
 #include "launch/rank_addresses.h"
 #include "node/address_limit.h"
 #include "rank/host.h"
+#include "settings/shown.h"
 
 namespace meantime::host {
 
@@ -67,7 +68,7 @@ std::vector<std::unique_ptr<RankState>>& states() {
 bool is_trial = false;
 
 [[noreturn]] void give_up(const std::string& line) {
-  const std::string text = (is_trial ? "" : "mpiexec: ") + line + "\n";
+  const std::string text = (is_trial ? "" : "mpiexec: ") + settings::shown_lines(line) + "\n";
   [[maybe_unused]] const auto written =
       write(is_trial ? STDOUT_FILENO : STDERR_FILENO, text.data(), text.size());
   syscall(SYS_exit_group, 1);  // libc's is behind one of ours, and to find it may want memory

@@ -17,6 +17,7 @@
 #include "ledger/histogram.h"
 #include "ledger/reader.h"
 #include "node/segment.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 namespace {
@@ -247,7 +248,7 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
     text += fmt::format("frequency: {}\n", job.frequencies.summary());
   }
   if (!figures.energy_handler.empty()) {
-    text += fmt::format("energy handler: {}\n", figures.energy_handler);
+    text += fmt::format("energy handler: {}\n", settings::shown_path(figures.energy_handler));
   }
   return text + energy_line(times);
 }

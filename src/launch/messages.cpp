@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "launch/timer.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 
@@ -119,11 +120,11 @@ void write_while_read(int descriptor, std::string_view text) {
 }
 
 void mention(std::string_view text) {
-  write_while_read(STDERR_FILENO, fmt::format("mpiexec: {}\n", text));
+  write_while_read(STDERR_FILENO, fmt::format("mpiexec: {}\n", settings::shown_lines(text)));
 }
 
 void say(std::string_view text) {
-  write_all(STDERR_FILENO, fmt::format("mpiexec: {}\n", text));
+  write_all(STDERR_FILENO, fmt::format("mpiexec: {}\n", settings::shown_lines(text)));
 }
 
 std::string signal_text(int signal) {

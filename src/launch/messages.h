@@ -9,7 +9,8 @@
 namespace meantime::launch {
 
 /// Writes `text` behind "mpiexec: ", in one write, so that ranks' lines stay whole; a newline
-/// follows unless the text has one.
+/// follows unless the text has one. Nothing in it moves a terminal's cursor (settings/shown.h):
+/// part of it may come from a program.
 void say(std::string_view text);
 
 template <class... Arguments>

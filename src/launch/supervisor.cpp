@@ -286,7 +286,8 @@ void Supervisor::report_ledger() {
     }
   }
   if (job_.command.report) {
-    write_while_read(STDERR_FILENO, ledger_table(job_, starter_.segment(), times));
+    write_while_read(STDERR_FILENO,
+                     settings::shown_lines(ledger_table(job_, starter_.segment(), times)));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "launch/named_places.h"
 #include "launch/process_info.h"
 #include "launch/supervisor_parts.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 namespace {
@@ -135,7 +136,8 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       } else if (!ending_.begun()) {
         // As long as the rank is there: it waits to be ended. The others would go on, and are not
         // to do so while addr2line runs.
-        const UnnamedPlaces line(fmt::format("{}: {}", name(rank), text));
+        const UnnamedPlaces line(
+            fmt::format("{}: {}", name(rank), settings::shown(text, settings::any_length)));
         ending_.begin(status, {});
         mention(line.named(most_naming_seconds));
       }
@@ -193,7 +195,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       if (worth_saying) {
         process.text += ends ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
                              : "mpiexec: the job goes on\n";
-        write_while_read(STDERR_FILENO, process.text);
+        write_while_read(STDERR_FILENO, settings::shown_lines(process.text));
       }
       process.text.clear();
       break;

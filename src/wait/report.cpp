@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "node/segment.h"
+#include "settings/shown.h"
 #include "wait/asking.h"
 #include "wait/clock.h"
 #include "wait/scheduled.h"
@@ -76,7 +77,8 @@ std::string name_in(const node::Report& report) {
 
 std::string communicator_name(const node::Report& report) {
   const std::uint32_t context = report.context.load() & ~1u;
-  const std::string name = name_in(report);
+  // A program chose it: it must not look like a line of ours.
+  const std::string name = settings::shown(name_in(report), settings::any_length);
   switch (context) {
     case 0:
       return "";

@@ -1,0 +1,77 @@
+"""What comes from a program does nothing to the terminal of whoever reads about it: not what it calls
+its communicators, windows and errors, nor its own name and arguments."""
+
+import os
+import re
+import subprocess
+
+from mpiexec import BUILD, CFLAGS, MpiexecTest, SOURCE, main
+
+COMMAND = os.path.join(BUILD, "bin", "meantime")
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+ODD_NAME = "odd\033[1m\tname"
+NAME = re.escape("?[2J?]0;owned??  rank 9 (pid 1) forged???")
+
+
+class Terminal(MpiexecTest):
+    def setUp(self):
+        super().setUp()
+        self.program = os.path.join(self.folder.name, ODD_NAME)
+        subprocess.run([MPICC, "-g", *CFLAGS, os.path.join(SOURCE, "tests", "launch", "terminal.c"),
+                        "-o", self.program], check=True)
+
+    def assert_harmless(self, text):
+        self.assertIsNone(re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text), ascii(text))
+        self.assertIsNone(re.search(r"(?m)^ *rank 9", text), text)
+
+    def test_deadlock(self):
+        for alone in (False, True):
+            if alone:
+                done = subprocess.run([self.program, "deadlock"], stderr=subprocess.PIPE, timeout=60,
+                                      env=self.environment, check=False)
+                error = done.stderr.decode()
+            else:
+                error = self.run_job("-n", 2, self.program, "deadlock").error
+            self.assert_harmless(error)
+            self.assertRegex(error, rf"rank 0 .* MPI_Recv .* on communicator '{NAME}', called from")
+
+    def test_errors(self):
+        result = self.run_job("-n", 2, self.program, "error")
+        self.assert_one_line(result, "on communicator ?[2J", "forged???: ")
+        self.assert_harmless(result.error)
+        result = self.run_job("-n", 2, self.program, "window")
+        self.assert_one_line(result, "on window ?[2J", "forged???: MPI_ERR_OTHER")
+        self.assert_harmless(result.error)
+        done = subprocess.run([self.program, "error"], stderr=subprocess.PIPE, timeout=60,
+                              env=self.environment, check=False)
+        self.assert_harmless(done.stderr.decode())
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+
+    def test_report(self):
+        result = self.run_job("--report", "--report=/dev/stdout", "--verbose", "-n", 2, self.program, "none")
+        self.assertEqual(result.status, 0, result)
+        self.assertIn("core-seconds", result.error)
+        self.assertIn("odd", result.error)
+        self.assert_harmless(result.error)
+        self.assert_harmless(result.output)
+
+    def test_ps(self):
+        job = self.start("-n", 2, self.program, "late", "a\033[2Jb\n  rank 9 (pid 1) forged")
+
+        def meantime(*words):
+            return subprocess.run([COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  timeout=60, env=self.environment, check=False).stdout.decode()
+
+        text = self.wait_for(lambda: next((said for said in [meantime("ps", str(job.pid))]
+                                           if "MPI_Barrier" in said), None), "rank 1 to wait")
+        self.assertIn("odd?[1m?name late a?[2Jb?  rank 9 (pid 1) forged (2 ranks, ", text)
+        self.assertRegex(text, rf"rank 1 .* MPI_Barrier on communicator '{NAME}'")
+        self.assertEqual(text.count("\n"), 3, text)
+        self.assert_harmless(text)
+        self.assert_harmless(meantime("stack", str(job.pid)))
+        job.terminate()
+        job.communicate(timeout=60)
+
+
+if __name__ == "__main__":
+    main()
