@@ -78,6 +78,8 @@ typedef struct MPIX_Energy_info {
   double last_wait;         /* seconds that the last wait at this call site took; 0: none yet */
   int shared_cores;         /* 1: more ranks than cores, or others want this one; then who polls
                              * keeps the one that it waits for from running */
+  double busy;              /* of `waited`: seconds awake, polling and yielding ... */
+  double last_busy;         /* ... and of `last_wait` */
 } MPIX_Energy_info;
 
 /* `info` is valid during the call. Of `leave` the answer is ignored. */

@@ -103,6 +103,8 @@ class Handler final : public wait::Advisor {
     info.waited = static_cast<double>(question.waited_ns) * 1e-9;
     info.last_wait = static_cast<double>(question.last_wait_ns) * 1e-9;
     info.shared_cores = question.shared_cores ? 1 : 0;
+    info.busy = static_cast<double>(question.busy_ns) * 1e-9;
+    info.last_busy = static_cast<double>(question.last_busy_ns) * 1e-9;
     return info;
   }
 

@@ -131,8 +131,14 @@ Consultation::~Consultation() {
 }
 
 Question Consultation::question(std::uint64_t waited_ns) const {
-  return {record_.situation(), rank_.world_rank,       turns_,
-          waited_ns,           record_.last_wait_ns(), record_.shared_cores()};
+  return {record_.situation(),
+          rank_.world_rank,
+          turns_,
+          waited_ns,
+          record_.last_wait_ns(),
+          record_.shared_cores(),
+          record_.busy_ns(waited_ns),
+          record_.last_busy_ns()};
 }
 
 std::uint64_t Consultation::longest_sleep_ns() const {

@@ -31,10 +31,12 @@ class Record;
 struct Question {
   const Situation& situation;
   int world_rank;
-  std::uint64_t turns;         ///< fruitless looks of this wait
-  std::uint64_t waited_ns;     ///< since it began
-  std::uint64_t last_wait_ns;  ///< of the last recorded wait at this call site, 0: none
-  bool shared_cores;           ///< who polls keeps the one that he waits for from running
+  std::uint64_t turns;             ///< fruitless looks of this wait
+  std::uint64_t waited_ns;         ///< since it began
+  std::uint64_t last_wait_ns;      ///< of the last recorded wait at this call site, 0: none
+  bool shared_cores;               ///< who polls keeps the one that he waits for from running
+  std::uint64_t busy_ns = 0;       ///< of waited_ns awake
+  std::uint64_t last_busy_ns = 0;  ///< of last_wait_ns awake
 };
 
 class Advisor {

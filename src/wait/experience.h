@@ -27,6 +27,7 @@ struct Site {
   ledger::SiteAccount* account = nullptr;  ///< in the segment; none when that is full
   std::uint64_t patience_ns = 0;           ///< how long a wait here polls at present; see policy.h
   std::uint64_t last_wait_ns = 0;
+  std::uint64_t last_busy_ns = 0;  ///< of that awake
   Predictor predictor;
   Ade ade;
 };

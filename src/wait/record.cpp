@@ -67,6 +67,7 @@ Record::~Record() {
   ledger::charge(*rank_.area, site_.account, wait_);
   if (learns_) {
     outcome.waited_ns = wait_.ns;
+    site_.last_busy_ns = awake_ns(since_);
     learn(policy_, site_, experience_, plan_, outcome);
   }
 }

@@ -34,6 +34,7 @@ class Record {
   const Plan& plan() const { return plan_; }
   const Situation& situation() const { return situation_; }
   std::uint64_t last_wait_ns() const { return site_.last_wait_ns; }
+  std::uint64_t last_busy_ns() const { return site_.last_busy_ns; }
   /// There are more ranks than cores, or others want this one's.
   bool shared_cores() const { return policy_.crowded || experience_.surroundings.shared(); }
 
@@ -60,6 +61,8 @@ class Record {
     }
   }
   std::uint64_t waited_ns() const;
+  /// Of these `waited_ns` it polled or yielded.
+  std::uint64_t busy_ns(std::uint64_t waited_ns) const { return awake_ns(began_ + waited_ns); }
   /// Now and then while the waiter is awake: the same, and notices if the core was gone meanwhile.
   std::uint64_t look();
   /// Something moved, which may have taken its time.

@@ -32,6 +32,8 @@ static int enter(const MPIX_Energy_info* info, void* argument) {
   CHECK(info->call_site != NULL);
   CHECK(info->turns > 0);
   CHECK(info->waited > 0);
+  CHECK(info->busy >= 0 && info->busy <= info->waited);
+  CHECK(info->last_busy >= 0 && info->last_busy <= info->last_wait);
   if (strcmp(info->call, "MPI_Recv") == 0) {
     CHECK(info->peer == 0);
     CHECK(info->bytes == 4);
