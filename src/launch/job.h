@@ -41,6 +41,7 @@ struct RankProcess {
   bool ended = false;          ///< of a thread rank: it has told so
   int wait_status = 0;         ///< of pid, once ended
   double cpu_seconds = -1;     ///< of pid and the children it has waited for, once ended
+  std::string other_library;   ///< of another MPI, seen in pid's memory map before MPI_Init
   std::string text;            ///< deadlock report as far as it has come
   // As it found them in MPI_Init; empty before:
   std::string way_to_wait;

@@ -60,11 +60,15 @@ bool catches(pid_t pid, int signal) {
 }
 
 std::string loaded_mpi_library(pid_t pid) {
+  return loaded_file(pid, [](std::string_view name) { return name.starts_with("libmpi"); });
+}
+
+std::string loaded_file(pid_t pid, bool (*has_such_a_name)(std::string_view)) {
   std::ifstream maps(fmt::format("/proc/{}/maps", pid));
   for (std::string line; std::getline(maps, line);) {
     const std::size_t path = line.find('/');
-    const std::size_t name = line.rfind('/');
-    if (path != std::string::npos && line.compare(name + 1, 6, "libmpi") == 0) {
+    if (path != std::string::npos &&
+        has_such_a_name(std::string_view(line).substr(line.rfind('/') + 1))) {
       return line.substr(path);
     }
   }

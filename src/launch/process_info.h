@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 
 namespace meantime::launch {
 
@@ -23,5 +24,7 @@ bool catches(pid_t pid, int signal);
 
 /// The MPI library in its memory map; empty if there is none.
 std::string loaded_mpi_library(pid_t pid);
+/// The first file in its memory map that has such a name; empty if there is none.
+std::string loaded_file(pid_t pid, bool (*has_such_a_name)(std::string_view));
 
 }  // namespace meantime::launch

@@ -134,6 +134,10 @@ void add_missing_calls(const ElfFile& elf, std::set<std::string>& calls) {
 
 }  // namespace
 
+bool is_other_mpi(std::string_view file_name) {
+  return other_mpi(file_name) != nullptr;
+}
+
 ResolvedProgram resolve_program(const std::string& name, const std::string& directory,
                                 const std::string& search_path) {
   auto in_directory = [&](const std::string& path) {

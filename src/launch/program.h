@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace meantime::launch {
@@ -36,6 +37,9 @@ struct Inspection {
 /// `our_library`: the path of our libmpi_abi.so.1.
 Inspection inspect_program(const std::string& path, const std::string& library_path,
                            const std::string& our_library);
+
+/// Whether a library's file has a name of another MPI's, whose ABI is not the standard one.
+bool is_other_mpi(std::string_view file_name);
 
 /// The line that names missing calls, without the program's name; at most a few of them.
 std::string missing_calls_text(const std::vector<std::string>& calls);

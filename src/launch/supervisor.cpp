@@ -24,6 +24,9 @@ namespace {
 
 constexpr int timeout_status = 124;
 
+/// When ranks that are not in MPI are looked at first.
+constexpr double first_library_look = 0.02;
+
 /// How long a job that was ended waits for those who read its labelled output.
 constexpr int reading_ms = 500;
 
@@ -59,6 +62,7 @@ bool Supervisor::prepare() {
   watch(signals_, Source::signals);
   watch(time_limit_.descriptor(), Source::time_limit);
   watch(energy_look_.descriptor(), Source::energy_look);
+  watch(library_look_.descriptor(), Source::library_look);
   watch(ending_.grace().descriptor(), Source::grace);
   if (std::string problem = starter_.prepare(); !problem.empty()) {
     return cannot_start(problem);
@@ -97,7 +101,24 @@ bool Supervisor::start_ranks() {
     watch(starter_.output_done(), Source::output);
   }
   time_limit_.set(job_.command.timeout_seconds);
+  library_look_.set(first_library_look);
   return true;
+}
+
+// An interpreter may load another MPI's library, which takes its process for a job of one rank, and
+// nobody hears of that: so its memory map is looked at as long as it is not in MPI. Each time when
+// the job is a tenth older: what is loaded is seen unless it is in use for less, at a cost that
+// does not grow with the job.
+void Supervisor::look_at_libraries() {
+  bool again = false;
+  for (RankProcess& process : job_.ranks) {
+    if (process.host < 0 && !process.ended && process.phase == MpiPhase::outside &&
+        process.other_library.empty() && !job_.programs[process.program].inspection.uses_mpi) {
+      process.other_library = loaded_file(process.pid, is_other_mpi);
+      again = again || process.other_library.empty();
+    }
+  }
+  library_look_.set(again ? std::max(first_library_look, (seconds_now() - began_) / 10) : 0);
 }
 
 // The ranks are in mpiexec's process group, where the terminal's keys reach them; from now on what
@@ -178,6 +199,9 @@ void Supervisor::wait_for_event() {
       case Source::energy_look:
         energy_->look();
         energy_look_.set(machine::EnergyMeter::look_every_seconds);
+        break;
+      case Source::library_look:
+        look_at_libraries();
         break;
       case Source::grace:
         ending_.kill_all();

@@ -12,6 +12,7 @@
 #include "launch/process_info.h"
 #include "launch/supervisor_parts.h"
 #include "node/segment.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 namespace {
@@ -163,6 +164,12 @@ void Supervisor::judge(int rank, int wait_status) {
   if (process.phase == MpiPhase::inside) {
     ending_.begin(code == 0 ? 1 : code, fmt::format("{} ended with status {} without {}",
                                                     name(rank), code, last_call_of(process)));
+  } else if (!process.other_library.empty()) {
+    ending_.begin(code == 0 ? 1 : code,
+                  fmt::format("{} loaded another MPI library, {}, and ended as a job of its own; "
+                              "rebuild what uses it with Meantime's mpicc (mpi4py: pip install "
+                              "--no-binary mpi4py mpi4py)",
+                              name(rank), settings::shown_path(process.other_library)));
   } else if (code != 0 && job_.programs[process.program].inspection.uses_mpi) {
     ending_.begin(code, fmt::format("{} ended with status {} before MPI_Init", name(rank), code));
   } else {

@@ -27,6 +27,7 @@ enum class Source : std::uint32_t {
   signals,
   time_limit,
   energy_look,
+  library_look,
   grace,
   control,
   host_control,
@@ -68,6 +69,7 @@ class Supervisor {
   void judge(int rank, int wait_status);
   void on_mpi_process_gone(int rank);
   void check_for_stragglers();
+  void look_at_libraries();
 
   bool all_gone();
   void finish_output();
@@ -95,6 +97,7 @@ class Supervisor {
   double began_ = 0;                            ///< when the first rank was started
   std::optional<machine::EnergyMeter> energy_;  ///< if a report is wanted
   Timer energy_look_;
+  Timer library_look_;
 
   int events_ = -1;
   int signals_ = -1;

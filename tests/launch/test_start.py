@@ -126,6 +126,26 @@ class Libraries(MpiexecTest):
         path = self.path("script", "#!/bin/sh\necho libmpi.so.40\n")
         self.assertEqual(self.run_job(path).output, "libmpi.so.40\n")
 
+    def test_other_mpi_loaded_later(self):
+        """As an interpreter's module loads it: each rank is a job of its own there, and ends well."""
+        mpi = self.library("libmpi.so.40")
+        program = self.compile("loads", r"""
+            #include <dlfcn.h>
+            #include <stdlib.h>
+            #include <unistd.h>
+            int main(int count, char** words) {
+              if (!dlopen(words[1], RTLD_NOW)) return 9;
+              sleep(2);
+              return atoi(words[2]);
+            }""", "-ldl")
+        for code in (0, 3):
+            result = self.run_job("-n", 2, program, mpi, code)
+            self.assertEqual((result.status, result.output), (code or 1, ""), result)
+            self.assert_one_line(result, "loaded another MPI library", "libmpi.so.40", "--no-binary mpi4py")
+        other = self.library("libmpiece.so")
+        result = self.run_job("-n", 2, program, other, 0)
+        self.assertEqual((result.status, result.error), (0, ""), result)
+
     @unittest.skipUnless(os.path.exists(LIBRARY), "no library in this build")
     def test_another_abi_library_gives_way_to_ours(self):
         other = self.library("libmpi_abi.so.1")
