@@ -14,7 +14,8 @@ sources = git ls-files 'src/*.h' 'src/*.c' 'src/*.cpp' 'include/meantime.h' 'too
 
 help:
 	@echo "make demo                  see what Meantime does: builds it, then runs well-known solvers with"
-	@echo "                           64 ranks on this machine (installs missing packages after asking)"
+	@echo "                           64 ranks on this machine: 90 seconds after the build (asks before it"
+	@echo "                           installs missing packages)"
 	@echo "make test                  build and run the tests: about 15 minutes on 2 cores after the build"
 	@echo "make test-all              the whole matrix of ranks, waiting and sanitizers: hours"
 	@echo "make conformance           MPICH's own test suite; its tables in docs/conformance.md: an hour"

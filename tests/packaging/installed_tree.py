@@ -14,7 +14,8 @@ bin/meantime bin/meantime-libra bin/meantime-overlap bin/meantime-wakeup bin/mea
 include/mpi.h include/meantime.h include/mpif.h
 share/meantime/fortran/build-bindings share/meantime/fortran/fortran.h share/meantime/fortran/generated/mpi_f08.f90
 share/meantime/fortran/with-profiling
-lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/pkgconfig/meantime.pc
+lib/libmpi_abi.so lib/libmpi_abi.so.1
+lib/pkgconfig/meantime.pc lib/pkgconfig/mpi-c.pc lib/pkgconfig/mpi-cxx.pc
 lib/cmake/Meantime/MeantimeConfig.cmake
 lib/cmake/Meantime/MeantimeConfigVersion.cmake lib/cmake/Meantime/MeantimeTargets.cmake
 lib/cmake/Meantime/MeantimeTargets-release.cmake
@@ -29,7 +30,7 @@ share/meantime/bench/shipped/__main__.py share/meantime/bench/comparison/peers.p
 """.split()
 FORTRAN_TREE = """
 lib/libmeantime_gfortran.so lib/fortran/gfortran/mpi.mod lib/fortran/gfortran/mpi_f08.mod
-lib/pkgconfig/meantime-fortran.pc
+lib/pkgconfig/meantime-fortran.pc lib/pkgconfig/mpi-fort.pc
 """.split()
 HAS_FORTRAN = os.path.exists(os.path.join(BUILD, "lib", "libmeantime_gfortran.so"))
 # Would be found before ours, or change what the compilers are.
@@ -168,16 +169,19 @@ class InstalledTree(unittest.TestCase):
     @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
     def test_fortran_pkg_config(self):
         path = os.path.join(self.prefix, "lib", "pkgconfig")
-        self.run_in_work("sh", "-c", 'eval gfortran "$1" -o hello '
-                         '$(PKG_CONFIG_PATH="$2" pkg-config --cflags --libs meantime-fortran)',
-                         "sh", os.path.join(HERE, "hello_fortran.f90"), path)
-        self.assert_says_hello("./hello")
+        for name in ("meantime-fortran", "mpi-fort"):
+            self.run_in_work("sh", "-c", 'eval gfortran "$1" -o hello '
+                             '$(PKG_CONFIG_PATH="$2" pkg-config --cflags --libs "$3")',
+                             "sh", os.path.join(HERE, "hello_fortran.f90"), path, name)
+            self.assert_says_hello("./hello")
 
     def test_pkg_config(self):
         path = os.path.join(self.prefix, "lib", "pkgconfig")
-        self.run_in_work("sh", "-c", 'eval cc "$1" -o hello $(PKG_CONFIG_PATH="$2" pkg-config --cflags --libs meantime)',
-                         "sh", os.path.join(HERE, "hello.c"), path)
-        self.assert_says_hello("./hello")
+        for name, compiler in (("meantime", "cc"), ("mpi-c", "cc"), ("mpi-cxx", "c++")):
+            self.run_in_work("sh", "-c", 'eval "$4" "$1" -o hello '
+                             '$(PKG_CONFIG_PATH="$2" pkg-config --cflags --libs "$3")',
+                             "sh", os.path.join(HERE, "hello.c"), path, name, compiler)
+            self.assert_says_hello("./hello")
 
     def cmake_project(self, name, *options):
         log = self.run_in_work("cmake", "-S", os.path.join(HERE, name), "-B", ".", "-DHELLO=" + HERE, *options)
