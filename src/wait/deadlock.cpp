@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "node/process.h"
 #include "node/segment.h"
 #include "rank/worker.h"
 
@@ -20,7 +21,8 @@ bool all_asleep_or_gone(const node::Header& header) {
 }
 
 /// How many threads the process has, if all but the looker sleep and none is stopped or traced;
-/// else 0. A thread that counted itself in, but was rung before it slept, is found running.
+/// else 0, as for pid 0: a process that cannot be looked at from here. A thread that counted itself
+/// in, but was rung before it slept, is found running.
 unsigned sleeping_threads(int pid) {
   const std::string looker = std::to_string(gettid());
   const std::string folder = fmt::format("/proc/{}/task", pid);
@@ -90,7 +92,7 @@ Verdict look_for_deadlock(Look look) {
     return Verdict::running;
   }
   std::vector<Seen> first(header.ranks);
-  int host = 0;  // the last one that was looked at: many ranks may have the same
+  std::uint64_t host = 0;  // the last one that was looked at: many ranks may have the same
   for (std::uint32_t rank = 0; rank < header.ranks; ++rank) {
     node::RankArea& area = segment.area(static_cast<int>(rank));
     Seen& seen = first[rank];
@@ -119,12 +121,12 @@ Verdict look_for_deadlock(Look look) {
         (look == Look::hasty && area.threads.load(std::memory_order_relaxed) > expected)) {
       return Verdict::doubt;
     }
-    const int pid = area.pid.load(std::memory_order_relaxed);
-    if (pid == host) {
+    const std::uint64_t process = area.process.load(std::memory_order_relaxed);
+    if (process == host) {
       continue;
     }
-    host = pid;
-    const unsigned threads = sleeping_threads(pid);
+    host = process;
+    const unsigned threads = sleeping_threads(node::pid_here(area));
     if (threads != expected) {
       area.threads.store(threads, std::memory_order_relaxed);
       return Verdict::doubt;
@@ -175,7 +177,7 @@ std::uint64_t sleeps_of_others(int world_rank) {
 bool nobody_but(int world_rank) {
   node::Segment& segment = node::segment();
   const node::WorkerPlace* const own = worker_of(segment.area(world_rank));
-  int host = 0;  // the last one that was looked at: many ranks may have the same
+  std::uint64_t host = 0;  // the last one that was looked at: many ranks may have the same
   for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
     const node::RankArea& area = segment.area(rank);
     const auto state =
@@ -203,12 +205,12 @@ bool nobody_but(int world_rank) {
       }
       asleep = worker->host_threads.load(std::memory_order_relaxed);
     }
-    const int pid = area.pid.load(std::memory_order_relaxed);
-    if (pid == host) {
+    const std::uint64_t process = area.process.load(std::memory_order_relaxed);
+    if (process == host) {
       continue;
     }
-    host = pid;
-    if (sleeping_threads(pid) != asleep) {
+    host = process;
+    if (sleeping_threads(node::pid_here(area)) != asleep) {
       return false;
     }
   }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "node/process.h"
 #include "node/segment.h"
 #include "wait/asking.h"
 #include "wait/clock.h"
@@ -166,7 +167,7 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
   const auto ranks = static_cast<int>(segment.header().ranks);
   for (int rank = 0; rank < ranks; ++rank) {
     const node::RankArea& area = segment.area(rank);
-    const int pid = area.pid.load();
+    const int pid = node::pid_here(area);
     std::string state;
     switch (static_cast<RankState>(area.report.state.load(std::memory_order_acquire))) {
       case RankState::absent:
