@@ -187,8 +187,12 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
         state = "has finalized";
         break;
     }
-    text += pid != 0 ? fmt::format("  rank {} (pid {}) {}\n", rank, pid, state)
-                     : fmt::format("  rank {} {}\n", rank, state);
+    if (const int own = area.pid.load(); own != 0) {
+      text += fmt::format("  rank {} (pid {}{}) {}\n", rank, own,
+                          pid == 0 ? " in its own namespace" : "", state);
+    } else {
+      text += fmt::format("  rank {} {}\n", rank, state);
+    }
   }
   return text;
 }

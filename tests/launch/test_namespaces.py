@@ -53,6 +53,12 @@ class Namespaces(MpiexecTest):
                 result = self.run_job("-n", 2, *self.wrapper(words), program, "thread")
                 self.assertEqual((result.status, result.output), (0, "0 wrong\n"), result)
 
+    def test_time_limit_shows_what_ranks_do(self):
+        words = self.wrapper(PID[0])
+        result = self.run_job("--timeout", 1.5, "-n", 2, *words, self.program(), "thread")
+        self.assertEqual(result.status, 124, result)
+        self.assertIn("rank 1 (pid 1 in its own namespace) waits in MPI_Recv for rank 0", result.error)
+
     def test_kill_both(self):
         # SIGKILL as a lifeline's signal is not for the first process of a namespace.
         for words in PID:
