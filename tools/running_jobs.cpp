@@ -16,6 +16,7 @@
 #include "launch/front.h"
 #include "launch/named_places.h"
 #include "launch/process_info.h"
+#include "node/process.h"
 #include "node/segment.h"
 #include "wait/report.h"
 
@@ -112,8 +113,8 @@ std::vector<RankLine> ranks_of(const RunningJob& job) {
   for (std::string line; std::getline(lines, line);) {
     const node::RankArea& area = segment.area(static_cast<int>(ranks.size()));
     RankLine rank;
-    rank.pid = area.pid.load();
-    rank.host = area.host.load();
+    rank.pid = node::pid_here(area);
+    rank.host = node::host_here(area);
     const char state = rank.pid > 0 ? launch::process_stat(rank.pid).state : 0;
     rank.ended = has_ended(rank);
     rank.text = rank.ended ? fmt::format("  rank {} (pid {}) has ended", ranks.size(), rank.pid)

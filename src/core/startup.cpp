@@ -31,6 +31,7 @@
 #include "match/engine.h"
 #include "node/control_client.h"
 #include "node/cross_memory.h"
+#include "node/process.h"
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "rank/sleeping_call.h"
@@ -272,7 +273,7 @@ int start_up(Rank& rank) {
                                             static_cast<std::uint32_t>(node::RankState::running))) {
     give_up("a second MPI program in the place of one rank; start each with an mpiexec of its own");
   }
-  rank.area->pid.store(getpid());
+  node::publish_process(*rank.area);
   node::publish_trial_address(rank.world_rank);
   if (in_job) {
     if (rank.fiber == nullptr) {

@@ -15,7 +15,7 @@ sigset_t supervised_signals() {
 }
 
 int front_is_gone_signal() {
-  return SIGPWR;
+  return SIGCONT;
 }
 
 int relayed_signal() {

@@ -8,7 +8,8 @@ namespace meantime::launch {
 /// What mpiexec passes on to the ranks or acts on.
 sigset_t supervised_signals();
 
-/// The signal by which the kernel tells the supervisor that mpiexec itself was killed.
+/// The signal by which the kernel tells the supervisor that mpiexec itself was killed: one that a
+/// supervisor hears of that was stopped. Others may send it, so the parent is looked at, too.
 int front_is_gone_signal();
 
 /// The signal that carries all that mpiexec passes to the supervisor, with a `Relayed` as its

@@ -51,7 +51,6 @@ int Supervisor::run() {
 
 bool Supervisor::prepare() {
   sigset_t signals = supervised_signals();
-  sigaddset(&signals, front_is_gone_signal());
   sigaddset(&signals, relayed_signal());
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   events_ = epoll_create1(EPOLL_CLOEXEC);
@@ -256,7 +255,7 @@ void Supervisor::act_on(int signal, int ranks_with_it) {
   }
   if (signal == SIGCHLD) {
     reap();
-  } else if (signal == front_is_gone_signal()) {
+  } else if (signal == front_is_gone_signal() && getppid() != front_) {
     // SIGKILL for mpiexec means SIGKILL for the job.
     ending_.begin_with_kill(128 + SIGKILL);
     remove_empty_reports(job_);

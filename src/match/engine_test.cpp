@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "match/items.h"
+#include "node/process.h"
 #include "wait/doorbell.h"
 #include "wait/wait.h"
 
@@ -46,7 +47,7 @@ class Player {
     rank_.world_rank = world_rank;
     rank_.world_size = ranks;
     rank_.area = &node::segment().area(world_rank);
-    rank_.area->pid.store(getpid());
+    node::publish_process(*rank_.area);
     node::Segment& segment = node::segment();
     rank_.engine = std::make_shared<Engine>(rank_, typed);
     EXPECT_TRUE(rank_.engine->prepare());

@@ -68,13 +68,15 @@ struct Player {
     rank.world_size = 2;
     rank.area = &node::segment().area(world_rank);
     rank.area->pid = process.id();
-    node::publish_trial_address(world_rank);
+    rank.area->process = number;
+    rank.area->trial_address = reinterpret_cast<std::uint64_t>(&number);
     rank.engine = std::make_shared<Engine>(rank, typed);
     EXPECT_TRUE(rank.engine->prepare());
   }
   Engine& engine() { return *rank.engine; }
 
   OtherProcess process;
+  const std::uint64_t number = static_cast<std::uint64_t>(process.id());
   Rank rank;
 };
 

@@ -110,6 +110,21 @@ bool ControlClient::send(unsigned kind, int code, std::string_view text, int fla
   return sent >= 0;
 }
 
+namespace {
+
+/// The first process of a PID namespace: SIGKILL from inside its namespace, as which the kernel
+/// takes the one for a lifeline, is not for it; what it has a handler for is.
+bool end_by_handler() {
+  struct sigaction action {};
+  if (sigaction(SIGIO, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) {
+    return false;  // the program's own
+  }
+  action.sa_handler = [](int) { _exit(128 + SIGKILL); };
+  return sigaction(SIGIO, &action, nullptr) == 0;
+}
+
+}  // namespace
+
 // Why no death of mpiexec is missed: the kernel sends the signal when the last write end closes,
 // if that happens after F_SETFL; if it happened before, the poll after F_SETFL sees the hang-up.
 // The registration belongs to the open file description, which this process alone owns.
@@ -119,8 +134,9 @@ Lifeline hold_lifeline(int descriptor) {
       fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) {
     return Lifeline::absent;
   }
+  const bool handles = getpid() == 1 && end_by_handler();
   int flags = fcntl(descriptor, F_GETFL);
-  if (flags < 0 || fcntl(descriptor, F_SETSIG, SIGKILL) != 0 ||
+  if (flags < 0 || fcntl(descriptor, F_SETSIG, handles ? SIGIO : SIGKILL) != 0 ||
       fcntl(descriptor, F_SETOWN, getpid()) != 0 ||
       fcntl(descriptor, F_SETFL, flags | O_ASYNC | O_NONBLOCK) != 0) {
     return Lifeline::absent;

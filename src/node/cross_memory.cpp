@@ -14,12 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "node/process.h"
 #include "node/segment.h"
 
 namespace meantime::node {
 namespace {
-
-const std::uint64_t trial_value = segment_magic;
 
 /// Fault injection for tests: MEANTIME_FAULT_CMA_AFTER=N lets the N-th copy and all later ones fail
 /// as if the permission had been taken away.
@@ -30,12 +29,6 @@ bool injected_fault() {
   }
   static std::atomic<long> left{std::atol(setting)};
   return left.fetch_sub(1, std::memory_order_relaxed) <= 0;
-}
-
-/// getpid() is a system call of 0.1 µs; a fork's child is no rank and never gets here.
-pid_t own_pid() {
-  static const pid_t pid = getpid();
-  return pid;
 }
 
 pid_t pid_of(int world_rank) {
@@ -116,12 +109,13 @@ void publish_trial_address(int world_rank) {
   }
   segment()
       .area(world_rank)
-      .trial_address.store(reinterpret_cast<std::uint64_t>(&trial_value),
+      .trial_address.store(reinterpret_cast<std::uint64_t>(&process_number()),
                            std::memory_order_release);
 }
 
 bool in_this_host(int world_rank) {
-  return pid_of(world_rank) == own_pid();
+  // (A fork's child is no rank and never gets here.)
+  return segment().area(world_rank).process.load(std::memory_order_relaxed) == process_number();
 }
 
 bool can_attach(int world_rank) {
@@ -143,28 +137,30 @@ bool can_attach(int world_rank) {
       return false;  // it has not started yet: nothing is known, ask again later
     }
     std::uint64_t value = 0;
-    const int error = read_from(world_rank, &value, address, sizeof value);
-    known = error == 0 && value == trial_value ? Trial::works : Trial::refused;
+    // A pid may mean somebody else here, or nobody: only the process that is meant has its number.
+    const int error = move_all(process_vm_readv, pid_of(world_rank), &value, address, sizeof value);
+    const std::uint64_t meant = segment().area(world_rank).process.load(std::memory_order_relaxed);
+    known = error == 0 && value == meant ? Trial::works : Trial::refused;
     trial.store(known, std::memory_order_relaxed);
   }
   return known == Trial::works;
 }
 
 int read_from(int world_rank, void* to, std::uint64_t remote, std::size_t bytes) {
-  const pid_t pid = pid_of(world_rank);
-  if (pid == own_pid()) {
+  if (in_this_host(world_rank)) {
     std::memcpy(to, reinterpret_cast<const void*>(remote), bytes);
     return 0;
   }
+  const pid_t pid = pid_of(world_rank);
   return unless_it_died(pid, move_all(process_vm_readv, pid, to, remote, bytes));
 }
 
 int write_to(int world_rank, std::uint64_t remote, const void* from, std::size_t bytes) {
-  const pid_t pid = pid_of(world_rank);
-  if (pid == own_pid()) {
+  if (in_this_host(world_rank)) {
     std::memcpy(reinterpret_cast<void*>(remote), from, bytes);
     return 0;
   }
+  const pid_t pid = pid_of(world_rank);
   return unless_it_died(pid,
                         move_all(process_vm_writev, pid, const_cast<void*>(from), remote, bytes));
 }

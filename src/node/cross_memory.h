@@ -1,6 +1,7 @@
 // Cross-memory attach: process_vm_readv and process_vm_writev between the hosts of a node.
-// Whether it works between two ranks is found by a real trial (a byte of the peer is read), never
-// by asking for more rights: no PR_SET_PTRACER_ANY.
+// Whether it works between two ranks is found by a real trial (the peer's number, node/process.h,
+// is read out of its memory, so the pid means it here), never by asking for more rights: no
+// PR_SET_PTRACER_ANY.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,9 @@ bool in_this_host(int world_rank);
 bool can_attach(int world_rank);
 
 /// Copies `bytes` between this host and the host of `world_rank` (plain memcpy if it is the same
-/// one). Returns 0, or the errno that stopped it: EPERM/ENOSYS = not allowed (any more), EFAULT =
-/// an address is wrong on either side, ESRCH = the peer is gone. Short copies are continued.
+/// one), after can_attach has said yes. Returns 0, or the errno that stopped it: EPERM/ENOSYS = not
+/// allowed (any more), EFAULT = an address is wrong on either side, ESRCH = the peer is gone. Short
+/// copies are continued.
 int read_from(int world_rank, void* to, std::uint64_t remote, std::size_t bytes);
 int write_to(int world_rank, std::uint64_t remote, const void* from, std::size_t bytes);
 

@@ -17,7 +17,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 14;
+inline constexpr std::uint32_t segment_version = 15;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -175,6 +175,9 @@ struct alignas(cache_line) RankArea {
   std::atomic<Link> home;           ///< of a thread rank: the worker that it began on; else 0
   std::atomic<std::uint64_t> view;  ///< of a thread rank: address in its host of its RankView …
   std::atomic<std::int32_t> host;   ///< … and that host's pid, which is stored first; else 0
+  // A pid means a process in one PID namespace only; node/processes.h.
+  std::atomic<std::uint64_t> process;        ///< its process's own random number; 0: not begun
+  std::atomic<std::uint64_t> pid_namespace;  ///< inode of that where pid is one; 0: not known
 };
 
 inline constexpr int context_kinds = 17;  ///< by the number of ranks, in powers of two

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "node/process.h"
 #include "node/segment.h"
 #include "rank/fiber.h"
 
@@ -33,6 +34,7 @@ void show_ranks(const std::vector<Fiber*>& fibers) {
       pthread_attr_destroy(&attributes);
     }
     node::RankArea& area = node::segment().area(fiber.rank.world_rank);
+    node::publish_pid_namespace(area);
     area.host.store(getpid(), std::memory_order_relaxed);
     // Whoever finds the address finds the pid and what lies there.
     area.view.store(reinterpret_cast<std::uint64_t>(&view), std::memory_order_release);

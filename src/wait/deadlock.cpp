@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "node/process.h"
 #include "node/segment.h"
 #include "rank/worker.h"
 #include "wait/clock.h"
@@ -21,8 +22,9 @@ bool all_asleep_or_gone(const node::Header& header) {
 }
 
 /// How many threads the process has, if all but the looker sleep and none is stopped or traced;
-/// else 0. A thread that counted itself in, but was rung before it slept, is found running. A main
-/// thread that has ended (pthread_exit) stays in the list until the others have, and does nothing.
+/// else 0, as for pid 0: a process that cannot be looked at from here. A thread that counted itself
+/// in, but was rung before it slept, is found running. A main thread that has ended (pthread_exit)
+/// stays in the list until the others have, and does nothing.
 unsigned sleeping_threads(int pid) {
   const std::string looker = std::to_string(gettid());
   const std::string folder = fmt::format("/proc/{}/task", pid);
@@ -102,7 +104,7 @@ Verdict look_for_deadlock(Look look) {
     return Verdict::running;
   }
   std::vector<Seen> first(header.ranks);
-  int host = 0;  // the last one that was looked at: many ranks may have the same
+  std::uint64_t host = 0;  // the last one that was looked at: many ranks may have the same
   bool may_be_woken = false;
   for (std::uint32_t rank = 0; rank < header.ranks; ++rank) {
     node::RankArea& area = segment.area(static_cast<int>(rank));
@@ -135,12 +137,12 @@ Verdict look_for_deadlock(Look look) {
     if (area.open_ended.load(std::memory_order_relaxed) != 0) {
       may_be_woken = true;
     }
-    const int pid = area.pid.load(std::memory_order_relaxed);
-    if (pid == host) {
+    const std::uint64_t process = area.process.load(std::memory_order_relaxed);
+    if (process == host) {
       continue;
     }
-    host = pid;
-    const unsigned threads = sleeping_threads(pid);
+    host = process;
+    const unsigned threads = sleeping_threads(node::pid_here(area));
     if (threads != expected) {
       area.threads.store(threads, std::memory_order_relaxed);
       if (threads < expected || look == Look::hasty) {
@@ -183,15 +185,16 @@ bool Stillness::lasts(Verdict verdict) {
 std::vector<int> ranks_that_may_be_woken() {
   node::Segment& segment = node::segment();
   std::vector<int> ranks;
-  int host = 0;  // many ranks may have the same, of which the first stands for all
+  std::uint64_t host = 0;  // many ranks may have the same, of which the first stands for all
   for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
     const node::RankArea& area = segment.area(rank);
-    const int pid = area.pid.load(std::memory_order_relaxed);
+    const std::uint64_t process = area.process.load(std::memory_order_relaxed);
     if (asleep_of(area) == 0) {
       continue;
     }
-    const bool other_threads = pid != host && sleeping_threads(pid) > threads_if_in_mpi(area);
-    host = pid;
+    const bool other_threads =
+        process != host && sleeping_threads(node::pid_here(area)) > threads_if_in_mpi(area);
+    host = process;
     if (other_threads || area.open_ended.load(std::memory_order_relaxed) != 0) {
       ranks.push_back(rank);
     }
@@ -240,7 +243,7 @@ std::uint64_t sleeps_of_others(int world_rank) {
 bool nobody_but(int world_rank) {
   node::Segment& segment = node::segment();
   const node::WorkerPlace* const own = worker_of(segment.area(world_rank));
-  int host = 0;  // the last one that was looked at: many ranks may have the same
+  std::uint64_t host = 0;  // the last one that was looked at: many ranks may have the same
   for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
     const node::RankArea& area = segment.area(rank);
     const auto state =
@@ -268,12 +271,12 @@ bool nobody_but(int world_rank) {
       }
       asleep = worker->host_threads.load(std::memory_order_relaxed);
     }
-    const int pid = area.pid.load(std::memory_order_relaxed);
-    if (pid == host) {
+    const std::uint64_t process = area.process.load(std::memory_order_relaxed);
+    if (process == host) {
       continue;
     }
-    host = pid;
-    if (sleeping_threads(pid) != asleep) {
+    host = process;
+    if (sleeping_threads(node::pid_here(area)) != asleep) {
       return false;
     }
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "node/process.h"
 #include "node/segment.h"
 
 namespace meantime::wait {
@@ -34,7 +35,7 @@ class Deadlock : public testing::Test {
     ASSERT_EQ(node::segment().map(descriptor_), 0);
     for (int rank = 0; rank < ranks; ++rank) {
       node::RankArea& area = node::segment().area(rank);
-      area.pid = static_cast<std::int32_t>(getpid());
+      node::publish_process(area);
       area.asleep = 1;
       area.sleeps = 1;
       set_state(rank, node::RankState::waiting);

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "node/process.h"
 #include "node/segment.h"
 #include "settings/shown.h"
 #include "wait/asking.h"
@@ -168,7 +169,7 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
   const auto ranks = static_cast<int>(segment.header().ranks);
   for (int rank = 0; rank < ranks; ++rank) {
     const node::RankArea& area = segment.area(rank);
-    const int pid = area.pid.load();
+    const int pid = node::pid_here(area);
     std::string state;
     switch (static_cast<RankState>(area.report.state.load(std::memory_order_acquire))) {
       case RankState::absent:
@@ -188,8 +189,12 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
         state = "has finalized";
         break;
     }
-    text += pid != 0 ? fmt::format("  rank {} (pid {}) {}\n", rank, pid, state)
-                     : fmt::format("  rank {} {}\n", rank, state);
+    if (const int own = area.pid.load(); own != 0) {
+      text += fmt::format("  rank {} (pid {}{}) {}\n", rank, own,
+                          pid == 0 ? " in its own namespace" : "", state);
+    } else {
+      text += fmt::format("  rank {} {}\n", rank, state);
+    }
   }
   return text;
 }

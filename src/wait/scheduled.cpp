@@ -2,6 +2,7 @@
 
 #include <sys/uio.h>
 
+#include "node/process.h"
 #include "rank/view.h"
 
 namespace meantime::wait {
@@ -18,12 +19,12 @@ bool read_from(int pid, std::uint64_t address, T& value) {
 
 std::optional<Scheduled> scheduled(const node::RankArea& area) {
   const std::uint64_t place = area.view.load(std::memory_order_acquire);
-  const int host = area.host.load(std::memory_order_relaxed);
+  const int host = node::host_here(area);
   ranks::RankView view;
   std::uint8_t state = 0;
   std::uint64_t mark = 0;
-  if (place == 0 || !read_from(host, place, view) || !read_from(host, view.state, state) ||
-      !read_from(host, view.mark, mark) ||
+  if (place == 0 || host == 0 || !read_from(host, place, view) ||
+      !read_from(host, view.state, state) || !read_from(host, view.mark, mark) ||
       state > static_cast<std::uint8_t>(ranks::State::finalized)) {
     return std::nullopt;
   }

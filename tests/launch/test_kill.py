@@ -100,6 +100,14 @@ class Kill(MpiexecTest):
                 os.kill(supervisor, signal.SIGKILL)
                 self.assert_all_gone(job)
 
+    def test_kill_mpiexec_beside_a_stopped_supervisor(self):
+        for name in ("sleeping", "with a daemon", "through a shell, without MPI", "stopped"):
+            with self.subTest(name):
+                job = self.start_ranks(RANKS[name])
+                os.kill(supervisor_of(job.pid), signal.SIGSTOP)
+                job.kill()
+                self.assert_all_gone(job)
+
     def test_kill_by_name(self):
         # killall and pkill go by the process name, pkill -f by the arguments.
         job = self.start_ranks(RANKS["through a shell, without MPI"])

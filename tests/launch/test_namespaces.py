@@ -1,0 +1,81 @@
+"""Ranks that each run in namespaces of their own, as container runtimes make them. In PID namespaces
+all have the same pid."""
+
+import os
+import signal
+import subprocess
+
+from mpiexec import BUILD, CFLAGS, FAKE_RANK, SOURCE, MpiexecTest, main
+from test_kill import supervisor_of
+
+PROGRAM = os.path.join(SOURCE, "tests", "launch", "namespaces.c")
+# Without address randomisation the ranks' buffers have the same addresses, too.
+PID = ("setarch -R unshare -pf --mount-proc", "setarch -R unshare -pf")
+OTHERS = ("unshare -Ur", "unshare -m", "unshare -i", "unshare -n", "unshare -u",
+          "setarch -R unshare -Urmpfinu --mount-proc")
+
+
+def refused(words):
+    """Why namespaces cannot be made here; else nothing."""
+    try:
+        tried = subprocess.run([*words, "true"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               timeout=60)
+    except OSError as error:
+        return str(error)
+    return tried.stdout.decode() or f"status {tried.returncode}" if tried.returncode != 0 else ""
+
+
+class Namespaces(MpiexecTest):
+    def wrapper(self, words):
+        words = words.split()
+        if why := refused(words):
+            self.skipTest(f"{' '.join(words)}: {why.strip()}")
+        return words
+
+    def program(self):
+        output = self.path("namespaces")
+        subprocess.run([os.path.join(BUILD, "bin", "mpicc"), "-O1", *CFLAGS, PROGRAM, "-o", output],
+                       check=True)
+        return output
+
+    def test_messages(self):
+        program = self.program()
+        for words in PID + OTHERS:
+            with self.subTest(words):
+                result = self.run_job("-n", 3, *self.wrapper(words), program)
+                self.assertEqual((result.status, result.output), (0, "0 wrong\n"), result)
+
+    def test_no_deadlock(self):
+        # The looker sees a thread of its own process, and must not take it for the other's.
+        program = self.program()
+        for words in PID:
+            with self.subTest(words):
+                result = self.run_job("-n", 2, *self.wrapper(words), program, "thread")
+                self.assertEqual((result.status, result.output), (0, "0 wrong\n"), result)
+
+    def test_time_limit_shows_what_ranks_do(self):
+        words = self.wrapper(PID[0])
+        result = self.run_job("--timeout", 1.5, "-n", 2, *words, self.program(), "thread")
+        self.assertEqual(result.status, 124, result)
+        self.assertIn("rank 1 (pid 1 in its own namespace) waits in MPI_Recv for rank 0", result.error)
+
+    def test_kill_both(self):
+        # SIGKILL as a lifeline's signal is not for the first process of a namespace.
+        for words in PID:
+            with self.subTest(words):
+                job = self.start("-n", 3, *self.wrapper(words), FAKE_RANK, "init", "print=ready",
+                                 "compute")
+                for _ in range(3):
+                    self.assertIn(b"ready", job.stdout.readline())
+                supervisor = supervisor_of(job.pid)
+                os.kill(supervisor, signal.SIGSTOP)
+                job.kill()
+                os.kill(supervisor, signal.SIGKILL)
+                job.wait(timeout=60)
+                job.stdout.close()
+                job.stderr.close()
+                self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    main()
