@@ -175,7 +175,7 @@ struct alignas(cache_line) RankArea {
   std::atomic<Link> home;           ///< of a thread rank: the worker that it began on; else 0
   std::atomic<std::uint64_t> view;  ///< of a thread rank: address in its host of its RankView …
   std::atomic<std::int32_t> host;   ///< … and that host's pid, which is stored first; else 0
-  // A pid means a process in one PID namespace only; node/processes.h.
+  // A pid means a process in one PID namespace only; node/process.h.
   std::atomic<std::uint64_t> process;        ///< its process's own random number; 0: not begun
   std::atomic<std::uint64_t> pid_namespace;  ///< inode of that where pid is one; 0: not known
 };
