@@ -10,6 +10,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "machine/memory.h"
 #include "machine/small_file.h"
 
 namespace meantime::launch {
@@ -36,35 +37,11 @@ double quota_of_v1(const std::string& folder) {
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-// Limits hold for a group and all below it, so every folder on the way up counts. In a container
-// the path may not exist below its mount; then only the mount's root is left to ask.
-template <class Quota>
-double quota_on_path(const std::string& mount, std::string group, Quota quota_of) {
-  double limit = quota_of(mount);
-  while (group.size() > 1) {
-    limit = smaller_limit(limit, quota_of(mount + group));
-    group.resize(group.find_last_of('/'));
-  }
-  return limit;
-}
-
 double cgroup_quota() {
   double limit = 0;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // 4:cpu,cpuacct:/path or 0::/path
-    std::size_t first = line.find(':');
-    std::size_t second = line.find(':', first + 1);
-    if (second == std::string::npos) {
-      continue;
-    }
-    std::string controllers = line.substr(first + 1, second - first - 1);
-    std::string path = line.substr(second + 1);
-    if (controllers.empty()) {
-      limit = smaller_limit(limit, quota_on_path("/sys/fs/cgroup", path, quota_of_v2));
-    } else if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
-      limit = smaller_limit(limit, quota_on_path("/sys/fs/cgroup/cpu", path, quota_of_v1));
-    }
-  }
+  machine::for_each_group("cpu", [&limit](const std::string& folder, bool v2) {
+    limit = smaller_limit(limit, v2 ? quota_of_v2(folder) : quota_of_v1(folder));
+  });
   return limit;
 }
 

@@ -21,7 +21,7 @@ Engine::Engine(Rank& owner, const Typed& typed)
       box_(owner.area->mailbox),
       typed_(typed),
       peers_((static_cast<std::size_t>(owner.world_size) + peers_a_block - 1) / peers_a_block) {
-  const std::size_t node_credit = std::size_t{1} << 30;
+  const std::size_t node_credit = std::min<std::size_t>(node_room(), 1u << 30);
   const auto ranks = static_cast<std::size_t>(owner.world_size);
   limits.rank_credit = std::clamp<std::size_t>(node_credit / ranks, 4u << 20, 64u << 20);
   limits.most_room = std::min<std::size_t>(node_room() / ranks, 1u << 30);

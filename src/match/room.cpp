@@ -13,8 +13,6 @@
 //                   reads nothing for limits.patience_ns it becomes twice what lies there now, up
 //                   to limits.most_room. Beyond that the payload stays with the user and the send
 //                   waits until it is read: then a deadlock is one, and is told
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -47,9 +45,7 @@ std::size_t room_for(std::size_t bytes) {
 }  // namespace
 
 std::size_t Engine::node_room() const {
-  const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return std::min<std::size_t>(pages * page, segment_.header().limit) / 4;
+  return std::min<std::size_t>(segment_.header().memory, segment_.header().limit) / 4;
 }
 
 /// The same after a search for what has become free.

@@ -189,6 +189,7 @@ struct Header {
   std::uint64_t areas;             ///< offset of the RankArea array
   std::uint64_t world_collective;  ///< offset of COMM_WORLD's collective area
   std::uint64_t limit;             ///< bytes that a host maps: the heap cannot grow beyond
+  std::uint64_t memory;            ///< bytes that the job may use: the machine's, or its cgroup's
   std::uint32_t workers;           ///< CPUs that the job may use
   std::uint32_t runners;  ///< kernel threads that run ranks: process ranks, and workers of hosts
   /// Processes that carry the ranks, if all of these are threads; 0: some are processes of their

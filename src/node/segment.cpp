@@ -21,6 +21,7 @@
 #include <type_traits>
 
 #include "coll/area_bytes.h"
+#include "machine/memory.h"
 #include "node/address_limit.h"
 
 namespace meantime::node {
@@ -143,6 +144,7 @@ int create_segment(int ranks, int workers, Carriers carriers) {
   header->areas = areas;
   header->world_collective = world;
   header->limit = limit;
+  header->memory = machine::usable_memory();
   header->workers = static_cast<std::uint32_t>(workers);
   header->runners = static_cast<std::uint32_t>(carriers.runners != 0 ? carriers.runners : ranks);
   header->thread_hosts = static_cast<std::uint32_t>(carriers.thread_hosts);
