@@ -127,7 +127,7 @@ PROGRAMS = [
     Program("finalize_attributes"),
     Program("threads_bsend", ranks=(1, 2, 4)),
     # MPICH crashes: its collectives do not hold them either.
-    Program("threads_free", ranks=(2, 4), on_oracle=False),
+    Program("threads_free", ranks=(2, 4), on_oracle=False, sanitizers=()),
     Program("threads_sessions", ranks=(1, 2, 4)),
     Program("threads_sessions", label="more", ranks=(2, 4), arguments=lambda ranks, wait: ["--more"]),
     Program("pt2pt_fairness", ranks=RANKS[1:], crawls=True, arguments=smaller("--messages=50")),
