@@ -94,6 +94,37 @@ int Entry::report(int code) {
   return core::invoke_error_handler(on_ != nullptr ? on_ : blamed.get(), code, name);
 }
 
+void Entry::drop_what_is_kept() {
+  while (kept_count_ > 0) {
+    Object* const object = kept_[--kept_count_];
+    switch (object->kind) {
+      case Kind::datatype:
+        drop(static_cast<Datatype*>(object));
+        break;
+      case Kind::op:
+        drop(static_cast<Op*>(object));
+        break;
+      case Kind::group:
+        drop(static_cast<Group*>(object));
+        break;
+      case Kind::info:
+        drop(static_cast<Info*>(object));
+        break;
+      case Kind::errhandler:
+        drop(static_cast<Errhandler*>(object));
+        break;
+      default:
+        break;
+    }
+  }
+  if (kept_types_ != nullptr) {
+    for (Datatype* const type : *kept_types_) {
+      drop(type);
+    }
+    kept_types_.reset();
+  }
+}
+
 void Entry::throw_kept() {
   drop(take_blamed());
   core::release_thrown();
@@ -217,10 +248,17 @@ bool Entry::committed_types(Place place, const MPI_Datatype* handles, Counts cou
     if (handles == nullptr) {
       return missing(MPI_ERR_ARG, place);
     }
-    const Datatype* type = resolve(handles[i]);
+    Datatype* type = resolve(handles[i]);
     if (type == nullptr || !type->committed) {
       return reject(fail(MPI_ERR_TYPE, "{}: entry {} is {}, which is no committed datatype",
                          argument(place), i, handle_name(handles[i])));
+    }
+    if (locked_ && !type->predefined) {
+      if (kept_types_ == nullptr) {
+        kept_types_ = std::make_unique<std::vector<Datatype*>>();
+      }
+      kept_types_->push_back(type);
+      hold(*type);
     }
   }
   return true;

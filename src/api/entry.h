@@ -9,7 +9,10 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "core/callback.h"
 #include "core/counts.h"
@@ -72,6 +75,7 @@ class Entry {
       rank_.call_site.store(outer_site_, std::memory_order_relaxed);
     }
     if (locked_) {
+      drop_kept();
       core::hand_over_background(rank_);
       rank_.lock.unlock();
     }
@@ -129,7 +133,7 @@ class Entry {
   }
   bool type(Place place, MPI_Datatype handle, Datatype*& object) {
     object = resolve(handle);
-    return object != nullptr ||
+    return keep(handle, object) ||
            bad_handle(MPI_ERR_TYPE, place, handle, handle == MPI_DATATYPE_NULL);
   }
   bool committed_type(Place place, MPI_Datatype handle, Datatype*& object) {
@@ -138,22 +142,23 @@ class Entry {
   /// Of that many elements; of none, it may be MPI_DATATYPE_NULL.
   bool type_of(MPI_Count count, Place place, MPI_Datatype handle, Datatype*& object) {
     object = resolve(handle);
-    return (object != nullptr && object->committed) || no_type_of(count, place, handle, object);
+    return (keep(handle, object) && object->committed) || no_type_of(count, place, handle, object);
   }
   bool types(Place place, const MPI_Datatype* handles, MPI_Count count);
   /// Those of Alltoallw: a type is significant where its count is not 0.
   bool committed_types(Place place, const MPI_Datatype* handles, Counts counts, MPI_Count count);
   bool op(Place place, MPI_Op handle, Op*& object) {
     object = resolve(handle);
-    return object != nullptr || bad_handle(MPI_ERR_OP, place, handle, handle == MPI_OP_NULL);
+    return keep(handle, object) || bad_handle(MPI_ERR_OP, place, handle, handle == MPI_OP_NULL);
   }
   bool group(Place place, MPI_Group handle, Group*& object) {
     object = resolve(handle);
-    return object != nullptr || bad_handle(MPI_ERR_GROUP, place, handle, handle == MPI_GROUP_NULL);
+    return keep(handle, object) ||
+           bad_handle(MPI_ERR_GROUP, place, handle, handle == MPI_GROUP_NULL);
   }
   bool info(Place place, MPI_Info handle, Info*& object) {
     object = resolve(handle);
-    return object != nullptr || bad_handle(MPI_ERR_INFO, place, handle, handle == MPI_INFO_NULL);
+    return keep(handle, object) || bad_handle(MPI_ERR_INFO, place, handle, handle == MPI_INFO_NULL);
   }
   bool info_or_null(Place place, MPI_Info handle, Info*& object) {
     object = nullptr;
@@ -161,7 +166,7 @@ class Entry {
   }
   bool errhandler(Place place, MPI_Errhandler handle, Errhandler*& object) {
     object = resolve(handle);
-    return object != nullptr ||
+    return keep(handle, object) ||
            bad_handle(MPI_ERR_ERRHANDLER, place, handle, handle == MPI_ERRHANDLER_NULL);
   }
   /// Of what the call makes: until it is made, it takes the call's own errors.
@@ -295,6 +300,22 @@ class Entry {
     return static_cast<unsigned>(tag) <= static_cast<unsigned>(core::highest_user_tag);
   }
 
+  /// While this call waits, the rank's other threads may free what it was given: so it is kept
+  /// until the call's end. False of nullptr.
+  template <class Handle, class T>
+  bool keep(Handle handle, T* object) {
+    if (locked_ && object != nullptr && !is_predefined(handle)) {
+      kept_[kept_count_++] = hold(*object);
+    }
+    return object != nullptr;
+  }
+  void drop_kept() {
+    if (kept_count_ != 0 || kept_types_ != nullptr) {
+      drop_what_is_kept();
+    }
+  }
+  void drop_what_is_kept();
+
   bool bad_handle(int error_class, Place place, const void* handle, bool is_null);
   bool bad_communicator_kind(Place place, bool wants_intra);
   bool uncommitted(Place place);
@@ -318,6 +339,9 @@ class Entry {
   const void* outer_site_;
   bool locked_;
   int rejection_ = MPI_SUCCESS;
+  int kept_count_ = 0;
+  std::array<Object*, 4> kept_;                         ///< no call has more of them, but in arrays
+  std::unique_ptr<std::vector<Datatype*>> kept_types_;  ///< of its arrays
 };
 
 }  // namespace meantime::api

@@ -13,6 +13,7 @@
 //                   reads nothing for limits.patience_ns it becomes twice what lies there now, up
 //                   to limits.most_room. Beyond that the payload stays with the user and the send
 //                   waits until it is read: then a deadlock is one, and is told
+
 #include <algorithm>
 #include <bit>
 
