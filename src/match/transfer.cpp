@@ -168,7 +168,13 @@ void Engine::bytes_are_there(Message& message) {
   Transfer& transfer = transfer_of(message);
   auto& receive = *segment_.at<Receive>(transfer.receive);
   if (const int error = transfer.error.load(std::memory_order_relaxed); error != 0) {
-    if (not_allowed(error)) {
+    // EFAULT: memory that only its own process can reach (memfd_secret, a device's) goes by the
+    // pipe as well, that message only. An address that is wrong ends its process there, as
+    // elsewhere.
+    if (not_allowed(error) || error == EFAULT) {
+      if (error != EFAULT) {
+        segment_.header().cross_memory_off.store(1, std::memory_order_relaxed);
+      }
       go_on_piped(message, receive);
       return;
     }
@@ -178,11 +184,10 @@ void Engine::bytes_are_there(Message& message) {
   leave(message);
 }
 
-/// The permission for cross-memory attach went away half-way: the whole payload once more, piped.
+/// Cross-memory attach did not work to the end: the whole payload once more, piped.
 /// The bytes' hold stays; the receiver gets one for taking part.
 void Engine::go_on_piped(Message& message, Receive& receive) {
   Transfer& transfer = transfer_of(message);
-  segment_.header().cross_memory_off.store(1, std::memory_order_relaxed);
   transfer.error.store(0, std::memory_order_relaxed);
   transfer.holders.fetch_add(1, std::memory_order_relaxed);
   transfer.piped.store(went_over, std::memory_order_release);
