@@ -319,20 +319,61 @@ Link Segment::grow(std::size_t bytes) {
 
 constinit Segment detail::host_segment;
 
-Link Pool::allocate(std::size_t bytes) {
-  const int size_class = std::max(6, static_cast<int>(std::bit_width(bytes - 1)));
-  if (size_class >= classes) {
+/// The first free piece that is large enough, or its end; else more of the segment.
+Link Pool::allocate_large(std::size_t bytes) {
+  if (bytes > segment().header().limit) {
     return 0;
   }
+  bytes = round_up(bytes, page);
+  for (Link* at = &large_; *at != 0;) {
+    auto* piece = segment().at<LargePiece>(*at);
+    if (piece->bytes == bytes) {
+      const Link place = *at;
+      *at = piece->next;
+      return place;
+    }
+    if (piece->bytes > bytes) {
+      piece->bytes -= bytes;
+      return *at + piece->bytes;
+    }
+    at = &piece->next;
+  }
+  return segment().grow(bytes);
+}
+
+void Pool::release_large(Link place, std::size_t bytes) {
+  bytes = round_up(bytes, page);
+  LargePiece* before = nullptr;
+  Link* at = &large_;
+  while (*at != 0 && *at < place) {
+    before = segment().at<LargePiece>(*at);
+    at = &before->next;
+  }
+  auto* piece = new (segment().at<void>(place)) LargePiece{*at, bytes};
+  if (piece->next == place + bytes) {
+    const auto* after = segment().at<LargePiece>(piece->next);
+    piece->bytes += after->bytes;
+    piece->next = after->next;
+  }
+  if (before != nullptr && segment().link(before) + before->bytes == place) {
+    before->bytes += piece->bytes;
+    before->next = piece->next;
+  } else {
+    *at = place;
+  }
+}
+
+Link Pool::allocate(std::size_t bytes) {
+  if (bytes > largest_class) {
+    return allocate_large(bytes);
+  }
+  const int size_class = std::max(6, static_cast<int>(std::bit_width(bytes - 1)));
   if (const Link place = free_[size_class]; place != 0) {
     free_[size_class] = *segment().at<Link>(place);
     return place;
   }
   const std::size_t size = std::size_t{1} << size_class;
-  constexpr std::size_t chunk_bytes = 256 * 1024;
-  if (size > chunk_bytes / 4) {
-    return segment().grow(size);
-  }
+  constexpr std::size_t chunk_bytes = 4 * largest_class;
   if (chunk_left_ < size) {
     // What is left of the old chunk goes to the free lists, largest pieces first.
     while (chunk_left_ >= cache_line) {
@@ -356,6 +397,10 @@ Link Pool::allocate(std::size_t bytes) {
 }
 
 void Pool::release(Link place, std::size_t bytes) {
+  if (bytes > largest_class) {
+    release_large(place, bytes);
+    return;
+  }
   const int size_class = std::max(6, static_cast<int>(std::bit_width(bytes - 1)));
   *segment().at<Link>(place) = free_[size_class];
   free_[size_class] = place;

@@ -88,8 +88,9 @@ inline Segment& segment() {
   return detail::host_segment;
 }
 
-/// Shared memory by size classes (powers of two from 64 B) for one rank. `allocate` and `release`
-/// are for the owning rank only, with its lock held. Contents of reused places are not cleared.
+/// Shared memory for one rank: by size classes (powers of two from 64 B to 64 KiB), beyond them in
+/// whole pages. `allocate` and `release`, of as many bytes, are for the owning rank only, with its
+/// lock held. Contents of reused places are not cleared.
 class Pool {
  public:
   /// 0 when out of memory.
@@ -97,8 +98,19 @@ class Pool {
   void release(Link place, std::size_t bytes);
 
  private:
-  static constexpr int classes = 40;
+  /// Lies at the beginning of what it describes.
+  struct LargePiece {
+    Link next;
+    std::size_t bytes;
+  };
+  Link allocate_large(std::size_t bytes);
+  void release_large(Link place, std::size_t bytes);
+
+  static constexpr std::size_t largest_class = 64 * 1024;
+  static constexpr int classes = 17;
   Link free_[classes] = {};
+  Link large_ =
+      0;  ///< free pieces of whole pages, in the order of their places, never side by side
   Link chunk_ = 0;
   std::size_t chunk_left_ = 0;
 };
