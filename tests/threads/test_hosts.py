@@ -109,7 +109,7 @@ class Hosts(ThreadsCase):
     def test_as_many_processes_as_the_limit_of_memory_maps_wants(self):
         one, _ = self.programs
         self.who("--as", "threads", "-v", "-n", 24, one)
-        few = dict(MEANTIME_TEST_MOST_MAPS="150")
+        few = dict(MEANTIME_TEST_MOST_MAPS="120")
         places = self.places("--as", "threads", "-n", 24, one, **few)
         self.assertGreater(int(places[-1], 36), 0, self.text)
         self.assertEqual(places, "".join(sorted(places)))
