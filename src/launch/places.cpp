@@ -54,7 +54,8 @@ std::string output_of(const std::vector<std::string>& words, double end) {
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   pid_t pid = -1;
-  const int error = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), __environ);
+  const int error =
+      posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), __environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::string text;

@@ -103,10 +103,9 @@ std::uint64_t unit(char letter) {
 /// As the paper writes it (INFINITY), or in small letters, or in both.
 bool is_infinity(std::string_view value) {
   constexpr std::string_view word = "infinity";
-  return std::equal(value.begin(), value.end(), word.begin(), word.end(),
-                    [](char one, char small) {
-                      return one == small || (one >= 'A' && one <= 'Z' && one - 'A' + 'a' == small);
-                    });
+  return std::equal(value.begin(), value.end(), word.begin(), word.end(), [](char one, char small) {
+    return one == small || (one >= 'A' && one <= 'Z' && one - 'A' + 'a' == small);
+  });
 }
 
 std::string alternatives(std::span<const std::string_view> words) {

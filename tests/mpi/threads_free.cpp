@@ -1,6 +1,7 @@
-// MPI_THREAD_MULTIPLE: what a blocking call was given may be freed by another thread while it waits (MPI 5.0, 5.1.9,
-// 6.9.5, 7.3.2): datatypes, operators, groups, infos, error handlers. Rank 0 comes last; what is freed meanwhile on the
-// others is overwritten by objects of the same kinds that would give other results.
+// MPI_THREAD_MULTIPLE: what a blocking call was given may be freed by another thread while it waits
+// (MPI 5.0, 5.1.9, 6.9.5, 7.3.2): datatypes, operators, groups, infos, error handlers. Rank 0 comes
+// last; what is freed meanwhile on the others is overwritten by objects of the same kinds that
+// would give other results.
 #include <unistd.h>
 
 #include <functional>
@@ -20,8 +21,12 @@ void spoil(void*, void* inout, int* count, MPI_Datatype*) {
   for (int i = 0; i < *count; ++i) static_cast<int*>(inout)[i] = -777;
 }
 std::atomic<int> handled{0};
-void handle(MPI_Comm*, int*, ...) { ++handled; }
-void wrong_handler(MPI_Comm*, int*, ...) { handled += 1000; }
+void handle(MPI_Comm*, int*, ...) {
+  ++handled;
+}
+void wrong_handler(MPI_Comm*, int*, ...) {
+  handled += 1000;
+}
 
 bool asleep(int thread) {
   char path[64], text[256] = "";
@@ -84,7 +89,8 @@ int main(int argc, char** argv) {
   enum { calls = 7 };
   MPI_Comm comms[calls], created, copied, from_group;
   for (auto& comm : comms) MUST(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-  std::vector<int> data(elements * 3, -1), sent(elements * 3 * size, rank), got(elements * 3 * size, -1);
+  std::vector<int> data(elements * 3, -1), sent(elements * 3 * size, rank),
+      got(elements * 3 * size, -1);
   if (rank == 0) std::fill(data.begin(), data.end(), 5);
   int one = rank + 1, sum = 0, scan = 0;
   std::vector<MPI_Datatype> types(size, exchanged);
@@ -95,12 +101,14 @@ int main(int argc, char** argv) {
       [&] { MUST(MPI_Allreduce(&one, &sum, 1, reduced, op, comms[1])); },
       [&] { MUST(MPI_Scan(&one, &scan, 1, MPI_INT, scanned, comms[2])); },
       [&] {
-        MUST(MPI_Alltoallw(sent.data(), counts.data(), places.data(), types.data(), got.data(), counts.data(),
-                           places.data(), types.data(), comms[3]));
+        MUST(MPI_Alltoallw(sent.data(), counts.data(), places.data(), types.data(), got.data(),
+                           counts.data(), places.data(), types.data(), comms[3]));
       },
       [&] { MUST(MPI_Comm_create_group(comms[4], group, 3, &created)); },
       [&] { MUST(MPI_Comm_dup_with_info(comms[5], info, &copied)); },
-      [&] { MUST(MPI_Comm_create_from_group(handled_group, "here", group_info, handler, &from_group)); },
+      [&] {
+        MUST(MPI_Comm_create_from_group(handled_group, "here", group_info, handler, &from_group));
+      },
   };
   std::atomic<int> threads[calls] = {};
   std::vector<std::thread> running;
@@ -110,8 +118,8 @@ int main(int argc, char** argv) {
         threads[i] = gettid();
         all[i]();
       });
-    // A thread that has slept for a while does so in its call: then what it was given may be freed. Where it never
-    // sleeps, it has begun the call long since.
+    // A thread that has slept for a while does so in its call: then what it was given may be freed.
+    // Where it never sleeps, it has begun the call long since.
     for (int looks = 0, times = 0; looks < 300 && times < 20; ++looks) {
       bool all_sleep = true;
       for (auto& thread : threads) all_sleep = all_sleep && thread != 0 && asleep(thread);
@@ -155,7 +163,8 @@ int main(int argc, char** argv) {
   CHECK(scan == (rank + 1) * (rank + 2) / 2, "MPI_Scan: %d", scan);
   for (int from = 0; from < size; ++from)
     for (int i = 0; i < elements * 3; ++i)
-      if (const int is = got[from * elements * 3 + i]; is != (i % 2 == 0 && i < elements * 2 ? from : -1)) {
+      if (const int is = got[from * elements * 3 + i];
+          is != (i % 2 == 0 && i < elements * 2 ? from : -1)) {
         CHECK(false, "MPI_Alltoallw: [%d] of rank %d is %d", i, from, is);
         break;
       }
