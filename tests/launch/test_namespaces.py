@@ -1,5 +1,5 @@
 """Ranks that each run in namespaces of their own, as container runtimes make them. In PID namespaces
-all have the same pid."""
+all have the same pid. And ranks in a control group with little memory."""
 
 import os
 import signal
@@ -75,6 +75,35 @@ class Namespaces(MpiexecTest):
                 job.stdout.close()
                 job.stderr.close()
                 self.assert_nothing_left()
+
+    def memory_group(self, limit):
+        """A control group of its own, as a container has it."""
+        for mount, file in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+            group = os.path.join(mount, f"meantime-test-{os.getpid()}")
+            try:
+                os.mkdir(group)
+            except OSError:
+                continue
+            self.addCleanup(os.rmdir, group)
+            try:
+                with open(os.path.join(group, file), "r+") as setting:
+                    setting.write(str(limit))
+                return group
+            except OSError:
+                continue
+        self.skipTest("no control group with a limit of memory can be made here")
+
+    def test_memory_of_a_container(self):
+        # Room as the machine has it would be too much: the kernel would kill a rank.
+        group = self.memory_group(150 << 20)
+        flood = self.path("flood")
+        subprocess.run([os.path.join(BUILD, "bin", "mpicc"), *CFLAGS, os.path.join(SOURCE, "tests", "launch", "flood.c"),
+                        "-o", flood], check=True)
+        done = subprocess.run(["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group,
+                               os.path.join(BUILD, "bin", "mpiexec"), "-n", "2", flood, "3000000"],
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertIn("fill the room that there is for them", done.stderr)
 
 
 if __name__ == "__main__":
