@@ -131,21 +131,28 @@ void try_cross_memory(Examination& examination) {
 
 void try_lifeline(Examination& examination) {
   int line[2];
-  if (pipe2(line, 0) != 0) {
+  int held[2];
+  if (pipe2(line, 0) != 0 || pipe2(held, O_CLOEXEC) != 0) {
     return;
   }
   pid_t child = fork();
   if (child == 0) {
     close(line[1]);
-    if (node::hold_lifeline(line[0]) != node::Lifeline::held) {
+    if (node::hold_lifeline(line[0]) != node::Lifeline::held || write(held[1], "", 1) != 1) {
       _exit(1);
     }
     for (;;) {
       pause();
     }
   }
+  if (child < 0) {
+    return;  // and nobody is killed: -1 would be everybody
+  }
   close(line[0]);
-  usleep(20'000);
+  close(held[1]);
+  char ready = 0;
+  [[maybe_unused]] const auto got = read(held[0], &ready, 1);  // or the end of a child that cannot
+  close(held[0]);
   close(line[1]);
   int status = 0;
   for (int i = 0; i < 100 && waitpid(child, &status, WNOHANG) == 0; ++i) {
