@@ -74,6 +74,11 @@ bool Supervisor::prepare() {
   return true;
 }
 
+bool Supervisor::killed_meanwhile() {
+  ending_.note(128 + SIGKILL);
+  return false;
+}
+
 bool Supervisor::start_ranks() {
   began_ = seconds_now();
   if (job_.command.reports()) {
@@ -88,12 +93,16 @@ bool Supervisor::start_ranks() {
       return false;
     }
     rank += host >= 0 ? job_.hosts[host].ranks : 1;
-    if (getppid() != front_) {  // killed meanwhile; the signal about it waits to be read
-      ending_.note(128 + SIGKILL);
-      return false;
+    if (getppid() != front_) {
+      return killed_meanwhile();
     }
   }
   leave_the_process_group();
+  // The signal about it may be one of those that were looked at early; from now on it stays to be
+  // read. Whoever has got it finds another parent: the kernel changes that first.
+  if (getppid() != front_) {
+    return killed_meanwhile();
+  }
   starter_.forward_output();
   output_done_ = starter_.output_done() < 0;
   if (!output_done_) {

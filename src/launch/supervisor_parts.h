@@ -46,6 +46,7 @@ class Supervisor {
   // Starting.
   bool prepare();
   bool start_ranks();
+  bool killed_meanwhile();
   bool start_process(int rank);
   bool start_host(int number);
   void leave_the_process_group();
