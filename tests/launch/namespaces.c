@@ -44,6 +44,8 @@ int main(int argc, char** argv) {
     for (int j = 0; j < bytes; ++j) wrong += theirs[(size_t)k * bytes + j] != 'a' + k;
   MPI_Reduce(&wrong, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d wrong\n", sum);
+  free(mine);
+  free(theirs);
   MPI_Finalize();
   return 0;
 }

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
     MPI_Win_call_errhandler(window, MPI_ERR_OTHER);
   }
   MPI_Barrier(comm);
+  MPI_Comm_free(&comm);
   MPI_Finalize();
   return 0;
 }
