@@ -55,7 +55,10 @@ struct alignas(cache_line) Waiter {
   std::uint32_t sought_context;
   std::int32_t sought_source;
   std::int32_t sought_tag;
+  /// When whoever woke its core rang, by the lower half of CLOCK_MONOTONIC in ns; 0: nobody.
+  std::atomic<std::uint32_t> rung_at;
 };
+static_assert(sizeof(Waiter) == cache_line);
 inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
 
 /// Where a worker's time went: by its own clock, one activity after the other; and apart from that

@@ -109,6 +109,10 @@ void suspends_with(Eagerness eagerness) {
   }
 }
 
+const wait::Lateness& lateness() {
+  return self_fiber()->worker->lateness();
+}
+
 void suspend_until(node::Waiter& waiter, std::uint64_t at_ns) {
   Fiber& fiber = *self_fiber();
   fiber.worker->suspend_until(fiber, waiter, at_ns);

@@ -121,6 +121,7 @@ class Worker {
   void give_back() { taken_.store(0, std::memory_order_release); }
 
   /// By the fiber that runs.
+  const wait::Lateness& lateness() const { return lateness_; }
   void note_lone_yield() { lone_yields_.store(lone_yields() + 1, std::memory_order_relaxed); }
 
   // --- By the fiber that runs, which holds its worker. The hold ends on the other side.
@@ -209,6 +210,7 @@ class Worker {
   // Of its idle times; for the carrier.
   std::uint64_t patience_ns_ = wait::policy().first_patience();
   wait::Surroundings surroundings_;
+  wait::Lateness lateness_;  ///< of the timers that ended them
   ReturnSavings returns_{wait::policy().most_patience()};
 
   CoreClock core_clock_;

@@ -24,6 +24,10 @@ namespace meantime {
 
 struct Rank;
 
+namespace wait {
+class Lateness;
+}
+
 namespace ranks {
 
 /// Of a fiber. Every change is checked against the state it comes from.
@@ -84,6 +88,8 @@ void let_go_of_worker();
 void suspend();
 /// The same, until then at most (CLOCK_MONOTONIC, ns). The waiter is `on_futex` still, or rung.
 void suspend_until(node::Waiter& waiter, std::uint64_t at_ns);
+/// How late the timers of the calling rank's worker are. Of a thread rank, in its turn.
+const wait::Lateness& lateness();
 /// From now on the calling rank suspends like that. Nothing in a process rank.
 void suspends_with(Eagerness eagerness);
 /// The rank is not to be moved to another worker, or may be again.

@@ -135,7 +135,11 @@ void Worker::sleep_on_bell(Countdown& countdown) {
       return;
     }
     wait::sleep_until_rung_or(place_.bell, until - now);
-    if (until == timer || wait::state_of(place_.bell) != node::Sleep::arming) {
+    if (wait::state_of(place_.bell) != node::Sleep::arming) {
+      return;
+    }
+    if (until == timer) {
+      lateness_.learn(wait::now_ns() - timer);
       return;
     }
   }

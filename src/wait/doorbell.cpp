@@ -1,6 +1,7 @@
 #include "wait/doorbell.h"
 
 #include <linux/futex.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,6 +52,24 @@ long futex(std::atomic<std::uint32_t>& place, int operation, std::uint32_t value
   return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&place), operation, value, timeout,
                  nullptr, 0);
 }
+
+/// For a scope the calling thread's timers are as exact as the kernel can: else a futex's is up to
+/// 50 us late, to save wake-ups. Around the sleep alone, for what the program does later, and its
+/// children inherit, is its own.
+class ExactTimers {
+ public:
+  ExactTimers() : slack_ns_(prctl(PR_GET_TIMERSLACK)) { prctl(PR_SET_TIMERSLACK, 1); }
+  ~ExactTimers() {
+    if (slack_ns_ > 0) {  // 0 would ask for the thread's first one
+      prctl(PR_SET_TIMERSLACK, slack_ns_);
+    }
+  }
+  ExactTimers(const ExactTimers&) = delete;
+  ExactTimers& operator=(const ExactTimers&) = delete;
+
+ private:
+  const int slack_ns_;
+};
 
 /// By CLOCK_MONOTONIC.
 long futex_until(std::atomic<std::uint32_t>& place, std::uint32_t value, const timespec& until) {
@@ -115,6 +134,7 @@ node::SleepLink sleep_of(const node::Waiter& waiter) {
 // Nobody but the sleeper changes the word of an awake waiter, so no compare-and-swap.
 void begin_sleep(node::Waiter& waiter) {
   const std::uint32_t word = waiter.state.load(std::memory_order_relaxed);
+  waiter.rung_at.store(0, std::memory_order_relaxed);
   waiter.state.store(with_state(word + one_sleep, Sleep::arming), std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
@@ -250,6 +270,7 @@ void sleep_until_rung_or(node::Waiter& waiter, std::uint64_t nanoseconds) {
   const timespec until = timespec_of(until_ns);
   count_in_sleep(waiter);
   if (change(waiter, Sleep::arming, Sleep::on_futex)) {
+    const ExactTimers exact;
     const std::uint32_t asleep = word_if(waiter, Sleep::on_futex);
     while (state_of(waiter) == Sleep::on_futex && now_ns() < until_ns) {
       futex_until(waiter.state, asleep, until);
@@ -304,6 +325,20 @@ void make_runnable_again(node::Waiter& waiter) {
 
 namespace {
 
+// For the sleeper's prediction only: of a ringer that loses its core before it gets here the time
+// is missing, or stands in a later sleep that nobody else has ended either.
+void note_time(node::Waiter& waiter) {
+  waiter.rung_at.store(static_cast<std::uint32_t>(now_ns()), std::memory_order_relaxed);
+}
+
+/// Of a thread rank: before it is on the list of a worker whose core is to be woken.
+void note_time_if_asleep(node::Waiter& waiter) {
+  auto& worker = *node::segment().at<node::WorkerPlace>(waiter.worker);
+  if (!ranks::runs_on(worker) && worker.asleep.load(std::memory_order_relaxed) != 0) {
+    note_time(waiter);
+  }
+}
+
 /// Makes a waiter that sleeps, or is about to, `rung`; if `number` says so, only in that sleep.
 /// False if it is awake, or that sleep is over: then it has been since before this call looked.
 bool rouse(node::Waiter& waiter, std::optional<std::uint16_t> number) {
@@ -321,10 +356,12 @@ bool rouse(node::Waiter& waiter, std::optional<std::uint16_t> number) {
                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
       if (state == Sleep::on_futex) {
         if (is_thread_rank(waiter)) {
+          note_time_if_asleep(waiter);
           make_runnable(waiter);
           return true;
         }
         count_out(waiter);
+        note_time(waiter);
         futex(waiter.state, FUTEX_WAKE, 1);
         if (node::RankArea* area = self().area; area != nullptr) {
           area->account.rings.fetch_add(1, std::memory_order_relaxed);

@@ -54,8 +54,7 @@ void Experience::grow() {
 
 namespace {
 
-Plan predicted(const Policy& policy, const Site& site, const Experience& experience,
-               bool takes_turns) {
+Plan predicted(const Policy& policy, const Site& site, const Lateness& lateness, bool takes_turns) {
   // Who polls holds up the one that he waits for. A thread rank does not, and where experience only
   // says how long to poll it leaves that to its worker, which polls when all its ranks wait.
   if (policy.crowded && (!takes_turns || policy.prediction == Prediction::patience)) {
@@ -67,7 +66,7 @@ Plan predicted(const Policy& policy, const Site& site, const Experience& experie
     case Prediction::patience:
       return {.poll_until_ns = site.patience_ns};
     case Prediction::timer:
-      return site.predictor.plan(experience.lateness);
+      return site.predictor.plan(lateness, policy.first_patience());
     case Prediction::ade:
       return site.ade.plan(policy.first_patience());
   }
@@ -76,9 +75,8 @@ Plan predicted(const Policy& policy, const Site& site, const Experience& experie
 
 }  // namespace
 
-Plan plan_of(const Policy& policy, const Site& site, const Experience& experience,
-             bool takes_turns) {
-  Plan plan = predicted(policy, site, experience, takes_turns);
+Plan plan_of(const Policy& policy, const Site& site, const Lateness& lateness, bool takes_turns) {
+  Plan plan = predicted(policy, site, lateness, takes_turns);
   plan.waits_are_long = Policy::waits_are_long(site.patience_ns);
   return plan;
 }
@@ -103,14 +101,13 @@ void tell_the_ledger(const Policy& policy, const Site& site, const Plan& plan,
 
 }  // namespace
 
-void learn(const Policy& policy, Site& site, Experience& experience, const Plan& plan,
-           const Outcome& outcome) {
+void learn(const Policy& policy, Site& site, const Plan& plan, const Outcome& outcome) {
   tell_the_ledger(policy, site, plan, outcome);
   site.last_wait_ns = outcome.waited_ns;
   site.patience_ns = policy.patience_after(outcome.waited_ns, site.patience_ns);
   switch (policy.prediction) {
     case Prediction::timer:
-      site.predictor.learn(outcome, plan, experience.lateness);
+      site.predictor.learn(outcome);
       break;
     case Prediction::ade:
       site.ade.learn(outcome, policy.ade_step_ns, policy.ade_threshold_ns);

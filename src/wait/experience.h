@@ -52,11 +52,9 @@ class Experience {
 
 /// What the policy makes of the site for a wait that begins now. `takes_turns`: of a thread rank,
 /// which lets the others of its worker run before each of its own looks.
-Plan plan_of(const Policy& policy, const Site& site, const Experience& experience,
-             bool takes_turns);
+Plan plan_of(const Policy& policy, const Site& site, const Lateness& lateness, bool takes_turns);
 
 /// After a wait that went by `plan`.
-void learn(const Policy& policy, Site& site, Experience& experience, const Plan& plan,
-           const Outcome& outcome);
+void learn(const Policy& policy, Site& site, const Plan& plan, const Outcome& outcome);
 
 }  // namespace meantime::wait

@@ -10,14 +10,13 @@ std::uint64_t mean_error_ns(Prediction prediction, std::uint64_t slept_ns) {
   ledger::SiteAccount account{};
   Site site;
   site.account = &account;
-  Experience experience;
   Policy policy;
   policy.prediction = prediction;
   policy.ade_step_ns = 50'000;
   policy.ade_threshold_ns = 5'000;
   const Plan plan{slept_ns, 600'000};
   for (int wait = 0; wait < 100; ++wait) {
-    learn(policy, site, experience, plan, {500'000, slept_ns, false, false});
+    learn(policy, site, plan, {500'000, 0, slept_ns, false, false});
   }
   EXPECT_EQ(account.predictions.load(), 100u);
   EXPECT_EQ(account.late.load(), 0u);
@@ -34,12 +33,11 @@ TEST(Experience, WaitsWithoutATimerAreNoPredictions) {
   ledger::SiteAccount account{};
   Site site;
   site.account = &account;
-  Experience experience;
-  learn(Policy{}, site, experience, {0, 100'000}, {50'000, 0, false, false});
+  learn(Policy{}, site, {0, 100'000}, {50'000, 0, 0, false, false});
   EXPECT_EQ(account.predictions.load(), 0u);
   EXPECT_EQ(site.last_wait_ns, 50'000u);
   // The message came while the rank still looked, before the sleep that was planned.
-  learn(Policy{}, site, experience, {400'000, 600'000}, {3'000, 0, false, false});
+  learn(Policy{}, site, {400'000, 600'000}, {3'000, 0, 0, false, false});
   EXPECT_EQ(account.predictions.load(), 0u);
 }
 

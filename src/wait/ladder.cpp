@@ -82,6 +82,10 @@ Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, Looker& looke
   const Policy& policy = record.policy();
   const Plan& plan = record.plan();
   Woken woken;
+  if (!timer && plan.second.sleep_until_ns != 0) {
+    record.expects_it_later();
+    timer = true;
+  }
   if (timer) {
     timer = false;
     const std::uint64_t waited = record.waited_ns();
@@ -93,10 +97,12 @@ Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, Looker& looke
       }
       record.enter(ledger::Activity::sleep);
       woken = sleep(rank, what, looker, longest);
-      record.outcome.rung = woken.rung;
-      record.enter(ledger::Activity::poll);
+      record.woken(woken.rung, woken.rung_at);
       record.outcome.woke_ns = record.waited_ns();
-      if (!record.outcome.rung && record.outcome.woke_ns > plan.sleep_until_ns) {
+      // The timers that are latest are overtaken by the message.
+      const bool was_due = !woken.rung || record.outcome.came_ns > plan.sleep_until_ns;
+      if (rank.fiber == nullptr && !timer && was_due &&
+          record.outcome.woke_ns > plan.sleep_until_ns) {
         rank.experience->lateness.learn(record.outcome.woke_ns - plan.sleep_until_ns);
       }
     }
@@ -109,8 +115,7 @@ Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, Looker& looke
     longest = deadline_ns;
   }
   woken = sleep(rank, what, looker, longest);
-  record.outcome.rung = woken.rung;
-  record.enter(ledger::Activity::poll);
+  record.woken(woken.rung, woken.rung_at);
   return woken;
 }
 
@@ -175,7 +180,7 @@ void climb(Rank& rank, Awaited& what, Looker& looker) {
         record.enter(ledger::Activity::sleep);
         ranks::suspends_with(eagerness_of(policy, consultation, waited));
         const Woken woken = sleep(rank, what, looker, 0);
-        record.outcome.rung = woken.rung;
+        record.woken(woken.rung, woken.rung_at);
         rung = woken.rung && !woken.moved;
         rounds = 0;
       }

@@ -124,6 +124,7 @@ void end_of_starvation(Rank& rank) {
 Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
   node::Mailbox& box = rank.area->mailbox;
   node::Sleep was;
+  Woken woken;
   {
     SleepingPlace place(rank, what);
     place.arm();
@@ -149,8 +150,8 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
       }
     }
     was = place.leave();
+    woken.rung_at = place.waiter().rung_at.load(std::memory_order_relaxed);
   }
-  Woken woken;
   woken.rung = was == node::Sleep::rung;
   // Whoever rings for any work rings the first of the list: what was pushed there is moved by us,
   // even if what we wait for is here, and those it completes are rung. What goes on in the

@@ -13,6 +13,7 @@ namespace {
 // sleeps: a wait that outlasts them is a sixth longer for the sleep, at most.
 constexpr std::uint64_t wake_ups_worth_polling = 6;
 constexpr std::uint32_t yield_every = 16;
+constexpr std::uint32_t rare_yield_every = 64;
 // The paper wants ε well below η, and η below half of a typical wait that is worth a sleep.
 constexpr std::uint64_t default_ade_step_us = 50;
 constexpr std::uint64_t default_ade_threshold_us = 5;
@@ -48,8 +49,10 @@ Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan
   }
   if (waited_ns < plan.poll_until_ns) {
     // The one we wait for may share our core without our knowing: then it runs only if we let it. A
-    // yield on a core of our own is over in 0.2 µs.
-    return turns % yield_every == 0 ? Rung::yield : Rung::poll;
+    // yield on a core of our own is over in 0.2 µs. Who has slept until the message is about to
+    // come has given the core already, and does it more rarely: it is there for its latency.
+    const std::uint32_t every = plan.sleep_until_ns == 0 ? yield_every : rare_yield_every;
+    return turns % every == 0 ? Rung::yield : Rung::poll;
   }
   return turn - tries < knobs.tries_yield ? Rung::yield : Rung::park;
 }

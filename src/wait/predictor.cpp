@@ -5,92 +5,99 @@
 namespace meantime::wait {
 namespace {
 
-constexpr std::uint32_t waits_to_learn = 4;
+constexpr std::size_t waits_to_learn = 4;
 // A sleep and its wake-up take this much of the core by themselves; less is not worth it.
 constexpr std::uint64_t shortest_sleep_ns = 20'000;
-constexpr std::uint32_t most_misses = 3;
-constexpr std::uint32_t first_pause = 8;
-constexpr std::uint32_t longest_pause = 256;
-
-std::uint64_t distance(std::uint64_t one, std::uint64_t other) {
-  return one > other ? one - other : other - one;
-}
+// A timer that is later was so because somebody else had the core, who may have it or not the next
+// time.
+constexpr std::uint64_t most_late_ns = 100'000;
 
 std::uint64_t less(std::uint64_t from, std::uint64_t what) {
   return from > what ? from - what : 0;
 }
 
-/// Moves `mean` by 1/2^shift of the way to `value`.
-void approach(std::uint64_t& mean, std::uint64_t value, int shift) {
-  if (value > mean) {
-    mean += (value - mean) >> shift;
-  } else {
-    mean -= (mean - value) >> shift;
+using Times = std::span<const std::uint64_t>;
+
+/// Sleeps until all but one in ten timers are in time for the earliest, but for half of the wait if
+/// there is so much between the earliest and the latest; so it costs no more than half of what
+/// polling does. Then polls for a wake-up longer than the latest took: if that is in vain it has
+/// cost as much again as to have slept.
+Window window_of(Times times, const Lateness& lateness) {
+  const std::uint64_t middle = (times.front() + times.back()) / 2;
+  return {
+      std::max(less(times.front(), lateness.margin_ns()), less(middle / 2, lateness.typical_ns())),
+      times.back() + lateness.typical_ns()};
+}
+
+/// How many of them come before the widest gap.
+std::size_t before_the_gap(Times times) {
+  std::size_t before = 1;
+  for (std::size_t index = 2; index < times.size(); ++index) {
+    if (times[index] - times[index - 1] > times[before] - times[before - 1]) {
+      before = index;
+    }
   }
+  return before;
 }
 
 }  // namespace
 
+void Recent::add(std::uint64_t time) {
+  times_[next_] = time;
+  next_ = (next_ + 1) % most;
+  count_ = std::min(count_ + 1, most);
+}
+
+Times Recent::inner(std::array<std::uint64_t, most>& room) const {
+  std::copy_n(times_.begin(), count_, room.begin());
+  std::sort(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(count_));
+  const std::size_t outer = count_ == most ? 1 : 0;
+  return Times(room).subspan(outer, count_ - 2 * outer);
+}
+
 void Lateness::learn(std::uint64_t late_ns) {
-  // One sleep that a busy machine prolonged for milliseconds says nothing about the next.
-  late_ns = std::min(late_ns, 4 * mean_ns_);
-  approach(deviation_ns_, distance(late_ns, mean_ns_), 2);
-  approach(mean_ns_, late_ns, 3);
+  recent_.add(std::min(late_ns, most_late_ns));
+  std::array<std::uint64_t, Recent::most> room;
+  if (const Times times = recent_.inner(room); recent_.count() >= waits_to_learn) {
+    typical_ns_ = times[times.size() / 2];
+    margin_ns_ = times.back();
+  }
 }
 
-std::uint64_t Lateness::margin_ns() const {
-  return std::clamp<std::uint64_t>(mean_ns_ + 2 * deviation_ns_, 10'000, 150'000);
+// Two groups of times (an iteration in two does more) are two windows, if there is time for a sleep
+// between them: what is most of the distance from the first time to the last is no jitter.
+Plan Predictor::plan(const Lateness& lateness, std::uint64_t patience_ns) const {
+  Plan plan;
+  if (came_.count() < waits_to_learn) {
+    return plan;
+  }
+  std::array<std::uint64_t, Recent::most> room;
+  const Times times = came_.inner(room);
+  const std::size_t before = before_the_gap(times);
+  Window first = window_of(times.first(before), lateness);
+  const Window second = window_of(times.subspan(before), lateness);
+  if (2 * (times[before] - times[before - 1]) > times.back() - times.front() &&
+      less(second.sleep_until_ns, first.poll_until_ns) >= shortest_sleep_ns) {
+    plan.second = second;
+  } else {
+    first = window_of(times, lateness);
+  }
+  plan.sleep_until_ns = first.sleep_until_ns;
+  plan.poll_until_ns = first.poll_until_ns;
+  if (plan.sleep_until_ns < shortest_sleep_ns) {
+    plan.sleep_until_ns = plan.poll_until_ns <= patience_ns ? 0 : shortest_sleep_ns;
+  }
+  return plan;
 }
 
-// The mean deviation of times that spread evenly over ±a is a/2, of a Gaussian 0.8 σ: twice of it
-// covers all of the first and 89 % of the second. Where the spread would make the rank poll for
-// more than half of the wait (two kinds of waits in turn, wild jitter) it does what event does
-// instead: so prediction never costs more than half of what polling costs, except in waits that are
-// not worth a sleep.
-Plan Predictor::plan(const Lateness& lateness) const {
-  if (waits_ < waits_to_learn || skip_ > 0) {
-    return {};
-  }
-  const std::uint64_t spread = 2 * deviation_ns_;
-  const std::uint64_t margin = lateness.margin_ns();
-  const std::uint64_t latest = mean_ns_ + spread;
-  if (latest <= 2 * margin) {
-    return {0, latest + margin};
-  }
-  const std::uint64_t wake = less(mean_ns_, spread + margin);
-  if (wake < shortest_sleep_ns || mean_ns_ - wake > mean_ns_ / 2) {
-    return {};
-  }
-  return {wake, latest + margin};
+void Predictor::learn(const Outcome& outcome) {
+  came_.add(outcome.rung && outcome.came_ns != 0 ? outcome.came_ns : outcome.waited_ns);
 }
 
-void Predictor::learn(const Outcome& outcome, const Plan& plan, const Lateness& lateness) {
-  // Who was rung came as much later as a wake-up takes.
-  std::uint64_t came =
-      outcome.rung ? less(outcome.waited_ns, lateness.mean_ns()) : outcome.waited_ns;
-  if (waits_ == 0) {
-    mean_ns_ = came;
-    deviation_ns_ = came / 2;
-  }
-  waits_ = std::min(waits_ + 1, waits_to_learn);
-  // A single wait that took far longer than any before must not spoil dozens of predictions; if all
-  // get longer, the mean follows by doubling.
-  came = std::min(came, 2 * (mean_ns_ + 2 * deviation_ns_) + 10'000);
-  approach(deviation_ns_, distance(came, mean_ns_), 2);
-  approach(mean_ns_, came, 3);
-  if (plan.sleep_until_ns == 0 && plan.poll_until_ns == 0) {
-    skip_ -= skip_ > 0 ? 1 : 0;
-    return;
-  }
-  const bool missed = outcome.in_vain || (outcome.rung && plan.sleep_until_ns != 0);
-  if (!missed) {
-    misses_ = 0;
-    pause_ = 0;
-  } else if (++misses_ >= most_misses) {
-    pause_ = std::clamp(2 * pause_, first_pause, longest_pause);
-    skip_ = pause_;
-    misses_ = 0;
-  }
+std::uint64_t Predictor::expected_ns() const {
+  std::array<std::uint64_t, Recent::most> room;
+  const Times times = came_.inner(room);
+  return times.empty() ? 0 : times[times.size() / 2];
 }
 
 Plan Ade::plan(std::uint64_t patience_ns) const {

@@ -1,61 +1,85 @@
 // When a message will come, from when it came before at the same call site. Two estimators:
-//   Predictor   mean and mean deviation of the waits, as TCP estimates round trips; sleeps until
+//   Predictor   from between which times the last messages came, all or in two groups; sleeps until
 //               shortly before the earliest expected time, polls until shortly after the latest
 //   Ade         adaptive deadline estimation, Algorithm 1 of the cycle-stealing paper: one sleep
 //               time that grows while the rest of the wait gets shorter, and shrinks else
-//   plan        what a wait is to do: sleep by a timer, then poll, then sleep until rung
+//   plan        what a wait is to do: sleep by a timer, then poll, then the same again or sleep
+//               until rung
 // Both are private to the rank and cost a few additions a wait. All times count from the beginning
 // of the wait, in ns.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace meantime::wait {
 
-struct Plan {
+struct Window {
   std::uint64_t sleep_until_ns = 0;  ///< by a timer; a message ends it, too. 0: no such sleep
-  std::uint64_t poll_until_ns = 0;   ///< then sleep until rung
-  bool waits_are_long = false;       ///< here, lately: a few looks before the sleep are enough
+  std::uint64_t poll_until_ns = 0;
+};
+
+struct Plan {
+  std::uint64_t sleep_until_ns = 0;  ///< as those of the first window
+  std::uint64_t poll_until_ns = 0;
+  Window second = {};           ///< for what has not come in the first; 0: none
+  bool waits_are_long = false;  ///< here, lately: a few looks before the sleep are enough
 };
 
 /// How a wait went.
 struct Outcome {
   std::uint64_t waited_ns = 0;
+  std::uint64_t came_ns = 0;  ///< when a sleeper was rung, by the ringer's clock; 0: was not
   std::uint64_t woke_ns = 0;  ///< when the timer's sleep was over; 0: there was none
   bool rung = false;          ///< a sleep (by the timer or not) was ended by the message
   bool in_vain = false;       ///< it polled to the end of the plan, and then had to sleep
 };
 
-/// How long after its time a timer wakes this rank: mean and deviation. Waking from a ring takes
-/// about as long, because what costs is to wake the core.
+/// The last few of a series of times.
+class Recent {
+ public:
+  static constexpr std::size_t most = 16;
+
+  std::size_t count() const { return count_; }
+  void add(std::uint64_t time);
+  /// They, from the least to the most, but for the outermost one at both ends if there are `most`
+  /// of them: about what lies between their 7th and their 93rd percentile.
+  std::span<const std::uint64_t> inner(std::array<std::uint64_t, most>& room) const;
+
+ private:
+  std::array<std::uint64_t, most> times_{};
+  std::size_t count_ = 0;
+  std::size_t next_ = 0;
+};
+
+/// How long after its time a timer wakes this rank, if nobody else has its core.
 class Lateness {
  public:
   void learn(std::uint64_t late_ns);
-  std::uint64_t mean_ns() const { return mean_ns_; }
-  /// So much earlier a timer is set than the rank is to be awake.
-  std::uint64_t margin_ns() const;
+  std::uint64_t typical_ns() const { return typical_ns_; }
+  /// So much earlier a timer is set than the rank is to be awake: all but one in ten are not later.
+  std::uint64_t margin_ns() const { return margin_ns_; }
 
  private:
-  // The prototype's figures on the machine of LIMITS.md; two dozen sleeps correct them.
-  std::uint64_t mean_ns_ = 45'000;
-  std::uint64_t deviation_ns_ = 8'000;
+  Recent recent_;
+  // Until then: the prototype's on the machine of LIMITS.md.
+  std::uint64_t typical_ns_ = 45'000;
+  std::uint64_t margin_ns_ = 60'000;
 };
 
 class Predictor {
  public:
-  Plan plan(const Lateness& lateness) const;
-  /// `plan`: what this wait was told to do.
-  void learn(const Outcome& outcome, const Plan& plan, const Lateness& lateness);
+  /// `patience_ns`: how long to poll at most where a timer is not worth it.
+  Plan plan(const Lateness& lateness, std::uint64_t patience_ns) const;
+  void learn(const Outcome& outcome);
 
-  std::uint64_t expected_ns() const { return mean_ns_; }
+  /// In the middle of what was expected.
+  std::uint64_t expected_ns() const;
 
  private:
-  std::uint64_t mean_ns_ = 0;
-  std::uint64_t deviation_ns_ = 0;
-  std::uint32_t waits_ = 0;   ///< up to as many as it takes to know anything
-  std::uint32_t misses_ = 0;  ///< in a row
-  std::uint32_t skip_ = 0;    ///< waits to do without a timer
-  std::uint32_t pause_ = 0;   ///< how many the last time; doubles
+  Recent came_;
 };
 
 class Ade {

@@ -13,6 +13,11 @@ namespace {
 // From here on the two system calls that it takes to know the CPU time do not matter.
 constexpr std::uint64_t long_wait_ns = 20'000;
 
+/// Who is told by experience to poll, and not only shortly before and after a message is due.
+bool polls_for_long(const Policy& policy) {
+  return policy.prediction == Prediction::patience || policy.prediction == Prediction::ade;
+}
+
 }  // namespace
 
 Record::Record(Rank& rank, const Awaited& what) : Record(rank, what, true, 0) {}
@@ -36,13 +41,15 @@ Record::Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown
   experience_.surroundings.wait_begins();
   if (situation_.policy != nullptr) {
     policy_ = *situation_.policy;
-  } else if (rank.policy.prediction != Prediction::none && experience_.surroundings.shared()) {
+  } else if (polls_for_long(rank.policy) && experience_.surroundings.shared()) {
     policy_ = make_policy(rank.wish, true);
   } else {
     policy_ = rank.policy;
   }
   if (learns_) {
-    plan_ = plan_of(policy_, site_, experience_, rank.fiber != nullptr);
+    const bool takes_turns = rank.fiber != nullptr;
+    plan_ = plan_of(policy_, site_, takes_turns ? ranks::lateness() : experience_.lateness,
+                    takes_turns);
   }
   rank.waiting = this;
   report();
@@ -68,7 +75,7 @@ Record::~Record() {
   if (learns_) {
     outcome.waited_ns = wait_.ns;
     site_.last_busy_ns = awake_ns(since_);
-    learn(policy_, site_, experience_, plan_, outcome);
+    learn(policy_, site_, plan_, outcome);
   }
 }
 
@@ -123,6 +130,16 @@ void Record::change_to(ledger::Activity activity) {
   activity_ = activity;
   looked_ = now;
   idle_ = true;
+}
+
+void Record::woken(bool rung, std::uint32_t rung_at) {
+  enter(ledger::Activity::poll);
+  outcome.rung = rung;
+  if (rung && rung_at != 0 && policy_.prediction == Prediction::timer) {
+    const std::uint64_t now = now_ns();
+    const std::uint32_t ago = static_cast<std::uint32_t>(now) - rung_at;
+    outcome.came_ns = now - began_ > ago ? now - began_ - ago : 0;
+  }
 }
 
 std::uint64_t Record::waited_ns() const {

@@ -67,6 +67,14 @@ class Record {
   std::uint64_t look();
   /// Something moved, which may have taken its time.
   void moved() { idle_ = false; }
+  /// It has polled in vain in the plan's first window, and goes by the second one.
+  void expects_it_later() {
+    plan_.sleep_until_ns = plan_.second.sleep_until_ns;
+    plan_.poll_until_ns = plan_.second.poll_until_ns;
+    plan_.second = {};
+  }
+  /// A sleep is over. `rung_at`: node::Waiter's.
+  void woken(bool rung, std::uint32_t rung_at);
 
   Outcome outcome;  ///< but its waited_ns: the climb knows how the wait goes
 
