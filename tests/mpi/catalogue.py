@@ -122,6 +122,7 @@ PROGRAMS = [
             arguments=lambda ranks, wait: ["cuda,mpi:win_allocate", "mpi,system,mpi:win_allocate"],
             extra=["--mpiexec-argument=-memory-alloc-kinds", "--mpiexec-argument=cuda,mpi:win_allocate"]),
     Program("affinity", ranks=(2, 4), waits=("yield", "adaptive")),
+    Program("wait_late", waits=("predicted", "ade", "event")),
     Program("progress"),
     Program("clocks", ranks=(1, 2, 4), sanitizers=("asan", "tsan")),
     Program("memory_unexpected", seconds=240),
@@ -299,7 +300,7 @@ def settings(program):
 # processor time of its process, cannot be.
 ONLY_PROCESSES = {"threads_pt2pt", "threads_looks", "threads_sleepers", "threads_coll", "threads_bsend",
                   "threads_callbacks", "threads_sessions", "threads_room", "threads_free", "progress", "affinity",
-                  "wait_random.of_threads", "deadlock.two_threads", "no_deadlock.thread_sends", "no_deadlock.thread_sends_told",
+                  "wait_late", "wait_random.of_threads", "deadlock.two_threads", "no_deadlock.thread_sends", "no_deadlock.thread_sends_told",
                   "deadlock.main_thread_ends", "deadlock.thread_joined", "deadlock.team_idles",
                   "no_deadlock.generalised_request", "hardware.bound"}
 
