@@ -74,7 +74,9 @@ int main(int count, char** words) {
   CLI::App* stack = app.add_subcommand("stack", "Show where the ranks of a running job are");
   stack->add_option("job", job, "The pid of its mpiexec, as `meantime ps` tells")->required();
   stack->add_option("--rank", rank, "Only this rank")->check(CLI::NonNegativeNumber);
-  stack->callback([&] { status = meantime::tools::stack(job, rank); });
+  bool all_frames = false;
+  stack->add_flag("--all-frames", all_frames, "With Meantime's own, further in than the MPI call");
+  stack->callback([&] { status = meantime::tools::stack(job, rank, all_frames); });
 
   CLI::App* bench = app.add_subcommand(
       "bench", "Measure this machine: without a name, list the benchmarks there are");

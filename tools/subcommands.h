@@ -32,8 +32,9 @@ int fortran(const std::vector<std::string>& words);
 int ps(std::optional<int> job);
 
 /// The same for one job, by the pid of its mpiexec, with backtraces from gdb; `rank` -1: of all its
-/// ranks. 1 if not all could be looked at, 2 if there is no such job, rank or gdb.
-int stack(int job, int rank);
+/// ranks. `all_frames`: Meantime's own, too. 1 if not all could be looked at, 2 if there is no such
+/// job, rank or gdb.
+int stack(int job, int rank, bool all_frames);
 
 /// Becomes the benchmarks' script with these words; returns, with 2, only if it is not there.
 int bench(std::vector<std::string> words);

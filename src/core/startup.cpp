@@ -38,6 +38,7 @@
 #include "rank/worker.h"
 #include "settings/as_started.h"
 #include "settings/shown.h"
+#include "settings/terminal.h"
 #include "wait/deadlock.h"
 #include "wait/experience.h"
 #include "wait/policy.h"
@@ -168,9 +169,10 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
   }
   // A search along PATH is not for a program that has more rights than its user.
   const bool may_run_addr2line = getauxval(AT_SECURE) == 0;
-  std::fputs(
-      settings::shown_lines(may_run_addr2line ? launch::with_named_places(text) : text).c_str(),
-      stderr);
+  std::fputs(settings::laid_out(may_run_addr2line ? launch::with_named_places(text) : text,
+                                settings::page_of(STDERR_FILENO))
+                 .c_str(),
+             stderr);
   if (for_ever && segment.header().on_deadlock == 0) {
     std::_Exit(launch::deadlock_status);
   }

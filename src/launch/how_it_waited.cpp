@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "launch/equal_ranks.h"
 #include "launch/json.h"
 #include "settings/as_started.h"
 #include "wait/policy.h"
@@ -93,25 +94,7 @@ std::vector<std::string> of_ranks(const Job& job,
   return all;
 }
 
-/// "rank 3", "ranks 1, 4 to 7"
-std::string list_of(const std::vector<std::size_t>& ranks) {
-  constexpr std::size_t most_pieces = 8;
-  std::vector<std::string> pieces;
-  std::size_t index = 0;
-  while (index < ranks.size() && pieces.size() < most_pieces) {
-    std::size_t last = index;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) {
-      ++last;
-    }
-    pieces.push_back(last == index ? fmt::to_string(ranks[index])
-                                   : fmt::format("{} to {}", ranks[index], ranks[last]));
-    index = last + 1;
-  }
-  return fmt::format("rank{} {}{}", ranks.size() == 1 ? "" : "s", fmt::join(pieces, ", "),
-                     index < ranks.size() ? fmt::format(" and {} more", ranks.size() - index) : "");
-}
-
-/// "adaptive; rank 3: poll; ranks 4 to 7: event": what the first rank has is that of the others,
+/// "adaptive; rank 3: poll; ranks 4-7: event": what the first rank has is that of the others,
 /// unless they are named.
 std::string words_by_rank(const std::vector<std::string>& words) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> others;
@@ -128,7 +111,7 @@ std::string words_by_rank(const std::vector<std::string>& words) {
   }
   std::string text = words.front();
   for (const auto& [way, ranks] : others) {
-    text += fmt::format("; {}: {}", list_of(ranks), way);
+    text += fmt::format("; rank{} {}: {}", ranks.size() == 1 ? "" : "s", list_of_ranks(ranks), way);
   }
   return text;
 }

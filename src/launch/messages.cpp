@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "launch/timer.h"
-#include "settings/shown.h"
+#include "settings/terminal.h"
 
 namespace meantime::launch {
 
@@ -119,12 +119,16 @@ void write_while_read(int descriptor, std::string_view text) {
   }
 }
 
+std::string as_shown(std::string_view text) {
+  return settings::laid_out(text, settings::page_of(STDERR_FILENO));
+}
+
 void mention(std::string_view text) {
-  write_while_read(STDERR_FILENO, fmt::format("mpiexec: {}\n", settings::shown_lines(text)));
+  write_while_read(STDERR_FILENO, as_shown(fmt::format("mpiexec: {}\n", text)));
 }
 
 void say(std::string_view text) {
-  write_all(STDERR_FILENO, fmt::format("mpiexec: {}\n", settings::shown_lines(text)));
+  write_all(STDERR_FILENO, as_shown(fmt::format("mpiexec: {}\n", text)));
 }
 
 std::string signal_text(int signal) {

@@ -27,6 +27,9 @@ void mention(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
   mention(std::string_view(fmt::format(text, std::forward<Arguments>(arguments)...)));
 }
 
+/// A text of whole lines as standard error has it (settings/terminal.h).
+std::string as_shown(std::string_view text);
+
 inline constexpr double listening_seconds = 0.3;
 
 /// Writes text as it is to a descriptor, whole, whatever it takes. False, and errno, if that cannot

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/call_names.h"
+#include "launch/equal_ranks.h"
 #include "launch/named_places.h"
 #include "launch/process_info.h"
 #include "node/segment.h"
@@ -87,7 +88,7 @@ std::string job_report(const Job& job, int segment) {
     }
   }
   text.pop_back();  // who says it ends the last line
-  return with_named_places(text);
+  return with_equal_ranks_together(with_named_places(text));
 }
 
 }  // namespace meantime::launch

@@ -319,7 +319,7 @@ void Supervisor::report_ledger() {
   }
   if (job_.command.report) {
     write_while_read(STDERR_FILENO,
-                     settings::shown_lines(ledger_table(job_, starter_.segment(), times)));
+                     as_shown(ledger_table(job_, starter_.segment(), times)));
   }
 }
 

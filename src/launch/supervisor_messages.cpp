@@ -7,6 +7,7 @@
 #include "launch/crash_report.h"
 #include "launch/ended_process.h"
 #include "launch/messages.h"
+#include "launch/equal_ranks.h"
 #include "launch/named_places.h"
 #include "launch/process_info.h"
 #include "launch/supervisor_parts.h"
@@ -186,7 +187,8 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       }
       const bool worth_saying = !ending_.begun();
       if (worth_saying) {
-        process.text = with_named_places(process.text);  // as long as the ranks are there
+        // The places as long as the ranks are there.
+        process.text = with_equal_ranks_together(with_named_places(process.text));
       }
       const bool ends = message.code == 0 && job_.command.on_deadlock == DeadlockAction::abort;
       if (ends) {
@@ -195,7 +197,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       if (worth_saying) {
         process.text += ends ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
                              : "mpiexec: the job goes on\n";
-        write_while_read(STDERR_FILENO, settings::shown_lines(process.text));
+        write_while_read(STDERR_FILENO, as_shown(process.text));
       }
       process.text.clear();
       break;

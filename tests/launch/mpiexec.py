@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -41,6 +42,16 @@ def processes_of(mark):
 
 def shared_files():
     return {name for name in os.listdir("/dev/shm") if "meantime" in name.lower()}
+
+
+def rank_lines(text):
+    """A list of what ranks do as {rank: what it does}; those in one line each have it."""
+    found = {}
+    for ranks, what in re.findall(r"^  ranks? (\d[\d, -]*)(?: \(pid [^)]*\)|: each) (.*)$", text, re.M):
+        for piece in ranks.split(", "):
+            first, _, last = piece.partition("-")
+            found.update({rank: what for rank in range(int(first), int(last or first) + 1)})
+    return found
 
 
 class Result:

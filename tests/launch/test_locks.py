@@ -158,8 +158,8 @@ class Locks(SettingsCase):
             self.assertIn("\nwaiting: poll\n", result.stderr)
         path = self.path("report.json")
         result = self.command("mpiexec", "--report", f"--report={path}", "-n", "5", "sh", "-c", some)
-        self.assertIn("\nwaiting: adaptive; ranks 1 to 2, 4: poll\n", result.stderr)
-        self.assertIn("\nenergy policy: none; ranks 1 to 2, 4: powersave\n", result.stderr)
+        self.assertIn("\nwaiting: adaptive; ranks 1-2, 4: poll\n", result.stderr)
+        self.assertIn("\nenergy policy: none; ranks 1-2, 4: powersave\n", result.stderr)
         with open(path) as file:
             self.assertEqual([(rank["wait"], rank["energy_policy"]) for rank in json.load(file)["ranks"]],
                              [("adaptive", "none"), ("poll", "powersave"), ("poll", "powersave"),

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 
-from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
+from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main, rank_lines
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 PROGRAM = os.path.join(SOURCE, "tests", "launch", "looks.c")
@@ -56,9 +56,9 @@ class Looks(MpiexecTest):
         for kind in KINDS:
             for wait in ("poll", "yield", "adaptive", "event"):
                 result = self.run_job("--as", kind, "--wait", wait, "--timeout", 1, "-n", 2, program, "never")
-                lines = [line for line in result.error.splitlines() if line.startswith("  rank ")]
+                lines = rank_lines(result.error)
                 self.assertEqual(len(lines), 2, result)
-                for line in lines:
+                for line in lines.values():
                     self.assertRegex(line, r"(asks again and again:|waits in) MPI_Test.* called from .*, for [01]\.\d s",
                                      f"{kind}, {wait}")
 
@@ -68,9 +68,9 @@ class Looks(MpiexecTest):
         asks = "(asks again and again:|waits in) MPI_Test.*, for "
         for kind in KINDS:
             result = self.run_job("--as", kind, "--wait", "event", "--timeout", 3, "-n", 2, program, "breaks")
-            lines = [line for line in result.error.splitlines() if line.startswith("  rank ")]
+            lines = rank_lines(result.error)
             self.assertEqual(len(lines), 2, result)
-            self.slow += [f"{kind}: {line}" for line in lines if not re.search(f"{asks}[23]\\.\\d s", line)]
+            self.slow += [f"{kind}: {line}" for line in lines.values() if not re.search(f"{asks}[23]\\.\\d s", line)]
         if "threads" in KINDS:
             result = self.run_job("--as", "threads", "--timeout", 4, "-n", len(os.sched_getaffinity(0)) + 1, program, "beside")
             if not re.search(rf"  rank 0 .*{asks}[34]\.\d s", result.error):

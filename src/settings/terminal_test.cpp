@@ -1,0 +1,37 @@
+#include "settings/terminal.h"
+
+#include <gtest/gtest.h>
+
+namespace meantime::settings {
+namespace {
+
+TEST(Page, WithoutATerminalLinesAreAsTheyAre) {
+  const std::string text(200, 'x');
+  EXPECT_EQ(laid_out(text + "\n", Page{}), text + "\n");
+  EXPECT_EQ(laid_out("one\n\n  two", Page{}), "one\n\n  two");
+}
+
+TEST(Page, LongLinesGoOnToTheRight) {
+  EXPECT_EQ(laid_out("  rank 3 waits in MPI_Recv for rank 4, tag 5\nshort\n", {30, false}),
+            "  rank 3 waits in MPI_Recv for\n      rank 4, tag 5\nshort\n");
+  EXPECT_EQ(laid_out("aaaaaaaaaaaaaaaa bbbb", {8, false}),
+            "aaaaaaaa\n    aaaa\n    aaaa\n    bbbb");
+  EXPECT_EQ(laid_out("äöüäöüäö äöü", {8, false}), "äöüäöüäö\n    äöü");
+  EXPECT_EQ(laid_out("12345678  ", {8, false}), "12345678");
+}
+
+TEST(Page, NothingOfTheTextMovesTheCursor) {
+  EXPECT_EQ(laid_out("a\033[2Jb", {80, true}), "a?[2Jb");
+}
+
+TEST(Page, ColourIsForWhoAndWhere) {
+  EXPECT_EQ(
+      laid_out("  rank 3 (pid 7) waits in MPI_Recv on MPI_COMM_WORLD, in main (a.c:7), x",
+               {80, true}),
+      "\033[1m  rank 3 \033[0m(pid 7) waits in \033[36mMPI_Recv\033[0m on MPI_COMM_WORLD, in main "
+      "\033[32m(a.c:7)\033[0m, x");
+  EXPECT_EQ(laid_out("mpiexec: no", {80, true}), "\033[1mmpiexec:\033[0m no");
+}
+
+}  // namespace
+}  // namespace meantime::settings
