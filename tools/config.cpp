@@ -1,5 +1,6 @@
 // `meantime config`: every setting, its value for a program that is started here, and who said so.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include "settings/misspelt.h"
 #include "settings/shown.h"
 #include "settings/sources.h"
+#include "settings/terminal.h"
 #include "subcommands.h"
 #include "wait/presets.h"
 
@@ -137,15 +139,22 @@ int print_problems(const std::vector<Row>& rows, const settings::Files& files,
   return status;
 }
 
+/// On a terminal what is to be known of a setting is below it, for both seldom fit in a line.
 void print_row(const Row& row, std::size_t name_width, std::size_t text_width) {
-  fmt::print("{:<{}}  {:<{}}  # {}; {}{}\n", row.setting->name, name_width, row.text, text_width,
-             settings::source_name(row.value), row.setting->meaning, row.remark);
+  const settings::Page page = settings::page_of(STDOUT_FILENO);
+  const std::string remark = fmt::format("# {}; {}{}\n", settings::source_name(row.value),
+                                         row.setting->meaning, row.remark);
+  std::string text = page.columns != 0 ? fmt::format("{:<{}}  {}\n  {}", row.setting->name,
+                                                     name_width, row.text, remark)
+                                       : fmt::format("{:<{}}  {:<{}}  {}", row.setting->name,
+                                                     name_width, row.text, text_width, remark);
   if (row.setting->name == "MEANTIME_WAIT") {
-    fmt::print("{}", knobs(row.text));
+    text += knobs(row.text);
   }
   if (row.setting->name == "MEANTIME_WAKE_UP_COST" && row.text == "auto") {
-    fmt::print("{}", measured());
+    text += measured();
   }
+  std::fputs(settings::laid_out(text, page).c_str(), stdout);
 }
 
 /// "none; not there: PREFIX/etc/meantime.conf, ..."
@@ -197,7 +206,10 @@ int config(const std::string& name) {
   for (const Row& row : rows) {
     print_row(row, name_width, text_width);
   }
-  fmt::print("\n# files: {}\n", words_on_files(files));
+  std::fputs(settings::laid_out(fmt::format("\n# files: {}\n", words_on_files(files)),
+                                settings::page_of(STDOUT_FILENO))
+                 .c_str(),
+             stdout);
   std::fflush(stdout);
   return print_problems(rows, files, environment);
 }

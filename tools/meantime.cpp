@@ -31,6 +31,7 @@ std::string nearest_subcommand(const CLI::App& app, const std::string& word) {
 
 int main(int count, char** words) {
   CLI::App app{"Meantime, an MPI that knows what a rank should do while it waits", "meantime"};
+  app.get_formatter()->column_width(20);
   app.require_subcommand(1);
   app.set_version_flag("-V,--version", fmt::format("Meantime {}", meantime::version));
   int status = 0;
@@ -49,24 +50,24 @@ int main(int count, char** words) {
   config->callback([&] { status = meantime::tools::config(setting); });
   std::string program;
   CLI::App* missing =
-      app.add_subcommand("missing", "Name the MPI calls of a program that are not there yet");
+      app.add_subcommand("missing", "Name a program's MPI calls that are not there yet");
   missing->add_option("program", program, "The program, by path or as found in PATH")->required();
   missing->callback([&] { status = meantime::tools::missing(program); });
   CLI::App* check = app.add_subcommand(
-      "check", "Say whether a program's ranks can be threads of one process (--as threads)");
+      "check", "Say whether a program's ranks can be threads (--as threads)");
   check->add_option("program", program, "The program, by path or as found in PATH")->required();
   check->callback([&] { status = meantime::tools::check(program); });
 
   // Its options are the script's, --help too.
   CLI::App* fortran = app.add_subcommand(
-      "fortran", "Build the Fortran modules for a compiler: --fc=COMPILER (--help says more)");
+      "fortran", "Build the Fortran modules: --fc=COMPILER (--help says more)");
   fortran->set_help_flag();
   fortran->prefix_command();
   fortran->callback([&] { status = meantime::tools::fortran(fortran->remaining()); });
 
   std::optional<int> only_job;
   CLI::App* ps = app.add_subcommand(
-      "ps", "List running jobs: what every rank does, or waits for and since when");
+      "ps", "List running jobs: what every rank does or waits for");
   ps->add_option("job", only_job, "Only this one, by the pid of its mpiexec");
   ps->callback([&] { status = meantime::tools::ps(only_job); });
   int job = 0;
@@ -79,7 +80,7 @@ int main(int count, char** words) {
   stack->callback([&] { status = meantime::tools::stack(job, rank, all_frames); });
 
   CLI::App* bench = app.add_subcommand(
-      "bench", "Measure this machine: without a name, list the benchmarks there are");
+      "bench", "Measure this machine; without a name: lists the benchmarks");
   bench->prefix_command()->set_help_flag();
   bench->callback([&] { status = meantime::tools::bench(bench->remaining()); });
 

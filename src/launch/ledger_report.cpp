@@ -2,22 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
 
 #include "core/call_names.h"
 #include "launch/core_seconds.h"
 #include "launch/how_it_waited.h"
+#include "launch/job_figures.h"
 #include "launch/json.h"
 #include "launch/messages.h"
-#include "launch/places.h"
 #include "launch/worker_report.h"
-#include "ledger/histogram.h"
-#include "ledger/reader.h"
-#include "node/segment.h"
-#include "settings/shown.h"
 
 namespace meantime::launch {
 namespace {
@@ -25,85 +19,6 @@ namespace {
 using ledger::Activity;
 using ledger::RankFigures;
 using ledger::SiteFigures;
-
-constexpr std::size_t most_rank_lines = 32;
-constexpr std::size_t most_site_lines = 20;
-
-double seconds(std::uint64_t ns) {
-  return static_cast<double>(ns) * 1e-9;
-}
-
-/// 850 ns, 12.3 us, 4.56 ms, 7.89 s
-std::string duration(std::uint64_t ns) {
-  const double value = static_cast<double>(ns);
-  return ns < 1'000           ? fmt::format("{} ns", ns)
-         : ns < 1'000'000     ? fmt::format("{:.1f} us", value * 1e-3)
-         : ns < 1'000'000'000 ? fmt::format("{:.2f} ms", value * 1e-6)
-                              : fmt::format("{:.2f} s", value * 1e-9);
-}
-
-std::uint64_t spent(const RankFigures& rank, Activity activity) {
-  return rank.spent_ns[static_cast<int>(activity)];
-}
-
-/// The histogram is coarse; the longest wait is known exactly.
-std::uint64_t quantile(const SiteFigures& site, double q) {
-  return std::min(ledger::quantile(site.histogram, q), site.longest_ns);
-}
-
-Place place_of(const SiteFigures& site) {
-  return {site.file, site.offset};
-}
-
-std::map<Place, PlaceName> names_of(const ledger::Figures& figures) {
-  std::vector<Place> places;
-  for (const RankFigures& rank : figures.ranks) {
-    for (const SiteFigures& site : rank.sites) {
-      places.push_back(place_of(site));
-    }
-  }
-  return name_places(places);
-}
-
-/// Call sites over all ranks, the one that took most time first.
-std::vector<SiteFigures> sites_of_all(const ledger::Figures& figures) {
-  std::map<std::tuple<std::string, std::uint64_t, std::uint16_t>, SiteFigures> sums;
-  for (const RankFigures& rank : figures.ranks) {
-    for (const SiteFigures& site : rank.sites) {
-      const auto [place, is_new] = sums.try_emplace({site.file, site.offset, site.call}, site);
-      if (!is_new) {
-        place->second.add(site);
-      }
-    }
-  }
-  std::vector<SiteFigures> sites;
-  for (auto& [key, site] : sums) {
-    sites.push_back(site);
-  }
-  std::stable_sort(sites.begin(), sites.end(),
-                   [](const SiteFigures& one, const SiteFigures& other) {
-                     return one.total_ns > other.total_ns;
-                   });
-  return sites;
-}
-
-ledger::Figures figures_in(int descriptor) {
-  ledger::Figures figures;
-  node::Segment segment;
-  if (descriptor >= 0 && segment.map(descriptor) == 0) {
-    figures = ledger::read(segment);
-    segment.unmap();
-  }
-  return figures;
-}
-
-/// In MPI, by the rank itself, or its share of its worker's (ledger/prorate.h); of a process rank
-/// that did not get to MPI_Finalize the whole process's, by the kernel. Nothing if none is known.
-std::optional<double> cpu_time(const RankFigures& rank, const RankProcess& process) {
-  return rank.cpu_ns != 0           ? std::optional(seconds(rank.cpu_ns))
-         : process.cpu_seconds >= 0 ? std::optional(process.cpu_seconds)
-                                    : std::nullopt;
-}
 
 /// The energy policy that was asked in each wait of each rank; "none" if there was none.
 std::vector<std::string> energy_policies(const Job& job, const ledger::Figures& figures) {
@@ -117,47 +32,6 @@ std::string json_notes(const Job& job) {
     text += (text.empty() ? "" : ", ") + quoted(note);
   }
   return "[" + text + "]";
-}
-
-std::string rank_line(std::size_t number, const RankFigures& rank, const RankProcess& process) {
-  const std::optional<double> cpu = cpu_time(rank, process);
-  if (!rank.in_mpi) {
-    return fmt::format("{:>6}  never called MPI_Init{}\n", number,
-                       cpu ? fmt::format("; CPU time {:.3f} s", *cpu) : "");
-  }
-  const auto share = [&rank](Activity activity) {
-    return rank.wait_ns == 0 ? 0.0
-                             : 100.0 * static_cast<double>(spent(rank, activity)) /
-                                   static_cast<double>(rank.wait_ns);
-  };
-  const std::uint64_t running = rank.wall_ns > rank.wait_ns ? rank.wall_ns - rank.wait_ns : 0;
-  return fmt::format(
-      "{:>6} {:>10.3f} {:>10.3f} {:>9} {:>5.0f} {:>5.0f} {:>5.0f} {:>5.0f} {:>10} {:>10}\n", number,
-      seconds(running), seconds(rank.wait_ns), rank.waits, share(Activity::help),
-      share(Activity::poll), share(Activity::yield), share(Activity::sleep),
-      cpu ? fmt::format("{:.3f}", *cpu) : "-",
-      rank.cpu_ns != 0 && rank.preempted_ns ? fmt::format("{:.3f}", seconds(*rank.preempted_ns))
-                                            : "-");
-}
-
-std::string site_line(const SiteFigures& site, const std::map<Place, PlaceName>& names) {
-  std::string prediction;
-  if (site.predictions != 0) {
-    prediction = fmt::format("; {} predicted, off by {} on average, {} too late, {} in vain",
-                             site.predictions, duration(site.error_ns / site.predictions),
-                             site.late, site.vain);
-  }
-  return fmt::format("{:>9} {:>10} {:>10} {:>10} {:>10}  {} in {}{}\n", site.waits,
-                     duration(site.total_ns), duration(quantile(site, 0.5)),
-                     duration(quantile(site, 0.99)), duration(site.longest_ns),
-                     call_name(site.call), names.at(place_of(site)).text, prediction);
-}
-
-std::string energy_line(const JobTimes& times) {
-  return times.joules >= 0
-             ? fmt::format("energy: {:.1f} J ({})\n", times.joules, times.energy_source)
-             : fmt::format("energy: not read ({}); CPU time {:.3f} s\n", times.energy_source,
-                           times.cpu_seconds);
 }
 
 std::string json_activities(const std::array<std::uint64_t, ledger::activities>& spent_ns) {
@@ -202,56 +76,6 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
 }
 
 }  // namespace
-
-std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
-  const ledger::Figures figures = figures_in(segment);
-  const std::map<Place, PlaceName> names = names_of(figures);
-  std::string text =
-      fmt::format("mpiexec: where the time of {} rank{} on {} worker{} went, {:.3f} s\n",
-                  figures.ranks.size(), figures.ranks.size() == 1 ? "" : "s", job.cpus.workers,
-                  job.cpus.workers == 1 ? "" : "s", times.wall_seconds);
-  text +=
-      "  rank    running    waiting     waits  of it in % by         CPU time  preempted\n"
-      "                 s          s            help  poll yield sleep          s          s\n";
-  for (std::size_t rank = 0; rank < std::min(figures.ranks.size(), most_rank_lines); ++rank) {
-    text += rank_line(rank, figures.ranks[rank], job.ranks[rank]);
-  }
-  if (figures.ranks.size() > most_rank_lines) {
-    text += fmt::format("   ... and {} more: --report=FILE has them all\n",
-                        figures.ranks.size() - most_rank_lines);
-  }
-  text += worker_table(figures);
-  const std::vector<SiteFigures> sites = sites_of_all(figures);
-  if (!sites.empty()) {
-    text += "   waits      total     median        p99    longest  of all ranks, by call site\n";
-    for (std::size_t site = 0; site < std::min(sites.size(), most_site_lines); ++site) {
-      text += site_line(sites[site], names);
-    }
-  }
-  const CoreSeconds sums = core_seconds(job, figures, times);
-  text += fmt::format(
-      "core-seconds: allocated {:.3f} = computing {:.3f} + waiting awake {:.3f} + waiting asleep "
-      "{:.3f} + unused {:.3f}; preempted {}\n",
-      sums.allocated, sums.computing, sums.awake, sums.asleep, sums.unused,
-      sums.preempted ? fmt::format("{:.3f}", *sums.preempted) : "unknown");
-  text += wait_line(job) + changes_line(figures);
-  if (figures.energy_handler.empty()) {
-    text += energy_policy_line(job);
-  }
-  for (const std::string& note : job.notes) {
-    text += fmt::format("note: {}\n", note);
-  }
-  text += job.wake_up.ns != 0
-              ? fmt::format("a wake-up: {} ({})\n", duration(job.wake_up.ns), job.wake_up.source)
-              : fmt::format("a wake-up: {}\n", job.wake_up.source);
-  if (job.frequencies.prepared()) {
-    text += fmt::format("frequency: {}\n", job.frequencies.summary());
-  }
-  if (!figures.energy_handler.empty()) {
-    text += fmt::format("energy handler: {}\n", settings::shown_path(figures.energy_handler));
-  }
-  return text + energy_line(times);
-}
 
 std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
   const ledger::Figures figures = figures_in(segment);

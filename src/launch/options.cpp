@@ -255,7 +255,8 @@ std::string nearest_option(std::string_view name) {
 }
 
 std::string help_text() {
-  return R"(Usage: mpiexec [options] program [arguments] [: [options] program [arguments]]...
+  return R"(Usage: mpiexec [options] program [arguments] [: [options] program
+       [arguments]]...
 
 Starts a job of MPI ranks on this machine and stays until it ends.
 
@@ -264,51 +265,66 @@ How many ranks of what
   :                       another program of the same job
   -wdir DIR, -wd DIR      the program's working directory
   -initial-errhandler mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return
-                          what an error does until the program says (default mpi_errors_are_fatal)
-  -memory-alloc-kinds A,B the kinds of memory that the program gives MPI, as it may ask for them
+                          what an error does until the program says (default
+                          mpi_errors_are_fatal)
+  -memory-alloc-kinds A,B the kinds of memory that the program gives MPI, as it
+                          may ask for them
   --as processes|threads|auto
-                          every rank a process (default), or all of them user-level threads of one
-                          process; auto: as threads if `meantime check program` finds that they can;
-                          for this program and those that follow it, until another --as
-  --ranks-per-process K   thread ranks: at most K in one process (default: as many as the system's
-                          limit of memory maps allows)
+                          every rank a process (default), or all of them
+                          user-level threads of one process; auto: as threads if
+                          `meantime check program` finds that they can; for this
+                          program and those that follow it, until another --as
+  --ranks-per-process K   thread ranks: at most K in one process (default: as
+                          many as the system's limit of memory maps allows)
   --place block|round-robin|file:PATH
-                          thread ranks: neighbours on one worker (default), or dealt out in turn, or
-                          by a file with the number of a worker for each rank, one a line
-  --balance steal|none    thread ranks: an idle worker takes a rank from the one that has most
-                          (default), or each rank stays where it began
+                          thread ranks: neighbours on one worker (default), or
+                          dealt out in turn, or by a file with the number of a
+                          worker for each rank, one a line
+  --balance steal|none    thread ranks: an idle worker takes a rank from the one
+                          that has most (default), or each rank stays where it
+                          began
 
 Environment
-  -x NAME[=VALUE]         set NAME for all ranks (they have mpiexec's environment anyway)
+  -x NAME[=VALUE]         set NAME for all ranks (they have mpiexec's
+                          environment anyway)
   -genv NAME VALUE, -genv NAME=VALUE
                           the same
   -env NAME VALUE         set NAME for the program that follows
   -genvall, -genvnone, -genvlist A,B
-                          start from all (default), none or some of mpiexec's environment
+                          start from all (default), none or some of mpiexec's
+                          environment
 
-Input and output (by default ranks write straight to mpiexec's standard output and error)
+Input and output (by default ranks write straight to mpiexec's standard output
+and error)
   -l                      put [rank] before each line
-  --stdin RANK|none       the rank that reads mpiexec's standard input (default 0)
+  --stdin RANK|none       the rank that reads mpiexec's standard input (default
+                          0)
   -v                      say what is started and which options were ignored
 
-How ranks wait (waiting.md; `meantime config` shows all settings and who made them)
+How ranks wait (waiting.md; `meantime config` shows all settings and who made
+them)
   --wait adaptive|poll|yield|event|predicted|ade|overprovisioned
                           the same as -x MEANTIME_WAIT=... (default adaptive)
 
 Where the time went
-  --report                at the end: how long each rank ran and waited, where and how
-  --report=FILE           the same as JSON, into a file; with --report as well: both
+  --report                at the end: how long each rank ran and waited, where
+                          and how
+  --report=FILE           the same as JSON, into a file; with --report as well:
+                          both
 
 When it waits too long
-  --timeout SECONDS       show what each rank does, then end the job (status 124)
+  --timeout SECONDS       show what each rank does, then end the job (status
+                          124)
   --on-deadlock=abort|report|ignore
-                          when every rank waits for ever (default abort, status 125)
+                          when every rank waits for ever (default abort, status
+                          125)
   kill -QUIT, Ctrl-\      show what each rank does; the job goes on
 
 Where it runs
   --bind none|hwthread|core|numa|socket|user:LIST
-                          pin rank r to CPU (core, ...) r modulo their number (default none), or to
-                          that element of a list: user:0+1,2 gives rank 0 two CPUs, rank 1 one
+                          pin rank r to CPU (core, ...) r modulo their number
+                          (default none), or to that element of a list:
+                          user:0+1,2 gives rank 0 two CPUs, rank 1 one
   --cpus-per-rank N       N cores (--bind hwthread: CPUs) for each rank
   --report-bindings       say on which CPUs each rank may run
 
@@ -316,13 +332,15 @@ Other
   --debugger gdb          run the ranks under gdb
   --help, -h, --version, -V
 
-Documents are in share/doc/meantime/docs where Meantime is installed; launching.md is about mpiexec.
+Documents are in share/doc/meantime/docs where Meantime is installed;
+launching.md is about mpiexec.
 
-The usual options of Open MPI's and MPICH's launchers are understood, ignored (-v says so) or
-refused by name. Exit status: 0 if all ranks ended with 0; else the first that was not, 128 + N for
-a rank killed by signal N, MPI_Abort's code, 124 after --timeout, 125 after a deadlock, 126 and 127
-for a program that cannot be run or found, 2 for a wrong command line, 1 for a job that is refused
-or cannot be started.
+The usual options of Open MPI's and MPICH's launchers are understood, ignored
+(-v says so) or refused by name. Exit status: 0 if all ranks ended with 0; else
+the first that was not, 128 + N for a rank killed by signal N, MPI_Abort's code,
+124 after --timeout, 125 after a deadlock, 126 and 127 for a program that cannot
+be run or found, 2 for a wrong command line, 1 for a job that is refused or
+cannot be started.
 )";
 }
 

@@ -65,12 +65,16 @@ std::string wrapped(std::string_view line, std::size_t columns) {
   return rest.empty() && !result.empty() ? result.substr(0, result.size() - 1) : result + rest;
 }
 
-/// What a line begins with that says who speaks, or of whom: "mpiexec:", "  rank 3", "  ranks 4-7".
+/// What a line begins with that says who speaks, or of whom: "mpiexec:", "  rank 3", "  ranks 4-7",
+/// "MEANTIME_WAIT".
 std::size_t length_of_head(std::string_view line) {
   for (const std::string_view name : {"mpiexec:", "meantime:", "Meantime:"}) {
     if (line.starts_with(name)) {
       return name.size();
     }
+  }
+  if (line.starts_with("MEANTIME_")) {
+    return std::min(line.find(' '), line.size());
   }
   if (!line.starts_with("  rank")) {
     return 0;

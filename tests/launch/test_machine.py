@@ -138,7 +138,7 @@ class Machine(MachineTest):
     def test_a_wake_up_under_a_bound_is_nobody_elses(self):
         self.put("dev/cpu_dma_latency", "")
         cache = self.path("cache")
-        result = self.run_job("--report", "-n", 2, "-x", "MEANTIME_CPU_DMA_LATENCY=5", "true",
+        result = self.run_job("-v", "--report", "-n", 2, "-x", "MEANTIME_CPU_DMA_LATENCY=5", "true",
                               env=dict(self.environment, MEANTIME_ENERGY="none", MEANTIME_FREQUENCY="none",
                                        XDG_CACHE_HOME=cache))
         self.assertEqual(result.status, 0, result)

@@ -1,9 +1,13 @@
 """What comes from a program does nothing to the terminal of whoever reads about it: not what it calls
 its communicators, windows and errors, nor its own name and arguments."""
 
+import fcntl
 import os
+import pty
 import re
+import struct
 import subprocess
+import termios
 
 from mpiexec import BUILD, CFLAGS, MpiexecTest, SOURCE, main
 
@@ -69,6 +73,47 @@ class Terminal(MpiexecTest):
         self.assertEqual(text.count("\n"), 3, text)
         self.assert_harmless(text)
         self.assert_harmless(meantime("stack", str(job.pid)))
+        job.terminate()
+        job.communicate(timeout=60)
+
+    def on_terminal(self, *words, **variables):
+        """What a command shows on a terminal of 80 columns, its standard error too."""
+        ours, its = pty.openpty()
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 80, 0, 0))
+        environment = {name: value for name, value in self.environment.items() if name != "NO_COLOR"}
+        with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=its, stderr=its,
+                              env={**environment, "TERM": "xterm", **variables}) as process:
+            os.close(its)
+            seen = b""
+            try:
+                while piece := os.read(ours, 4096):
+                    seen += piece
+            except OSError:  # the last one has closed it
+                pass
+            os.close(ours)
+            process.wait(timeout=60)
+        return seen.decode().replace("\r\n", "\n")
+
+    def test_fits_and_is_in_colour(self):
+        plain = os.path.join(self.folder.name, "p")
+        os.symlink(self.program, plain)
+        mpiexec = os.path.join(BUILD, "bin", "mpiexec")
+        job = self.start("-n", 2, plain, "late")
+        self.wait_for(lambda: "MPI_Barrier" in subprocess.run(
+            [COMMAND, "ps", str(job.pid)], stdout=subprocess.PIPE, env=self.environment, check=False
+        ).stdout.decode(), "rank 1 to wait")
+        for words, colour in (((mpiexec, "-n", "3", plain, "deadlock"), "\033[36mMPI_Recv\033[0m"),
+                              ((mpiexec, "--report", "-n", "3", plain, "none"), "\033[1mmpiexec:\033[0m"),
+                              ((COMMAND, "ps", str(job.pid)), "\033[1m  rank 1 \033[0m"),
+                              ((COMMAND, "config"), "\033[1mMEANTIME_WAIT\033[0m"),
+                              ((mpiexec, "--help"), ""), ((COMMAND, "--help"), "")):
+            with self.subTest(words):
+                seen = self.on_terminal(*words)
+                self.assertIn(colour, seen)
+                for line in re.sub(r"\033\[\d*m", "", seen).splitlines():
+                    self.assertLessEqual(len(line), 80, line)
+                for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+                    self.assertNotIn("\033", self.on_terminal(*words, **variables))
         job.terminate()
         job.communicate(timeout=60)
 

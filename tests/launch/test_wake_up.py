@@ -24,7 +24,7 @@ class WakeUp(MpiexecTest):
         return program
 
     def line_of_report(self, *words, **variables):
-        result = self.run_job("--report", *words, "true", env=dict(self.environment, **variables))
+        result = self.run_job("-v", "--report", *words, "true", env=dict(self.environment, **variables))
         self.assertEqual((result.status, result.output), (0, ""), result)
         return next(line for line in result.error.splitlines() if line.startswith("a wake-up: "))
 
