@@ -280,6 +280,7 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
   }
   settings.cross_memory = setting("MEANTIME_CMA") != "0";
   settings.argument_checks = setting("MEANTIME_CHECKS") != "0";
+  settings.backtrace = setting("MEANTIME_BACKTRACE") != "0";
   settings.missing_calls_end = setting("MEANTIME_MISSING_CALLS") != "error";
   const std::string action = setting(launch::deadlock_variable);
   if (const std::string still = setting("MEANTIME_TEST_STILL"); !still.empty()) {

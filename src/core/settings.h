@@ -27,6 +27,7 @@ struct Settings {
   bool cross_memory = true;
   bool argument_checks = true;
   bool missing_calls_end = true;
+  bool backtrace = true;     ///< core/crash.h
   bool always_move = false;  ///< a test setting: thread ranks change workers whenever they wait
 };
 

@@ -19,6 +19,7 @@
 #include "core/abort.h"
 #include "core/call_names.h"
 #include "core/communicator.h"
+#include "core/crash.h"
 #include "core/energy.h"
 #include "core/error.h"
 #include "core/requests.h"
@@ -303,6 +304,9 @@ int start_up(Rank& rank) {
   }
   if (rank.fiber == nullptr) {
     start_host(settings, sharers() > 1);
+    if (settings.backtrace && rank.control != nullptr) {
+      catch_crashes(rank.control);
+    }
   }
   rank.policy = wait::policy();
   rank.yielding[static_cast<int>(wait::Kind::messages)] = wait::Yielding::for_messages(sharers());

@@ -8,14 +8,12 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <unwind.h>
 
-#include <atomic>
 #include <csignal>
-#include <cstring>
 #include <utility>
 
 #include "host/rank_state.h"
+#include "rank/backtrace.h"
 #include "rank/host.h"
 
 namespace meantime::host {
@@ -25,55 +23,21 @@ using Handler = void (*)(int);
 namespace {
 
 constexpr std::size_t signal_stack_bytes = 256 * 1024;
-constexpr int most_frames = 40;
 /// Telling takes milliseconds; a crash in the run-time linker could keep a lock that it needs.
 constexpr unsigned most_seconds = 10;
 
-/// A text of limited length.
-class Text {
- public:
-  template <class... Values>
-  void add(fmt::format_string<Values...> format, Values&&... values) {
-    const auto room = static_cast<std::size_t>(bytes_ + sizeof bytes_ - 1 - end_);
-    const auto done = fmt::format_to_n(end_, room, format, std::forward<Values>(values)...);
-    end_ = done.out;
-    *end_ = '\0';
-  }
-  const char* text() const { return bytes_; }
+using ranks::Turn;
+using Text = ranks::CrashText;
 
- private:
-  char bytes_[12 * 1024] = "";
-  char* end_ = bytes_;
-};
-
-struct Frames {
-  std::uintptr_t places[most_frames];  ///< within the instruction that is meant
-  int count = 0;
-};
-
-_Unwind_Reason_Code note_frame(_Unwind_Context* context, void* argument) {
-  auto& frames = *static_cast<Frames*>(argument);
-  if (frames.count == most_frames) {
-    return _URC_END_OF_STACK;
-  }
-  int is_before = 0;
-  const std::uintptr_t place = _Unwind_GetIPInfo(context, &is_before);
-  frames.places[frames.count++] = is_before != 0 || place == 0 ? place : place - 1;
-  return _URC_NO_REASON;
-}
-
-/// "/home/me/stencil+0x1234 (main+0x56)": the first is what addr2line wants, which mpiexec asks. A
-/// path is long, so it is there only if the frame before had another file (`last`).
-void describe(Text& text, const RankState& rank, std::uintptr_t place, const char*& last) {
+/// "/home/me/stencil+0x1234 (main+0x56)".
+void describe(Text& text, const RankState& rank, std::uintptr_t place) {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(place), &info) == 0 || info.dli_fname == nullptr) {
     text.add("{:#x}", place);
     return;
   }
-  const char* const slash = info.dli_fname == last ? std::strrchr(last, '/') : nullptr;
-  last = info.dli_fname;
   const std::uintptr_t offset = place - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
-  text.add("{}+{:#x}", slash != nullptr ? slash + 1 : info.dli_fname, offset);
+  text.add_place(info.dli_fname, offset);
   const int member = rank.image.member_of_base(info.dli_fbase);
   ElfTemplate::Function function;
   if (member >= 0) {
@@ -88,57 +52,11 @@ void describe(Text& text, const RankState& rank, std::uintptr_t place, const cha
   }
 }
 
-/// The handler never returns to that context, so it may be changed.
-void describe_backtrace(Text& text, const RankState& rank, ucontext_t& context) {
-  int number = 0;
-  const char* last = nullptr;
-  const auto print = [&](std::uintptr_t place) {
-    text.add("\n  #{} ", number++);
-    describe(text, rank, place, last);
-  };
-  greg_t* const registers = context.uc_mcontext.gregs;
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(registers[REG_RIP]), &info) == 0) {
-    // A call to where there is no code, from where nothing can be unwound: the stack has the
-    // caller.
-    print(static_cast<std::uintptr_t>(registers[REG_RIP]));
-    registers[REG_RIP] = *reinterpret_cast<greg_t*>(registers[REG_RSP]) - 1;
-    registers[REG_RSP] += static_cast<greg_t>(sizeof(greg_t));
-  }
-  Frames frames;
-  _Unwind_Backtrace(note_frame, &frames);
-  const auto place = static_cast<std::uintptr_t>(registers[REG_RIP]);
-  int first = 0;
-  while (first < frames.count && frames.places[first] != place) {
-    ++first;  // our own, and the kernel's way into it
-  }
-  for (int i = first; i < frames.count && frames.places[i] != 0; ++i) {
-    print(frames.places[i]);
-  }
-}
-
 /// libc's signal is not ours to call: a rank's stands in front of it.
 void take_back(int signal) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   sigaction(signal, &action, nullptr);
-}
-
-enum class Turn { tells, tells_the_rest };
-
-/// The first one tells; a rank that crashes meanwhile waits for the end. Telling itself may crash,
-/// when the stack or the registers are spoilt: then what there is must do.
-Turn take_turn() {
-  static std::atomic<int> teller{0};
-  const int me = static_cast<int>(syscall(SYS_gettid));
-  int other = 0;
-  if (teller.compare_exchange_strong(other, me, std::memory_order_relaxed)) {
-    return Turn::tells;
-  }
-  while (other != me) {
-    syscall(SYS_pause);
-  }
-  return Turn::tells_the_rest;
 }
 
 /// No access is allowed to so many bytes below each rank's stack.
@@ -159,7 +77,7 @@ bool is_below_stack_of_thread(const siginfo_t& info, const ucontext_t& context) 
 void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& context) {
   static Text text;
   static int told_signal = 0;  // both the teller's only
-  if (take_turn() == Turn::tells) {
+  if (ranks::take_turn() == Turn::tells) {
     alarm(most_seconds);
     told_signal = signal;
     const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
@@ -177,7 +95,8 @@ void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& 
     }
     // SIGPIPE is the end of "mpiexec ... | head", and no error of the program.
     if (signal != SIGPIPE) {
-      describe_backtrace(text, rank, context);
+      ranks::add_backtrace(text, context,
+                           [&](std::uintptr_t place) { describe(text, rank, place); });
     }
   } else {
     take_back(signal);
@@ -213,7 +132,7 @@ void tell_of_own(int signal) {
   struct sigaction action {};
   if (ends_by_default(signal) && !is_blocked_here(signal) &&
       sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL &&
-      take_turn() == Turn::tells) {
+      ranks::take_turn() == Turn::tells) {
     meantime_host_tell_end(mine()->world_rank, 0, signal, "");
   }
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <sstream>
@@ -51,6 +52,34 @@ Line read_line(const std::string& text, std::map<std::string, std::string>& path
            std::strtoull(text.c_str() + plus + 1, nullptr, 16)}};
 }
 
+/// Of a frame what stands behind its number.
+std::string_view place_in(std::string_view line) {
+  return line.starts_with(before_frame)
+             ? line.substr(std::min(line.find(' ', before_frame.size()), line.size()))
+             : std::string_view();
+}
+
+/// A full stack is mostly one function.
+std::string without_repetition(const std::vector<std::string>& lines) {
+  std::string result;
+  for (std::size_t first = 0; first < lines.size();) {
+    std::size_t next = first + 1;
+    while (next < lines.size() && !place_in(lines[first]).empty() &&
+           place_in(lines[next]) == place_in(lines[first])) {
+      ++next;
+    }
+    result += (first == 0 ? "" : "\n") + lines[first];
+    const std::size_t more = next - first - 1;
+    if (more == 1) {
+      result += "\n" + lines[first + 1];
+    } else if (more > 1) {
+      result += fmt::format("\n  … and {} frames more of the same", more);
+    }
+    first = next;
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string readable_crash(std::string_view text, double seconds) {
@@ -65,20 +94,21 @@ std::string readable_crash(std::string_view text, double seconds) {
     }
   }
   const std::map<Place, PlaceName> names = name_places(places, seconds);
-  std::string result;
+  std::vector<std::string> readable;
   for (const Line& line : lines) {
-    result += (&line == lines.data() ? "" : "\n") + line.text;
+    readable.push_back(line.text);
     const auto name = names.find(line.place);
     if (name == names.end() || name->second.source.empty()) {
       continue;
     }
-    if (result.ends_with(')')) {
-      result.insert(result.size() - 1, ", " + name->second.source);
+    std::string& frame = readable.back();
+    if (frame.ends_with(')')) {
+      frame.insert(frame.size() - 1, ", " + name->second.source);
     } else {
-      result += fmt::format(" ({})", name->second.source);
+      frame += fmt::format(" ({}, {})", name->second.function, name->second.source);
     }
   }
-  return demangled(result);
+  return without_repetition(readable);
 }
 
 }  // namespace meantime::launch

@@ -37,12 +37,15 @@ struct RankProcess {
   int control = -1;      ///< our end of its control socket
   int mpi_process = -1;  ///< pidfd of mpi_pid, where that is not pid
   MpiPhase phase = MpiPhase::outside;
+  bool was_gone = false;       ///< mpi_pid, before it could be watched: to be judged
   bool sessions_only = false;  ///< inside, and not by MPI_Init
   bool ended = false;          ///< of a thread rank: it has told so
   int wait_status = 0;         ///< of pid, once ended
   double cpu_seconds = -1;     ///< of pid and the children it has waited for, once ended
   std::string other_library;   ///< of another MPI, seen in pid's memory map before MPI_Init
   std::string text;            ///< deadlock report as far as it has come
+  int crash_signal = 0;        ///< of which it has said that it is about to die …
+  std::string crash;           ///< … and where
   // As it found them in MPI_Init; empty before:
   std::string way_to_wait;
   std::string energy_policy;

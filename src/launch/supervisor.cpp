@@ -318,8 +318,7 @@ void Supervisor::report_ledger() {
     }
   }
   if (job_.command.report) {
-    write_while_read(STDERR_FILENO,
-                     as_shown(ledger_table(job_, starter_.segment(), times)));
+    write_while_read(STDERR_FILENO, as_shown(ledger_table(job_, starter_.segment(), times)));
   }
 }
 

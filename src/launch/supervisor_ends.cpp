@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "launch/cpu_time.h"
+#include "launch/crash_report.h"
 #include "launch/ended_process.h"
 #include "launch/messages.h"
 #include "launch/process_info.h"
@@ -152,7 +153,10 @@ void Supervisor::judge(int rank, int wait_status) {
       died_late_ = true;
       ending_.note(128 + signal);
     } else {
-      ending_.begin(128 + signal, line);
+      ending_.begin(128 + signal, {});
+      mention(line + (signal == process.crash_signal
+                          ? readable_crash(process.crash, most_naming_seconds)
+                          : ""));
     }
     return;
   }
@@ -186,7 +190,9 @@ void Supervisor::on_mpi_process_gone(int rank) {
     process.phase = MpiPhase::finalized;
     node::note_end(starter_.segment(), rank);
   } else if (process.phase == MpiPhase::inside && !process.ended) {
-    if (std::optional<int> wait_status = wait_status_of(process.mpi_process)) {
+    if (process.crash_signal != 0) {
+      judge(rank, W_EXITCODE(0, process.crash_signal));
+    } else if (std::optional<int> wait_status = wait_status_of(process.mpi_process)) {
       judge(rank, *wait_status);
     } else {
       ending_.begin(1, fmt::format("{} ended without {}", name(rank), last_call_of(process)));

@@ -2,12 +2,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <utility>
 
 #include "core/version.h"
 #include "launch/crash_report.h"
 #include "launch/ended_process.h"
-#include "launch/messages.h"
 #include "launch/equal_ranks.h"
+#include "launch/messages.h"
 #include "launch/named_places.h"
 #include "launch/process_info.h"
 #include "launch/supervisor_parts.h"
@@ -18,9 +20,6 @@ namespace {
 
 /// Of a deadlock report; what a rank sends beyond it is dropped. Of the most ranks it takes 10 MB.
 constexpr std::size_t longest_report = 32 << 20;
-
-/// For the place of an error, while the job is ending: mpiexec hears nothing else meanwhile.
-constexpr double most_naming_seconds = 0.4;
 
 /// A rank may send any topics; nobody reads more than these.
 constexpr std::size_t most_remarks = 100;
@@ -39,6 +38,9 @@ void Supervisor::on_control(int rank) {
   while (process.control >= 0) {
     switch (channel_.receive(process.control)) {
       case ControlChannel::Outcome::nothing:
+        if (std::exchange(process.was_gone, false)) {
+          on_mpi_process_gone(rank);
+        }
         return;
       case ControlChannel::Outcome::hung_up:
         close(process.control);
@@ -112,6 +114,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
           if (process.mpi_process >= 0) {
             watch(process.mpi_process, Source::mpi_process, rank);
           }
+          process.was_gone = process.mpi_process < 0 && errno == ESRCH;
         }
         check_for_stragglers();
       }
@@ -176,6 +179,10 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         ending_.begin(128 + message.code, {});
         mention(line + readable_crash(text, most_naming_seconds));
       }
+      break;
+    case ControlKind::crashed:
+      process.crash_signal = message.code;
+      process.crash = text;
       break;
     case ControlKind::text:
       process.text += text.substr(0, longest_report - process.text.size());

@@ -22,6 +22,10 @@
 
 namespace meantime::launch {
 
+/// For the places in what a rank said last, while the job is ending: mpiexec hears nothing else
+/// meanwhile.
+inline constexpr double most_naming_seconds = 0.4;
+
 /// What an epoll event is about: the high half of its data; the low half is a rank, or a host.
 enum class Source : std::uint32_t {
   signals,

@@ -81,6 +81,11 @@ bool ControlClient::killed(int signal, std::string_view text) {
               text.substr(0, control_text_limit));
 }
 
+bool ControlClient::crashed(int signal, std::string_view text) {
+  return send(static_cast<unsigned>(ControlKind::crashed), signal,
+              text.substr(0, control_text_limit), MSG_DONTWAIT);
+}
+
 bool ControlClient::frequency(bool low, int worker) {
   return send(static_cast<unsigned>(ControlKind::frequency), low ? 1 : 0, {},
               low ? MSG_DONTWAIT : 0, worker);

@@ -41,6 +41,9 @@ class ControlClient {
   bool ended(int code);
   /// A thread rank is about to end its host by this signal; `text` says more.
   bool killed(int signal, std::string_view text);
+  /// This process rank is about to die of that signal, as the kernel will tell; `text` says where.
+  /// Safe in a handler of a signal, and not told if mpiexec reads too slowly.
+  bool crashed(int signal, std::string_view text);
 
  private:
   bool send(unsigned kind, int code, std::string_view text, int flags = 0, int worker = -1);
