@@ -2,12 +2,14 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 namespace meantime::launch {
@@ -21,6 +23,28 @@ constexpr unsigned this_machine = EM_AARCH64;
 #else
 constexpr unsigned this_machine = EM_NONE;
 #endif
+
+std::string processor(int machine, unsigned char width) {
+  const char* const bits = width == ELFCLASS64 ? "64-bit" : "32-bit";
+  switch (machine) {
+    case EM_X86_64:
+      return width == ELFCLASS64 ? "x86-64" : "x86-64 with 32-bit addresses (x32)";
+    case EM_386:
+      return "32-bit x86";
+    case EM_AARCH64:
+    case EM_ARM:
+      return fmt::format("{} Arm", bits);
+    case EM_RISCV:
+      return fmt::format("{} RISC-V", bits);
+    case EM_PPC:
+    case EM_PPC64:
+      return fmt::format("{} POWER", bits);
+    case EM_S390:
+      return fmt::format("{} IBM Z", bits);
+    default:
+      return fmt::format("another processor (ELF machine {})", machine);
+  }
+}
 
 }  // namespace
 
@@ -58,6 +82,18 @@ const T* ElfFile::at(std::size_t offset, std::size_t count) const {
     return nullptr;
   }
   return reinterpret_cast<const T*>(bytes_ + offset);
+}
+
+std::string foreign_processor(const std::string& path) {
+  Elf64_Ehdr header{};  // the beginning is that of 32-bit files, too
+  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&header), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      (header.e_machine == this_machine && header.e_ident[EI_CLASS] == ELFCLASS64)) {
+    return {};
+  }
+  return fmt::format("it is a program for {}, and this machine is {}",
+                     processor(header.e_machine, header.e_ident[EI_CLASS]),
+                     processor(this_machine, ELFCLASS64));
 }
 
 bool ElfFile::open(const std::string& path) {

@@ -8,6 +8,9 @@
 
 namespace meantime::launch {
 
+/// "it is a program for 64-bit Arm, and this machine is x86-64"; empty of any other file.
+std::string foreign_processor(const std::string& path);
+
 class ElfFile {
  public:
   ElfFile() = default;

@@ -11,6 +11,7 @@
 
 #include "launch/control_channel.h"
 #include "launch/debugger.h"
+#include "launch/elf_file.h"
 #include "launch/host_words.h"
 #include "launch/installation.h"
 #include "launch/messages.h"
@@ -314,6 +315,11 @@ std::optional<Starter::Failure> Starter::failed_start(int rank) const {
       if (child.error == ENOENT) {
         // The file was there a moment ago.
         why = "the interpreter it names (by #! or in its ELF header) does not exist";
+      } else if (child.error == ENOEXEC) {
+        const bool elsewhere = child.directory != nullptr && !child.path.starts_with('/');
+        const std::string foreign =
+            foreign_processor(elsewhere ? child.directory + ("/" + child.path) : child.path);
+        why = foreign.empty() ? "it is neither a program nor a script" : foreign;
       }
       return Failure{child.error == ENOENT ? 127 : 126,
                      fmt::format("cannot run '{}': {}", child.path, why)};

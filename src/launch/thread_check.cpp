@@ -63,7 +63,8 @@ class Check {
 
   ThreadVerdict run(bool trial) {
     if (!files_.front().elf.open(files_.front().path)) {
-      problem("it is no program for this processor");
+      const std::string foreign = foreign_processor(files_.front().path);
+      problem(foreign.empty() ? "it is a script, or no program at all" : foreign);
       return std::move(verdict_);
     }
     look_at_shape();

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
+#include "launch/elf_file.h"
 #include "launch/environment.h"
 #include "launch/hosts.h"
 #include "launch/installation.h"
@@ -28,6 +30,8 @@ bool lacks_addresses(int ranks) {
   return (limit - node::addresses_of_segment(limit)) / of_rank < static_cast<std::uint64_t>(ranks);
 }
 
+constexpr std::string_view cannot_run = "cannot run";  // as processes either
+
 std::string why_not(const Job& job, const PreparedProgram& program) {
   if (host_program().empty()) {
     return "this installation has no meantime-host";
@@ -36,9 +40,12 @@ std::string why_not(const Job& job, const PreparedProgram& program) {
                                ? program.path
                                : program.request.directory + "/" + program.path;
   if (program.inspection.kind != ProgramKind::machine_code) {
-    return access(file.c_str(), R_OK) != 0
-               ? fmt::format("'{}' cannot be read: {}", program.path, std::strerror(errno))
-               : fmt::format("'{}' is a script; name the program itself", program.path);
+    if (access(file.c_str(), R_OK) != 0) {
+      return fmt::format("'{}' cannot be read: {}", program.path, std::strerror(errno));
+    }
+    const std::string foreign = foreign_processor(file);
+    return foreign.empty() ? fmt::format("'{}' is a script; name the program itself", program.path)
+                           : fmt::format("{} '{}': {}", cannot_run, program.path, foreign);
   }
   const int all = static_cast<int>(job.ranks.size());
   const int asked = job.command.ranks_per_process;
@@ -79,7 +86,9 @@ std::string choose_thread_ranks(Job& job) {
     const std::string why = kind == RankKind::processes ? "asked for" : why_not(job, program);
     program.as_threads = why.empty();
     if (!program.as_threads && kind == RankKind::threads) {
-      return fmt::format("--as threads: {}; process ranks run it (leave --as threads out)", why);
+      return fmt::format(
+          "--as threads: {}{}", why,
+          why.starts_with(cannot_run) ? "" : "; process ranks run it (leave --as threads out)");
     }
     if (!program.as_threads && kind == RankKind::automatic && job.command.verbose) {
       say("ranks are processes: {}", why);

@@ -61,7 +61,16 @@ class Finding(MpiexecTest):
         for data in (b"\x7fELF\0\0\0", b"\0\1\2\3" * 100, b"\x7fELF\x02\x01\x01" + b"\0" * 60,
                      b"\x7fELF\x02\x01\x01" + b"\xff" * 300):
             path = self.path("program", data)
-            self.assert_refused(126, "-n", 3, path, parts=("cannot run", "Exec format error"))
+            self.assert_refused(126, "-n", 3, path, parts=("cannot run", ": it is "))
+
+    def test_another_processor(self):
+        with open("/bin/true", "rb") as file:
+            program = bytearray(file.read())
+        for machine, width, name in ((183, 2, "64-bit Arm"), (3, 1, "32-bit x86")):
+            program[4], program[18:20] = width, machine.to_bytes(2, "little")
+            path = self.path("program", bytes(program))
+            self.assert_refused(126, "-n", 2, path, parts=(f"it is a program for {name}, and this machine is ",))
+            self.assert_refused(1, "--as", "threads", "-n", 2, path, parts=(f"it is a program for {name}, ",))
 
     def test_missing_interpreter(self):
         path = self.path("program", "#!/no/such/interpreter\n")
