@@ -22,6 +22,7 @@
 #include "core/crash.h"
 #include "core/energy.h"
 #include "core/error.h"
+#include "core/python.h"
 #include "core/requests.h"
 #include "core/settings.h"
 #include "core/tables.h"
@@ -307,6 +308,7 @@ int start_up(Rank& rank) {
     if (settings.backtrace && rank.control != nullptr) {
       catch_crashes(rank.control);
     }
+    look_for_python();
   }
   rank.policy = wait::policy();
   rank.yielding[static_cast<int>(wait::Kind::messages)] = wait::Yielding::for_messages(sharers());

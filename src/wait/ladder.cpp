@@ -114,6 +114,13 @@ Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, Looker& looke
   if (deadline_ns != 0 && (longest == 0 || deadline_ns < longest)) {
     longest = deadline_ns;
   }
+  if (record.has_no_place() && (longest == 0 || place_after_ns < longest)) [[unlikely]] {
+    if (record.waited_ns() >= place_after_ns) {
+      record.note_place();
+    } else {
+      longest = place_after_ns;
+    }
+  }
   woken = sleep(rank, what, looker, longest);
   record.woken(woken.rung, woken.rung_at);
   return woken;

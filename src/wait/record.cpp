@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "rank/rank.h"
 #include "rank/worker.h"
@@ -181,8 +182,8 @@ std::uint64_t Record::look() {
 namespace {
 
 /// As much of it as there is room for.
-void report_name(node::Report& report, std::string_view name) {
-  for (std::atomic<std::uint64_t>& place : report.name) {
+void report_words(std::span<std::atomic<std::uint64_t>> places, std::string_view name) {
+  for (std::atomic<std::uint64_t>& place : places) {
     const std::size_t bytes = std::min(name.size(), sizeof place);
     std::uint64_t word = 0;
     std::memcpy(&word, name.data(), bytes);
@@ -196,13 +197,19 @@ void report_name(node::Report& report, std::string_view name) {
 
 }  // namespace
 
+void Record::note_place() {
+  has_place_ = true;
+  report_words(rank_.area->report.place, place_hook());
+}
+
 void Record::report() const {
   node::Report& report = rank_.area->report;
   report.call.store(situation_.call, std::memory_order_relaxed);
   report.call_site.store(reinterpret_cast<std::uint64_t>(situation_.call_site),
                          std::memory_order_relaxed);
   report.context.store(situation_.context, std::memory_order_relaxed);
-  report_name(report, situation_.name == nullptr ? std::string_view("") : *situation_.name);
+  report_words(report.name, situation_.name == nullptr ? std::string_view("") : *situation_.name);
+  report.place[0].store(0, std::memory_order_relaxed);
   report.peer.store(situation_.peer, std::memory_order_relaxed);
   report.world_peer.store(situation_.world_peer, std::memory_order_relaxed);
   report.tag.store(situation_.tag, std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include "ledger/accounts.h"
 #include "wait/clock.h"
 #include "wait/experience.h"
+#include "wait/place_hook.h"
 #include "wait/policy.h"
 #include "wait/wait.h"
 
@@ -67,6 +68,10 @@ class Record {
   std::uint64_t look();
   /// Something moved, which may have taken its time.
   void moved() { idle_ = false; }
+  /// Whether the interpreter of the program is to be asked where this wait is.
+  bool has_no_place() const { return place_hook != nullptr && !has_place_; }
+  /// Asks it.
+  void note_place();
   /// It has polled in vain in the plan's first window, and goes by the second one.
   void expects_it_later() {
     plan_.sleep_until_ns = plan_.second.sleep_until_ns;
@@ -109,6 +114,7 @@ class Record {
   ledger::Activity activity_ = ledger::Activity::poll;
   std::uint64_t yields_ = 0;  ///< since the activity began
   bool idle_ = true;          ///< nothing moved since
+  bool has_place_ = false;    ///< its interpreter has been asked
   const bool learns_;
   Record* earlier_;  ///< of another thread of this rank, or of a call around this one
 };

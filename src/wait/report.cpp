@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <span>
 
 #include "node/process.h"
 #include "node/segment.h"
@@ -61,9 +62,9 @@ std::string place_in(int pid, std::uint64_t address) {
   return fmt::format("{:#x}", address);
 }
 
-std::string name_in(const node::Report& report) {
+std::string words_in(std::span<const std::atomic<std::uint64_t>> places) {
   std::string name;
-  for (const std::atomic<std::uint64_t>& place : report.name) {
+  for (const std::atomic<std::uint64_t>& place : places) {
     const std::uint64_t word = place.load();
     char bytes[sizeof word];
     std::memcpy(bytes, &word, sizeof word);
@@ -79,7 +80,7 @@ std::string name_in(const node::Report& report) {
 std::string communicator_name(const node::Report& report) {
   const std::uint32_t context = report.context.load() & ~1u;
   // A program chose it: it must not look like a line of ours.
-  const std::string name = settings::shown(name_in(report), settings::any_length);
+  const std::string name = settings::shown(words_in(report.name), settings::any_length);
   switch (context) {
     case 0:
       return "";
@@ -116,7 +117,9 @@ std::string describe_wait(const node::Report& report, int pid, CallName call_nam
   if (peer >= 0 && peer != world_peer) {
     text += fmt::format(" (rank {} there)", peer);
   }
-  if (const std::uint64_t site = report.call_site.load(); site != 0) {
+  if (const std::string place = words_in(report.place); !place.empty()) {
+    text += ", called from " + settings::shown(place, settings::any_length);
+  } else if (const std::uint64_t site = report.call_site.load(); site != 0) {
     text += called_from(pid, site);
   }
   return text + fmt::format(", for {:.1f} s", seconds_since(report.since_ns.load()));

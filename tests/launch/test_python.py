@@ -1,0 +1,42 @@
+"""Where a Python program waits: the script's line, which only the interpreter knows."""
+
+import ctypes
+import os
+import sys
+import unittest
+
+from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main, rank_lines
+
+SCRIPT = os.path.join(SOURCE, "tests", "launch", "waits.py")
+
+
+@unittest.skipIf(CFLAGS, "the interpreter is not instrumented")
+@unittest.skipUnless(hasattr(ctypes.pythonapi, "_Py_DumpTraceback"), "this Python tells nobody where it is")
+class Python(MpiexecTest):
+    def setUp(self):
+        super().setUp()
+        self.environment["LIBRARY"] = os.path.join(BUILD, "lib", "libmpi_abi.so.1")
+        with open(SCRIPT) as file:
+            lines = [line.rstrip() for line in file]
+        self.waits, self.barrier = (next(number for number, line in enumerate(lines, 1) if mark in line)
+                                    for mark in ("# waits here", "# or here"))
+
+    def check(self, lines):
+        self.assertRegex(lines[1], rf"MPI_Recv .* called from receive \(waits.py:{self.waits}\), for ")
+        self.assertRegex(lines[2], rf"MPI_Barrier .* called from <module> \(waits.py:{self.barrier}\), for ")
+
+    def test_deadlock(self):
+        for wait in ("adaptive", "event", "poll"):
+            result = self.run_job("--wait", wait, "-n", 3, sys.executable, SCRIPT, "deadlock")
+            self.assertEqual(result.status, 125, result)
+            self.check(rank_lines(result.error))
+
+    def test_time_limit(self):
+        result = self.run_job("--timeout", 2, "-n", 3, sys.executable, SCRIPT, "late")
+        self.assertEqual(result.status, 124, result)
+        lines = rank_lines(result.error)
+        self.assertRegex(lines[1], rf"called from receive \(waits.py:{self.waits}\), for [12].\d s")
+
+
+if __name__ == "__main__":
+    main()
