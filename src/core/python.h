@@ -11,8 +11,7 @@ namespace meantime::core {
 void look_for_python();
 
 /// "solve (script.py:12)": what the calling thread is doing in the interpreter; empty if it is not
-/// in one, or in one that does not tell (since Python 3.13 only a lock's owner is told). Some 50
-/// us.
+/// in one, or in one that does not tell. Some 50 us.
 std::string place_in_python();
 
 }  // namespace meantime::core

@@ -32,10 +32,12 @@ class Python(MpiexecTest):
             self.check(rank_lines(result.error))
 
     def test_time_limit(self):
-        result = self.run_job("--timeout", 2, "-n", 3, sys.executable, SCRIPT, "late")
+        for limit in (2, 20):  # on a busy machine it takes the ranks a while to come so far
+            result = self.run_job("--timeout", limit, "-n", 3, sys.executable, SCRIPT, "late")
+            if "MPI_Recv" in result.error:
+                break
         self.assertEqual(result.status, 124, result)
-        lines = rank_lines(result.error)
-        self.assertRegex(lines[1], rf"called from receive \(waits.py:{self.waits}\), for [12].\d s")
+        self.assertRegex(rank_lines(result.error)[1], rf"called from receive \(waits.py:{self.waits}\), for \d+.\d s")
 
 
 if __name__ == "__main__":
