@@ -144,7 +144,7 @@ void State::take_back() {
 
 node::Link State::place(std::size_t bytes) {
   take_back();
-  const node::Link place = self().engine->pool.allocate(bytes);
+  const node::Link place = self().engine->memory(bytes);
   if (place != 0) {
     in_use_.push_back({place, bytes, epoch});
   }

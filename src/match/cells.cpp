@@ -16,19 +16,29 @@ Message* Engine::cell(int destination, std::size_t bytes) {
     // Many small ones at a time, so that emptied cells are fetched back in batches, not one by one.
     const std::size_t size = std::size_t{1} << size_class;
     const std::size_t batch = size <= 512 ? 32 : size <= 4096 ? 8 : 1;
-    const Link cells = pool.allocate(size * batch);
-    if (cells == 0) {
-      return larger_cell(destination, size_class + 1);
+    if (const Link cells = pool.allocate(size * batch); cells != 0) [[likely]] {
+      for (std::size_t index = batch; index-- > 0;) {
+        add_fresh_cell(cells + index * size, size_class);
+      }
+    } else if (const Link one = pool.allocate(size); one != 0) {
+      add_fresh_cell(one, size_class);
+    } else if (Message* message = larger_cell(destination, size_class + 1)) {
+      return message;
+    } else if (const Link found = find_memory(size); found != 0) {
+      add_fresh_cell(found, size_class);
+    } else {
+      return nullptr;
     }
-    for (std::size_t index = batch; index-- > 0;) {
-      auto* fresh = segment_.at<Message>(cells + index * size);
-      fresh->size_class = static_cast<std::uint8_t>(size_class);
-      fresh->next.store(free_cells_[size_class], std::memory_order_relaxed);
-      free_cells_[size_class] = cells + index * size;
-    }
-    place = cells;
+    place = free_cells_[size_class];
   }
   return cell_at(place, destination);
+}
+
+void Engine::add_fresh_cell(Link place, int size_class) {
+  auto* fresh = segment_.at<Message>(place);
+  fresh->size_class = static_cast<std::uint8_t>(size_class);
+  fresh->next.store(free_cells_[size_class], std::memory_order_relaxed);
+  free_cells_[size_class] = place;
 }
 
 /// The segment is full: a cell that this rank has is better than waiting for ever, whatever its
@@ -40,6 +50,27 @@ Message* Engine::larger_cell(int destination, int size_class) {
     }
   }
   return nullptr;
+}
+
+Link Engine::memory(std::size_t bytes) {
+  const Link place = pool.allocate(bytes);
+  return place != 0 ? place : find_memory(bytes);
+}
+
+/// The segment is full. All that this rank has free goes to its pool, which makes one piece of
+/// those that lie side by side: a million cells of 128 bytes are as good as any other memory.
+Link Engine::find_memory(std::size_t bytes) {
+  take_back_cells();
+  if (!holds_right_) {  // it may copy
+    for_each_peer([this](Peer& to) { gather_left_behind(to); });
+  }
+  for (int size_class = 0; size_class < cell_classes; ++size_class) {
+    while (const Link place = free_cells_[size_class]) {
+      free_cells_[size_class] = segment_.at<Message>(place)->next.load(std::memory_order_relaxed);
+      pool.release(place, std::size_t{1} << size_class);
+    }
+  }
+  return pool.join() ? pool.allocate(bytes) : 0;
 }
 
 /// The first free cell of its class.

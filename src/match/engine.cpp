@@ -128,14 +128,19 @@ bool Engine::copy_to_posted(int destination, const Envelope& envelope, const cha
 }
 
 Message* Engine::eager_cell(int destination, std::size_t bytes, bool contiguous) {
-  if (bytes > limits.eager && !goes_through_cell(destination, bytes, contiguous)) {
-    return nullptr;
-  }
   Peer& to = peer(destination);
-  const std::size_t need = sizeof(Message) + (bytes > tiny_bytes ? bytes : 0);
   if (!to.waiting.empty()) [[unlikely]] {
     return nullptr;
   }
+  return free_eager_cell(to, destination, bytes, contiguous);
+}
+
+inline Message* Engine::free_eager_cell(Peer& to, int destination, std::size_t bytes,
+                                        bool contiguous) {
+  if (bytes > limits.eager && !goes_through_cell(destination, bytes, contiguous)) {
+    return nullptr;
+  }
+  const std::size_t need = sizeof(Message) + (bytes > tiny_bytes ? bytes : 0);
   if (!has_credit(to, need) && !finds_credit(to, need)) [[unlikely]] {
     if (bytes <= limits.eager && !room_may_grow(bytes)) {
       area_.out_of_credit.store(1, std::memory_order_relaxed);
@@ -227,12 +232,30 @@ int Engine::start(LocalSend& send) {
   if (to.waiting.empty() && to.offers < limits.pair_offers && offer(send, to)) {
     return MPI_SUCCESS;
   }
-  if (to.waiting.empty() && to.offers == 0 && bytes_out_ == 0) {
-    return MPI_ERR_NO_MEM;  // nothing that could come back to make room
-  }
   to.waiting.push_back(send);
   ++deferred_;
   return MPI_SUCCESS;
+}
+
+/// A small cell is there again where there is no room for an offer, perhaps, or for ever.
+bool Engine::send_in_cell(LocalSend& send, Peer& to) {
+  Message* const message = send.synchronous ? nullptr
+                                            : free_eager_cell(to, send.destination, send.bytes,
+                                                              send.contiguous != nullptr);
+  if (message == nullptr) {
+    return false;
+  }
+  message->context = send.context;
+  message->source = send.source;
+  message->tag = send.tag;
+  const wait::Stopwatch stopwatch(message->copy_ns != 0);
+  if (send.bytes > 0) {
+    typed_.pack(send, 0, payload_of(*message), send.bytes);
+  }
+  note_copy(*message, stopwatch);
+  send.done = true;  // who waits for it naps (starving)
+  push(*message);
+  return true;
 }
 
 bool Engine::send_deferred() {
@@ -241,11 +264,11 @@ bool Engine::send_deferred() {
     // Room comes from earlier offers that are over, whether or not their owner has asked yet.
     while (!to.waiting.empty() && !to.offered.empty() && reap(*to.offered.front())) {
     }
-    while (!to.waiting.empty() && to.offers < limits.pair_offers) {
+    while (!to.waiting.empty()) {
       LocalSend* send = to.waiting.front();
       to.waiting.erase(*send);
       --deferred_;
-      if (!offer(*send, to)) {
+      if (!send_in_cell(*send, to) && (to.offers >= limits.pair_offers || !offer(*send, to))) {
         to.waiting.push_front(*send);
         ++deferred_;
         break;
@@ -356,7 +379,7 @@ void Engine::disarm(LocalSend& send) {
 
 Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
                              std::int32_t tag, std::uint64_t address, std::uint64_t capacity) {
-  const Link place = pool.allocate(sizeof(Receive));
+  const Link place = memory(sizeof(Receive));
   if (place == 0) {
     return nullptr;
   }

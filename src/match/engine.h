@@ -20,7 +20,7 @@
 #include "match/queues.h"
 #include "match/route.h"
 #include "match/wire.h"
-#include "node/segment.h"
+#include "node/pool.h"
 #include "rank/rank.h"
 #include "wait/clock.h"
 
@@ -196,6 +196,10 @@ struct Engine {
   /// How long to sleep then.
   std::uint64_t nap_ns() const;
 
+  /// Shared memory for whatever, to be given back to the pool; 0: the segment is full, and this
+  /// rank has nothing that is free.
+  Link memory(std::size_t bytes);
+
   Rank& rank;
   bool arms_for_rank = false;  ///< what is armed now any thread of the rank moves on
   Limits limits;
@@ -256,12 +260,16 @@ struct Engine {
   bool in_one_address_space(int world_rank) const;
   bool goes_through_cell(int destination, std::size_t bytes, bool contiguous);
   Message* cell(int destination, std::size_t bytes);
+  Link find_memory(std::size_t bytes);
+  void add_fresh_cell(Link place, int size_class);
   Message* larger_cell(int destination, int size_class);
   Message* cell_at(Link place, int destination);
   void fill_envelope(Message& message, int destination, const Peer& to, std::size_t bytes);
   bool offer(LocalSend& send, Peer& peer);
   bool reap(LocalSend& send);
   bool send_deferred();
+  bool send_in_cell(LocalSend& send, Peer& to);
+  Message* free_eager_cell(Peer& to, int destination, std::size_t bytes, bool contiguous);
   void take_back_cells();
   void give_back(Message& message);
   void flush_emptied();

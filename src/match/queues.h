@@ -13,7 +13,7 @@
 #pragma once
 
 #include "match/items.h"
-#include "node/segment.h"
+#include "node/pool.h"
 
 namespace meantime::match {
 

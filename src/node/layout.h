@@ -17,7 +17,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 15;
+inline constexpr std::uint32_t segment_version = 16;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -182,6 +182,8 @@ struct alignas(cache_line) RankArea {
 
 inline constexpr int context_kinds = 17;  ///< by the number of ranks, in powers of two
 
+inline constexpr std::uint32_t addresses_end = ~std::uint32_t{0};
+
 struct Header {
   std::uint64_t magic;
   std::uint32_t version;
@@ -198,6 +200,9 @@ struct Header {
   std::atomic<std::uint32_t> on_deadlock;  ///< 0 abort, 1 report, 2 ignore
   std::atomic<Link> energy_handler;        ///< path of the library that advises all waits, 0 = none
   std::atomic<std::uint32_t> cross_memory_off;  ///< cross-memory attach switched off for the job
+  /// Why the heap could not grow when it could not last: an errno, or addresses_end. 0: it always
+  /// could.
+  std::atomic<std::uint32_t> full_because;
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
   alignas(
       cache_line) std::atomic<std::uint64_t> free_contexts[context_kinds];  ///< core/context.cpp

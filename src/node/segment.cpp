@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -299,111 +298,48 @@ void note_end(int descriptor, int world_rank) {
 }
 
 Link Segment::grow(std::size_t bytes) {
+  return grow_up_to(bytes, bytes).place;
+}
+
+// Where memory is short, what is asked for may not be there, but a part of it: the file ends there
+// (ulimit -f), or the kernel has so few pages. Whatever is not backed goes back, if nobody took
+// what is behind it, so that who asks again and again does not use up the addresses.
+Grown Segment::grow_up_to(std::size_t bytes, std::size_t least) {
   bytes = round_up(bytes, page);
+  least = round_up(least, page);
+  const int descriptor = open_descriptor();
+  if (descriptor < 0) {
+    return {};
+  }
   // Never beyond the limit, not even for a moment: what another rank gets meanwhile would lie
   // behind a piece that is given back. Relaxed, because it is only a number: whoever gives others a
   // link into the piece orders what is in it.
-  const int descriptor = open_descriptor();
-  if (descriptor < 0) {
-    return 0;
-  }
   std::uint64_t begin = header().heap_end.load(std::memory_order_relaxed);
+  std::size_t taken = 0;
   do {
-    if (begin + bytes > mapped_) {
-      return 0;
+    taken = std::min<std::size_t>(bytes, mapped_ - begin);
+    if (taken < least) {
+      header().full_because.store(addresses_end, std::memory_order_relaxed);
+      return {};
     }
   } while (
-      !header().heap_end.compare_exchange_weak(begin, begin + bytes, std::memory_order_relaxed));
-  return give_memory(descriptor, begin, bytes) == 0 ? begin : 0;
+      !header().heap_end.compare_exchange_weak(begin, begin + taken, std::memory_order_relaxed));
+  std::size_t got = taken;
+  while (got >= least) {
+    const int error = give_memory(descriptor, begin, got);
+    if (error == 0) {
+      break;
+    }
+    header().full_because.store(static_cast<std::uint32_t>(error), std::memory_order_relaxed);
+    got = got == least ? 0 : std::max(least, round_up(got / 2, page));
+  }
+  if (got < taken) {
+    std::uint64_t end = begin + taken;
+    header().heap_end.compare_exchange_strong(end, begin + got, std::memory_order_relaxed);
+  }
+  return got == 0 ? Grown{} : Grown{begin, got};
 }
 
 constinit Segment detail::host_segment;
-
-/// The first free piece that is large enough, or its end; else more of the segment.
-Link Pool::allocate_large(std::size_t bytes) {
-  if (bytes > segment().header().limit) {
-    return 0;
-  }
-  bytes = round_up(bytes, page);
-  for (Link* at = &large_; *at != 0;) {
-    auto* piece = segment().at<LargePiece>(*at);
-    if (piece->bytes == bytes) {
-      const Link place = *at;
-      *at = piece->next;
-      return place;
-    }
-    if (piece->bytes > bytes) {
-      piece->bytes -= bytes;
-      return *at + piece->bytes;
-    }
-    at = &piece->next;
-  }
-  return segment().grow(bytes);
-}
-
-void Pool::release_large(Link place, std::size_t bytes) {
-  bytes = round_up(bytes, page);
-  LargePiece* before = nullptr;
-  Link* at = &large_;
-  while (*at != 0 && *at < place) {
-    before = segment().at<LargePiece>(*at);
-    at = &before->next;
-  }
-  auto* piece = new (segment().at<void>(place)) LargePiece{*at, bytes};
-  if (piece->next == place + bytes) {
-    const auto* after = segment().at<LargePiece>(piece->next);
-    piece->bytes += after->bytes;
-    piece->next = after->next;
-  }
-  if (before != nullptr && segment().link(before) + before->bytes == place) {
-    before->bytes += piece->bytes;
-    before->next = piece->next;
-  } else {
-    *at = place;
-  }
-}
-
-Link Pool::allocate(std::size_t bytes) {
-  if (bytes > largest_class) {
-    return allocate_large(bytes);
-  }
-  const int size_class = std::max(6, static_cast<int>(std::bit_width(bytes - 1)));
-  if (const Link place = free_[size_class]; place != 0) {
-    free_[size_class] = *segment().at<Link>(place);
-    return place;
-  }
-  const std::size_t size = std::size_t{1} << size_class;
-  constexpr std::size_t chunk_bytes = 4 * largest_class;
-  if (chunk_left_ < size) {
-    // What is left of the old chunk goes to the free lists, largest pieces first.
-    while (chunk_left_ >= cache_line) {
-      const int piece = std::bit_width(chunk_left_) - 1;
-      const std::size_t piece_bytes = std::size_t{1} << piece;
-      release(chunk_, piece_bytes);
-      chunk_ += piece_bytes;
-      chunk_left_ -= piece_bytes;
-    }
-    chunk_ = segment().grow(chunk_bytes);
-    if (chunk_ == 0) {
-      chunk_left_ = 0;
-      return 0;
-    }
-    chunk_left_ = chunk_bytes;
-  }
-  const Link place = chunk_;
-  chunk_ += size;
-  chunk_left_ -= size;
-  return place;
-}
-
-void Pool::release(Link place, std::size_t bytes) {
-  if (bytes > largest_class) {
-    release_large(place, bytes);
-    return;
-  }
-  const int size_class = std::max(6, static_cast<int>(std::bit_width(bytes - 1)));
-  *segment().at<Link>(place) = free_[size_class];
-  free_[size_class] = place;
-}
 
 }  // namespace meantime::node

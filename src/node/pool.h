@@ -1,0 +1,49 @@
+// Shared memory for one rank: by size classes (powers of two from 64 B to 64 KiB), beyond them in
+// whole pages. Everything is cut from chunks of the segment and, while that grows, never joined
+// again: whoever had many small pieces will want many small pieces. Where the segment is full a
+// larger piece is cut, and neighbours are joined (`join`): what is free is of use for everything.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "node/layout.h"
+#include "node/segment.h"
+
+namespace meantime::node {
+
+/// `allocate` and `release`, of as many bytes, are for the owning rank only, with its lock held.
+/// Contents of reused places are not cleared.
+class Pool {
+ public:
+  /// 0 when out of memory.
+  Link allocate(std::size_t bytes);
+  void release(Link place, std::size_t bytes);
+  /// Makes one piece of all free ones that lie side by side. True if there are larger ones by it.
+  bool join();
+
+ private:
+  /// Lies at the beginning of what it describes.
+  struct LargePiece {
+    Link next;
+    std::size_t bytes;
+  };
+  Link allocate_large(std::size_t bytes, bool grows);
+  void release_large(Link place, std::size_t bytes);
+  void release_any(Link place, std::size_t bytes);
+  void release_chunk();
+  Link cut_larger(int size_class);
+  std::vector<Grown> take_all_free();
+
+  static constexpr std::size_t largest_class = 64 * 1024;
+  static constexpr int smallest = 6;
+  static constexpr int classes = 17;
+  Link free_[classes] = {};
+  /// Free pieces of whole pages, in the order of their places, never side by side.
+  Link large_ = 0;
+  Link chunk_ = 0;
+  std::size_t chunk_left_ = 0;
+  bool joined_ = false;  ///< and nothing was released since
+};
+
+}  // namespace meantime::node
