@@ -314,11 +314,10 @@ int start_up(Rank& rank) {
   if (rank.thread_level == MPI_THREAD_MULTIPLE) {
     rank.lock.enable();
   }
-  // (A thread rank has some since its stack was made.)
-  if ((rank.fiber == nullptr && !rank.sleepers.prepare(rank.world_rank)) ||
-      !rank.engine->prepare()) {
-    return fail(MPI_ERR_NO_MEM, "the node's segment has no room for a mailbox");
+  if (rank.fiber == nullptr) {  // a thread rank has some since its stack was made
+    rank.sleepers.prepare(rank.world_rank);
   }
+  rank.engine->prepare();
   const int result = make_world(rank);
   if (result == MPI_SUCCESS) {
     rank.phase.store(Phase::active);

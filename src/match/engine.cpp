@@ -32,15 +32,15 @@ ArmingForRank::ArmingForRank()
   arms_for_rank_ = true;
 }
 
-bool Engine::prepare() {
+void Engine::prepare() {
+  pool.begin_with(segment_.start_of(rank.world_rank) + node::start_page, node::start_page);
   const Link place = pool.allocate(sizeof(Queues));
-  if (place == 0) {
-    return false;
-  }
   Queues& queues = *new (segment_.at<void>(place)) Queues{};
-  if (!QueueView(queues, pool).prepare()) {
-    return false;
+  QueueView(queues, pool).prepare();
+  for (Link& spare : spare_receives_) {
+    spare = pool.allocate(sizeof(Receive));
   }
+  spare_receive_count_ = most_spare_receives;
   // From here on others may match for this rank. What they pushed before is in the inbox.
   std::uint32_t free_right = 0;
   while (!box_.right.compare_exchange_weak(free_right,
@@ -49,7 +49,6 @@ bool Engine::prepare() {
   }
   box_.queues = place;
   box_.right.store(0, std::memory_order_seq_cst);
-  return true;
 }
 
 Engine::Peer& Engine::peer(int world_rank) {
@@ -379,9 +378,12 @@ void Engine::disarm(LocalSend& send) {
 
 Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
                              std::int32_t tag, std::uint64_t address, std::uint64_t capacity) {
-  const Link place = memory(sizeof(Receive));
-  if (place == 0) {
-    return nullptr;
+  Link place = memory(sizeof(Receive));
+  if (place == 0) [[unlikely]] {
+    if (spare_receive_count_ == 0) {
+      return nullptr;
+    }
+    place = spare_receives_[--spare_receive_count_];
   }
   auto* receive = segment_.at<Receive>(place);
   receive->kind = ItemKind::posted;
@@ -401,7 +403,12 @@ Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::in
 }
 
 void Engine::release(Receive& receive) {
-  pool.release(segment_.link(&receive), sizeof(Receive));
+  const Link place = segment_.link(&receive);
+  if (spare_receive_count_ < most_spare_receives) [[unlikely]] {
+    spare_receives_[spare_receive_count_++] = place;
+    return;
+  }
+  pool.release(place, sizeof(Receive));
 }
 
 void Engine::post(Receive& receive) {

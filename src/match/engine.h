@@ -132,8 +132,7 @@ struct Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// False when the node has no memory for it.
-  bool prepare();
+  void prepare();
 
   // --- sending
   /// Between thread ranks of a host: if the receive for this message is posted already, copies the
@@ -338,6 +337,11 @@ struct Engine {
   bool known_ = false;                ///< to help_neighbours
   std::size_t steps_on_wire_ = 0;     ///< that of wire_ (which is looked at only if there are)
   bool no_pipe_ = false;              ///< a pipe could not be made at the last try
+
+  /// For when there is no other memory: a rank must be able to receive what fills the segment.
+  static constexpr std::size_t most_spare_receives = 8;
+  Link spare_receives_[most_spare_receives];
+  std::size_t spare_receive_count_ = 0;
 
   static constexpr int cell_classes = 24;
   Link free_cells_[cell_classes] = {};

@@ -182,6 +182,11 @@ struct alignas(cache_line) RankArea {
 
 inline constexpr int context_kinds = 17;  ///< by the number of ranks, in powers of two
 
+/// Of shared memory that a rank is sure to have, however full the segment is when it comes to
+/// MPI_Init: a page for its queues and a few receives; before it, of a process rank, one of
+/// Waiters.
+inline constexpr std::size_t start_page = 4096;
+
 inline constexpr std::uint32_t addresses_end = ~std::uint32_t{0};
 
 struct Header {
@@ -190,6 +195,7 @@ struct Header {
   std::uint32_t ranks;
   std::uint64_t areas;             ///< offset of the RankArea array
   std::uint64_t world_collective;  ///< offset of COMM_WORLD's collective area
+  std::uint64_t starts;            ///< offset of what each rank begins with: start_bytes for each
   std::uint64_t limit;             ///< bytes that a host maps: the heap cannot grow beyond
   std::uint64_t memory;            ///< bytes that the job may use: the machine's, or its cgroup's
   std::uint32_t workers;           ///< CPUs that the job may use

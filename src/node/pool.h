@@ -16,6 +16,11 @@ namespace meantime::node {
 /// Contents of reused places are not cleared.
 class Pool {
  public:
+  /// A piece that is cut before the segment grows for this pool.
+  void begin_with(Link place, std::size_t bytes) {
+    chunk_ = place;
+    chunk_left_ = bytes;
+  }
   /// 0 when out of memory.
   Link allocate(std::size_t bytes);
   void release(Link place, std::size_t bytes);

@@ -125,7 +125,8 @@ int create_segment(int ranks, int workers, Carriers carriers) {
   }
   const std::uint64_t areas = round_up(sizeof(Header), page);
   const std::uint64_t world = round_up(areas + sizeof(RankArea) * ranks, page);
-  const std::uint64_t heap = round_up(world + coll::area_bytes(ranks), page);
+  const std::uint64_t starts = round_up(world + coll::area_bytes(ranks), page);
+  const std::uint64_t heap = starts + 2 * start_page * static_cast<std::size_t>(ranks);
   const std::uint64_t limit = mapping_limit(ranks);
   void* place = MAP_FAILED;
   errno = heap > limit ? ENOMEM : give_memory(descriptor, 0, heap);
@@ -142,6 +143,7 @@ int create_segment(int ranks, int workers, Carriers carriers) {
   header->ranks = static_cast<std::uint32_t>(ranks);
   header->areas = areas;
   header->world_collective = world;
+  header->starts = starts;
   header->limit = limit;
   header->memory = machine::usable_memory();
   header->workers = static_cast<std::uint32_t>(workers);

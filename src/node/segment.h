@@ -51,6 +51,11 @@ class Segment {
     return reinterpret_cast<RankArea*>(base_ + header().areas)[world_rank];
   }
 
+  /// Two start_pages.
+  Link start_of(int world_rank) const {
+    return header().starts + 2 * start_page * static_cast<std::size_t>(world_rank);
+  }
+
   template <class T>
   T* at(Link link) const {
     return reinterpret_cast<T*>(base_ + link);
