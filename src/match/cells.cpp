@@ -52,27 +52,6 @@ Message* Engine::larger_cell(int destination, int size_class) {
   return nullptr;
 }
 
-Link Engine::memory(std::size_t bytes) {
-  const Link place = pool.allocate(bytes);
-  return place != 0 ? place : find_memory(bytes);
-}
-
-/// The segment is full. All that this rank has free goes to its pool, which makes one piece of
-/// those that lie side by side: a million cells of 128 bytes are as good as any other memory.
-Link Engine::find_memory(std::size_t bytes) {
-  take_back_cells();
-  if (!holds_right_) {  // it may copy
-    for_each_peer([this](Peer& to) { gather_left_behind(to); });
-  }
-  for (int size_class = 0; size_class < cell_classes; ++size_class) {
-    while (const Link place = free_cells_[size_class]) {
-      free_cells_[size_class] = segment_.at<Message>(place)->next.load(std::memory_order_relaxed);
-      pool.release(place, std::size_t{1} << size_class);
-    }
-  }
-  return pool.join() ? pool.allocate(bytes) : 0;
-}
-
 /// The first free cell of its class.
 Message* Engine::cell_at(Link place, int destination) {
   auto* message = segment_.at<Message>(place);
@@ -143,8 +122,9 @@ void Engine::flush_emptied() {
     Link head = returned.load(std::memory_order_relaxed);
     do {
       last->next.store(head, std::memory_order_relaxed);
-    } while (!returned.compare_exchange_weak(head, emptied_[begin], std::memory_order_release,
+    } while (!returned.compare_exchange_weak(head, emptied_[begin], std::memory_order_seq_cst,
                                              std::memory_order_relaxed));
+    memory_is_back(static_cast<int>(keeper));
     begin = end;
   }
   emptied_count_ = 0;

@@ -41,6 +41,7 @@ void Engine::prepare() {
     spare = pool.allocate(sizeof(Receive));
   }
   spare_receive_count_ = most_spare_receives;
+  spare_pipe_ = pool.allocate(spare_pipe_bytes);
   // From here on others may match for this rank. What they pushed before is in the inbox.
   std::uint32_t free_right = 0;
   while (!box_.right.compare_exchange_weak(free_right,
@@ -301,7 +302,7 @@ bool Engine::reap(LocalSend& send) {
     route_.one_copy_took(message.bytes, took);
   }
   if (transfer.pipe != 0) {
-    pool.release(transfer.pipe, limits.pipe_chunk * limits.pipe_chunks);
+    release_pipe(transfer);
   }
   if (area_.out_of_credit.load(std::memory_order_relaxed) != 0) {
     area_.out_of_credit.store(0, std::memory_order_relaxed);
@@ -378,12 +379,13 @@ void Engine::disarm(LocalSend& send) {
 
 Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
                              std::int32_t tag, std::uint64_t address, std::uint64_t capacity) {
-  Link place = memory(sizeof(Receive));
+  Link place = pool.allocate(sizeof(Receive));
   if (place == 0) [[unlikely]] {
-    if (spare_receive_count_ == 0) {
+    place = spare_receive_count_ != 0 ? spare_receives_[--spare_receive_count_]
+                                      : find_memory(sizeof(Receive));
+    if (place == 0) {
       return nullptr;
     }
-    place = spare_receives_[--spare_receive_count_];
   }
   auto* receive = segment_.at<Receive>(place);
   receive->kind = ItemKind::posted;

@@ -121,8 +121,7 @@ struct Limits {
   /// the memory's last defence (256 MiB a pair), not a means of flow control.
   std::uint32_t pair_offers = 1u << 20;
   std::size_t fragment = 128 * 1024;  ///< of a direct transfer
-  std::size_t pipe_chunk = 64 * 1024;
-  std::uint32_t pipe_chunks = 4;
+  std::uint32_t pipe_bytes = 256 * 1024;
   Wire wire;
 };
 
@@ -192,6 +191,8 @@ struct Engine {
   bool starving() const {
     return deferred_ != 0 || patient_ != 0 || no_pipe_ || steps_on_wire_ != 0;
   }
+  /// Armed, and with nothing to do but sleep: lets go of what others may lack.
+  void about_to_sleep();
   /// How long to sleep then.
   std::uint64_t nap_ns() const;
 
@@ -260,6 +261,11 @@ struct Engine {
   bool goes_through_cell(int destination, std::size_t bytes, bool contiguous);
   Message* cell(int destination, std::size_t bytes);
   Link find_memory(std::size_t bytes);
+  void gather_free();
+  void want_memory();
+  void end_of_want();
+  void memory_is_back(int world_rank);
+  void give_up_memory();
   void add_fresh_cell(Link place, int size_class);
   Message* larger_cell(int destination, int size_class);
   Message* cell_at(Link place, int destination);
@@ -311,6 +317,8 @@ struct Engine {
   void rescan_offers();
   bool goes_through_pipe(const Message& message, const Transfer& transfer, const Receive& receive);
   bool move_pipes();
+  bool make_pipe(Transfer& transfer);
+  void release_pipe(const Transfer& transfer);
   bool fill_pipe(Message& message);
   bool empty_pipe(Receive& receive);
   void ready_to_receive(Message& message);
@@ -336,12 +344,16 @@ struct Engine {
   std::uint64_t gather_next_ns_ = 0;  ///< all that were left behind, when there is no room
   bool known_ = false;                ///< to help_neighbours
   std::size_t steps_on_wire_ = 0;     ///< that of wire_ (which is looked at only if there are)
+  bool wanting_ = false;              ///< memory; match/memory.cpp
   bool no_pipe_ = false;              ///< a pipe could not be made at the last try
 
   /// For when there is no other memory: a rank must be able to receive what fills the segment.
   static constexpr std::size_t most_spare_receives = 8;
   Link spare_receives_[most_spare_receives];
   std::size_t spare_receive_count_ = 0;
+  static constexpr std::uint32_t spare_pipe_bytes = 512;
+  static constexpr std::uint32_t least_pipe_bytes = 4096;  ///< of others
+  Link spare_pipe_ = 0;                                    ///< 0: in use
 
   static constexpr int cell_classes = 24;
   Link free_cells_[cell_classes] = {};

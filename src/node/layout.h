@@ -166,6 +166,7 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint64_t> sleeps;         ///< how often its waiters fell asleep
   /// 0, or it waits for memory or room: the number of times that this began. See wait/deadlock.h.
   std::atomic<std::uint32_t> starving;
+  std::atomic<std::uint32_t> wants_memory;   ///< it counts among the header's `wanting`
   std::atomic<std::uint32_t> out_of_credit;  ///< a short message of it waits for want of room
   std::atomic<std::uint32_t> threads;  ///< that it had when somebody last doubted (wait/deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
@@ -209,6 +210,9 @@ struct Header {
   /// Why the heap could not grow when it could not last: an errno, or addresses_end. 0: it always
   /// could.
   std::atomic<std::uint32_t> full_because;
+  std::atomic<std::uint32_t> wanting;  ///< ranks that lack memory; match/memory.cpp
+  /// Pieces that ranks have given up for these, newest first; who lacks memory takes all.
+  alignas(cache_line) std::atomic<Link> given_up;
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
   alignas(
       cache_line) std::atomic<std::uint64_t> free_contexts[context_kinds];  ///< core/context.cpp

@@ -22,7 +22,7 @@ Link Pool::allocate_large(std::size_t bytes, bool grows) {
   }
   bytes = in_pages(bytes);
   for (Link* at = &large_; *at != 0;) {
-    auto* piece = segment().at<LargePiece>(*at);
+    auto* piece = segment().at<Piece>(*at);
     if (piece->bytes == bytes) {
       const Link place = *at;
       *at = piece->next;
@@ -39,15 +39,15 @@ Link Pool::allocate_large(std::size_t bytes, bool grows) {
 
 void Pool::release_large(Link place, std::size_t bytes) {
   bytes = in_pages(bytes);
-  LargePiece* before = nullptr;
+  Piece* before = nullptr;
   Link* at = &large_;
   while (*at != 0 && *at < place) {
-    before = segment().at<LargePiece>(*at);
+    before = segment().at<Piece>(*at);
     at = &before->next;
   }
-  auto* piece = new (segment().at<void>(place)) LargePiece{*at, bytes};
+  auto* piece = new (segment().at<void>(place)) Piece{*at, bytes};
   if (piece->next == place + bytes) {
-    const auto* after = segment().at<LargePiece>(piece->next);
+    const auto* after = segment().at<Piece>(piece->next);
     piece->bytes += after->bytes;
     piece->next = after->next;
   }
@@ -151,7 +151,7 @@ std::vector<Grown> Pool::take_all_free() {
     }
   }
   while (large_ != 0) {
-    const auto* piece = segment().at<LargePiece>(large_);
+    const auto* piece = segment().at<Piece>(large_);
     pieces.push_back({large_, piece->bytes});
     large_ = piece->next;
   }
@@ -179,6 +179,40 @@ bool Pool::join() {
   }
   joined_ = true;
   return !runs.empty();
+}
+
+// A stack that is emptied as a whole knows no ABA.
+bool Pool::give_up_all() {
+  const std::vector<Grown> runs = take_all_free();
+  if (runs.empty()) {
+    return false;
+  }
+  Piece* last = nullptr;
+  for (const Grown& run : runs) {
+    auto* piece = new (segment().at<void>(run.place)) Piece{0, run.bytes};
+    if (last != nullptr) {
+      last->next = run.place;
+    }
+    last = piece;
+  }
+  std::atomic<Link>& given_up = segment().header().given_up;
+  Link head = given_up.load(std::memory_order_relaxed);
+  do {
+    last->next = head;
+  } while (!given_up.compare_exchange_weak(head, runs.front().place, std::memory_order_release,
+                                           std::memory_order_relaxed));
+  return true;
+}
+
+bool Pool::take_given_up() {
+  Link link = segment().header().given_up.exchange(0, std::memory_order_acquire);
+  const bool any = link != 0;
+  while (link != 0) {
+    const Piece piece = *segment().at<Piece>(link);
+    release_any(link, piece.bytes);
+    link = piece.next;
+  }
+  return any;
 }
 
 }  // namespace meantime::node

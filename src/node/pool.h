@@ -26,10 +26,14 @@ class Pool {
   void release(Link place, std::size_t bytes);
   /// Makes one piece of all free ones that lie side by side. True if there are larger ones by it.
   bool join();
+  /// All that is free goes to whoever lacks memory (Header::given_up). True if there was any.
+  bool give_up_all();
+  /// What others have given up becomes this pool's. True if there was any.
+  bool take_given_up();
 
  private:
-  /// Lies at the beginning of what it describes.
-  struct LargePiece {
+  /// Lies at the beginning of what it describes, here or among what was given up.
+  struct Piece {
     Link next;
     std::size_t bytes;
   };

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +78,12 @@ int give_memory(int descriptor, std::uint64_t begin, std::uint64_t bytes) {
     result = fallocate(descriptor, 0, static_cast<off_t>(begin), static_cast<off_t>(bytes));
   } while (result != 0 && errno == EINTR);
   return result == 0 ? 0 : errno;
+}
+
+/// By `ulimit -f`, in whole pages.
+std::uint64_t longest_file() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur / page * page : RLIM_INFINITY;
 }
 
 bool is_file(const struct stat& status, dev_t device, ino_t file) {
@@ -303,9 +310,9 @@ Link Segment::grow(std::size_t bytes) {
   return grow_up_to(bytes, bytes).place;
 }
 
-// Where memory is short, what is asked for may not be there, but a part of it: the file ends there
-// (ulimit -f), or the kernel has so few pages. Whatever is not backed goes back, if nobody took
-// what is behind it, so that who asks again and again does not use up the addresses.
+// Where memory is short, what is asked for may not be there, but a part of it: the file may be no
+// longer (ulimit -f), or the kernel has so few pages. Whatever is not backed goes back, if nobody
+// took what is behind it, so that who asks again and again does not use up the addresses.
 Grown Segment::grow_up_to(std::size_t bytes, std::size_t least) {
   bytes = round_up(bytes, page);
   least = round_up(least, page);
@@ -317,11 +324,14 @@ Grown Segment::grow_up_to(std::size_t bytes, std::size_t least) {
   // behind a piece that is given back. Relaxed, because it is only a number: whoever gives others a
   // link into the piece orders what is in it.
   std::uint64_t begin = header().heap_end.load(std::memory_order_relaxed);
+  const std::uint64_t file_end = longest_file();
+  const std::uint64_t end = std::min<std::uint64_t>(mapped_, file_end);
   std::size_t taken = 0;
   do {
-    taken = std::min<std::size_t>(bytes, mapped_ - begin);
+    taken = begin < end ? std::min<std::size_t>(bytes, end - begin) : 0;
     if (taken < least) {
-      header().full_because.store(addresses_end, std::memory_order_relaxed);
+      header().full_because.store(end == file_end ? EFBIG : addresses_end,
+                                  std::memory_order_relaxed);
       return {};
     }
   } while (
@@ -336,8 +346,8 @@ Grown Segment::grow_up_to(std::size_t bytes, std::size_t least) {
     got = got == least ? 0 : std::max(least, round_up(got / 2, page));
   }
   if (got < taken) {
-    std::uint64_t end = begin + taken;
-    header().heap_end.compare_exchange_strong(end, begin + got, std::memory_order_relaxed);
+    std::uint64_t all = begin + taken;
+    header().heap_end.compare_exchange_strong(all, begin + got, std::memory_order_relaxed);
   }
   return got == 0 ? Grown{} : Grown{begin, got};
 }
