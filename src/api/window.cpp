@@ -100,7 +100,7 @@ int allocate_parts(Window& window) {
     return error;
   }
   if (words_of_memory[0] == 0) {
-    return fail(MPI_ERR_NO_MEM, "the node's segment has no {} bytes more to share", bytes);
+    return fail_for_shared_memory(fmt::format("a window of {} bytes", bytes));
   }
   window.shared = static_cast<std::uint64_t>(words_of_memory[0]);
   window.base = node::segment().at<char>(window.shared) +

@@ -132,7 +132,9 @@ int make_singleton(Rank& rank) {
   rank.workers = own_cpus();
   const int descriptor = node::create_segment(1, rank.workers);
   if (descriptor < 0) {
-    return fail(MPI_ERR_NO_MEM, "no shared memory: {}", std::strerror(-descriptor));
+    const std::string limit = node::what_limits(static_cast<std::uint32_t>(-descriptor));
+    return fail(MPI_ERR_NO_MEM, "no shared memory: {}{}{}", std::strerror(-descriptor),
+                limit.empty() ? "" : ": ", limit);
   }
   if (const int error = node::segment().map(descriptor); error != 0) {
     close(descriptor);
@@ -142,7 +144,10 @@ int make_singleton(Rank& rank) {
 }
 
 /// For who had room for them elsewhere: short messages that wait to be received are limited here.
-std::string hint_at_credit(node::Segment& segment) {
+std::string hint_at_room(node::Segment& segment) {
+  if (segment.header().wanting.load() != 0) {
+    return fmt::format("  ({})\n", wait::describe_lack(segment));
+  }
   for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
     if (segment.area(rank).out_of_credit.load(std::memory_order_relaxed) != 0) {
       return fmt::format(
@@ -159,9 +164,8 @@ std::string hint_at_credit(node::Segment& segment) {
 void tell_of_waiting(const std::string& what, bool for_ever) {
   node::Segment& segment = node::segment();
   Rank& rank = self();
-  const std::string text =
-      fmt::format("Meantime: {}:\n{}{}", what, wait::describe_ranks(segment, call_name),
-                  hint_at_credit(segment));
+  const std::string text = fmt::format(
+      "Meantime: {}:\n{}{}", what, wait::describe_ranks(segment, call_name), hint_at_room(segment));
   if (rank.control != nullptr && rank.control->connected()) {
     rank.control->deadlock(text, for_ever);
     return;
@@ -178,7 +182,10 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
 
 void tell_of_deadlock() {
   if (node::segment().header().ending.exchange(1, std::memory_order_acq_rel) != 1) {
-    tell_of_waiting("deadlock: every rank waits in MPI, and nothing can wake one of them", true);
+    tell_of_waiting(node::segment().header().wanting.load() != 0
+                        ? "memory is full: every rank waits in MPI, and some need shared memory"
+                        : "deadlock: every rank waits in MPI, and nothing can wake one of them",
+                    true);
   }
 }
 

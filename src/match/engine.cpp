@@ -185,19 +185,21 @@ void Engine::push(Message& message) {
 
 bool Engine::offer(LocalSend& send, Peer& to) {
   const bool is_short = send.bytes <= limits.eager;
-  bool patient = is_short && !send.synchronous && room_may_grow(send.bytes);
-  const auto is_carried = [&] {
-    return send.bytes <= (send.synchronous || patient ? limits.eager : tiny_bytes);
-  };
-  Message* message = cell(send.destination, offer_bytes(is_carried() ? send.bytes : 0));
-  if (message == nullptr && patient) {
-    patient = false;
-    message = cell(send.destination, offer_bytes(is_carried() ? send.bytes : 0));
+  const bool patient = is_short && !send.synchronous && room_may_grow(send.bytes);
+  bool carried = send.bytes <= (send.synchronous || patient ? limits.eager : tiny_bytes);
+  Message* message = cell(send.destination, offer_bytes(carried ? send.bytes : 0));
+  if (message == nullptr && carried && send.bytes > tiny_bytes) {
+    carried = false;
+    message = cell(send.destination, offer_bytes(0));
   }
   if (message == nullptr) {
     return false;
   }
-  const bool carried = is_carried();
+  if (patient && !carried) {
+    send.kept = std::make_shared_for_overwrite<char[]>(send.bytes);
+    typed_.pack(send, 0, send.kept.get(), send.bytes);
+    send.contiguous = send.kept.get();
+  }
   message->kind = carried ? ItemKind::synchronous : ItemKind::rendezvous;
   message->context = send.context;
   message->source = send.source;
@@ -307,6 +309,7 @@ bool Engine::reap(LocalSend& send) {
   if (area_.out_of_credit.load(std::memory_order_relaxed) != 0) {
     area_.out_of_credit.store(0, std::memory_order_relaxed);
   }
+  send.kept.reset();
   Peer& to = peer(send.destination);
   if (send.patient_since_ns != 0 || send.left_behind) {
     const std::size_t size = std::size_t{1} << message.size_class;

@@ -46,7 +46,9 @@ struct LocalSend {
   std::uint64_t bytes = 0;
   const char* contiguous = nullptr;  ///< where the data lies in one run, or nullptr
   bool synchronous = false;
-  bool blocking = false;       ///< its call returns only when it is done
+  bool blocking = false;  ///< its call returns only when it is done
+  /// The payload of a patient one (room.cpp) where there is no shared memory for it.
+  std::shared_ptr<char[]> kept;
   Message* message = nullptr;  ///< once pushed
   bool attended = false;       ///< popped from the attention list
   bool left_behind = false;    ///< by who sent it: the engine's, and on its peer's list of these

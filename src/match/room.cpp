@@ -97,6 +97,7 @@ void Engine::leave_behind(LocalSend& send, Peer& to) {
   --patient_;
   Transfer& transfer = transfer_of(*send.message);
   transfer.sender = reinterpret_cast<std::uint64_t>(heir);  // read by this rank only
+  send.kept.reset();
   send.message = nullptr;
   send.done = true;
   // Another thread of this rank may sleep for it. Whoever delivers reads the waiter with the flag,

@@ -284,12 +284,14 @@ bool Engine::attend() {
 /// Rare (see go_on_piped): finds the sends that have to go on as pipes and do not yet.
 void Engine::rescan_offers() {
   for_each_peer([&](const Peer& to) {
-    for (LocalSend* send = to.offered.front(); send != nullptr; send = send->next) {
-      if (send->message != nullptr &&
-          transfer_of(*send->message).piped.load(std::memory_order_acquire) == went_over &&
-          std::find(pipes_out_.begin(), pipes_out_.end(), send->message) == pipes_out_.end() &&
-          transfer_of(*send->message).filled.load() == 0) {
-        pipes_out_.push_back(send->message);
+    for (LocalSend* send : {to.offered.front(), to.left_behind.front()}) {
+      for (; send != nullptr; send = send->next) {
+        if (send->message != nullptr &&
+            transfer_of(*send->message).piped.load(std::memory_order_acquire) == went_over &&
+            std::find(pipes_out_.begin(), pipes_out_.end(), send->message) == pipes_out_.end() &&
+            transfer_of(*send->message).filled.load() == 0) {
+          pipes_out_.push_back(send->message);
+        }
       }
     }
   });
@@ -367,7 +369,11 @@ bool Engine::fill_pipe(Message& message) {
     if (now == 0) {
       return moved;
     }
-    typed_.pack(local(transfer), filled, pipe + place, now);
+    if (const LocalSend& send = local(transfer); send.kept != nullptr) {
+      std::memcpy(pipe + place, send.kept.get() + filled, now);
+    } else {
+      typed_.pack(send, filled, pipe + place, now);
+    }
     transfer.filled.store(filled + now, std::memory_order_release);
     wait::ring_rank(static_cast<int>(message.destination));
     moved = true;

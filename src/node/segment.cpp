@@ -306,6 +306,22 @@ void note_end(int descriptor, int world_rank) {
   }
 }
 
+std::string what_limits(std::uint32_t error) {
+  switch (error) {
+    case EFBIG:
+      return fmt::format("it counts as a file, and `ulimit -f` lets files have {} KiB",
+                         longest_file() / 1024);
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+      return "the machine, or the container that the job is in, has no more";
+    case addresses_end:
+      return "all its addresses are in use; `ulimit -v` may limit them";
+    default:
+      return "";
+  }
+}
+
 Link Segment::grow(std::size_t bytes) {
   return grow_up_to(bytes, bytes).place;
 }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "node/layout.h"
 
@@ -32,6 +33,10 @@ struct Grown {
   Link place = 0;
   std::size_t bytes = 0;
 };
+
+/// What of the system keeps the segment from growing, if it failed with this errno (or
+/// addresses_end), in words for who can change that; empty: unknown.
+std::string what_limits(std::uint32_t error);
 
 class Segment {
  public:

@@ -1,6 +1,6 @@
 /* A correct program where the node's segment is full (ulimit -f): every way to send, with more under way than there is
    memory for. Every message's contents and each sender's order are checked.
-   full WHAT MESSAGES BYTES */
+   full WHAT MESSAGES BYTES [UNREAD BYTES_OF_THEM] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,14 +118,14 @@ static void buffered(void) {
   free(buffer);
 }
 
-/* Collectives while short messages that nobody reads yet fill the segment. */
-static void collectives(void) {
+/* Collectives while so many short messages that nobody reads yet fill the segment. */
+static void collectives(int flood, int flood_bytes) {
   char *out = malloc(bytes + 1);
   char *all = malloc((size_t)bytes * size + 1);
   char *others = malloc((size_t)bytes * size + 1);
-  const int flood = 3000;
+  char *short_one = calloc(1, flood_bytes);
   if (rank != 1)
-    for (int m = 0; m < flood; ++m) MPI_Send(&m, 4, MPI_BYTE, 1, 5, MPI_COMM_WORLD);
+    for (int m = 0; m < flood; ++m) MPI_Send(short_one, flood_bytes, MPI_BYTE, 1, 5, MPI_COMM_WORLD);
   for (int m = 0; m < messages; ++m) {
     if (rank == m % size) fill(out, m);
     MPI_Bcast(out, bytes, MPI_BYTE, m % size, MPI_COMM_WORLD);
@@ -136,7 +136,8 @@ static void collectives(void) {
   }
   if (rank == 1)
     for (int m = 0; m < flood * (size - 1); ++m)
-      MPI_Recv(out, 4, MPI_BYTE, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(short_one, flood_bytes, MPI_BYTE, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  free(short_one);
   free(others);
   free(all);
   free(out);
@@ -156,7 +157,7 @@ int main(int argc, char **argv) {
     if (!strcmp(what, "ring")) ring();
     if (!strcmp(what, "in-turn")) in_turn();
     if (!strcmp(what, "pieces")) pieces();
-    if (!strcmp(what, "collectives")) collectives();
+    if (!strcmp(what, "collectives")) collectives(atoi(argv[4]), atoi(argv[5]));
     MPI_Barrier(MPI_COMM_WORLD);
   }
   long all_wrong = 0;
