@@ -347,6 +347,7 @@ struct Engine {
   bool known_ = false;                ///< to help_neighbours
   std::size_t steps_on_wire_ = 0;     ///< that of wire_ (which is looked at only if there are)
   bool wanting_ = false;              ///< memory; match/memory.cpp
+  bool moves_pipes_ = false;          ///< just now
   bool no_pipe_ = false;              ///< a pipe could not be made at the last try
 
   /// For when there is no other memory: a rank must be able to receive what fills the segment.

@@ -300,6 +300,7 @@ void Engine::rescan_offers() {
 bool Engine::move_pipes() {
   bool moved = false;
   no_pipe_ = false;
+  moves_pipes_ = true;
   std::erase_if(pipes_out_, [&](Message* message) {
     moved |= fill_pipe(*message);
     Transfer& transfer = transfer_of(*message);
@@ -321,6 +322,7 @@ bool Engine::move_pipes() {
     leave(message);  // … and the receiver is done with it
     return true;
   });
+  moves_pipes_ = false;
   return moved;
 }
 
