@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "match/seekers.h"
 #include "node/cross_memory.h"
 #include "wait/wait.h"
 
@@ -427,6 +426,9 @@ void Engine::receive_probed(Receive& receive, Message& message) {
 }
 
 bool Engine::finished(Receive& receive) {
+  if (cancels_ != 0) [[unlikely]] {
+    try_to_cancel(receive);
+  }
   const std::uint32_t state = receive.state.load(std::memory_order_acquire) & state_mask;
   if (state == matched) {
     auto* message = segment_.at<Message>(receive.message);
@@ -448,49 +450,6 @@ int Engine::arm(Receive& receive, node::Waiter& waiter) {
 
 void Engine::disarm(Receive& receive) {
   clear_awaited(receive.state);
-}
-
-bool Engine::cancel(Receive& receive) {
-  take_right();
-  QueueView queues(*segment_.at<Queues>(box_.queues), pool);
-  empty_inbox(area_, queues);  // the receive itself may still be in it
-  const bool ours = (receive.state.load(std::memory_order_acquire) & state_mask) == posted;
-  if (ours) {
-    queues.remove_receive(receive);
-    finish(receive, cancelled);
-  }
-  give_right_back();
-  return ours;
-}
-
-Message* Engine::probe(std::uint32_t context, std::int32_t source, std::int32_t tag, bool take) {
-  take_right();
-  QueueView queues(*segment_.at<Queues>(box_.queues), pool);
-  empty_inbox(area_, queues);
-  Message* message = queues.find_message(context, source, tag);
-  if (message != nullptr && take) {
-    queues.remove_message(*message);
-  } else if (message != nullptr && source == MPI_ANY_SOURCE) {
-    queues.show(*message);
-  }
-  give_right_back();
-  return message;
-}
-
-void Engine::seek(node::Waiter& waiter, std::uint32_t context, std::int32_t source,
-                  std::int32_t tag) {
-  take_right();
-  waiter.sought_context = context;
-  waiter.sought_source = source;
-  waiter.sought_tag = tag;
-  list_seeker(segment_, box_, waiter);
-  give_right_back();
-}
-
-void Engine::stop_seeking(node::Waiter& waiter) {
-  take_right();
-  unlist_seeker(segment_, box_, waiter);
-  give_right_back();
 }
 
 }  // namespace meantime::match

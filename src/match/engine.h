@@ -88,6 +88,7 @@ class SendList {
 /// A posted receive, at its owner.
 struct LocalReceive {
   Receive* entry = nullptr;
+  bool to_cancel = false;  ///< as soon as the right can be had
 };
 
 /// After a copy into or out of an eager message's cell. (The receiver writes to the sender's line
@@ -175,8 +176,9 @@ struct Engine {
   void release(Receive& receive);
   int arm(Receive& receive, node::Waiter& waiter);
   void disarm(Receive& receive);
-  /// True if it was taken back before a match.
-  bool cancel(Receive& receive);
+  /// Takes it back if there is no match yet. As long as it cannot be known because of a rank that
+  /// is stopped, it stays open, and `finished` tries again.
+  void cancel(Receive& receive);
   /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
   Message* probe(std::uint32_t context, std::int32_t source, std::int32_t tag, bool take);
   /// A sleep for such a message: until `stop_seeking`, one that is added to the unexpected ones
@@ -188,10 +190,10 @@ struct Engine {
   /// Empties the inbox and moves what this rank can move. True if anything moved. Cheap if not.
   bool progress();
   /// Something waits for memory or credit, for which nobody rings. Rare: a million messages lie
-  /// unread, or the node's segment is full. (Or for the end of its patience, or, after a second,
-  /// for the test wire.)
+  /// unread, or the node's segment is full. (Or for the end of its patience, for a rank that is
+  /// stopped, or, after a second, for the test wire.)
   bool starving() const {
-    return deferred_ != 0 || patient_ != 0 || no_pipe_ || steps_on_wire_ != 0;
+    return deferred_ != 0 || patient_ != 0 || no_pipe_ || steps_on_wire_ != 0 || cancels_ != 0;
   }
   /// Armed, and with nothing to do but sleep: lets go of what others may lack.
   void about_to_sleep();
@@ -291,7 +293,9 @@ struct Engine {
   void leave_express(const Message& message);
 
   bool try_right(node::Mailbox& box);
-  void take_right();
+  bool take_right();
+  void cancel_now(Receive& receive);
+  void try_to_cancel(Receive& receive);
   void let_go_of_right(node::Mailbox& box);
   void give_right_back();
   bool drain(int world_rank, Receive* last = nullptr);
@@ -346,6 +350,7 @@ struct Engine {
   std::uint64_t gather_next_ns_ = 0;  ///< all that were left behind, when there is no room
   bool known_ = false;                ///< to help_neighbours
   std::size_t steps_on_wire_ = 0;     ///< that of wire_ (which is looked at only if there are)
+  std::size_t cancels_ = 0;           ///< receives to_cancel
   bool wanting_ = false;              ///< memory; match/memory.cpp
   bool moves_pipes_ = false;          ///< just now
   bool no_pipe_ = false;              ///< a pipe could not be made at the last try

@@ -52,9 +52,10 @@ struct alignas(cache_line) Waiter {
   // Of one that probes, guarded by its mailbox's right (match/seekers.h): the next on the list of
   // those, and what it looks for; wildcards are what MPI calls them.
   Link next_seeking;
-  std::uint32_t sought_context;
+  std::atomic<std::uint32_t> sought_context;  ///< 0: nothing any more; its rank's own without right
   std::int32_t sought_source;
   std::int32_t sought_tag;
+  std::uint32_t listed;  ///< its rank only: it is on that list
 };
 inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
 
