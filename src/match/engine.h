@@ -197,6 +197,8 @@ struct Engine {
   }
   /// Armed, and with nothing to do but sleep: lets go of what others may lack.
   void about_to_sleep();
+  /// It leaves MPI: what it has free is for the others.
+  void give_up_memory();
   /// How long to sleep then.
   std::uint64_t nap_ns() const;
 
@@ -269,7 +271,6 @@ struct Engine {
   void want_memory();
   void end_of_want();
   void memory_is_back(int world_rank);
-  void give_up_memory();
   void add_fresh_cell(Link place, int size_class);
   Message* larger_cell(int destination, int size_class);
   Message* cell_at(Link place, int destination);

@@ -106,6 +106,9 @@ void Engine::about_to_sleep() {
 }
 
 void Engine::give_up_memory() {
+  if (emptied_count_ != 0) {
+    flush_emptied();
+  }
   gather_free();
   if (!pool.give_up_all() || wanting_) {
     return;

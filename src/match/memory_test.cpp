@@ -89,6 +89,12 @@ TEST_F(MemoryTest, WhatASleeperHasGoesToWhoLacksIt) {
   EXPECT_EQ(other->rank.area->wants_memory, 0u);
 }
 
+TEST_F(MemoryTest, WhoLeavesKeepsNothing) {
+  one->release(one->take_all(small), small);
+  one->engine().give_up_memory();
+  EXPECT_NE(other->engine().memory(32 * 1024), 0u);
+}
+
 TEST_F(MemoryTest, TwoThatWantDoNotKeepEachOtherFromIt) {
   const std::vector<Link> all = one->take_all(small);
   other->take_all(small);

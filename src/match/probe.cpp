@@ -3,14 +3,14 @@
 // perhaps. Not for one that is stopped (SIGSTOP, a debugger): then a probe finds nothing yet, and
 // what is to be cancelled stays open until somebody looks whether it is complete; both sleeps only
 // nap, because nobody rings when the holder goes on.
+#include <mpi.h>
+
 #include "match/engine.h"
 #include "match/seekers.h"
 #include "node/process.h"
 #include "wait/park.h"
 #include "wait/pause.h"
 #include "wait/wait.h"
-
-#include <mpi.h>
 
 namespace meantime::match {
 
