@@ -240,7 +240,7 @@ void disarm_background(node::Waiter& waiter) {
 void let_go_before_sleep(Rank& rank) {
   hand_over_background(rank);
   if (rank.engine != nullptr) {
-    rank.engine->about_to_sleep();
+    rank.engine->let_go();
   }
 }
 

@@ -195,8 +195,8 @@ struct Engine {
   bool starving() const {
     return deferred_ != 0 || patient_ != 0 || no_pipe_ || steps_on_wire_ != 0 || cancels_ != 0;
   }
-  /// Armed, and with nothing to do but sleep: lets go of what others may lack.
-  void about_to_sleep();
+  /// With nothing to do but to sleep, armed, or to poll: of what others may lack.
+  void let_go();
   /// It leaves MPI: what it has free is for the others.
   void give_up_memory();
   /// How long to sleep then.

@@ -1,6 +1,6 @@
 // Where the segment is full: whoever can go on with what is free somewhere goes on.
-//   free      in no message, receive or collective: in a pool, or an empty cell. A rank that sleeps
-//             keeps none while others lack some
+//   free      in no message, receive or collective: in a pool, or an empty cell. A rank that has
+//             nothing to do (Engine::let_go) keeps none while others lack some
 //   wanting   a rank that has looked through all that is free in its own hands, and among what
 //             others gave up, and lacks memory for a message or a pipe. It says so in the header,
 //             wakes everybody once, and naps (starving(), wait/park.cpp); each nap ends with a look
@@ -95,7 +95,7 @@ void Engine::memory_is_back(int world_rank) {
   }
 }
 
-void Engine::about_to_sleep() {
+void Engine::let_go() {
   if (emptied_count_ != 0) {
     flush_emptied();  // their senders may lack them all the while
   }

@@ -75,13 +75,13 @@ TEST_F(MemoryTest, WhatASleeperHasGoesToWhoLacksIt) {
   one->release(one->take_all(small), small);
   one->engine().progress();  // it wants no more
   EXPECT_EQ(wanting(), 0u);
-  one->engine().about_to_sleep();
+  one->engine().let_go();
   EXPECT_EQ(node::segment().header().given_up, 0u) << "nobody wants it";
 
   EXPECT_EQ(other->engine().memory(4096), 0u);
   EXPECT_EQ(wanting(), 1u);
   EXPECT_EQ(other->rank.area->wants_memory, 1u);
-  one->engine().about_to_sleep();
+  one->engine().let_go();
   EXPECT_NE(node::segment().header().given_up, 0u);
   EXPECT_NE(other->engine().memory(4096), 0u);
   other->engine().progress();
@@ -101,9 +101,9 @@ TEST_F(MemoryTest, TwoThatWantDoNotKeepEachOtherFromIt) {
   EXPECT_EQ(wanting(), 2u);
   one->release({all.begin(), all.begin() + 3}, small);
   EXPECT_EQ(one->engine().memory(4096), 0u);  // less than it needs, and it goes on wanting
-  one->engine().about_to_sleep();
+  one->engine().let_go();
   EXPECT_NE(other->engine().memory(small), 0u);
-  other->engine().about_to_sleep();
+  other->engine().let_go();
   EXPECT_NE(node::segment().header().given_up, 0u) << "what is left over";
 }
 
@@ -137,7 +137,7 @@ TEST_F(MemoryTest, EmptyCellsAreOfUseForEverything) {
     ASSERT_NE(message, nullptr);
     other->engine().empty(*message);
   }
-  other->engine().about_to_sleep();  // gives the last ones back, too
+  other->engine().let_go();  // gives the last ones back, too
   EXPECT_NE(one->engine().memory(messages.size() * 128 / 2), 0u);
 }
 

@@ -433,8 +433,9 @@ bool Engine::progress() {
   }
   if (moved) {
     idle_turns_ = 0;
-  } else if (emptied_count_ != 0 && ++idle_turns_ >= idle_before_flush) {
-    flush_emptied();
+  } else if (++idle_turns_ == idle_before_flush) {
+    idle_turns_ = 0;
+    let_go();
   }
   return moved;
 }

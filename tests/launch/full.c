@@ -66,20 +66,21 @@ static void ring(void) {
   free(out);
 }
 
-/* The last one begins when the others have filled the segment and sleep: what is received of theirs is memory for it. */
+/* The last one begins when what the others have sent is received: they sleep, and their memory is for it. */
 static void in_turn(void) {
   char *out = malloc(bytes + 1);
   const int last = size - 1;
   if (rank == 1) {
     receive_all(size - 2, 3);
+    MPI_Send(&last, 1, MPI_INT, last, 4, MPI_COMM_WORLD);
     receive_all(1, 6);
   } else {
-    if (rank == last) usleep(50000);
+    int token = 0;
+    if (rank == last) MPI_Recv(&token, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int m = 0; m < messages; ++m) {
       fill(out, m);
       MPI_Send(out, bytes, MPI_BYTE, 1, rank == last ? 6 : 3, MPI_COMM_WORLD);
     }
-    int token = 0;
     if (rank != last) MPI_Recv(&token, 1, MPI_INT, last, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int other = 0; rank == last && other < last; ++other)
       if (other != 1) MPI_Send(&token, 1, MPI_INT, other, 4, MPI_COMM_WORLD);

@@ -58,7 +58,7 @@ class FullSegment(MpiexecTest):
 
     def test_collectives(self):
         for ranks, kibibytes, unread in ((2, 1000, 2000), (4, 1500, 1500), (8, 3000, 1000)):
-            self.goes_on(ranks, kibibytes, "collectives", 20, 60000 if ranks < 8 else 5000, unread, 12)
+            self.goes_on(ranks, kibibytes, "collectives", 20, 20000 if ranks < 8 else 5000, unread, 12)
 
     @unittest.skipUnless(THREADS, "thread ranks")
     def test_thread_ranks(self):
