@@ -414,7 +414,7 @@ int go_away(Rank& rank) {
   if (rank.users != 0) {  // another thread has opened a session meanwhile
     return result;
   }
-  rank.engine->give_up_memory();
+  rank.engine->leave_memory();
   // The state first: whoever finds it in the sum finds it away (wait/deadlock.h).
   set_state(rank, node::RankState::away);
   node::segment().header().finalized.fetch_add(1, std::memory_order_seq_cst);

@@ -32,7 +32,9 @@ ArmingForRank::ArmingForRank()
 }
 
 void Engine::prepare() {
-  pool.begin_with(segment_.start_of(rank.world_rank) + node::start_page, node::start_page);
+  const std::size_t of_waiters = is_thread_rank() ? 0 : node::start_page;
+  pool.begin_with(segment_.start_of(rank.world_rank) + of_waiters,
+                  2 * node::start_page - of_waiters);
   const Link place = pool.allocate(sizeof(Queues));
   Queues& queues = *new (segment_.at<void>(place)) Queues{};
   QueueView(queues, pool).prepare();

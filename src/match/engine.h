@@ -198,7 +198,7 @@ struct Engine {
   /// With nothing to do but to sleep, armed, or to poll: of what others may lack.
   void let_go();
   /// It leaves MPI: what it has free is for the others.
-  void give_up_memory();
+  void leave_memory();
   /// How long to sleep then.
   std::uint64_t nap_ns() const;
 
@@ -271,6 +271,7 @@ struct Engine {
   void want_memory();
   void end_of_want();
   void memory_is_back(int world_rank);
+  void give_up_memory();
   void add_fresh_cell(Link place, int size_class);
   Message* larger_cell(int destination, int size_class);
   Message* cell_at(Link place, int destination);

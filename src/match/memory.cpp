@@ -13,10 +13,10 @@
 // wants counts itself in, then rings all. Both are sequentially consistent, so either the sleeper's
 // look sees the count, or the ring finds the sleeper, as with any doorbell (wait/doorbell.h); then
 // it comes by that look again before it goes on sleeping.
-//   What comes back to a sleeper: whoever returns a cell or delivers a message does so, then looks
-//   at
-// `wanting`, and rings the owner if somebody wants. Again one of the two sees the other: if that
-// look misses the count, the ring of all comes later, and the owner, rung, finds what came back.
+//   What comes back to a sleeper: whoever returns a cell or delivers a message does that, then
+// looks at `wanting`, and rings the owner if somebody wants. Again one of the two sees the other:
+// if that look misses the count, the ring of all comes later, and the owner, rung, finds what came
+// back.
 //   A rank that computes gives nothing up. It is awake, so nobody is told that memory is full.
 //   Who wants is rung by those who give up and do not want themselves: a help only, it naps. (Two
 // that want do not ring each other, or they would hand the same pieces to and fro for ever.)
@@ -105,10 +105,17 @@ void Engine::let_go() {
   }
 }
 
-void Engine::give_up_memory() {
+void Engine::leave_memory() {
+  if (wanting_) {
+    end_of_want();
+  }
   if (emptied_count_ != 0) {
     flush_emptied();
   }
+  give_up_memory();
+}
+
+void Engine::give_up_memory() {
   gather_free();
   if (!pool.give_up_all() || wanting_) {
     return;

@@ -91,7 +91,7 @@ TEST_F(MemoryTest, WhatASleeperHasGoesToWhoLacksIt) {
 
 TEST_F(MemoryTest, WhoLeavesKeepsNothing) {
   one->release(one->take_all(small), small);
-  one->engine().give_up_memory();
+  one->engine().leave_memory();
   EXPECT_NE(other->engine().memory(32 * 1024), 0u);
 }
 

@@ -7,8 +7,8 @@
 //                   alone: its sender is patient
 //   stuck           a receiver that waits in MPI, or asks in vain, for something else. (One that
 //                   computes may read when it is done, and then a sender has waited as it should)
-//   kept            its payload, in memory of the sender's own, where there is no shared memory for it
-//   left behind     its send is over though nobody has read it. Its cell comes back as those of
+//   kept            its payload, in memory of the sender's own, where there is no shared memory for
+//   it left behind     its send is over though nobody has read it. Its cell comes back as those of
 //                   other offers do, by the transfer's state, which only this rank looks at
 //   room            what may lie in cells, to one rank and in all. Where a receiver is stuck and
 //                   reads nothing for limits.patience_ns it becomes twice what lies there now, up
