@@ -57,8 +57,9 @@ class FullSegment(MpiexecTest):
                 self.goes_on(ranks, kibibytes, what, 300 if size == 12 else 30, size)
 
     def test_collectives(self):
-        for ranks, kibibytes, unread in ((2, 1000, 2000), (4, 1500, 1500), (8, 3000, 1000)):
-            self.goes_on(ranks, kibibytes, "collectives", 20, 20000 if ranks < 8 else 5000, unread, 12)
+        for ranks, kibibytes, unread, size in ((2, 1000, 1500, 5000), (4, 1500, 1000, 5000), (8, 3000, 800, 5000),
+                                               (4, 2500, 500, 20000)):
+            self.goes_on(ranks, kibibytes, "collectives", 20, size, unread, 12)
 
     @unittest.skipUnless(THREADS, "thread ranks")
     def test_thread_ranks(self):
