@@ -91,7 +91,7 @@ int allocate_parts(Window& window) {
   MPI_Aint words_of_memory[] = {0, bytes};  // the link is 0 where there is no memory
   if (team.rank == 0) {
     const auto wanted = static_cast<std::size_t>(std::max<MPI_Aint>(bytes, 1));
-    window.shared = self().engine->pool.allocate(wanted);
+    window.shared = self().engine->memory(wanted);
     window.shared_bytes = window.shared != 0 ? wanted : 0;
     words_of_memory[0] = static_cast<MPI_Aint>(window.shared);
   }
@@ -100,7 +100,7 @@ int allocate_parts(Window& window) {
     return error;
   }
   if (words_of_memory[0] == 0) {
-    return fail(MPI_ERR_NO_MEM, "the node's segment has no {} bytes more to share", bytes);
+    return fail_for_shared_memory(fmt::format("a window of {} bytes", bytes));
   }
   window.shared = static_cast<std::uint64_t>(words_of_memory[0]);
   window.base = node::segment().at<char>(window.shared) +

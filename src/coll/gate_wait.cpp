@@ -62,7 +62,7 @@ void GateWait::disarm(node::Waiter& waiter) {
 }
 
 void GateWait::about_to_sleep() {
-  core::hand_over_background(self());
+  core::let_go_before_sleep(self());
 }
 
 void GateWait::take_ticket() {

@@ -117,8 +117,7 @@ char* Meeting::deposit(std::size_t bytes) {
 int Meeting::check_deposits() {
   for (int rank = 0; rank < state_.area.members(); ++rank) {
     if (failed(rank)) {
-      return fail(MPI_ERR_NO_MEM, "the node has no shared memory left for what rank {} gives",
-                  rank);
+      return fail_for_shared_memory(fmt::format("what rank {} gives", rank));
     }
   }
   return MPI_SUCCESS;

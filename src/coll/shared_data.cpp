@@ -188,7 +188,7 @@ int bcast(Piece piece, int root, Communicator& comm) {
       if (char* place = meeting.deposit(part)) {
         piece.pack_to(place, offset, part);
       } else {
-        result = fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a broadcast");
+        result = fail_for_shared_memory("a broadcast");
         total = 0;
       }
       meeting.mine().total = total;
@@ -201,7 +201,7 @@ int bcast(Piece piece, int root, Communicator& comm) {
         return error;
       }
       if (meeting.failed(root)) {
-        return fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a broadcast");
+        return fail_for_shared_memory("a broadcast");
       }
       const Slot& slot = meeting.slot(root);
       if (has_lent(meeting, root)) {
@@ -246,8 +246,7 @@ int gather(Piece send, const Blocks& receive, int root, Communicator& comm) {
       messages.send(send, root);
       return messages.finish();
     }
-    return failed ? fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a gather")
-                  : MPI_SUCCESS;
+    return failed ? fail_for_shared_memory("a gather") : MPI_SUCCESS;
   }
   int error = meet(meeting);
   if (error != MPI_SUCCESS) {
@@ -265,7 +264,7 @@ int gather(Piece send, const Blocks& receive, int root, Communicator& comm) {
     }
     const Slot& slot = meeting.slot(from);
     if (meeting.failed(from)) {
-      error = fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a gather");
+      error = fail_for_shared_memory("a gather");
     } else if (slot.total > thresholds::block_by_message) {
       messages.receive(piece, from);
     } else {
@@ -302,7 +301,7 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
     meeting.open_root();
     go_on(meeting);
     if (place == nullptr) {
-      return fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a scatter");
+      return fail_for_shared_memory("a scatter");
     }
     for (int to = 0; to < comm.size; ++to) {
       if (table_of(place)[to].offset == by_message) {
@@ -318,7 +317,7 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
     return error;
   }
   if (meeting.failed(root)) {
-    return fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a scatter");
+    return fail_for_shared_memory("a scatter");
   }
   if (const int error = meeting.check_root(root); error != MPI_SUCCESS) {
     return error;

@@ -217,8 +217,7 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
     const bool given = parts.put();
     if (!is_root) {
       go_on(parts.meeting());
-      return given ? MPI_SUCCESS
-                   : fail(MPI_ERR_NO_MEM, "the node has no shared memory left for a reduce");
+      return given ? MPI_SUCCESS : fail_for_shared_memory("a reduce");
     }
     int error = meet(parts.meeting());
     error = error == MPI_SUCCESS ? parts.join() : error;

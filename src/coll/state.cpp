@@ -144,7 +144,15 @@ void State::take_back() {
 
 node::Link State::place(std::size_t bytes) {
   take_back();
-  const node::Link place = self().engine->pool.allocate(bytes);
+  node::Link place = self().engine->memory(bytes);
+  // Those who have some that is free give it up when they sleep, at the latest at this collective.
+  constexpr int most_looks = 1000;
+  for (int look = 0; place == 0 && look < most_looks; ++look) {
+    wait::give_way();
+    const timespec millisecond{0, 1'000'000};
+    nanosleep(&millisecond, nullptr);
+    place = self().engine->memory(bytes);
+  }
   if (place != 0) {
     in_use_.push_back({place, bytes, epoch});
   }

@@ -105,7 +105,7 @@ int acquire_context(int members, bool with_collectives, Context* context) {
     block = make_blocks();
   }
   if (block == nullptr) {
-    return fail(MPI_ERR_NO_MEM, "no shared memory left for another communicator");
+    return fail_for_shared_memory("another communicator");
   }
   block->members.store(members, std::memory_order_relaxed);
   block->unfinished.store(members, std::memory_order_relaxed);

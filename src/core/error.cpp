@@ -1,5 +1,8 @@
 #include "core/error.h"
 
+#include "node/segment.h"
+#include "wait/report.h"
+
 namespace meantime {
 namespace {
 
@@ -23,6 +26,11 @@ void set_error_detail(std::string text) {
   if (!gone) {
     detail.text = std::move(text);
   }
+}
+
+int fail_for_shared_memory(std::string_view for_what) {
+  return fail(MPI_ERR_NO_MEM, "none left for {}; {}", for_what,
+              wait::describe_lack(node::segment()));
 }
 
 }  // namespace meantime

@@ -23,4 +23,7 @@ template <class... Arguments>
   return error_class;
 }
 
+/// MPI_ERR_NO_MEM: the segment is full, and why.
+[[nodiscard]] int fail_for_shared_memory(std::string_view for_what);
+
 }  // namespace meantime

@@ -237,6 +237,13 @@ void disarm_background(node::Waiter& waiter) {
   disarm_unmatched(waiter);
 }
 
+void let_go_before_sleep(Rank& rank) {
+  hand_over_background(rank);
+  if (rank.engine != nullptr) {
+    rank.engine->let_go();
+  }
+}
+
 void hand_over_background_now(Rank& rank) {
   rank.unattended = false;
   const node::SleepLink last = rank.area->mailbox.sleeper.load(std::memory_order_relaxed);

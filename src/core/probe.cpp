@@ -66,7 +66,7 @@ class MessageAwaited final : public wait::Awaited {
     self().engine->stop_seeking(waiter);
     core::disarm_background(waiter);
   }
-  void about_to_sleep() override { core::hand_over_background(self()); }
+  void about_to_sleep() override { core::let_go_before_sleep(self()); }
   void describe(wait::Situation& situation) const override {
     comm_.describe(source_, tag_, situation);
   }

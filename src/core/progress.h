@@ -50,5 +50,7 @@ inline void hand_over_background(Rank& rank) {
     hand_over_background_now(rank);
   }
 }
+/// What every Awaited does before the sleep.
+void let_go_before_sleep(Rank& rank);
 
 }  // namespace meantime::core

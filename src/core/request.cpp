@@ -65,7 +65,7 @@ class RequestsAwaited final : public wait::Awaited {
     core::disarm_background(waiter);
   }
 
-  void about_to_sleep() override { core::hand_over_background(self()); }
+  void about_to_sleep() override { core::let_go_before_sleep(self()); }
 
   void describe(wait::Situation& situation) const override {
     std::uint32_t open = 0;

@@ -146,7 +146,7 @@ int ReceiveRequest::make_entry() {
       *this, comm->context | static_cast<std::uint32_t>(operation.plane), operation.peer,
       operation.tag, address, static_cast<std::uint64_t>(operation.count * operation.type->size));
   if (entry == nullptr) {
-    return fail(MPI_ERR_NO_MEM, "the node's segment has no room for a receive");
+    return fail_for_shared_memory("a receive");
   }
   entry->flags = of_blocking_call ? match::blocking : 0;
   return MPI_SUCCESS;

@@ -135,7 +135,9 @@ int make_singleton(Rank& rank) {
   rank.workers = own_cpus();
   const int descriptor = node::create_segment(1, rank.workers);
   if (descriptor < 0) {
-    return fail(MPI_ERR_NO_MEM, "no shared memory: {}", std::strerror(-descriptor));
+    const std::string limit = node::what_limits(static_cast<std::uint32_t>(-descriptor));
+    return fail(MPI_ERR_NO_MEM, "no shared memory: {}{}{}", std::strerror(-descriptor),
+                limit.empty() ? "" : ": ", limit);
   }
   if (const int error = node::segment().map(descriptor); error != 0) {
     close(descriptor);
@@ -145,7 +147,10 @@ int make_singleton(Rank& rank) {
 }
 
 /// For who had room for them elsewhere: short messages that wait to be received are limited here.
-std::string hint_at_credit(node::Segment& segment) {
+std::string hint_at_room(node::Segment& segment) {
+  if (segment.header().wanting.load() != 0) {
+    return fmt::format("  ({})\n", wait::describe_lack(segment));
+  }
   for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
     if (segment.area(rank).out_of_credit.load(std::memory_order_relaxed) != 0) {
       return fmt::format(
@@ -162,9 +167,8 @@ std::string hint_at_credit(node::Segment& segment) {
 void tell_of_waiting(const std::string& what, bool for_ever) {
   node::Segment& segment = node::segment();
   Rank& rank = self();
-  const std::string text =
-      fmt::format("Meantime: {}:\n{}{}", what, wait::describe_ranks(segment, call_name),
-                  hint_at_credit(segment));
+  const std::string text = fmt::format(
+      "Meantime: {}:\n{}{}", what, wait::describe_ranks(segment, call_name), hint_at_room(segment));
   if (rank.control != nullptr && rank.control->connected()) {
     rank.control->deadlock(text, for_ever);
     return;
@@ -182,7 +186,10 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
 
 void tell_of_deadlock() {
   if (node::segment().header().ending.exchange(1, std::memory_order_acq_rel) != 1) {
-    tell_of_waiting("deadlock: every rank waits in MPI, and nothing can wake one of them", true);
+    tell_of_waiting(node::segment().header().wanting.load() != 0
+                        ? "memory is full: every rank waits in MPI, and some need shared memory"
+                        : "deadlock: every rank waits in MPI, and nothing can wake one of them",
+                    true);
   }
 }
 
@@ -322,11 +329,10 @@ int start_up(Rank& rank) {
   if (rank.thread_level == MPI_THREAD_MULTIPLE) {
     rank.lock.enable();
   }
-  // (A thread rank has some since its stack was made.)
-  if ((rank.fiber == nullptr && !rank.sleepers.prepare(rank.world_rank)) ||
-      !rank.engine->prepare()) {
-    return fail(MPI_ERR_NO_MEM, "the node's segment has no room for a mailbox");
+  if (rank.fiber == nullptr) {  // a thread rank has some since its stack was made
+    rank.sleepers.prepare(rank.world_rank);
   }
+  rank.engine->prepare();
   const int result = make_world(rank);
   if (result == MPI_SUCCESS) {
     rank.phase.store(Phase::active);
@@ -416,6 +422,7 @@ int go_away(Rank& rank) {
   if (rank.users != 0) {  // another thread has opened a session meanwhile
     return result;
   }
+  rank.engine->leave_memory();
   // The state first: whoever finds it in the sum finds it away (wait/deadlock.h).
   set_state(rank, node::RankState::away);
   node::segment().header().finalized.fetch_add(1, std::memory_order_seq_cst);

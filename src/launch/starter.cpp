@@ -47,10 +47,11 @@ std::string Starter::prepare() {
       static_cast<int>(job_.ranks.size()), job_.cpus.workers,
       {job_.runners(), job_.all_threads() ? static_cast<int>(job_.hosts.size()) : 0});
   if (segment_ < 0) {
+    const std::string limit = node::what_limits(static_cast<std::uint32_t>(-segment_));
     return fmt::format("cannot make the job's shared memory: {}{}", std::strerror(-segment_),
-                       segment_ == -ENOMEM  ? " (is the address space limited by ulimit -v?)"
-                       : segment_ == -EFBIG ? " (is the size of files limited by ulimit -f?)"
-                                            : "");
+                       segment_ == -ENOMEM ? " (is the address space limited by ulimit -v?)"
+                       : limit.empty()     ? ""
+                                           : fmt::format(" ({})", limit));
   }
   int lifeline[2];
   no_input_ = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -16,19 +16,29 @@ Message* Engine::cell(int destination, std::size_t bytes) {
     // Many small ones at a time, so that emptied cells are fetched back in batches, not one by one.
     const std::size_t size = std::size_t{1} << size_class;
     const std::size_t batch = size <= 512 ? 32 : size <= 4096 ? 8 : 1;
-    const Link cells = pool.allocate(size * batch);
-    if (cells == 0) {
-      return larger_cell(destination, size_class + 1);
+    if (const Link cells = pool.allocate(size * batch); cells != 0) [[likely]] {
+      for (std::size_t index = batch; index-- > 0;) {
+        add_fresh_cell(cells + index * size, size_class);
+      }
+    } else if (const Link one = pool.allocate(size); one != 0) {
+      add_fresh_cell(one, size_class);
+    } else if (Message* message = larger_cell(destination, size_class + 1)) {
+      return message;
+    } else if (const Link found = find_memory(size); found != 0) {
+      add_fresh_cell(found, size_class);
+    } else {
+      return nullptr;
     }
-    for (std::size_t index = batch; index-- > 0;) {
-      auto* fresh = segment_.at<Message>(cells + index * size);
-      fresh->size_class = static_cast<std::uint8_t>(size_class);
-      fresh->next.store(free_cells_[size_class], std::memory_order_relaxed);
-      free_cells_[size_class] = cells + index * size;
-    }
-    place = cells;
+    place = free_cells_[size_class];
   }
   return cell_at(place, destination);
+}
+
+void Engine::add_fresh_cell(Link place, int size_class) {
+  auto* fresh = segment_.at<Message>(place);
+  fresh->size_class = static_cast<std::uint8_t>(size_class);
+  fresh->next.store(free_cells_[size_class], std::memory_order_relaxed);
+  free_cells_[size_class] = place;
 }
 
 /// The segment is full: a cell that this rank has is better than waiting for ever, whatever its
@@ -112,8 +122,9 @@ void Engine::flush_emptied() {
     Link head = returned.load(std::memory_order_relaxed);
     do {
       last->next.store(head, std::memory_order_relaxed);
-    } while (!returned.compare_exchange_weak(head, emptied_[begin], std::memory_order_release,
+    } while (!returned.compare_exchange_weak(head, emptied_[begin], std::memory_order_seq_cst,
                                              std::memory_order_relaxed));
+    memory_is_back(static_cast<int>(keeper));
     begin = end;
   }
   emptied_count_ = 0;

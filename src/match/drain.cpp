@@ -22,39 +22,6 @@ bool Engine::try_right(node::Mailbox& box) {
   return holds_right_;
 }
 
-/// For the few calls of an owner that need its queues now (probe, cancel): rights are held for the
-/// length of a few list operations, so this waits only if the holder lost its core in between.
-void Engine::take_right() {
-  for (int turn = 0; !try_right(box_); ++turn) {
-    if (turn < 100) {
-      wait::pause();
-    } else {
-      wait::give_core_to_kernel();
-    }
-  }
-}
-
-void Engine::let_go_of_right(node::Mailbox& box) {
-  holds_right_ = false;
-  if (is_thread_rank() && box.queues != 0) {
-    box.posted.store(segment_.at<Queues>(box.queues)->posted.entries, std::memory_order_relaxed);
-  }
-  if (&box == &box_ && box.sleepers.load(std::memory_order_relaxed) == 0) {
-    // The owner, awake in all its threads: whoever pushes now leaves the matching to us anyway, and
-    // we look again once we have counted ourselves among the sleepers.
-    box.right.store(0, std::memory_order_release);
-  } else {
-    box.right.store(0, std::memory_order_seq_cst);
-  }
-}
-
-/// After take_right: and does what others have left to the holder.
-void Engine::give_right_back() {
-  let_go_of_right(box_);
-  drain(rank.world_rank);
-  after_drain();
-}
-
 /// Empties the inbox of `world_rank` as far as nobody else does it; posts `last` behind all that.
 // Why nothing is left lying, if the owner has a thread that sleeps or is about to (`sleepers` is
 // not 0): the release of the right and the look at the inbox after it are sequentially consistent,

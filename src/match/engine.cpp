@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "match/seekers.h"
 #include "node/cross_memory.h"
 #include "wait/wait.h"
 
@@ -32,15 +31,18 @@ ArmingForRank::ArmingForRank()
   arms_for_rank_ = true;
 }
 
-bool Engine::prepare() {
+void Engine::prepare() {
+  const std::size_t of_waiters = is_thread_rank() ? 0 : node::start_page;
+  pool.begin_with(segment_.start_of(rank.world_rank) + of_waiters,
+                  2 * node::start_page - of_waiters);
   const Link place = pool.allocate(sizeof(Queues));
-  if (place == 0) {
-    return false;
-  }
   Queues& queues = *new (segment_.at<void>(place)) Queues{};
-  if (!QueueView(queues, pool).prepare()) {
-    return false;
+  QueueView(queues, pool).prepare();
+  for (Link& spare : spare_receives_) {
+    spare = pool.allocate(sizeof(Receive));
   }
+  spare_receive_count_ = most_spare_receives;
+  spare_pipe_ = pool.allocate(spare_pipe_bytes);
   // From here on others may match for this rank. What they pushed before is in the inbox.
   std::uint32_t free_right = 0;
   while (!box_.right.compare_exchange_weak(free_right,
@@ -49,7 +51,6 @@ bool Engine::prepare() {
   }
   box_.queues = place;
   box_.right.store(0, std::memory_order_seq_cst);
-  return true;
 }
 
 Engine::Peer& Engine::peer(int world_rank) {
@@ -128,14 +129,19 @@ bool Engine::copy_to_posted(int destination, const Envelope& envelope, const cha
 }
 
 Message* Engine::eager_cell(int destination, std::size_t bytes, bool contiguous) {
-  if (bytes > limits.eager && !goes_through_cell(destination, bytes, contiguous)) {
-    return nullptr;
-  }
   Peer& to = peer(destination);
-  const std::size_t need = sizeof(Message) + (bytes > tiny_bytes ? bytes : 0);
   if (!to.waiting.empty()) [[unlikely]] {
     return nullptr;
   }
+  return free_eager_cell(to, destination, bytes, contiguous);
+}
+
+inline Message* Engine::free_eager_cell(Peer& to, int destination, std::size_t bytes,
+                                        bool contiguous) {
+  if (bytes > limits.eager && !goes_through_cell(destination, bytes, contiguous)) {
+    return nullptr;
+  }
+  const std::size_t need = sizeof(Message) + (bytes > tiny_bytes ? bytes : 0);
   if (!has_credit(to, need) && !finds_credit(to, need)) [[unlikely]] {
     if (bytes <= limits.eager && !room_may_grow(bytes)) {
       area_.out_of_credit.store(1, std::memory_order_relaxed);
@@ -180,19 +186,21 @@ void Engine::push(Message& message) {
 
 bool Engine::offer(LocalSend& send, Peer& to) {
   const bool is_short = send.bytes <= limits.eager;
-  bool patient = is_short && !send.synchronous && room_may_grow(send.bytes);
-  const auto is_carried = [&] {
-    return send.bytes <= (send.synchronous || patient ? limits.eager : tiny_bytes);
-  };
-  Message* message = cell(send.destination, offer_bytes(is_carried() ? send.bytes : 0));
-  if (message == nullptr && patient) {
-    patient = false;
-    message = cell(send.destination, offer_bytes(is_carried() ? send.bytes : 0));
+  const bool patient = is_short && !send.synchronous && room_may_grow(send.bytes);
+  bool carried = send.bytes <= (send.synchronous || patient ? limits.eager : tiny_bytes);
+  Message* message = cell(send.destination, offer_bytes(carried ? send.bytes : 0));
+  if (message == nullptr && carried && send.bytes > tiny_bytes) {
+    carried = false;
+    message = cell(send.destination, offer_bytes(0));
   }
   if (message == nullptr) {
     return false;
   }
-  const bool carried = is_carried();
+  if (patient && !carried) {
+    send.kept = std::make_shared_for_overwrite<char[]>(send.bytes);
+    typed_.pack(send, 0, send.kept.get(), send.bytes);
+    send.contiguous = send.kept.get();
+  }
   message->kind = carried ? ItemKind::synchronous : ItemKind::rendezvous;
   message->context = send.context;
   message->source = send.source;
@@ -227,12 +235,30 @@ int Engine::start(LocalSend& send) {
   if (to.waiting.empty() && to.offers < limits.pair_offers && offer(send, to)) {
     return MPI_SUCCESS;
   }
-  if (to.waiting.empty() && to.offers == 0 && bytes_out_ == 0) {
-    return MPI_ERR_NO_MEM;  // nothing that could come back to make room
-  }
   to.waiting.push_back(send);
   ++deferred_;
   return MPI_SUCCESS;
+}
+
+/// A small cell is there again where there is no room for an offer, perhaps, or for ever.
+bool Engine::send_in_cell(LocalSend& send, Peer& to) {
+  Message* const message = send.synchronous ? nullptr
+                                            : free_eager_cell(to, send.destination, send.bytes,
+                                                              send.contiguous != nullptr);
+  if (message == nullptr) {
+    return false;
+  }
+  message->context = send.context;
+  message->source = send.source;
+  message->tag = send.tag;
+  const wait::Stopwatch stopwatch(message->copy_ns != 0);
+  if (send.bytes > 0) {
+    typed_.pack(send, 0, payload_of(*message), send.bytes);
+  }
+  note_copy(*message, stopwatch);
+  send.done = true;  // who waits for it naps (starving)
+  push(*message);
+  return true;
 }
 
 bool Engine::send_deferred() {
@@ -241,11 +267,11 @@ bool Engine::send_deferred() {
     // Room comes from earlier offers that are over, whether or not their owner has asked yet.
     while (!to.waiting.empty() && !to.offered.empty() && reap(*to.offered.front())) {
     }
-    while (!to.waiting.empty() && to.offers < limits.pair_offers) {
+    while (!to.waiting.empty()) {
       LocalSend* send = to.waiting.front();
       to.waiting.erase(*send);
       --deferred_;
-      if (!offer(*send, to)) {
+      if (!send_in_cell(*send, to) && (to.offers >= limits.pair_offers || !offer(*send, to))) {
         to.waiting.push_front(*send);
         ++deferred_;
         break;
@@ -279,11 +305,12 @@ bool Engine::reap(LocalSend& send) {
     route_.one_copy_took(message.bytes, took);
   }
   if (transfer.pipe != 0) {
-    pool.release(transfer.pipe, limits.pipe_chunk * limits.pipe_chunks);
+    release_pipe(transfer);
   }
   if (area_.out_of_credit.load(std::memory_order_relaxed) != 0) {
     area_.out_of_credit.store(0, std::memory_order_relaxed);
   }
+  send.kept.reset();
   Peer& to = peer(send.destination);
   if (send.patient_since_ns != 0 || send.left_behind) {
     const std::size_t size = std::size_t{1} << message.size_class;
@@ -356,9 +383,13 @@ void Engine::disarm(LocalSend& send) {
 
 Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
                              std::int32_t tag, std::uint64_t address, std::uint64_t capacity) {
-  const Link place = pool.allocate(sizeof(Receive));
-  if (place == 0) {
-    return nullptr;
+  Link place = pool.allocate(sizeof(Receive));
+  if (place == 0) [[unlikely]] {
+    place = spare_receive_count_ != 0 ? spare_receives_[--spare_receive_count_]
+                                      : find_memory(sizeof(Receive));
+    if (place == 0) {
+      return nullptr;
+    }
   }
   auto* receive = segment_.at<Receive>(place);
   receive->kind = ItemKind::posted;
@@ -378,7 +409,12 @@ Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::in
 }
 
 void Engine::release(Receive& receive) {
-  pool.release(segment_.link(&receive), sizeof(Receive));
+  const Link place = segment_.link(&receive);
+  if (spare_receive_count_ < most_spare_receives) [[unlikely]] {
+    spare_receives_[spare_receive_count_++] = place;
+    return;
+  }
+  pool.release(place, sizeof(Receive));
 }
 
 void Engine::post(Receive& receive) {
@@ -392,6 +428,9 @@ void Engine::receive_probed(Receive& receive, Message& message) {
 }
 
 bool Engine::finished(Receive& receive) {
+  if (cancels_ != 0) [[unlikely]] {
+    try_to_cancel(receive);
+  }
   const std::uint32_t state = receive.state.load(std::memory_order_acquire) & state_mask;
   if (state == matched) {
     auto* message = segment_.at<Message>(receive.message);
@@ -413,49 +452,6 @@ int Engine::arm(Receive& receive, node::Waiter& waiter) {
 
 void Engine::disarm(Receive& receive) {
   clear_awaited(receive.state);
-}
-
-bool Engine::cancel(Receive& receive) {
-  take_right();
-  QueueView queues(*segment_.at<Queues>(box_.queues), pool);
-  empty_inbox(area_, queues);  // the receive itself may still be in it
-  const bool ours = (receive.state.load(std::memory_order_acquire) & state_mask) == posted;
-  if (ours) {
-    queues.remove_receive(receive);
-    finish(receive, cancelled);
-  }
-  give_right_back();
-  return ours;
-}
-
-Message* Engine::probe(std::uint32_t context, std::int32_t source, std::int32_t tag, bool take) {
-  take_right();
-  QueueView queues(*segment_.at<Queues>(box_.queues), pool);
-  empty_inbox(area_, queues);
-  Message* message = queues.find_message(context, source, tag);
-  if (message != nullptr && take) {
-    queues.remove_message(*message);
-  } else if (message != nullptr && source == MPI_ANY_SOURCE) {
-    queues.show(*message);
-  }
-  give_right_back();
-  return message;
-}
-
-void Engine::seek(node::Waiter& waiter, std::uint32_t context, std::int32_t source,
-                  std::int32_t tag) {
-  take_right();
-  waiter.sought_context = context;
-  waiter.sought_source = source;
-  waiter.sought_tag = tag;
-  list_seeker(segment_, box_, waiter);
-  give_right_back();
-}
-
-void Engine::stop_seeking(node::Waiter& waiter) {
-  take_right();
-  unlist_seeker(segment_, box_, waiter);
-  give_right_back();
 }
 
 }  // namespace meantime::match

@@ -20,7 +20,7 @@
 #include "match/queues.h"
 #include "match/route.h"
 #include "match/wire.h"
-#include "node/segment.h"
+#include "node/pool.h"
 #include "rank/rank.h"
 #include "wait/clock.h"
 
@@ -46,7 +46,9 @@ struct LocalSend {
   std::uint64_t bytes = 0;
   const char* contiguous = nullptr;  ///< where the data lies in one run, or nullptr
   bool synchronous = false;
-  bool blocking = false;       ///< its call returns only when it is done
+  bool blocking = false;  ///< its call returns only when it is done
+  /// The payload of a patient one (room.cpp) where there is no shared memory for it.
+  std::shared_ptr<char[]> kept;
   Message* message = nullptr;  ///< once pushed
   bool attended = false;       ///< popped from the attention list
   bool left_behind = false;    ///< by who sent it: the engine's, and on its peer's list of these
@@ -86,6 +88,7 @@ class SendList {
 /// A posted receive, at its owner.
 struct LocalReceive {
   Receive* entry = nullptr;
+  bool to_cancel = false;  ///< as soon as the right can be had
 };
 
 /// After a copy into or out of an eager message's cell. (The receiver writes to the sender's line
@@ -121,8 +124,7 @@ struct Limits {
   /// the memory's last defence (256 MiB a pair), not a means of flow control.
   std::uint32_t pair_offers = 1u << 20;
   std::size_t fragment = 128 * 1024;  ///< of a direct transfer
-  std::size_t pipe_chunk = 64 * 1024;
-  std::uint32_t pipe_chunks = 4;
+  std::uint32_t pipe_bytes = 256 * 1024;
   Wire wire;
 };
 
@@ -132,8 +134,7 @@ struct Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// False when the node has no memory for it.
-  bool prepare();
+  void prepare();
 
   // --- sending
   /// Between thread ranks of a host: if the receive for this message is posted already, copies the
@@ -175,8 +176,9 @@ struct Engine {
   void release(Receive& receive);
   int arm(Receive& receive, node::Waiter& waiter);
   void disarm(Receive& receive);
-  /// True if it was taken back before a match.
-  bool cancel(Receive& receive);
+  /// Takes it back if there is no match yet. As long as it cannot be known because of a rank that
+  /// is stopped, it stays open, and `finished` tries again.
+  void cancel(Receive& receive);
   /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
   Message* probe(std::uint32_t context, std::int32_t source, std::int32_t tag, bool take);
   /// A sleep for such a message: until `stop_seeking`, one that is added to the unexpected ones
@@ -188,13 +190,21 @@ struct Engine {
   /// Empties the inbox and moves what this rank can move. True if anything moved. Cheap if not.
   bool progress();
   /// Something waits for memory or credit, for which nobody rings. Rare: a million messages lie
-  /// unread, or the node's segment is full. (Or for the end of its patience, or, after a second,
-  /// for the test wire.)
+  /// unread, or the node's segment is full. (Or for the end of its patience, for a rank that is
+  /// stopped, or, after a second, for the test wire.)
   bool starving() const {
-    return deferred_ != 0 || patient_ != 0 || no_pipe_ || steps_on_wire_ != 0;
+    return deferred_ != 0 || patient_ != 0 || no_pipe_ || steps_on_wire_ != 0 || cancels_ != 0;
   }
+  /// With nothing to do but to sleep, armed, or to poll: of what others may lack.
+  void let_go();
+  /// It leaves MPI: what it has free is for the others.
+  void leave_memory();
   /// How long to sleep then.
   std::uint64_t nap_ns() const;
+
+  /// Shared memory for whatever, to be given back to the pool; 0: the segment is full, and this
+  /// rank has nothing that is free.
+  Link memory(std::size_t bytes);
 
   Rank& rank;
   bool arms_for_rank = false;  ///< what is armed now any thread of the rank moves on
@@ -256,12 +266,21 @@ struct Engine {
   bool in_one_address_space(int world_rank) const;
   bool goes_through_cell(int destination, std::size_t bytes, bool contiguous);
   Message* cell(int destination, std::size_t bytes);
+  Link find_memory(std::size_t bytes);
+  void gather_free();
+  void want_memory();
+  void end_of_want();
+  void memory_is_back(int world_rank);
+  void give_up_memory();
+  void add_fresh_cell(Link place, int size_class);
   Message* larger_cell(int destination, int size_class);
   Message* cell_at(Link place, int destination);
   void fill_envelope(Message& message, int destination, const Peer& to, std::size_t bytes);
   bool offer(LocalSend& send, Peer& peer);
   bool reap(LocalSend& send);
   bool send_deferred();
+  bool send_in_cell(LocalSend& send, Peer& to);
+  Message* free_eager_cell(Peer& to, int destination, std::size_t bytes, bool contiguous);
   void take_back_cells();
   void give_back(Message& message);
   void flush_emptied();
@@ -276,7 +295,9 @@ struct Engine {
   void leave_express(const Message& message);
 
   bool try_right(node::Mailbox& box);
-  void take_right();
+  bool take_right();
+  void cancel_now(Receive& receive);
+  void try_to_cancel(Receive& receive);
   void let_go_of_right(node::Mailbox& box);
   void give_right_back();
   bool drain(int world_rank, Receive* last = nullptr);
@@ -304,6 +325,8 @@ struct Engine {
   void rescan_offers();
   bool goes_through_pipe(const Message& message, const Transfer& transfer, const Receive& receive);
   bool move_pipes();
+  bool make_pipe(Transfer& transfer);
+  void release_pipe(const Transfer& transfer);
   bool fill_pipe(Message& message);
   bool empty_pipe(Receive& receive);
   void ready_to_receive(Message& message);
@@ -329,7 +352,18 @@ struct Engine {
   std::uint64_t gather_next_ns_ = 0;  ///< all that were left behind, when there is no room
   bool known_ = false;                ///< to help_neighbours
   std::size_t steps_on_wire_ = 0;     ///< that of wire_ (which is looked at only if there are)
+  std::size_t cancels_ = 0;           ///< receives to_cancel
+  bool wanting_ = false;              ///< memory; match/memory.cpp
+  bool moves_pipes_ = false;          ///< just now
   bool no_pipe_ = false;              ///< a pipe could not be made at the last try
+
+  /// For when there is no other memory: a rank must be able to receive what fills the segment.
+  static constexpr std::size_t most_spare_receives = 8;
+  Link spare_receives_[most_spare_receives];
+  std::size_t spare_receive_count_ = 0;
+  static constexpr std::uint32_t spare_pipe_bytes = 512;
+  static constexpr std::uint32_t least_pipe_bytes = 4096;  ///< of others
+  Link spare_pipe_ = 0;                                    ///< 0: in use
 
   static constexpr int cell_classes = 24;
   Link free_cells_[cell_classes] = {};

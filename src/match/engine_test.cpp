@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -50,7 +52,7 @@ class Player {
     node::publish_process(*rank_.area);
     node::Segment& segment = node::segment();
     rank_.engine = std::make_shared<Engine>(rank_, typed);
-    EXPECT_TRUE(rank_.engine->prepare());
+    rank_.engine->prepare();
     waiter_ = segment.at<node::Waiter>(segment.grow(4096));
     waiter_->owner = static_cast<std::uint32_t>(world_rank);
   }
@@ -496,7 +498,8 @@ TEST_F(EngineTest, TakenBackReceiveMatchesNothing) {
   Receive* entry =
       engine.new_receive(receive, 2, 0, 1, reinterpret_cast<std::uint64_t>(receive.data.data()), 8);
   engine.post(*entry);
-  EXPECT_TRUE(engine.cancel(*entry));
+  engine.cancel(*entry);
+  EXPECT_EQ(entry->state.load(), cancelled);
   Message* message = engine.eager_cell(0, 8, true);
   message->context = 2;
   message->source = 0;
@@ -505,6 +508,69 @@ TEST_F(EngineTest, TakenBackReceiveMatchesNothing) {
   engine.progress();
   EXPECT_NE(engine.probe(2, 0, 1, false), nullptr);
   EXPECT_EQ(entry->state.load(), cancelled);
+}
+
+/// A process that is stopped until the end of the scope.
+class StoppedProcess {
+ public:
+  StoppedProcess() : id_(fork()) {
+    if (id_ == 0) {
+      for (;;) {
+        pause();
+      }
+    }
+    kill(id_, SIGSTOP);
+    int status = 0;
+    waitpid(id_, &status, WUNTRACED);
+  }
+  ~StoppedProcess() {
+    kill(id_, SIGKILL);
+    waitpid(id_, nullptr, 0);
+  }
+  StoppedProcess(const StoppedProcess&) = delete;
+  StoppedProcess& operator=(const StoppedProcess&) = delete;
+  pid_t id() const { return id_; }
+
+ private:
+  pid_t id_;
+};
+
+TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
+  make_job(2);
+  Player player(0, 2);
+  Player other(1, 2);
+  const RunsAs runs(player.rank());
+  Engine& engine = player.engine();
+  node::Mailbox& box = player.rank().area->mailbox;
+  Message* message = other.engine().eager_cell(0, 0, true);
+  message->context = 2;
+  message->source = 1;
+  message->tag = 1;
+  other.engine().push(*message);
+  TypedReceive receive;
+  Receive* entry = engine.new_receive(receive, 2, 0, 7, 0, 0);
+  engine.post(*entry);
+  auto& waiter = *node::segment().at<node::Waiter>(node::segment().grow(4096));
+  engine.seek(waiter, 2, 0, 9);
+  {
+    const StoppedProcess stopped;
+    other.rank().area->pid = stopped.id();
+    box.right = 2;  // it stopped just after it took it
+    EXPECT_EQ(engine.probe(2, 1, 1, false), nullptr);
+    engine.stop_seeking(waiter);
+    EXPECT_EQ(waiter.sought_context.load(), 0u);
+    engine.cancel(*entry);
+    EXPECT_FALSE(engine.finished(*entry));
+    EXPECT_TRUE(engine.starving()) << "nobody rings when it goes on";
+  }
+  box.right = 0;
+  EXPECT_TRUE(engine.finished(*entry));
+  EXPECT_EQ(entry->state.load(), cancelled);
+  EXPECT_FALSE(engine.starving());
+  EXPECT_NE(engine.probe(2, 1, 1, false), nullptr);
+  engine.seek(waiter, 2, 0, 8);  // again, though it was on the list
+  engine.stop_seeking(waiter);
+  EXPECT_EQ(box.seekers, 0u);
 }
 
 TEST_F(EngineTest, ArmingForTheRankEndsWithItsOwnScope) {

@@ -63,6 +63,7 @@ inline constexpr std::uint16_t in_hand = 16;        ///< in no cell
 inline constexpr std::uint16_t adopted = 32;        ///< the cell is not its sender's
 
 inline constexpr std::size_t tiny_bytes = 16;
+inline constexpr std::uint32_t pipe_parts = 4;  ///< that are filled and emptied in turn
 
 struct alignas(cache_line) Message : Item {
   std::uint32_t origin;       ///< world rank of the sender
@@ -118,8 +119,11 @@ struct alignas(cache_line) Transfer {
   std::atomic<std::uint64_t> filled;  ///< bytes that the sender has put in
   std::atomic<std::uint64_t> emptied;
   std::atomic<std::uint32_t> copy_ns;  ///< of a direct copy, both sides together (route.h)
+  std::uint32_t pipe_bytes;            ///< a multiple of pipe_parts; known once any are filled
   std::uint64_t due_ns;                ///< by wire: when its next step arrives
 };
+
+static_assert(sizeof(Transfer) == 2 * cache_line);
 
 struct alignas(cache_line) Receive : Item {
   std::uint32_t owner;  ///< world rank

@@ -38,16 +38,12 @@ Chain& QueueView::chain(const Table& table, std::uint32_t context, std::int32_t 
   return segment_.at<Chain>(table.chains)[hash(context, source, tag) & table.mask];
 }
 
-bool QueueView::prepare() {
+void QueueView::prepare() {
   for (Table* table : {&queues_.posted, &queues_.unexpected}) {
     table->chains = pool_.allocate(first_chains * sizeof(Chain));
-    if (table->chains == 0) {
-      return false;
-    }
     std::memset(segment_.at<Chain>(table->chains), 0, first_chains * sizeof(Chain));
     table->mask = first_chains - 1;
   }
-  return true;
 }
 
 template <class Entry>

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "match/items.h"
-#include "node/segment.h"
+#include "node/pool.h"
 
 namespace meantime::match {
 
@@ -57,8 +57,8 @@ class QueueView {
   QueueView(Queues& queues, node::Pool& pool)
       : queues_(queues), pool_(pool), segment_(node::segment()) {}
 
-  /// Makes the tables of a fresh mailbox. False when out of memory.
-  bool prepare();
+  /// Makes the tables of a fresh mailbox, for which there must be memory: a rank begins with it.
+  void prepare();
 
   /// The receive that takes such a message, left where it is; nullptr if there is none.
   Receive* find_receive(std::uint32_t context, std::int32_t source, std::int32_t tag) const;

@@ -7,7 +7,8 @@
 //                   alone: its sender is patient
 //   stuck           a receiver that waits in MPI, or asks in vain, for something else. (One that
 //                   computes may read when it is done, and then a sender has waited as it should)
-//   left behind     its send is over though nobody has read it. Its cell comes back as those of
+//   kept            its payload, in memory of the sender's own, where there is no shared memory for
+//   it left behind     its send is over though nobody has read it. Its cell comes back as those of
 //                   other offers do, by the transfer's state, which only this rank looks at
 //   room            what may lie in cells, to one rank and in all. Where a receiver is stuck and
 //                   reads nothing for limits.patience_ns it becomes twice what lies there now, up
@@ -97,6 +98,7 @@ void Engine::leave_behind(LocalSend& send, Peer& to) {
   --patient_;
   Transfer& transfer = transfer_of(*send.message);
   transfer.sender = reinterpret_cast<std::uint64_t>(heir);  // read by this rank only
+  send.kept.reset();
   send.message = nullptr;
   send.done = true;
   // Another thread of this rank may sleep for it. Whoever delivers reads the waiter with the flag,
@@ -200,7 +202,7 @@ bool Engine::make_room() {
 }
 
 std::uint64_t Engine::nap_ns() const {
-  const bool for_memory = deferred_ != 0 || no_pipe_ || steps_on_wire_ != 0;
+  const bool for_memory = deferred_ != 0 || no_pipe_ || steps_on_wire_ != 0 || cancels_ != 0;
   return patient_ != 0 && !for_memory ? between_looks_ns_ : wait::nap_for_memory_ns;
 }
 

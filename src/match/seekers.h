@@ -4,7 +4,9 @@
 // Why none is missed: a prober lists itself before it looks at the queue, which it does under the
 // right, too, as are adding to the queue and then the look at the list. So either the prober finds
 // the message, or whoever adds it finds the prober. What it learns there is the number of the
-// present sleep: the prober takes itself off the list before it begins another one.
+// present sleep: the prober takes itself off the list before it begins another one. (If the holder
+// of the right is stopped then, it says that it looks for nothing, and stays on the list until it
+// probes again. Who reads the old word meanwhile wakes it in vain.)
 #pragma once
 
 #include <mpi.h>
@@ -15,13 +17,29 @@
 
 namespace meantime::match {
 
-inline void list_seeker(node::Segment& segment, node::Mailbox& box, node::Waiter& waiter) {
+/// For who looks in several contexts. None has this number.
+inline constexpr std::uint32_t any_context = ~std::uint32_t{0};
+
+/// Of one that is still listed and looks for nothing. None has this number either.
+inline constexpr std::uint32_t no_context = any_context - 1;
+
+inline bool is_listed(const node::Waiter& waiter) {
+  return waiter.sought_context.load(std::memory_order_relaxed) != 0;
+}
+
+/// `context` not 0.
+inline void list_seeker(node::Segment& segment, node::Mailbox& box, node::Waiter& waiter,
+                        std::uint32_t context, std::int32_t source, std::int32_t tag) {
+  waiter.sought_context.store(context, std::memory_order_relaxed);
+  waiter.sought_source = source;
+  waiter.sought_tag = tag;
   waiter.next_seeking = box.seekers;
   box.seekers = segment.link(&waiter);
 }
 
 /// The list is short: sleeping threads of one rank.
-inline void unlist_seeker(node::Segment& segment, node::Mailbox& box, const node::Waiter& waiter) {
+inline void unlist_seeker(node::Segment& segment, node::Mailbox& box, node::Waiter& waiter) {
+  waiter.sought_context.store(0, std::memory_order_relaxed);
   const Link link = segment.link(&waiter);
   Link* place = &box.seekers;
   while (*place != link) {
@@ -30,11 +48,9 @@ inline void unlist_seeker(node::Segment& segment, node::Mailbox& box, const node
   *place = waiter.next_seeking;
 }
 
-/// For who looks in several contexts. None has this number.
-inline constexpr std::uint32_t any_context = ~std::uint32_t{0};
-
 inline bool looks_for(const node::Waiter& seeker, const Message& message) {
-  return (seeker.sought_context == message.context || seeker.sought_context == any_context) &&
+  const std::uint32_t context = seeker.sought_context.load(std::memory_order_relaxed);
+  return (context == message.context || context == any_context) &&
          (seeker.sought_source == message.source || seeker.sought_source == MPI_ANY_SOURCE) &&
          (seeker.sought_tag == message.tag || seeker.sought_tag == MPI_ANY_TAG);
 }

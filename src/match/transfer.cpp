@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "match/engine.h"
 #include "node/cross_memory.h"
@@ -36,7 +37,7 @@ SleepLink finish_state(std::atomic<std::uint32_t>& state, std::atomic<SleepLink>
   SleepLink waiter = 0;
   do {
     waiter = (old & awaited) != 0 ? place.load(std::memory_order_relaxed) : 0;
-  } while (!state.compare_exchange_weak(old, final_state, std::memory_order_acq_rel));
+  } while (!state.compare_exchange_weak(old, final_state, std::memory_order_seq_cst));
   return waiter;
 }
 
@@ -55,10 +56,12 @@ void Engine::finish(Receive& receive, ReceiveState final_state) {
 
 void Engine::deliver(Message& message) {
   Transfer& transfer = transfer_of(message);
+  const auto origin = static_cast<int>(message.origin);
   if (const SleepLink waiter = finish_state(transfer.state, transfer.waiter, delivered);
       waiter != 0) {
     wake(waiter);
   }
+  memory_is_back(origin);
 }
 
 /// One holder less. The last one says so to the sender and must not touch the message any more.
@@ -281,12 +284,14 @@ bool Engine::attend() {
 /// Rare (see go_on_piped): finds the sends that have to go on as pipes and do not yet.
 void Engine::rescan_offers() {
   for_each_peer([&](const Peer& to) {
-    for (LocalSend* send = to.offered.front(); send != nullptr; send = send->next) {
-      if (send->message != nullptr &&
-          transfer_of(*send->message).piped.load(std::memory_order_acquire) == went_over &&
-          std::find(pipes_out_.begin(), pipes_out_.end(), send->message) == pipes_out_.end() &&
-          transfer_of(*send->message).filled.load() == 0) {
-        pipes_out_.push_back(send->message);
+    for (LocalSend* send : {to.offered.front(), to.left_behind.front()}) {
+      for (; send != nullptr; send = send->next) {
+        if (send->message != nullptr &&
+            transfer_of(*send->message).piped.load(std::memory_order_acquire) == went_over &&
+            std::find(pipes_out_.begin(), pipes_out_.end(), send->message) == pipes_out_.end() &&
+            transfer_of(*send->message).filled.load() == 0) {
+          pipes_out_.push_back(send->message);
+        }
       }
     }
   });
@@ -295,6 +300,7 @@ void Engine::rescan_offers() {
 bool Engine::move_pipes() {
   bool moved = false;
   no_pipe_ = false;
+  moves_pipes_ = true;
   std::erase_if(pipes_out_, [&](Message* message) {
     moved |= fill_pipe(*message);
     Transfer& transfer = transfer_of(*message);
@@ -316,19 +322,44 @@ bool Engine::move_pipes() {
     leave(message);  // … and the receiver is done with it
     return true;
   });
+  moves_pipes_ = false;
   return moved;
+}
+
+/// A small one is better than none, and where nothing is free there is still the rank's own.
+bool Engine::make_pipe(Transfer& transfer) {
+  for (std::uint32_t bytes = limits.pipe_bytes; transfer.pipe == 0 && bytes >= least_pipe_bytes;
+       bytes /= 4) {
+    transfer.pipe = pool.allocate(bytes);
+    transfer.pipe_bytes = bytes;
+  }
+  if (transfer.pipe == 0) {
+    transfer.pipe = find_memory(least_pipe_bytes);
+    transfer.pipe_bytes = least_pipe_bytes;
+  }
+  if (transfer.pipe == 0) {
+    transfer.pipe = std::exchange(spare_pipe_, 0);
+    transfer.pipe_bytes = spare_pipe_bytes;
+  }
+  no_pipe_ = no_pipe_ || transfer.pipe == 0;
+  return transfer.pipe != 0;
+}
+
+void Engine::release_pipe(const Transfer& transfer) {
+  if (transfer.pipe_bytes == spare_pipe_bytes) {
+    spare_pipe_ = transfer.pipe;
+  } else {
+    pool.release(transfer.pipe, transfer.pipe_bytes);
+  }
 }
 
 bool Engine::fill_pipe(Message& message) {
   Transfer& transfer = transfer_of(message);
-  const std::uint64_t capacity = limits.pipe_chunk * limits.pipe_chunks;
-  if (transfer.pipe == 0) {
-    transfer.pipe = pool.allocate(capacity);
-    if (transfer.pipe == 0) {
-      no_pipe_ = true;
-      return false;  // again at the next turn: others give memory back
-    }
+  if (transfer.pipe == 0 && !make_pipe(transfer)) {
+    return false;  // again at the next turn: others give memory back
   }
+  const std::uint64_t capacity = transfer.pipe_bytes;
+  const std::uint64_t part = capacity / pipe_parts;
   char* const pipe = segment_.at<char>(transfer.pipe);
   bool moved = false;
   for (;;) {
@@ -336,12 +367,15 @@ bool Engine::fill_pipe(Message& message) {
     const std::uint64_t room =
         capacity - (filled - transfer.emptied.load(std::memory_order_acquire));
     const std::uint64_t place = filled % capacity;
-    const std::uint64_t now =
-        std::min({limits.pipe_chunk - place % limits.pipe_chunk, room, transfer.bytes - filled});
+    const std::uint64_t now = std::min({part - place % part, room, transfer.bytes - filled});
     if (now == 0) {
       return moved;
     }
-    typed_.pack(local(transfer), filled, pipe + place, now);
+    if (const LocalSend& send = local(transfer); send.kept != nullptr) {
+      std::memcpy(pipe + place, send.kept.get() + filled, now);
+    } else {
+      typed_.pack(send, filled, pipe + place, now);
+    }
     transfer.filled.store(filled + now, std::memory_order_release);
     wait::ring_rank(static_cast<int>(message.destination));
     moved = true;
@@ -351,17 +385,16 @@ bool Engine::fill_pipe(Message& message) {
 bool Engine::empty_pipe(Receive& receive) {
   Message& message = *segment_.at<Message>(receive.message);
   Transfer& transfer = transfer_of(message);
-  const std::uint64_t capacity = limits.pipe_chunk * limits.pipe_chunks;
   bool moved = false;
   for (;;) {
     const std::uint64_t emptied = transfer.emptied.load(std::memory_order_relaxed);
     const std::uint64_t there = transfer.filled.load(std::memory_order_acquire) - emptied;
-    const std::uint64_t place = emptied % capacity;
-    const std::uint64_t now =
-        std::min<std::uint64_t>(limits.pipe_chunk - place % limits.pipe_chunk, there);
-    if (now == 0) {
+    if (there == 0) {
       return moved;
     }
+    const std::uint64_t part = transfer.pipe_bytes / pipe_parts;
+    const std::uint64_t place = emptied % transfer.pipe_bytes;
+    const std::uint64_t now = std::min(part - place % part, there);
     const char* const from = segment_.at<char>(transfer.pipe) + place;
     if (receive.address != 0) {
       std::memcpy(reinterpret_cast<void*>(receive.address + emptied), from, now);
@@ -390,15 +423,19 @@ bool Engine::progress() {
   if (!pipes_out_.empty() || !pipes_in_.empty()) [[unlikely]] {
     moved |= move_pipes();
   }
-  if ((deferred_ | patient_ | steps_on_wire_) != 0) [[unlikely]] {
+  if ((deferred_ | patient_ | steps_on_wire_ | (wanting_ ? 1 : 0)) != 0) [[unlikely]] {
     moved |= make_room();
     moved |= deferred_ != 0 && send_deferred();
     moved |= take_from_wire();
+    if (wanting_ && deferred_ == 0 && !no_pipe_) {
+      end_of_want();
+    }
   }
   if (moved) {
     idle_turns_ = 0;
-  } else if (emptied_count_ != 0 && ++idle_turns_ >= idle_before_flush) {
-    flush_emptied();
+  } else if (++idle_turns_ == idle_before_flush) {
+    idle_turns_ = 0;
+    let_go();
   }
   return moved;
 }

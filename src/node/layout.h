@@ -17,7 +17,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 15;
+inline constexpr std::uint32_t segment_version = 16;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -52,7 +52,7 @@ struct alignas(cache_line) Waiter {
   // Of one that probes, guarded by its mailbox's right (match/seekers.h): the next on the list of
   // those, and what it looks for; wildcards are what MPI calls them.
   Link next_seeking;
-  std::uint32_t sought_context;
+  std::atomic<std::uint32_t> sought_context;  ///< 0: not listed; its rank may change it without right
   std::int32_t sought_source;
   std::int32_t sought_tag;
   /// When whoever woke its core rang, by the lower half of CLOCK_MONOTONIC in ns; 0: nobody.
@@ -171,6 +171,7 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint64_t> sleeps;         ///< how often its waiters fell asleep
   /// 0, or it waits for memory or room: the number of times that this began. See wait/deadlock.h.
   std::atomic<std::uint32_t> starving;
+  std::atomic<std::uint32_t> wants_memory;   ///< it counts among the header's `wanting`
   std::atomic<std::uint32_t> out_of_credit;  ///< a short message of it waits for want of room
   std::atomic<std::uint32_t> threads;  ///< that it had when somebody last doubted (wait/deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
@@ -187,12 +188,20 @@ struct alignas(cache_line) RankArea {
 
 inline constexpr int context_kinds = 17;  ///< by the number of ranks, in powers of two
 
+/// Of shared memory that a rank is sure to have, however full the segment is when it comes to
+/// MPI_Init: a page for its queues and a few receives; before it, of a process rank, one of
+/// Waiters.
+inline constexpr std::size_t start_page = 4096;
+
+inline constexpr std::uint32_t addresses_end = ~std::uint32_t{0};
+
 struct Header {
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t ranks;
   std::uint64_t areas;             ///< offset of the RankArea array
   std::uint64_t world_collective;  ///< offset of COMM_WORLD's collective area
+  std::uint64_t starts;            ///< offset of what each rank begins with: start_bytes for each
   std::uint64_t limit;             ///< bytes that a host maps: the heap cannot grow beyond
   std::uint64_t memory;            ///< bytes that the job may use: the machine's, or its cgroup's
   std::uint32_t workers;           ///< CPUs that the job may use
@@ -203,6 +212,12 @@ struct Header {
   std::atomic<std::uint32_t> on_deadlock;  ///< 0 abort, 1 report, 2 ignore
   std::atomic<Link> energy_handler;        ///< path of the library that advises all waits, 0 = none
   std::atomic<std::uint32_t> cross_memory_off;  ///< cross-memory attach switched off for the job
+  /// Why the heap could not grow when it could not last: an errno, or addresses_end. 0: it always
+  /// could.
+  std::atomic<std::uint32_t> full_because;
+  std::atomic<std::uint32_t> wanting;  ///< ranks that lack memory; match/memory.cpp
+  /// Pieces that ranks have given up for these, newest first; who lacks memory takes all.
+  alignas(cache_line) std::atomic<Link> given_up;
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
   alignas(
       cache_line) std::atomic<std::uint64_t> free_contexts[context_kinds];  ///< core/context.cpp

@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#include "node/segment.h"
+#include <cerrno>
+#include <set>
+
+#include "node/pool.h"
 
 namespace meantime::node {
 namespace {
@@ -51,6 +55,89 @@ TEST_F(PoolOfSegment, LargePiecesAreCutAndJoined) {
 TEST_F(PoolOfSegment, MoreThanThereIsIsRefused) {
   EXPECT_EQ(pool_.allocate(segment().header().limit + 1), 0u);
   EXPECT_EQ(pool_.allocate(static_cast<std::size_t>(-5)), 0u);
+}
+
+/// `ulimit -f` from here on: the segment may grow by so much.
+class Limit {
+ public:
+  explicit Limit(std::uint64_t more) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{segment().header().heap_end + more, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~Limit() { setrlimit(RLIMIT_FSIZE, &before_); }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+/// All that there is, in pieces of so many bytes.
+std::set<Link> take_all(Pool& pool, std::size_t bytes) {
+  std::set<Link> pieces;
+  while (const Link place = pool.allocate(bytes)) {
+    EXPECT_TRUE(pieces.insert(place).second);
+  }
+  return pieces;
+}
+
+TEST_F(PoolOfSegment, TheLastPageIsOfUse) {
+  const Limit limit(300 * 1024);
+  EXPECT_EQ(take_all(pool_, 128).size(), 300u * 1024 / 128);
+  EXPECT_EQ(segment().header().full_because, static_cast<std::uint32_t>(EFBIG));
+}
+
+TEST_F(PoolOfSegment, WhatCouldNotBeHadGoesBack) {
+  const Limit limit(8192);
+  const std::uint64_t before = heap_end();
+  EXPECT_EQ(pool_.allocate(1 * megabyte), 0u);
+  EXPECT_EQ(pool_.allocate(32 * 1024), 0u);
+  EXPECT_EQ(heap_end(), before);
+  EXPECT_NE(segment().grow(8192), 0u);
+}
+
+TEST_F(PoolOfSegment, WhereTheSegmentIsFullALargerPieceIsCut) {
+  const Limit limit(256 * 1024);
+  for (const std::size_t bytes : {std::size_t{64 * 1024}, std::size_t{256 * 1024}}) {
+    for (const Link place : take_all(pool_, bytes)) {
+      pool_.release(place, bytes);
+    }
+    const std::set<Link> small = take_all(pool_, 128);
+    EXPECT_EQ(small.size(), 256u * 1024 / 128);
+    for (const Link place : small) {
+      pool_.release(place, 128);
+    }
+    EXPECT_TRUE(pool_.join());
+    EXPECT_FALSE(pool_.join());  // nothing was released since
+  }
+}
+
+TEST_F(PoolOfSegment, JoinedPiecesAreOfUseForEverything) {
+  const Limit limit(1 * megabyte);
+  for (const std::size_t bytes : {64, 120, 4096, 64 * 1024, 100 * 1024, 1024 * 1024}) {
+    const std::set<Link> pieces = take_all(pool_, bytes);
+    EXPECT_GE(pieces.size(), 1 * megabyte / bytes * 9 / 10) << bytes;
+    for (const Link place : pieces) {
+      pool_.release(place, bytes);
+    }
+    EXPECT_TRUE(pool_.join());
+  }
+}
+
+TEST_F(PoolOfSegment, WhatIsInUseIsNotJoined) {
+  const Limit limit(64 * 1024);
+  const std::set<Link> all = take_all(pool_, 128);
+  const Link kept = *std::next(all.begin(), 5);
+  for (const Link place : all) {
+    if (place != kept) {
+      pool_.release(place, 128);
+    }
+  }
+  EXPECT_TRUE(pool_.join());
+  for (const Link place : take_all(pool_, 512)) {
+    EXPECT_TRUE(place + 512 <= kept || place >= kept + 128);
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <ctime>
+#include <string>
 
 namespace meantime::node {
 namespace {
@@ -89,6 +90,24 @@ int pid_here(const RankArea& area) {
 
 int host_here(const RankArea& area) {
   return counts_as_we_do(area) ? area.host.load(std::memory_order_relaxed) : 0;
+}
+
+bool is_stopped(const RankArea& area) {
+  const int pid = pid_here(area);
+  if (pid == 0) {
+    return false;
+  }
+  std::FILE* status = std::fopen(("/proc/" + std::to_string(pid) + "/status").c_str(), "re");
+  if (status == nullptr) {
+    return false;
+  }
+  char line[256];
+  char state = 0;
+  while (state == 0 && std::fgets(line, sizeof line, status) != nullptr) {
+    std::sscanf(line, "State: %c", &state);
+  }
+  std::fclose(status);
+  return state == 'T' || state == 't';
 }
 
 }  // namespace meantime::node

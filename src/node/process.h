@@ -25,4 +25,7 @@ const std::uint64_t& process_number();
 int pid_here(const RankArea& area);
 int host_here(const RankArea& area);
 
+/// Whether that process is stopped, by a signal or a debugger. False if it cannot be told.
+bool is_stopped(const RankArea& area);
+
 }  // namespace meantime::node

@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -80,6 +80,12 @@ int give_memory(int descriptor, std::uint64_t begin, std::uint64_t bytes) {
   return result == 0 ? 0 : errno;
 }
 
+/// By `ulimit -f`, in whole pages.
+std::uint64_t longest_file() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur / page * page : RLIM_INFINITY;
+}
+
 bool is_file(const struct stat& status, dev_t device, ino_t file) {
   return status.st_dev == device && status.st_ino == file;
 }
@@ -126,7 +132,8 @@ int create_segment(int ranks, int workers, Carriers carriers) {
   }
   const std::uint64_t areas = round_up(sizeof(Header), page);
   const std::uint64_t world = round_up(areas + sizeof(RankArea) * ranks, page);
-  const std::uint64_t heap = round_up(world + coll::area_bytes(ranks), page);
+  const std::uint64_t starts = round_up(world + coll::area_bytes(ranks), page);
+  const std::uint64_t heap = starts + 2 * start_page * static_cast<std::size_t>(ranks);
   const std::uint64_t limit = mapping_limit(ranks);
   void* place = MAP_FAILED;
   errno = heap > limit ? ENOMEM : give_memory(descriptor, 0, heap);
@@ -143,6 +150,7 @@ int create_segment(int ranks, int workers, Carriers carriers) {
   header->ranks = static_cast<std::uint32_t>(ranks);
   header->areas = areas;
   header->world_collective = world;
+  header->starts = starts;
   header->limit = limit;
   header->memory = machine::usable_memory();
   header->workers = static_cast<std::uint32_t>(workers);
@@ -298,112 +306,68 @@ void note_end(int descriptor, int world_rank) {
   }
 }
 
+std::string what_limits(std::uint32_t error) {
+  switch (error) {
+    case EFBIG:
+      return fmt::format("it counts as a file, and `ulimit -f` lets files have {} KiB",
+                         longest_file() / 1024);
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+      return "the machine, or the container that the job is in, has no more";
+    case addresses_end:
+      return "all its addresses are in use; `ulimit -v` may limit them";
+    default:
+      return "";
+  }
+}
+
 Link Segment::grow(std::size_t bytes) {
+  return grow_up_to(bytes, bytes).place;
+}
+
+// Where memory is short, what is asked for may not be there, but a part of it: the file may be no
+// longer (ulimit -f), or the kernel has so few pages. Whatever is not backed goes back, if nobody
+// took what is behind it, so that who asks again and again does not use up the addresses.
+Grown Segment::grow_up_to(std::size_t bytes, std::size_t least) {
   bytes = round_up(bytes, page);
+  least = round_up(least, page);
+  const int descriptor = open_descriptor();
+  if (descriptor < 0) {
+    return {};
+  }
   // Never beyond the limit, not even for a moment: what another rank gets meanwhile would lie
   // behind a piece that is given back. Relaxed, because it is only a number: whoever gives others a
   // link into the piece orders what is in it.
-  const int descriptor = open_descriptor();
-  if (descriptor < 0) {
-    return 0;
-  }
   std::uint64_t begin = header().heap_end.load(std::memory_order_relaxed);
+  const std::uint64_t file_end = longest_file();
+  const std::uint64_t end = std::min<std::uint64_t>(mapped_, file_end);
+  std::size_t taken = 0;
   do {
-    if (begin + bytes > mapped_) {
-      return 0;
+    taken = begin < end ? std::min<std::size_t>(bytes, end - begin) : 0;
+    if (taken < least) {
+      header().full_because.store(end == file_end ? EFBIG : addresses_end,
+                                  std::memory_order_relaxed);
+      return {};
     }
   } while (
-      !header().heap_end.compare_exchange_weak(begin, begin + bytes, std::memory_order_relaxed));
-  return give_memory(descriptor, begin, bytes) == 0 ? begin : 0;
+      !header().heap_end.compare_exchange_weak(begin, begin + taken, std::memory_order_relaxed));
+  std::size_t got = taken;
+  while (got >= least) {
+    const int error = give_memory(descriptor, begin, got);
+    if (error == 0) {
+      break;
+    }
+    header().full_because.store(static_cast<std::uint32_t>(error), std::memory_order_relaxed);
+    got = got == least ? 0 : std::max(least, round_up(got / 2, page));
+  }
+  if (got < taken) {
+    std::uint64_t all = begin + taken;
+    header().heap_end.compare_exchange_strong(all, begin + got, std::memory_order_relaxed);
+  }
+  return got == 0 ? Grown{} : Grown{begin, got};
 }
 
 constinit Segment detail::host_segment;
-
-/// The first free piece that is large enough, or its end; else more of the segment.
-Link Pool::allocate_large(std::size_t bytes) {
-  if (bytes > segment().header().limit) {
-    return 0;
-  }
-  bytes = round_up(bytes, page);
-  for (Link* at = &large_; *at != 0;) {
-    auto* piece = segment().at<LargePiece>(*at);
-    if (piece->bytes == bytes) {
-      const Link place = *at;
-      *at = piece->next;
-      return place;
-    }
-    if (piece->bytes > bytes) {
-      piece->bytes -= bytes;
-      return *at + piece->bytes;
-    }
-    at = &piece->next;
-  }
-  return segment().grow(bytes);
-}
-
-void Pool::release_large(Link place, std::size_t bytes) {
-  bytes = round_up(bytes, page);
-  LargePiece* before = nullptr;
-  Link* at = &large_;
-  while (*at != 0 && *at < place) {
-    before = segment().at<LargePiece>(*at);
-    at = &before->next;
-  }
-  auto* piece = new (segment().at<void>(place)) LargePiece{*at, bytes};
-  if (piece->next == place + bytes) {
-    const auto* after = segment().at<LargePiece>(piece->next);
-    piece->bytes += after->bytes;
-    piece->next = after->next;
-  }
-  if (before != nullptr && segment().link(before) + before->bytes == place) {
-    before->bytes += piece->bytes;
-    before->next = piece->next;
-  } else {
-    *at = place;
-  }
-}
-
-Link Pool::allocate(std::size_t bytes) {
-  if (bytes > largest_class) {
-    return allocate_large(bytes);
-  }
-  const int size_class = std::max(6, static_cast<int>(std::bit_width(bytes - 1)));
-  if (const Link place = free_[size_class]; place != 0) {
-    free_[size_class] = *segment().at<Link>(place);
-    return place;
-  }
-  const std::size_t size = std::size_t{1} << size_class;
-  constexpr std::size_t chunk_bytes = 4 * largest_class;
-  if (chunk_left_ < size) {
-    // What is left of the old chunk goes to the free lists, largest pieces first.
-    while (chunk_left_ >= cache_line) {
-      const int piece = std::bit_width(chunk_left_) - 1;
-      const std::size_t piece_bytes = std::size_t{1} << piece;
-      release(chunk_, piece_bytes);
-      chunk_ += piece_bytes;
-      chunk_left_ -= piece_bytes;
-    }
-    chunk_ = segment().grow(chunk_bytes);
-    if (chunk_ == 0) {
-      chunk_left_ = 0;
-      return 0;
-    }
-    chunk_left_ = chunk_bytes;
-  }
-  const Link place = chunk_;
-  chunk_ += size;
-  chunk_left_ -= size;
-  return place;
-}
-
-void Pool::release(Link place, std::size_t bytes) {
-  if (bytes > largest_class) {
-    release_large(place, bytes);
-    return;
-  }
-  const int size_class = std::max(6, static_cast<int>(std::bit_width(bytes - 1)));
-  *segment().at<Link>(place) = free_[size_class];
-  free_[size_class] = place;
-}
 
 }  // namespace meantime::node

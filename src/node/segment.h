@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "node/layout.h"
 
@@ -26,6 +27,16 @@ struct Carriers {
 /// Makes and lays out the segment of a job: a memfd, close-on-exec. Returns the descriptor, which
 /// the caller closes, or -errno. For mpiexec, and for a singleton.
 int create_segment(int ranks, int workers, Carriers carriers = {});
+
+/// Pages of the segment, all zero; of no bytes when there are none.
+struct Grown {
+  Link place = 0;
+  std::size_t bytes = 0;
+};
+
+/// What of the system keeps the segment from growing, if it failed with this errno (or
+/// addresses_end), in words for who can change that; empty: unknown.
+std::string what_limits(std::uint32_t error);
 
 class Segment {
  public:
@@ -45,6 +56,11 @@ class Segment {
     return reinterpret_cast<RankArea*>(base_ + header().areas)[world_rank];
   }
 
+  /// Two start_pages.
+  Link start_of(int world_rank) const {
+    return header().starts + 2 * start_page * static_cast<std::size_t>(world_rank);
+  }
+
   template <class T>
   T* at(Link link) const {
     return reinterpret_cast<T*>(base_ + link);
@@ -56,6 +72,8 @@ class Segment {
   /// A zeroed run of at least `bytes` of shared memory, page-aligned; 0 when the segment or the
   /// machine has no more. Not given back before the job ends: callers pool. Any thread.
   Link grow(std::size_t bytes);
+  /// The same, or less where there is less: `least` bytes, or nothing.
+  Grown grow_up_to(std::size_t bytes, std::size_t least);
 
  private:
   int open_descriptor();
@@ -87,32 +105,5 @@ extern constinit Segment host_segment;
 inline Segment& segment() {
   return detail::host_segment;
 }
-
-/// Shared memory for one rank: by size classes (powers of two from 64 B to 64 KiB), beyond them in
-/// whole pages. `allocate` and `release`, of as many bytes, are for the owning rank only, with its
-/// lock held. Contents of reused places are not cleared.
-class Pool {
- public:
-  /// 0 when out of memory.
-  Link allocate(std::size_t bytes);
-  void release(Link place, std::size_t bytes);
-
- private:
-  /// Lies at the beginning of what it describes.
-  struct LargePiece {
-    Link next;
-    std::size_t bytes;
-  };
-  Link allocate_large(std::size_t bytes);
-  void release_large(Link place, std::size_t bytes);
-
-  static constexpr std::size_t largest_class = 64 * 1024;
-  static constexpr int classes = 17;
-  Link free_[classes] = {};
-  Link large_ =
-      0;  ///< free pieces of whole pages, in the order of their places, never side by side
-  Link chunk_ = 0;
-  std::size_t chunk_left_ = 0;
-};
 
 }  // namespace meantime::node

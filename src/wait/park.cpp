@@ -88,7 +88,11 @@ void sleep_for_memory(Rank& rank, node::Waiter& waiter, std::uint64_t nanosecond
   if (rank.area->starving.load(std::memory_order_relaxed) == 0) {
     rank.area->starving.store(++rank.starvations, std::memory_order_seq_cst);
   }
-  const std::uint64_t nap_ns = nanoseconds == 0 ? rank.nap_ns : std::min(nanoseconds, rank.nap_ns);
+  // Not all of one length: ranks that lack memory would wake together each time, and none would
+  // find that nobody else is awake.
+  constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;
+  const std::uint64_t longest_ns = rank.nap_ns + (now_ns() * spread >> 32) % (rank.nap_ns / 2);
+  const std::uint64_t nap_ns = nanoseconds == 0 ? longest_ns : std::min(nanoseconds, longest_ns);
   {
     OthersTurn turn(rank);
     sleep_until_rung_or(waiter, nap_ns);

@@ -163,6 +163,13 @@ std::string describe_beginning(const node::RankArea& area) {
 
 }  // namespace
 
+std::string describe_lack(const node::Segment& segment) {
+  const std::string limit = node::what_limits(segment.header().full_because.load());
+  return fmt::format("all {} KiB of shared memory are in use{}",
+                     segment.header().heap_end.load() / 1024,
+                     limit.empty() ? "" : fmt::format(": {}", limit));
+}
+
 std::string place_of_call(const void* call_site) {
   return place_in(getpid(), reinterpret_cast<std::uint64_t>(call_site) - 1);
 }
@@ -183,7 +190,9 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
         break;
       case RankState::waiting:
         state = describe_wait(area.report, pid, call_name);
-        if (area.starving.load() != 0) {
+        if (area.wants_memory.load() != 0) {
+          state += "; it needs shared memory for that";
+        } else if (area.starving.load() != 0) {
           state += "; messages that nobody receives leave it no room";
         }
         break;

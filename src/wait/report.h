@@ -19,6 +19,9 @@ using CallName = const char* (*)(std::uint16_t call);
 /// One line a rank: rank, pid, state; if it waits: call, peer, tag, communicator, call site, since.
 std::string describe_ranks(const node::Segment& segment, CallName call_name);
 
+/// "all 3000 KiB of shared memory are in use: it counts as a file …"
+std::string describe_lack(const node::Segment& segment);
+
 /// "stencil+0x1234": what addr2line wants to know of a call's return address in this process.
 std::string place_of_call(const void* call_site);
 

@@ -37,19 +37,15 @@ node::Waiter* few_of_the_host() {
 
 }  // namespace
 
-bool Sleepers::prepare(int world_rank) {
+void Sleepers::prepare(int world_rank) {
   node::Segment& segment = node::segment();
   // A page of them: as many threads of one rank as are ever likely to sleep in MPI at once.
-  const node::Link page = segment.grow(4096);
-  if (page == 0) {
-    return false;
-  }
+  const node::Link page = segment.start_of(world_rank);
   for (int index = 0; index < waiters_a_page; ++index) {
     node::Waiter* waiter = segment.at<node::Waiter>(page) + index;
     waiter->owner = static_cast<std::uint32_t>(world_rank);
     give_back(waiter);
   }
-  return true;
 }
 
 node::Waiter* Sleepers::take(int world_rank) {

@@ -9,9 +9,8 @@ namespace meantime::wait {
 class Sleepers {
  public:
   /// Makes enough of them that most process ranks never need more: a rank must be able to wait when
-  /// memory is short. (A thread rank has those that its host made, its ticket among them.) False
-  /// when the node has none.
-  bool prepare(int world_rank);
+  /// memory is short. (A thread rank has those that its host made, its ticket among them.)
+  void prepare(int world_rank);
   node::Waiter* take(int world_rank);
   void give_back(node::Waiter* waiter);
 

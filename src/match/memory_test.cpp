@@ -1,0 +1,145 @@
+// What is free somewhere is for whoever lacks it. One thread plays two ranks in turn.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+#include "match/engine.h"
+#include "node/process.h"
+
+namespace meantime::match {
+namespace {
+
+const Typed untyped{};
+constexpr std::size_t small = 128;
+
+class MemoryTest : public testing::Test {
+ protected:
+  struct Player {
+    explicit Player(int world_rank) {
+      rank.world_rank = world_rank;
+      rank.world_size = 2;
+      rank.area = &node::segment().area(world_rank);
+      node::publish_process(*rank.area);
+      rank.engine = std::make_shared<Engine>(rank, untyped);
+      rank.engine->prepare();
+    }
+    Engine& engine() { return *rank.engine; }
+
+    std::vector<Link> take_all(std::size_t bytes) {
+      std::vector<Link> places;
+      while (const Link place = engine().memory(bytes)) {
+        places.push_back(place);
+      }
+      return places;
+    }
+    void release(const std::vector<Link>& places, std::size_t bytes) {
+      for (const Link place : places) {
+        engine().pool.release(place, bytes);
+      }
+    }
+
+    Rank rank;
+  };
+
+  void SetUp() override {
+    descriptor_ = node::create_segment(2, 2);
+    ASSERT_GE(descriptor_, 0);
+    ASSERT_EQ(node::segment().map(descriptor_), 0);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{node::segment().header().heap_end + 64 * 1024, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    one = std::make_unique<Player>(0);
+    other = std::make_unique<Player>(1);
+  }
+  void TearDown() override {
+    one.reset();
+    other.reset();
+    setrlimit(RLIMIT_FSIZE, &before_);
+    node::segment().unmap();
+    close(descriptor_);
+  }
+  static std::uint32_t wanting() { return node::segment().header().wanting; }
+
+  std::unique_ptr<Player> one;
+  std::unique_ptr<Player> other;
+
+ private:
+  int descriptor_ = -1;
+  rlimit before_{};
+};
+
+TEST_F(MemoryTest, WhatASleeperHasGoesToWhoLacksIt) {
+  one->release(one->take_all(small), small);
+  one->engine().progress();  // it wants no more
+  EXPECT_EQ(wanting(), 0u);
+  one->engine().let_go();
+  EXPECT_EQ(node::segment().header().given_up, 0u) << "nobody wants it";
+
+  EXPECT_EQ(other->engine().memory(4096), 0u);
+  EXPECT_EQ(wanting(), 1u);
+  EXPECT_EQ(other->rank.area->wants_memory, 1u);
+  one->engine().let_go();
+  EXPECT_NE(node::segment().header().given_up, 0u);
+  EXPECT_NE(other->engine().memory(4096), 0u);
+  other->engine().progress();
+  EXPECT_EQ(wanting(), 0u);
+  EXPECT_EQ(other->rank.area->wants_memory, 0u);
+}
+
+TEST_F(MemoryTest, WhoLeavesKeepsNothing) {
+  one->release(one->take_all(small), small);
+  one->engine().leave_memory();
+  EXPECT_NE(other->engine().memory(32 * 1024), 0u);
+}
+
+TEST_F(MemoryTest, TwoThatWantDoNotKeepEachOtherFromIt) {
+  const std::vector<Link> all = one->take_all(small);
+  other->take_all(small);
+  EXPECT_EQ(wanting(), 2u);
+  one->release({all.begin(), all.begin() + 3}, small);
+  EXPECT_EQ(one->engine().memory(4096), 0u);  // less than it needs, and it goes on wanting
+  one->engine().let_go();
+  EXPECT_NE(other->engine().memory(small), 0u);
+  other->engine().let_go();
+  EXPECT_NE(node::segment().header().given_up, 0u) << "what is left over";
+}
+
+TEST_F(MemoryTest, AReceiveIsThereHoweverFullTheSegmentIs) {
+  one->take_all(small);
+  LocalReceive local;
+  std::vector<Receive*> receives;
+  while (Receive* const receive = one->engine().new_receive(local, 4, 0, 0, 0, 0)) {
+    receives.push_back(receive);
+  }
+  EXPECT_GE(receives.size(), 8u);
+  for (Receive* receive : receives) {
+    one->engine().release(*receive);
+  }
+  EXPECT_NE(one->engine().new_receive(local, 4, 0, 0, 0, 0), nullptr);
+}
+
+TEST_F(MemoryTest, EmptyCellsAreOfUseForEverything) {
+  // All memory becomes cells of 128 bytes, which the other one empties.
+  std::vector<Message*> messages;
+  while (Message* const message = one->engine().eager_cell(1, 0, true)) {
+    messages.push_back(message);
+    message->context = 4;
+    message->source = 0;
+    message->tag = 0;
+    one->engine().push(*message);
+  }
+  EXPECT_GT(messages.size(), 400u);
+  for (std::size_t received = 0; received < messages.size(); ++received) {
+    Message* const message = other->engine().catch_message({4, 0, 0}, 0);
+    ASSERT_NE(message, nullptr);
+    other->engine().empty(*message);
+  }
+  other->engine().let_go();  // gives the last ones back, too
+  EXPECT_NE(one->engine().memory(messages.size() * 128 / 2), 0u);
+}
+
+}  // namespace
+}  // namespace meantime::match

@@ -1,0 +1,169 @@
+/* A correct program where the node's segment is full (ulimit -f): every way to send, with more under way than there is
+   memory for. Every message's contents and each sender's order are checked.
+   full WHAT MESSAGES BYTES [UNREAD BYTES_OF_THEM] */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, size, messages, bytes;
+static long wrong;
+
+static void fill(char *data, int number) {
+  for (int i = 0; i < bytes; ++i) data[i] = (char)(number * 7 + i);
+  if (bytes >= 4) memcpy(data, &number, 4);
+}
+
+static void check(const char *data, int number) {
+  int got = number;
+  if (bytes >= 4) memcpy(&got, data, 4);
+  wrong += got != number;
+  for (int i = 4; i < bytes; ++i) wrong += data[i] != (char)(number * 7 + i);
+}
+
+static void receive_all(int senders, int tag) {
+  char *in = malloc(bytes + 1);
+  int *next = calloc(size, sizeof *next);
+  for (long m = 0; m < (long)messages * senders; ++m) {
+    MPI_Status status;
+    MPI_Recv(in, bytes, MPI_BYTE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &status);
+    check(in, next[status.MPI_SOURCE]++);
+    if (m % 1000 == 0) usleep(1000);
+  }
+  free(next);
+  free(in);
+}
+
+typedef int sender(const void *, int, MPI_Datatype, int, int, MPI_Comm);
+
+/* All flood rank 1, which begins late; a Barrier then needs memory of who has none. */
+static void one_way(sender *send) {
+  char *out = malloc(bytes + 1);
+  if (rank == 1) {
+    usleep(30000);
+    receive_all(size - 1, 3);
+  } else {
+    for (int m = 0; m < messages; ++m) {
+      fill(out, m);
+      send(out, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD);
+    }
+  }
+  free(out);
+}
+
+/* Each sends to the next, nonblocking, before it receives: both directions between two. */
+static void ring(void) {
+  char *out = malloc((size_t)messages * bytes + 1);
+  MPI_Request *requests = malloc(messages * sizeof *requests);
+  for (int m = 0; m < messages; ++m) {
+    fill(out + (size_t)m * bytes, m);
+    MPI_Isend(out + (size_t)m * bytes, bytes, MPI_BYTE, (rank + 1) % size, 3, MPI_COMM_WORLD, &requests[m]);
+  }
+  receive_all(1, 3);
+  MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
+  free(requests);
+  free(out);
+}
+
+/* The last one begins when what the others have sent is received: they sleep, and their memory is for it. */
+static void in_turn(void) {
+  char *out = malloc(bytes + 1);
+  const int last = size - 1;
+  if (rank == 1) {
+    receive_all(size - 2, 3);
+    MPI_Send(&last, 1, MPI_INT, last, 4, MPI_COMM_WORLD);
+    receive_all(1, 6);
+  } else {
+    int token = 0;
+    if (rank == last) MPI_Recv(&token, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int m = 0; m < messages; ++m) {
+      fill(out, m);
+      MPI_Send(out, bytes, MPI_BYTE, 1, rank == last ? 6 : 3, MPI_COMM_WORLD);
+    }
+    if (rank != last) MPI_Recv(&token, 1, MPI_INT, last, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int other = 0; rank == last && other < last; ++other)
+      if (other != 1) MPI_Send(&token, 1, MPI_INT, other, 4, MPI_COMM_WORLD);
+  }
+  free(out);
+}
+
+/* With a layout that is not contiguous: larger ones take a pipe. */
+static void pieces(void) {
+  MPI_Datatype column;
+  MPI_Type_vector(bytes, 1, 2, MPI_BYTE, &column);
+  MPI_Type_commit(&column);
+  char *out = malloc(2 * (size_t)bytes + 1);
+  char *packed = malloc(bytes + 1);
+  if (rank == 1) {
+    usleep(30000);
+    receive_all(size - 1, 3);
+  } else {
+    for (int m = 0; m < messages; ++m) {
+      fill(packed, m);
+      for (int i = 0; i < bytes; ++i) out[2 * i] = packed[i];
+      MPI_Send(out, 1, column, 1, 3, MPI_COMM_WORLD);
+    }
+  }
+  MPI_Type_free(&column);
+  free(packed);
+  free(out);
+}
+
+static void buffered(void) {
+  int room = messages * (bytes + MPI_BSEND_OVERHEAD);
+  char *buffer = malloc(room);
+  MPI_Buffer_attach(buffer, room);
+  one_way(MPI_Bsend);
+  MPI_Buffer_detach(&buffer, &room);
+  free(buffer);
+}
+
+/* Collectives while so many short messages that nobody reads yet fill the segment. */
+static void collectives(int flood, int flood_bytes) {
+  char *out = malloc(bytes + 1);
+  char *all = malloc((size_t)bytes * size + 1);
+  char *others = malloc((size_t)bytes * size + 1);
+  char *short_one = calloc(1, flood_bytes);
+  if (rank != 1)
+    for (int m = 0; m < flood; ++m) MPI_Send(short_one, flood_bytes, MPI_BYTE, 1, 5, MPI_COMM_WORLD);
+  for (int m = 0; m < messages; ++m) {
+    if (rank == m % size) fill(out, m);
+    MPI_Bcast(out, bytes, MPI_BYTE, m % size, MPI_COMM_WORLD);
+    check(out, m);
+    for (int r = 0; r < size; ++r) fill(all + (size_t)r * bytes, 100 * rank + r);
+    MPI_Alltoall(all, bytes, MPI_BYTE, others, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    for (int r = 0; r < size; ++r) check(others + (size_t)r * bytes, 100 * r + rank);
+  }
+  if (rank == 1)
+    for (int m = 0; m < flood * (size - 1); ++m)
+      MPI_Recv(short_one, flood_bytes, MPI_BYTE, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  free(short_one);
+  free(others);
+  free(all);
+  free(out);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const char *what = argv[1];
+  messages = atoi(argv[2]);
+  bytes = atoi(argv[3]);
+  for (int round = 0; round < 2; ++round) {
+    if (!strcmp(what, "one-way")) one_way(MPI_Send);
+    if (!strcmp(what, "synchronous")) one_way(MPI_Ssend);
+    if (!strcmp(what, "buffered")) buffered();
+    if (!strcmp(what, "ring")) ring();
+    if (!strcmp(what, "in-turn")) in_turn();
+    if (!strcmp(what, "pieces")) pieces();
+    if (!strcmp(what, "collectives")) collectives(atoi(argv[4]), atoi(argv[5]));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  long all_wrong = 0;
+  MPI_Reduce(&wrong, &all_wrong, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("wrong: %ld\n", all_wrong);
+  MPI_Finalize();
+  return 0;
+}

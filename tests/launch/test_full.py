@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Where the node's segment is full (ulimit -f): who can go on with what is free somewhere goes on, and only a job that
+cannot is told, with what limits it."""
+
+import os
+import resource
+import subprocess
+import unittest
+
+from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest
+
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+# Ranks, KiB of segment, bytes of a message. All of it takes a multiple of the segment.
+SHAPES = ((2, 2300, 12), (4, 3000, 12), (8, 6000, 12), (2, 2300, 3000), (4, 3000, 3000), (4, 3000, 60000))
+TRIES = 2
+
+
+class FullSegment(MpiexecTest):
+    def setUp(self):
+        super().setUp()
+        self.program = self.path("full")
+        subprocess.run([MPICC, "-O1", *CFLAGS, os.path.join(SOURCE, "tests", "launch", "full.c"), "-o", self.program],
+                       check=True)
+
+    def run_full(self, ranks, kibibytes, *arguments, options=()):
+        limit = kibibytes * 1024
+        return self.run_job(*options, "-n", ranks, self.program, *arguments, timeout=60,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+
+    def goes_on(self, ranks, kibibytes, *arguments, options=()):
+        for _ in range(TRIES):
+            result = self.run_full(ranks, kibibytes, *arguments, options=options)
+            self.assertEqual((result.status, result.output, result.error), (0, "wrong: 0\n", ""),
+                             (ranks, kibibytes, arguments, result))
+
+    def floods(self, what, options=(), least_ranks=2):
+        for ranks, kibibytes, size in SHAPES:
+            if ranks >= least_ranks:
+                messages = 20000 if size == 12 else 2000 if size == 3000 else 400
+                self.goes_on(ranks, kibibytes, what, messages, size, options=options)
+
+    def test_one_way(self):
+        self.floods("one-way")
+
+    def test_both_ways(self):
+        self.floods("ring")
+
+    def test_buffered(self):
+        self.floods("buffered")
+
+    def test_memory_of_those_who_sleep(self):
+        self.floods("in-turn", least_ranks=4)
+
+    def test_synchronous_and_pieces(self):
+        for what in ("synchronous", "pieces"):
+            for ranks, kibibytes, size in SHAPES:
+                self.goes_on(ranks, kibibytes, what, 300 if size == 12 else 30, size)
+
+    def test_collectives(self):
+        for ranks, kibibytes, unread, size in ((2, 1000, 1500, 5000), (4, 1500, 1000, 5000), (8, 3000, 800, 5000),
+                                               (4, 2500, 500, 20000)):
+            self.goes_on(ranks, kibibytes, "collectives", 20, size, unread, 12)
+
+    @unittest.skipUnless(THREADS, "thread ranks")
+    def test_thread_ranks(self):
+        for what in ("one-way", "ring", "buffered"):
+            self.floods(what, options=("--as", "threads"))
+        self.goes_on(8, 6000, "in-turn", 20000, 12, options=("--as", "threads"))
+
+    def test_told_that_memory_is_full(self):
+        """What nobody will ever receive before more is sent."""
+        for options in ((),) + ((("--as", "threads"),) if THREADS else ()):
+            result = self.run_full(4, 1000, "collectives", 2, 100, 20000, 12, options=options)
+            self.assertEqual(result.status, 125, result)
+            self.assertIn("Meantime: memory is full: every rank waits in MPI, and some need shared memory:\n",
+                          result.error)
+            self.assertRegex(result.error, r"rank [023] .* waits in MPI_Send .*; it needs shared memory for that\n")
+            self.assertRegex(result.error, r"\(all \d+ KiB of shared memory are in use: it counts as a file, and "
+                                           r"`ulimit -f` lets files have 1000 KiB\)\n")
+            self.assertNotIn("deadlock:", result.error)
+
+    def test_no_room_to_start(self):
+        result = self.run_full(4, 20, "none", 1, 1)
+        self.assertEqual(result.status, 1, result)
+        self.assert_one_line(result, "cannot make the job's shared memory", "`ulimit -f` lets files have 20 KiB")
+        limit = 20 * 1024
+        alone = subprocess.run([self.program, "none", "1", "1"], env=self.environment, stderr=subprocess.PIPE, timeout=60,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit // 2, limit // 2)))
+        self.assertRegex(alone.stderr.decode(), r"MPI_Init: MPI_ERR_NO_MEM: .*`ulimit -f` lets files have \d+ KiB")
+
+
+if __name__ == "__main__":
+    unittest.main()
