@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/call_names.h"
+#include "launch/call_report.h"
 #include "launch/core_seconds.h"
 #include "launch/how_it_waited.h"
 #include "launch/json.h"
@@ -228,6 +229,7 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
       text += site_line(sites[site], names);
     }
   }
+  text += call_table(figures);
   const CoreSeconds sums = core_seconds(job, figures, times);
   text += fmt::format(
       "core-seconds: allocated {:.3f} = computing {:.3f} + waiting awake {:.3f} + waiting asleep "
@@ -269,7 +271,7 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
       "  \"frequency\": {{\"times_lowered\": {}, \"seconds_lowered\": {:.9f}}},\n"
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n"
-      "  \"per_worker\": [\n{}\n  ],\n  \"ranks\": [\n",
+      "  \"calls\": [\n{}\n  ],\n  \"per_worker\": [\n{}\n  ],\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
       sums.computing, sums.awake, sums.asleep, sums.unused,
       sums.preempted ? fmt::format("{:.9f}", *sums.preempted) : "null", quoted(ways.front()),
@@ -279,7 +281,7 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       job.frequencies.seconds_lowered(),
       times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null", quoted(times.energy_source),
       figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler),
-      json_workers(job, figures));
+      json_calls(figures), json_workers(job, figures));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     text += json_rank(rank, figures.ranks[rank], job.ranks[rank], ways.at(rank), policies.at(rank),
                       names);
