@@ -2,7 +2,7 @@
 // single invocation of the suspend and of the resume logic, for a rank that asked for no clock, for
 // MPIX_Rtime's and for MPIX_Ptime's inside of a section, and for MPIX_Counter_start's events.
 // "nothing" is the measurement itself.
-// Prints lines "case side quantile ns"; bench/clocks/measure draws them.
+// Prints lines "case side quantile ns"; `meantime bench clocks` makes tables and figures of them.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

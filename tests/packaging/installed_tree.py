@@ -26,6 +26,7 @@ share/man/man1/mpicxx.1 share/man/man1/mpic++.1 share/man/man1/mpifort.1 share/m
 share/meantime/LICENSE share/meantime/examples/calls.c share/meantime/gdb/meantime.py
 share/meantime/gdb/meantime_ranks.py
 share/meantime/bench/libra/libra.cpp share/meantime/bench/common/mpi_program.h share/meantime/bench/overlap/overlap.cpp
+share/meantime/bench/hpccg/hpccg.cpp
 share/meantime/bench/shipped/__main__.py share/meantime/bench/comparison/peers.py
 """.split()
 FORTRAN_TREE = """
