@@ -319,6 +319,10 @@ class MeantimeBench(Shipped):
                       ",".join(kinds), "--bytes", "1K,64K", "--compute-us", 50, "--turns", 2)
         found = self.assert_written("meantime-overlap")
         self.assertEqual({row["kind"] for row in found["rows"]}, set(kinds))
+        sides = {row["one_side"] for row in found["rows"] if "one_side" in row}
+        self.assertEqual(len(sides), 4 if "threads" in kinds and CPUS % 2 == 0 else 0)
+        if sides:
+            self.assertIn("| receiver, posted after | 1 | V = 2 |", self.read("meantime-overlap", "results.md"))
         self.assertIn("no results of libra", self.run_here("meantime", "bench", "libra", "--show", "--output",
                                                            "meantime-overlap", status=1))
 
