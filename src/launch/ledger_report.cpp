@@ -280,8 +280,8 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       quoted(job.wake_up.source), job.frequencies.times_lowered(),
       job.frequencies.seconds_lowered(),
       times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null", quoted(times.energy_source),
-      figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler),
-      json_calls(figures), json_workers(job, figures));
+      figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler), json_calls(figures),
+      json_workers(job, figures));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     text += json_rank(rank, figures.ranks[rank], job.ranks[rank], ways.at(rank), policies.at(rank),
                       names);
