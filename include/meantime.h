@@ -115,9 +115,10 @@ extern int MPIX_Energy_handler_dereg(void) __attribute__((weak));
  * still while the rank waits in MPI, be it asleep or polling, and while others of its worker have
  * their turn.
  *
- * What the program sleeps by itself is its own time (sleep, a read that waits, a page that comes from
- * a disk); what the kernel gives to other programs is not. A thread rank's goes by the processor's
- * tick (0.4 ns at 2.5 GHz), a process rank's by the kernel's clocks (1 ns, and some system calls).
+ * What the program sleeps by itself is its own time (sleep, a read that waits, a page that comes
+ * from a disk); what the kernel gives to other programs is not. A thread rank's goes by the
+ * processor's tick (0.4 ns at 2.5 GHz), a process rank's by the kernel's clocks (1 ns, and some
+ * system calls).
  *
  * Without Meantime: MPI_Wtime(). */
 extern double MPIX_Rtime(void) __attribute__((weak));
@@ -138,11 +139,37 @@ extern int MPIX_Stop_processor_timer(void) __attribute__((weak));
   (MPIX_Stop_processor_timer != 0 ? MPIX_Stop_processor_timer() : meantime_section_ends())
 
 /* Seconds on the clock of the core (worker) that the calling rank runs on, the same for all of its
- * ranks; while a thread rank sleeps by itself, its core runs others. A process rank counts as a core
- * of its own: what MPIX_Rtime gained inside of the section.
- * Without Meantime: the wall-clock time inside of the section. */
+ * ranks; while a thread rank sleeps by itself, its core runs others. A process rank counts as a
+ * core of its own: what MPIX_Rtime gained inside of the section. Without Meantime: the wall-clock
+ * time inside of the section. */
 extern double MPIX_Ptime(void) __attribute__((weak));
 #define MPIX_Ptime() (MPIX_Ptime != 0 ? MPIX_Ptime() : meantime_section_seconds())
+
+/* --- Counters for ranks that share a core (the same page)
+ *
+ * Counts an event for the calling rank between a start and a stop, only while the rank runs (as
+ * MPIX_Rtime means it), and for its core, as MPIX_Ptime does: while any of the core's ranks runs
+ * between its own start and stop. `event` is a name of perf ("page-faults", "context-switches",
+ * "cpu-migrations", "task-clock", "cycles", "cache-misses" ...) or of PAPI ("PAPI_TOT_CYC" ...).
+ * Several events may be counted at once. Legal at any time; each thread has counters of its own,
+ * and should stop those that it has started.
+ * Errors go to the error handler of MPI_COMM_SELF: MPI_ERR_ARG, there is no such name;
+ * MPI_ERR_ACCESS, the kernel does not let this process count it (perf_event_paranoid, a container's
+ * seccomp profile); MPI_ERR_UNSUPPORTED_OPERATION, this machine does not count it; MPI_ERR_OTHER,
+ * a start of what is started, a stop of what is not.
+ * Without Meantime these do nothing. */
+extern int MPIX_Counter_start(const char* event) __attribute__((weak));
+extern int MPIX_Counter_stop(const char* event) __attribute__((weak));
+#define MPIX_Counter_start(event) \
+  (MPIX_Counter_start != 0 ? MPIX_Counter_start(event) : MPI_SUCCESS)
+#define MPIX_Counter_stop(event) (MPIX_Counter_stop != 0 ? MPIX_Counter_stop(event) : MPI_SUCCESS)
+
+/* What has been counted so far: use differences. `rank` or `core` may be NULL. Without Meantime
+ * both become -1. */
+extern int MPIX_Counter_read(const char* event, MPI_Count* rank, MPI_Count* core)
+    __attribute__((weak));
+#define MPIX_Counter_read(event, rank, core) \
+  (MPIX_Counter_read != 0 ? MPIX_Counter_read(event, rank, core) : meantime_no_count(rank, core))
 
 /* Not for programs: what the macros do without Meantime. One for all files of a program. */
 __attribute__((weak)) double meantime_section_sum = 0;
@@ -158,6 +185,16 @@ static __inline__ __attribute__((unused)) int meantime_section_begins(void) {
 static __inline__ __attribute__((unused)) int meantime_section_ends(void) {
   meantime_section_sum = meantime_section_seconds();
   meantime_section_since = 0;
+  return MPI_SUCCESS;
+}
+
+static __inline__ __attribute__((unused)) int meantime_no_count(MPI_Count* rank, MPI_Count* core) {
+  if (rank != 0) {
+    *rank = -1;
+  }
+  if (core != 0) {
+    *core = -1;
+  }
   return MPI_SUCCESS;
 }
 

@@ -1,7 +1,8 @@
 // What the clocks of meantime.h cost at a switch (the paper's Figures 3 and 4): the time of each
 // single invocation of the suspend and of the resume logic, for a rank that asked for no clock, for
-// MPIX_Rtime's and for MPIX_Ptime's inside of a section. "nothing" is the measurement itself.
-// Prints lines "case side quantile ns"; bench/clocks/measure draws them.
+// MPIX_Rtime's and for MPIX_Ptime's inside of a section, and for MPIX_Counter_start's events.
+// "nothing" is the measurement itself.
+// Prints lines "case side quantile ns"; `meantime bench clocks` makes tables and figures of them.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "rank/clocks.h"
+#include "rank/counters.h"
 #include "rank/fiber.h"
 #include "rank/scheduler.h"
 #include "rank/ticks.h"
@@ -21,10 +23,33 @@ using meantime::ranks::Ticks;
 struct Case {
   const char* name;
   bool nothing, on, rank_clock, section;
+  std::vector<const char*> events = {};
   std::vector<double> suspend = {}, resume = {};
 };
 
+using meantime::ranks::CountedFor;
+
+/// False: the kernel does not count it.
+bool start(const Case& what) {
+  bool started = true;
+  for (const char* event : what.events)
+    started = meantime::ranks::start_counter(CountedFor::program,
+                                             meantime::ranks::counter_event(event)) == 0 &&
+              started;
+  return started;
+}
+
+void stop(const Case& what) {
+  for (const char* event : what.events)
+    meantime::ranks::stop_counter(CountedFor::program, meantime::ranks::counter_event(event));
+}
+
 void measure(Case& what, int invocations) {
+  own_clocks.on = false;
+  if (!start(what)) {
+    stop(what);
+    return;
+  }
   for (int i = 0; i < invocations; i++) {
     own_clocks.on = what.on;
     meantime::self().uses_clocks = what.on;
@@ -45,6 +70,7 @@ void measure(Case& what, int invocations) {
     what.suspend.push_back(static_cast<double>(b - a) * Ticks::seconds() * 1e9);
     what.resume.push_back(static_cast<double>(d - c) * Ticks::seconds() * 1e9);
   }
+  stop(what);
 }
 
 void print(const char* name, const char* side, std::vector<double>& values) {
@@ -70,15 +96,20 @@ int main() {
   fiber->worker = &worker;
   fiber->carrier = new meantime::ranks::Carrier;
   fiber->state = meantime::ranks::State::running;
-  own_clocks.fiber = fiber;
+  meantime::self().fiber = own_clocks.fiber = fiber;
   Case cases[] = {{"nothing", true, false, false, false},
                   {"none", false, false, false, false},
                   {"Rtime", false, true, true, false},
-                  {"Ptime", false, true, false, true}};
+                  {"Ptime", false, true, false, true},
+                  {"page-faults", false, true, false, false, {"page-faults"}},
+                  {"two-faults", false, true, false, false, {"page-faults", "context-switches"}},
+                  {"cpu-migrations", false, true, false, false, {"cpu-migrations"}},
+                  {"cycles", false, true, false, false, {"cycles"}}};
   // In turns, so that whatever disturbs the machine disturbs all of them.
   for (int round = 0; round < 700; round++)
     for (Case& each : cases) measure(each, 100);
   for (Case& each : cases) {
+    if (each.suspend.empty()) continue;
     print(each.name, "suspend", each.suspend);
     print(each.name, "resume", each.resume);
   }

@@ -1,7 +1,7 @@
 // A whole switch between two thread ranks of one worker, in place: from the moment before one rank
 // calls MPIX_Yield to the moment when the other one returns from its own. With no clock asked for,
 // with MPIX_Rtime and in a section of MPIX_Ptime. Reading the counter is in it.
-//   taskset -c 1 mpiexec --as threads -n 2 ./switches
+//   taskset -c 1 mpiexec --as threads -n 2 build/release/bench/clocks-switches
 // Prints lines "case switch quantile ns", as logic.cpp does.
 #include <meantime.h>
 #include <x86intrin.h>

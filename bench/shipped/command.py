@@ -11,6 +11,7 @@ from pathlib import Path
 from . import results
 
 BENCHMARKS = {
+    "clocks": "what clocks for ranks cost at a switch, and what HPCCG says by them (Figures 3 and 4, Table 2)",
     "libra": "round trips of a late message, and what waiting for it costs (LIBRA; Figures 2, 7, 8)",
     "overlap": "how much communication ranks that share a core hide for each other (Figures 5, 7)",
     "yieldshare": "what sched_yield gives away on this kernel (Figures 3 and 4)",

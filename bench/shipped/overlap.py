@@ -1,7 +1,8 @@
 """meantime bench overlap: how much communication ranks that share a core hide for each other; the figures of the
 paper on MPI virtualization, 5 (T_comp, T_comm and T_full over growing communication) and 7 (time in each MPI_Waitall).
 
-Parts: as it is (thread and process ranks), and with the test setting of a network inside the node (thread ranks).
+Parts: as it is (thread and process ranks), and with the test setting of a network inside the node (thread ranks): the
+stencil, and one side of the rendezvous alone, as the paper's Section 4.3 foresees it.
 """
 from __future__ import annotations
 
@@ -15,6 +16,11 @@ from comparison import launch
 from . import option_types, results
 
 AS_IT_IS, WIRE = "as it is", "by the test wire"
+# One side alone: what meantime-overlap's --one-way does, whether the receiver's interface answers and answers at once, and
+# how many gaps the paper counts. V ranks fill V - 1 of them.
+ONE_SIDE = {"sender": ("sender", True, False, 2), "sender, answered at once": ("sender", True, True, 1),
+            "receiver, posted before": ("receiver-early", False, False, 2),
+            "receiver, posted after": ("receiver-late", False, False, 1)}
 
 
 def add_options(parser):
@@ -35,7 +41,12 @@ def add_options(parser):
                         help="SCHED_RR, for a machine that others use too (chrt -r 1; needs the right)")
 
 
-def run(prefix, options, kind, per_core, wire):
+def wire_of(options, interface, at_once):
+    latency, _, speed = options.wire.removesuffix(":interface").partition(":")
+    return f"{0 if at_once else latency}{f':{speed}' if speed else ''}{':interface' if interface else ''}"
+
+
+def run(prefix, options, kind, per_core, wire, one_way=None):
     """The rows of one run, and its lists of times in MPI_Waitall."""
     cores = len(os.sched_getaffinity(0))
     environment = results.clean_environment(MEANTIME_WAIT="adaptive")
@@ -46,6 +57,9 @@ def run(prefix, options, kind, per_core, wire):
                Path(prefix, "bin", "meantime-overlap"), "--json", "--per-core", per_core, "--waitall", "--bytes",
                options.bytes, "--compute-us", options.wire_compute_us if wire else options.compute_us, "--turns",
                options.turns or (5 if options.quick else 20), "--batches", options.batches or (1 if options.quick else 5)]
+    if one_way:
+        sizes = options.bytes.split(",")
+        command += ["--one-way", one_way, "--bytes", sizes[(len(sizes) - 1) // 2]]
     command = [str(word) for word in command]
     outcome = launch.run(command, 300, environment)
     if outcome.timed_out or outcome.status:
@@ -67,6 +81,13 @@ def measure(prefix, options, found):
                 results.progress(f"run {repetition + 1} of {options.repetitions}: {kind}, V = {per_core}, {side}")
                 for row in run(prefix, options, kind, per_core, wire):
                     found.add(row, side=side, kind=kind, per_core=per_core, repetition=repetition)
+        if options.wire == "none" or "threads" not in options.kinds or len(os.sched_getaffinity(0)) % 2:
+            continue
+        for side, (one_way, interface, at_once, _) in ONE_SIDE.items():
+            for per_core in map(int, options.per_core.split(",")):
+                results.progress(f"run {repetition + 1} of {options.repetitions}: {side}, V = {per_core}")
+                for row in run(prefix, options, "threads", per_core, wire_of(options, interface, at_once), one_way):
+                    found.add(row, one_side=side, kind="threads", per_core=per_core, repetition=repetition)
     if options.wire != "none":
         found.note(f"The test wire: MEANTIME_TEST_WIRE={options.wire}, MEANTIME_WAIT=yield, --balance none")
     results.progress("")
@@ -93,7 +114,24 @@ def tables(found):
                 lines.append([kind, per_core, *cells])
         text += [f"## {side}: T_comp + T_comm → T_full in µs: T_full / max(T_comp, T_comm)", "",
                  results.table(["ranks", "V", *(f"{size // 1024} KiB" for size in sizes)], lines), ""]
-    return "\n".join(text).rstrip()
+    return "\n".join([*text, *one_side_table(found)]).rstrip()
+
+
+def one_side_table(found):
+    """Section 4.3."""
+    sides = found.kinds("one_side")
+    if not sides:
+        return []
+    ratios, lines = found.kinds("per_core", one_side=sides[0]), []
+    for side in sides:
+        cells = []
+        for per_core in ratios:
+            comp, comm, full = phases(found, one_side=side, per_core=per_core)
+            cells.append("–" if None in (comp, comm, full) else f"{comp:.0f} + {comm:.0f} → {full:.0f}: {full / max(comp, comm):.2f}")
+        gaps = ONE_SIDE[side][3]
+        lines.append([side, gaps, f"V = {gaps + 1}", *cells])
+    return ["## One side of the rendezvous, by the test wire: the same", "",
+            results.table(["who computes", "gaps foreseen", "hidden from", *(f"V = {per_core}" for per_core in ratios)], lines), ""]
 
 
 def over_communication(found, pyplot, side):

@@ -319,8 +319,26 @@ class MeantimeBench(Shipped):
                       ",".join(kinds), "--bytes", "1K,64K", "--compute-us", 50, "--turns", 2)
         found = self.assert_written("meantime-overlap")
         self.assertEqual({row["kind"] for row in found["rows"]}, set(kinds))
+        sides = {row["one_side"] for row in found["rows"] if "one_side" in row}
+        self.assertEqual(len(sides), 4 if "threads" in kinds and CPUS % 2 == 0 else 0)
+        if sides:
+            self.assertIn("| receiver, posted after | 1 | V = 2 |", self.read("meantime-overlap", "results.md"))
         self.assertIn("no results of libra", self.run_here("meantime", "bench", "libra", "--show", "--output",
                                                            "meantime-overlap", status=1))
+
+    def test_clocks(self):
+        kinds = ["processes"]
+        if os.path.exists(os.path.join(BIN, "..", "libexec", "meantime", "meantime-host")):
+            kinds.append("threads")
+        self.run_here("meantime", "bench", "clocks", "--quick", "--repetitions", 1, "--size", 6, "--ranks", 2, "--kinds",
+                      ",".join(kinds))
+        found = self.assert_written("meantime-clocks")
+        cases = {(row["case"], row["side"]) for row in found["rows"] if row["part"] == "switch"}
+        self.assertLessEqual({(case, side) for case in ("nothing", "none", "Rtime", "Ptime", "page-faults")
+                              for side in ("suspend", "resume")}, cases)
+        rows = [row for row in found["rows"] if row["part"] == "hpccg"]
+        self.assertEqual(len(rows), len(kinds) * 2 * 2 * 4)  # alone and together, two clocks, four parts
+        self.assertIn("| ddot MFLOP/s |", self.read("meantime-clocks", "results.md"))
 
     def test_a_mode_that_there_is_not(self):
         said = self.run_here("meantime", "bench", "libra", "--no-peers", "--modes", "poll,wildly", status=1)
@@ -360,7 +378,7 @@ class OtherMpis(Shipped):
         if not found:
             self.skipTest("no other MPI here")
         for name in found:
-            for program in ("libra", "overlap"):
+            for program in ("libra", "overlap", "hpccg"):
                 self.run_here(shutil.which(f"mpicxx.{name}"), "-std=c++17", "-O2", "-DOMPI_SKIP_MPICXX",
                               "-DMPICH_SKIP_MPICXX", os.path.join(sources, program, f"{program}.cpp"), "-o", program)
 
@@ -370,14 +388,15 @@ class OtherMpis(Shipped):
             self.skipTest("no MPICH with the standard ABI here (packaging/oracle makes it)")
         environment = {**ENVIRONMENT, "LD_LIBRARY_PATH": os.path.dirname(library)}
         for program, words in (("libra", ("--mode", "yield", "--bytes", "8", "--delays", "0,50", "--iterations", "5")),
-                               ("overlap", ("--bytes", "1K", "--compute-us", "20", "--turns", "2"))):
+                               ("overlap", ("--bytes", "1K", "--compute-us", "20", "--turns", "2")),
+                               ("hpccg", ("--size", "6"))):
             result = subprocess.run([os.path.join(ORACLE, "bin", "mpiexec"), "-n", "2",
                                      os.path.join(BIN, f"meantime-{program}"), "--json", *words], text=True,
                                     capture_output=True, timeout=300, env=environment, check=False)
             self.assertEqual(result.returncode, 0, result.stderr)
             lines = [json.loads(line) for line in result.stdout.splitlines()]
             self.assertIn("MPICH", lines[0]["mpi"])
-            self.assertEqual(sum("row" in line for line in lines), {"libra": 2, "overlap": 3}[program])
+            self.assertEqual(sum("row" in line for line in lines), {"libra": 2, "overlap": 3, "hpccg": 8}[program])
 
 
 if __name__ == "__main__":

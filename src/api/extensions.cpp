@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "core/settings.h"
 #include "ledger/changes.h"
 #include "rank/clocks.h"
+#include "rank/counters.h"
 #include "rank/rank.h"
 #include "rank/worker.h"
 #include "wait/wait.h"
@@ -24,6 +26,9 @@
 #undef MPIX_Start_processor_timer
 #undef MPIX_Stop_processor_timer
 #undef MPIX_Ptime
+#undef MPIX_Counter_start
+#undef MPIX_Counter_stop
+#undef MPIX_Counter_read
 #undef MPIX_Energy_handler_reg
 #undef MPIX_Energy_handler_dereg
 #undef MPIX_Setting_set
@@ -95,6 +100,80 @@ int outside_of_mpi() {
   return fail(MPI_ERR_OTHER, "energy handlers are for ranks between MPI_Init and MPI_Finalize");
 }
 
+/// The number of the event of that name; -1 with the error in *code.
+int counter_of(const char* name, int* code) {
+  const int event = name != nullptr ? ranks::counter_event(name) : -1;
+  if (event < 0) {
+    *code = fail(MPI_ERR_ARG, "there is no event '{}' (docs/clocks.md has their names)",
+                 name != nullptr ? name : "NULL");
+  }
+  return event;
+}
+
+int start_counter(const char* name) {
+  int code = MPI_SUCCESS;
+  const int event = counter_of(name, &code);
+  if (event < 0) {
+    return code;
+  }
+  if (ranks::counter_is_started(event)) {
+    return fail(MPI_ERR_OTHER, "'{}' is counted already: MPIX_Counter_stop ends that", name);
+  }
+  const int error = ranks::start_counter(ranks::CountedFor::program, event);
+  if (error == 0) {
+    return MPI_SUCCESS;
+  }
+  return fail(error == EACCES || error == EPERM ? MPI_ERR_ACCESS : MPI_ERR_UNSUPPORTED_OPERATION,
+              "{}", ranks::why_not_counted(event, error));
+}
+
+int stop_counter(const char* name) {
+  int code = MPI_SUCCESS;
+  const int event = counter_of(name, &code);
+  if (event < 0) {
+    return code;
+  }
+  if (!ranks::counter_is_started(event)) {
+    return fail(MPI_ERR_OTHER, "'{}' is not counted: MPIX_Counter_start begins that", name);
+  }
+  ranks::stop_counter(ranks::CountedFor::program, event);
+  return MPI_SUCCESS;
+}
+
+int read_counter(const char* name, MPI_Count* rank, MPI_Count* core) {
+  int code = MPI_SUCCESS;
+  const int event = counter_of(name, &code);
+  if (event < 0) {
+    return code;
+  }
+  ranks::CounterReading reading;
+  if (!ranks::read_counter(ranks::CountedFor::program, event, reading)) {
+    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                "'{}' could not be read all the time: another user of the processor's counters has "
+                "them, or no descriptor was free",
+                name);
+  }
+  if (rank != nullptr) {
+    *rank = static_cast<MPI_Count>(reading.rank);
+  }
+  if (core != nullptr) {
+    *core = static_cast<MPI_Count>(reading.core);
+  }
+  return MPI_SUCCESS;
+}
+
+/// Calls the function, and gives an error to the error handler.
+template <class Function>
+int counted(const char* call, const void* caller, Function&& function) {
+  int code;
+  try {
+    code = function();
+  } catch (...) {
+    code = MPI_ERR_NO_MEM;
+  }
+  return code == MPI_SUCCESS ? code : report(call, caller, code);
+}
+
 /// Calls the function with the rank's lock held, and gives an error to the error handler without.
 template <class Function>
 int guarded(const char* call, const void* caller, Function&& function) {
@@ -153,6 +232,21 @@ MEANTIME_ENTRY_POINT int MPIX_Stop_processor_timer(void) {
 
 MEANTIME_ENTRY_POINT double MPIX_Ptime(void) {
   return ranks::processor_seconds();
+}
+
+MEANTIME_ENTRY_POINT int MPIX_Counter_start(const char* event) {
+  return counted("MPIX_Counter_start", __builtin_return_address(0),
+                 [&] { return start_counter(event); });
+}
+
+MEANTIME_ENTRY_POINT int MPIX_Counter_stop(const char* event) {
+  return counted("MPIX_Counter_stop", __builtin_return_address(0),
+                 [&] { return stop_counter(event); });
+}
+
+MEANTIME_ENTRY_POINT int MPIX_Counter_read(const char* event, MPI_Count* rank, MPI_Count* core) {
+  return counted("MPIX_Counter_read", __builtin_return_address(0),
+                 [&] { return read_counter(event, rank, core); });
 }
 
 MEANTIME_ENTRY_POINT int MPIX_Setting_set(const char* name, const char* value) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/call_names.h"
+#include "launch/call_report.h"
 #include "launch/core_seconds.h"
 #include "launch/how_it_waited.h"
 #include "launch/job_figures.h"
@@ -93,7 +94,7 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
       "  \"frequency\": {{\"times_lowered\": {}, \"seconds_lowered\": {:.9f}}},\n"
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n"
-      "  \"per_worker\": [\n{}\n  ],\n  \"ranks\": [\n",
+      "  \"calls\": [\n{}\n  ],\n  \"per_worker\": [\n{}\n  ],\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
       sums.computing, sums.awake, sums.asleep, sums.unused,
       sums.preempted ? fmt::format("{:.9f}", *sums.preempted) : "null", quoted(ways.front()),
@@ -102,7 +103,7 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       quoted(job.wake_up.source), job.frequencies.times_lowered(),
       job.frequencies.seconds_lowered(),
       times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null", quoted(times.energy_source),
-      figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler),
+      figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler), json_calls(figures),
       json_workers(job, figures));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     text += json_rank(rank, figures.ranks[rank], job.ranks[rank], ways.at(rank), policies.at(rank),

@@ -7,6 +7,7 @@
 
 #include "core/call_names.h"
 #include "launch/advice.h"
+#include "launch/call_report.h"
 #include "launch/core_seconds.h"
 #include "launch/equal_ranks.h"
 #include "launch/how_it_waited.h"
@@ -230,7 +231,8 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
           advice(job, figures, sums, sites.empty() ? "" : sites.front().where,
                  sites.empty() ? 0 : sites.front().figures.total_ns) +
           "\n";
-  text += site_table(sites) + rank_table(job, figures) + worker_table(figures);
+  text +=
+      site_table(sites) + call_table(figures) + rank_table(job, figures) + worker_table(figures);
   text += fmt::format(
       "core-seconds: allocated {:.3f} = computing {:.3f} + waiting awake {:.3f} + waiting asleep "
       "{:.3f} + unused {:.3f}; preempted {}\n",

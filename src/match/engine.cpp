@@ -233,6 +233,9 @@ bool Engine::offer(LocalSend& send, Peer& to) {
 int Engine::start(LocalSend& send) {
   Peer& to = peer(send.destination);
   if (to.waiting.empty() && to.offers < limits.pair_offers && offer(send, to)) {
+    if (limits.wire.on) [[unlikely]] {
+      progress();  // an interface may have answered within this call
+    }
     return MPI_SUCCESS;
   }
   to.waiting.push_back(send);

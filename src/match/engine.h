@@ -331,6 +331,7 @@ struct Engine {
   bool empty_pipe(Receive& receive);
   void ready_to_receive(Message& message);
   void put_on_wire(Item& item);
+  bool step_has_arrived(Item& step);
   bool take_from_wire();
   void help_neighbours();
   node::SleepLink sleep_to_arm(const node::Waiter& waiter) const;

@@ -40,8 +40,12 @@ void Engine::help_neighbours() {
   }
 }
 
-/// The next step of this receive or send of ours is under way to us.
+/// The next step of this receive or send of ours is under way to us, or there already: a receive
+/// that is posted late has no first gap, a sender whose answer comes at once none before its data.
 void Engine::put_on_wire(Item& item) {
+  if (step_has_arrived(item)) {
+    return;
+  }
   wire_.push_back(&item);
   ++steps_on_wire_;
   rank.starving = true;  // also if it has armed already, and only looks once more before it sleeps
@@ -57,28 +61,37 @@ void Engine::ready_to_receive(Message& message) {
   wake_rank(static_cast<int>(message.origin));
 }
 
+/// Takes the step if it has arrived; false: it, or the one after it, is under way.
+bool Engine::step_has_arrived(Item& step) {
+  const std::uint64_t now = wait::now_ns();
+  const bool receives = step.kind == ItemKind::posted;
+  Message& message = receives ? *segment_.at<Message>(static_cast<Receive&>(step).message)
+                              : static_cast<Message&>(step);
+  Transfer& transfer = transfer_of(message);
+  if (now < transfer.due_ns) {
+    return false;
+  }
+  if (receives) {
+    ready_to_receive(message);
+  } else if ((message.flags & data_on_wire) == 0) {
+    message.flags |= data_on_wire;
+    transfer.due_ns =
+        now + limits.wire.latency_ns +
+        static_cast<std::uint64_t>(limits.wire.ns_per_byte * static_cast<double>(transfer.bytes));
+    return false;
+  } else {
+    copy_fragments(message, false);
+  }
+  return true;
+}
+
 /// Steps that have arrived. The list has as many as a rank has requests, and order does not matter.
 bool Engine::take_from_wire() {
-  const std::uint64_t now = wait::now_ns();
   std::vector<Item*> steps;
   steps.swap(wire_);  // a step may wait for nothing, but others may come by what it does
   for (Item* step : steps) {
-    const bool receives = step->kind == ItemKind::posted;
-    Message& message = receives ? *segment_.at<Message>(static_cast<Receive*>(step)->message)
-                                : *static_cast<Message*>(step);
-    Transfer& transfer = transfer_of(message);
-    if (now < transfer.due_ns) {
+    if (!step_has_arrived(*step)) {
       wire_.push_back(step);
-    } else if (receives) {
-      ready_to_receive(message);
-    } else if ((message.flags & data_on_wire) == 0) {
-      message.flags |= data_on_wire;
-      transfer.due_ns =
-          now + limits.wire.latency_ns +
-          static_cast<std::uint64_t>(limits.wire.ns_per_byte * static_cast<double>(transfer.bytes));
-      wire_.push_back(step);
-    } else {
-      copy_fragments(message, false);
     }
   }
   const bool moved = wire_.size() < steps.size();

@@ -11,7 +11,9 @@
 // nobody rings it: the setting goes with polling and yielding only. A wait of more than a second
 // sleeps all the same (the search for deadlocks wants it), so such a rank naps then.
 // With `interface_answers` the receiver's network interface answers for itself where the receive is
-// posted: then only the sender's two gaps are left, which is what the paper counts.
+// posted: then only the sender's two gaps are left, which is what the paper counts. A step that is
+// there when its rank is in MPI anyway (a receive posted late, an answer within the call that
+// sends) is taken at once, and is no gap.
 // Not on the wire is what cannot go from buffer to buffer: data that lie in pieces, and a message
 // to a rank that was not through MPI_Init when it was sent (nobody knows then whose memory can be
 // read).

@@ -52,7 +52,8 @@ struct alignas(cache_line) Waiter {
   // Of one that probes, guarded by its mailbox's right (match/seekers.h): the next on the list of
   // those, and what it looks for; wildcards are what MPI calls them.
   Link next_seeking;
-  std::atomic<std::uint32_t> sought_context;  ///< 0: not listed; its rank may change it without right
+  std::atomic<std::uint32_t>
+      sought_context;  ///< 0: not listed; its rank may change it without right
   std::int32_t sought_source;
   std::int32_t sought_tag;
   /// When whoever woke its core rang, by the lower half of CLOCK_MONOTONIC in ns; 0: nobody.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ledger/kernel_account.h"
+#include "rank/counters.h"
 #include "rank/fiber.h"
 #include "rank/scheduler.h"
 #include "rank/ticks.h"
@@ -51,6 +52,9 @@ HandOver hand_over_now(int thread, bool computes) {
 }
 
 void Clocks::begin() {
+  if (counters != nullptr) [[unlikely]] {
+    counters->begin(*this);
+  }
   if (fiber == nullptr) {
     running.begin();
     return;
@@ -114,6 +118,9 @@ void Clocks::settle() {
   }
   if (in_section && !away) {
     add_to_core(span);
+  }
+  if (counters != nullptr) [[unlikely]] {
+    counters->settle(*this);
   }
 }
 

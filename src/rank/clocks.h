@@ -9,8 +9,9 @@
 // Kept in thread-local data: a thread rank has its own (docs/thread-ranks.md), and it moves with
 // the rank from worker to worker. Thread ranks are timed by the processor's ticks; any other thread
 // by the kernel's clocks (rank/running_time.h), which leave every preemption out, too. Then its
-// "core" is itself. A rank that held its worker up and was left alone on its kernel thread (monitor.h) shares
-// the CPU with that worker's others from then on: until it is back all of them go by CPU time.
+// "core" is itself. A rank that held its worker up and was left alone on its kernel thread
+// (monitor.h) shares the CPU with that worker's others from then on: until it is back all of them
+// go by CPU time.
 //
 // What the kernel gives to another program is no rank's time, and no user-level scheduler sees it
 // go. But a rank that lost its core finds that long has passed since its clock began: then, and
@@ -31,6 +32,7 @@
 
 namespace meantime::ranks {
 
+struct Counters;
 struct Fiber;
 
 /// A time in parts that were measured by different clocks.
@@ -74,6 +76,7 @@ struct Clocks {
   RunningTime running;      ///< of any other thread
   Span core;
   Fiber* fiber = nullptr;
+  Counters* counters = nullptr;  ///< counters.h; until one is started there are none
 
   void stop();
   void go();

@@ -19,6 +19,7 @@
 
 #include "node/layout.h"
 #include "rank/asymmetric_fence.h"
+#include "rank/counters.h"
 #include "rank/fiber.h"
 #include "rank/return_savings.h"
 #include "rank/stack_switch.h"
@@ -44,6 +45,8 @@ struct alignas(node::cache_line) Carrier {
   /// monitor compares it and reads nothing through it.
   std::atomic<Fiber*> held_by{nullptr};
   Fiber* returning = nullptr;  ///< that came back from where it was held up, and has left its stack
+
+  CounterFiles counter_files;
 
   std::thread thread;
   std::atomic<int> thread_id{0};
@@ -146,6 +149,7 @@ class Worker {
 
   /// MPIX_Ptime's ticks (clocks.h): for the rank that it runs.
   CoreClock& core_clock() { return core_clock_; }
+  CoreCounts& core_counts() { return core_counts_; }
   /// By who holds it, for a fiber that was handed over and is back; or by that fiber, which sleeps
   /// beside it: then nobody else writes fiber.hand_over, for it is on no list.
   void one_less_computes_beside(Fiber& fiber);
@@ -221,6 +225,8 @@ class Worker {
   // Read at switches, of all workers, and written every few milliseconds.
   alignas(node::cache_line) std::atomic<bool> sends_on_{false};
   std::atomic<bool> brisk_{false};
+
+  CoreCounts core_counts_{};
 };
 
 /// What is one a process; most of it set before the workers begin.

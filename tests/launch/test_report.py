@@ -45,6 +45,7 @@ class Report(MpiexecTest):
         self.assertRegex(result.error, r"core-seconds: allocated \d+\.\d+ = computing .* asleep "
                          r"\d+\.\d+ \+ unused \d+\.\d+; preempted \d+\.\d+\n")
         self.assertIn("\nwaiting: adaptive\n", result.error)
+        self.assertRegex(result.error, r"by call\n.*\n +\d+( +\d+\.\d{3}){4}  MPI_")
         self.assertNotIn("\nworker ", result.error)
         if THREADS:
             result = self.run_job("--report", "--as", "threads", "-n", 4, self.program())
@@ -137,6 +138,17 @@ class Report(MpiexecTest):
                 for worker in report["per_worker"]:
                     self.assertAlmostEqual(sum(worker["spent"].values()), worker["wall"], places=3)
                     self.assertEqual(worker["worker"] is None, kind == "processes")
+                # By call it is the same time once more, from both points of view.
+                self.assertAlmostEqual(sum(call["seconds"] for call in report["calls"]),
+                                       sum(rank["waiting"] for rank in report["ranks"]), places=5)
+                self.assertEqual(len({call["call"] for call in report["calls"]}), len(report["calls"]))
+                for call in report["calls"]:
+                    self.assertAlmostEqual(call["rank"] + call["core_others"] + call["core_nobody"],
+                                           call["seconds"], places=6)
+                    if kind == "processes":
+                        self.assertEqual(call["core_others"], 0)
+                if kind == "threads":
+                    self.assertGreater(sum(call["core_others"] for call in report["calls"]), 0)
                 parts = report["core_seconds"]
                 self.assertGreaterEqual(parts["computing"], 0)
                 self.assertAlmostEqual(parts["computing"] + parts["waiting_awake"], report["cpu"],

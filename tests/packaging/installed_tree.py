@@ -23,9 +23,10 @@ share/doc/meantime/README.md share/doc/meantime/LICENSE share/doc/meantime/SECUR
 share/doc/meantime/docs/README.md share/doc/meantime/docs/launching.md share/doc/meantime/docs/figures/waiting.svg
 share/man/man1/mpiexec.1 share/man/man1/mpirun.1 share/man/man1/meantime.1 share/man/man1/mpicc.1
 share/man/man1/mpicxx.1 share/man/man1/mpic++.1 share/man/man1/mpifort.1 share/man/man1/mpif90.1
-share/meantime/LICENSE share/meantime/gdb/meantime.py
+share/meantime/LICENSE share/meantime/examples/calls.c share/meantime/gdb/meantime.py
 share/meantime/gdb/meantime_ranks.py
 share/meantime/bench/libra/libra.cpp share/meantime/bench/common/mpi_program.h share/meantime/bench/overlap/overlap.cpp
+share/meantime/bench/hpccg/hpccg.cpp
 share/meantime/bench/shipped/__main__.py share/meantime/bench/comparison/peers.py
 """.split()
 FORTRAN_TREE = """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The clocks of meantime.h with thread ranks: tests/mpi/clocks on one worker and on several."""
+"""The clocks and counters of meantime.h with thread ranks: tests/mpi/clocks and counters on one worker and on several."""
 
 import os
 import subprocess
@@ -78,20 +78,22 @@ class Clocks(unittest.TestCase):
                               stdin=subprocess.DEVNULL, preexec_fn=bind)
 
     def test_on_one_worker_and_on_all(self):
-        program = os.path.join(BUILD, "tests/mpi/clocks")
         one = {min(os.sched_getaffinity(0))}
-        for ranks in (1, 2, 4, 16):
-            for arguments, cpus in ((["--cores=1"], one), ([], None)):
-                result = self.run_ranks("threads", ranks, program, *arguments, cpus=cpus)
-                text = f"{ranks} ranks, {arguments}: {result.stdout}{result.stderr}"
-                self.assertEqual(result.returncode, 0, text)
-                self.assertIn(" No Errors\n", result.stdout, text)
+        for name in ("clocks", "counters"):
+            program = os.path.join(BUILD, "tests/mpi", name)
+            for ranks in (1, 2, 4, 16):
+                for arguments, cpus in ((["--cores=1"], one), ([], None)):
+                    result = self.run_ranks("threads", ranks, program, *arguments, cpus=cpus)
+                    text = f"{name}, {ranks} ranks, {arguments}: {result.stdout}{result.stderr}"
+                    self.assertEqual(result.returncode, 0, text)
+                    self.assertIn(" No Errors\n", result.stdout, text)
 
     def test_while_ranks_move_at_every_wait(self):
         self.environment["MEANTIME_TEST_ALWAYS_MOVE"] = "1"
-        for ranks in (2, 5, 16):
-            result = self.run_ranks("threads", ranks, os.path.join(BUILD, "tests/mpi/clocks"))
-            self.assertIn(" No Errors\n", result.stdout, result.stdout + result.stderr)
+        for name in ("clocks", "counters"):
+            for ranks in (2, 5, 16):
+                result = self.run_ranks("threads", ranks, os.path.join(BUILD, "tests/mpi", name))
+                self.assertIn(" No Errors\n", result.stdout, name + result.stdout + result.stderr)
 
     def test_unmatched_calls_end_the_job_by_default(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,17 @@
 #include "core/tool/performance.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
+#include <deque>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ledger/layout.h"
 #include "node/layout.h"
+#include "rank/counters.h"
 #include "rank/rank.h"
 
 namespace meantime::tool {
@@ -43,7 +51,7 @@ double collectives(const Rank& rank) {
 
 using node::Account;
 
-constexpr PerformanceVariable table[] = {
+constexpr PerformanceVariable accounts[] = {
     {"meantime_waits", "waits in MPI that could not go on at once", MPI_T_PVAR_CLASS_COUNTER,
      number<&Account::waits>},
     {"meantime_wait_time", "wall-clock time in these waits, in seconds", MPI_T_PVAR_CLASS_TIMER,
@@ -64,17 +72,64 @@ constexpr PerformanceVariable table[] = {
      MPI_T_PVAR_CLASS_LEVEL, collectives},
 };
 
+std::vector<PerformanceVariable> with_events() {
+  std::vector<PerformanceVariable> all(std::begin(accounts), std::end(accounts));
+  const auto events = ranks::counter_events();
+  static auto& texts = *new std::deque<std::string>;
+  const auto kept = [](std::string text) -> std::string_view {
+    return texts.emplace_back(std::move(text));
+  };
+  for (int event = 0; event < static_cast<int>(events.size()); ++event) {
+    const ranks::CounterEvent& each = events[static_cast<std::size_t>(event)];
+    ranks::CounterFiles trial;
+    if (trial.open(event) != 0) {
+      continue;
+    }
+    trial.close(event);
+    for (const bool of_core : {false, true}) {
+      all.push_back(
+          {.name = kept(fmt::format("meantime_{}_{}", of_core ? "core" : "rank", each.variable)),
+           .description = kept(
+               fmt::format("{}, while {}", each.description,
+                           of_core ? "any rank of this core runs that has started this variable"
+                                   : "this rank runs")),
+           .variable_class = MPI_T_PVAR_CLASS_COUNTER,
+           .read = nullptr,
+           .event = event,
+           .of_core = of_core});
+    }
+  }
+  return all;
+}
+
+double now_of(const PerformanceVariable& variable) {
+  if (variable.event < 0) {
+    return variable.read(self());
+  }
+  ranks::CounterReading reading;
+  ranks::read_counter(ranks::CountedFor::tools, variable.event, reading);
+  return static_cast<double>(variable.of_core ? reading.core : reading.rank);
+}
+
 }  // namespace
 
 std::span<const PerformanceVariable> performance_variables() {
-  return table;
+  // Never destroyed: tools may ask at the very end.
+  static const auto& all = *new std::vector<PerformanceVariable>(with_events());
+  return all;
 }
 
 PerformanceHandle::PerformanceHandle(const PerformanceVariable& of)
     : Object(object_kind), variable(of), started_(of.is_level()) {}
 
+PerformanceHandle::~PerformanceHandle() {
+  if (!variable.is_level()) {
+    stop();
+  }
+}
+
 double PerformanceHandle::value() const {
-  return started_ ? added_ + variable.read(self()) - began_ : added_;
+  return started_ ? added_ + now_of(variable) - began_ : added_;
 }
 
 int PerformanceHandle::start() {
@@ -82,7 +137,11 @@ int PerformanceHandle::start() {
     return MPI_T_ERR_PVAR_NO_STARTSTOP;
   }
   if (!started_) {
-    began_ = variable.read(self());
+    if (variable.event >= 0 &&
+        ranks::start_counter(ranks::CountedFor::tools, variable.event) != 0) {
+      return MPI_T_ERR_PVAR_NO_STARTSTOP;  // it could be counted when the variables were listed
+    }
+    began_ = now_of(variable);
     started_ = true;
   }
   return MPI_SUCCESS;
@@ -93,6 +152,9 @@ int PerformanceHandle::stop() {
     return MPI_T_ERR_PVAR_NO_STARTSTOP;
   }
   added_ = value();
+  if (started_ && variable.event >= 0) {
+    ranks::stop_counter(ranks::CountedFor::tools, variable.event);
+  }
   started_ = false;
   return MPI_SUCCESS;
 }
@@ -102,7 +164,7 @@ int PerformanceHandle::reset() {
     return MPI_T_ERR_PVAR_NO_WRITE;
   }
   added_ = 0;
-  began_ = variable.read(self());
+  began_ = now_of(variable);
   return MPI_SUCCESS;
 }
 

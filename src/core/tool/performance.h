@@ -2,6 +2,7 @@
 // anyway (node::Account, docs/architecture.md).
 //   counter, timer   count on for ever; a handle sees what was added while it was started
 //   level            what is there now; always on, cannot be written
+//   event            rank/counters.h: counted only while a handle is started, of the calling thread
 // Handles belong to sessions, so tools do not disturb each other. All functions: rank's lock held.
 #pragma once
 
@@ -25,6 +26,8 @@ struct PerformanceVariable {
   std::string_view description;
   int variable_class;  ///< MPI_T_PVAR_CLASS_...: COUNTER and LEVEL are numbers, TIMER is seconds
   double (*read)(const Rank& rank);
+  int event = -1;  ///< in place of `read`: of rank/counter_events.h
+  bool of_core = false;
 
   bool is_level() const { return variable_class == MPI_T_PVAR_CLASS_LEVEL; }
   MPI_Datatype type() const {
@@ -32,6 +35,7 @@ struct PerformanceVariable {
   }
 };
 
+/// Of the events those that the kernel counts for this process.
 std::span<const PerformanceVariable> performance_variables();
 
 /// A tool's view of one variable of this rank.
@@ -39,7 +43,7 @@ class PerformanceHandle : public Object {
  public:
   static constexpr Kind object_kind = Kind::tool_performance;
   explicit PerformanceHandle(const PerformanceVariable& of);
-  ~PerformanceHandle() = default;
+  ~PerformanceHandle();
 
   // MPI_T_ERR_PVAR_NO_STARTSTOP and MPI_T_ERR_PVAR_NO_WRITE of a level.
   int start();

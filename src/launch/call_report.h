@@ -1,0 +1,20 @@
+// `mpiexec --report`, by MPI call: the time in its waits as the clock has it, the rank and its core
+// (the two points of view of docs/clocks.md).
+//   rank     it was awake itself: looked, and gave its core away between
+//   others   its core ran other ranks meanwhile; a process rank is a core of its own, and has none
+//   nobody   the rank slept, and no other rank of its core ran
+#pragma once
+
+#include <string>
+
+#include "ledger/reader.h"
+
+namespace meantime::launch {
+
+/// A line for each call that waited, the one that took most time first, with a head; empty if there
+/// is none.
+std::string call_table(const ledger::Figures& figures);
+/// A list of the same, without brackets.
+std::string json_calls(const ledger::Figures& figures);
+
+}  // namespace meantime::launch
