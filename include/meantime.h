@@ -62,13 +62,17 @@ extern int MPIX_Setting_get(const char* name, int* length, char* value) __attrib
 #define MPIX_ENERGY_YIELD 2   /* give the core to whoever wants it, then look again */
 #define MPIX_ENERGY_SLEEP 3   /* sleep until the message comes (after a second every rank sleeps) */
 
-#define MPIX_ENERGY_SHARED_MEMORY 1 /* a channel: the ranks of one node */
+/* A channel: which way a message goes. Through memory that the ranks of a node share (short ones),
+ * or from buffer to buffer (large ones, and any between thread ranks). */
+#define MPIX_ENERGY_SHARED_MEMORY 1
+#define MPIX_ENERGY_DIRECT_COPY 2
 
 typedef struct MPIX_Energy_info {
   int size;                 /* bytes of this struct; later versions only add to its end */
   int rank;                 /* who waits: its rank in MPI_COMM_WORLD */
   int peer;                 /* whom for, the same; MPI_ANY_SOURCE; MPI_PROC_NULL: several or all */
-  int channel;              /* MPIX_ENERGY_SHARED_MEMORY */
+  int channel;              /* of the first message that is not there yet, in `leave` of the last;
+                             * before it has met its receive: as one of `bytes` would go */
   const char* call;         /* "MPI_Recv" */
   const char* communicator; /* its name, "" if it has none */
   const void* call_site;    /* where in the program the call returns to */

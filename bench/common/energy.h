@@ -1,9 +1,12 @@
-// The energy that the processor package of one CPU has used, where the kernel lets us read it.
+// The energy that the processor package of one CPU has used, or the whole machine, where the kernel
+// lets us read it.
 //
-// Source: the zones named package-N of the powercap framework (RAPL on Intel and AMD),
-// Documentation/power/powercap in the kernel's tree. Their energy_uj counts microjoules and starts
-// again at max_energy_range_uj. Most systems let only root read it, virtual machines have none:
-// then nothing is claimed.
+// Source: the zones of the powercap framework (RAPL on Intel and AMD), Documentation/power/powercap
+// in the kernel's tree. Their energy_uj counts microjoules and starts again at max_energy_range_uj.
+//   package-N   a processor with all of its cores
+//   dram        a package's memory, which is not in it
+//   psys        what the board is fed with: some machines have it
+// Most systems let only root read them, virtual machines have none: then nothing is claimed.
 #pragma once
 
 #include <dirent.h>
@@ -11,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,40 +23,70 @@ namespace bench {
 class EnergyMeter {
  public:
   // `powercap` is the framework's directory.
-  explicit EnergyMeter(int cpu, const std::string& powercap = "/sys/class/powercap") {
+  static EnergyMeter of_package(int cpu, const std::string& powercap = "/sys/class/powercap") {
     long package = 0;
     std::ifstream("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
                   "/topology/physical_package_id") >>
         package;
-    zone_ = "package-" + std::to_string(std::max(package, 0L));
-    for (const std::string& entry : entries(powercap)) {
-      std::string name;
-      std::ifstream(powercap + "/" + entry + "/name") >> name;
-      if (name != zone_) continue;
-      path_ = powercap + "/" + entry + "/energy_uj";
-      std::ifstream(powercap + "/" + entry + "/max_energy_range_uj") >> range_uj_;
-      if (!read(last_uj_)) path_.clear();
-      if (!path_.empty()) return;
-    }
-    why_not_ = "no readable zone " + zone_ + " in " + powercap;
+    const std::string wanted = "package-" + std::to_string(std::max(package, 0L));
+    EnergyMeter meter;
+    meter.take(powercap, [&](const std::string& name) { return name == wanted; });
+    if (!meter.readable()) meter.why_not_ = "no readable zone " + wanted + " in " + powercap;
+    return meter;
   }
 
-  bool readable() const { return !path_.empty(); }
-  const std::string& zone() const { return zone_; }
+  // psys, or else all packages and their memory.
+  static EnergyMeter of_machine(const std::string& powercap = "/sys/class/powercap") {
+    EnergyMeter meter;
+    meter.take(powercap, [](const std::string& name) { return name == "psys"; });
+    if (!meter.readable())
+      meter.take(powercap, [](const std::string& name) {
+        return name == "dram" || name.rfind("package-", 0) == 0;
+      });
+    if (!meter.readable()) meter.why_not_ = "no readable zone psys or package-N in " + powercap;
+    return meter;
+  }
+
+  bool readable() const { return !zones_.empty(); }
+  std::string zones() const {
+    std::string text;
+    for (const Zone& zone : zones_) text += (text.empty() ? "" : " + ") + zone.name;
+    return text;
+  }
   // Why nothing can be read; empty if something can.
   const std::string& why_not() const { return why_not_; }
 
   // Joules since the last call, or since the beginning; -1 if none can be read.
   double joules() {
-    std::uint64_t now_uj = 0;
-    if (!readable() || !read(now_uj)) return -1;
-    const std::uint64_t used =
-        now_uj >= last_uj_ ? now_uj - last_uj_ : now_uj + range_uj_ - last_uj_;
-    last_uj_ = now_uj;
-    return static_cast<double>(used) * 1e-6;
+    double sum = 0;
+    for (Zone& zone : zones_) {
+      std::uint64_t now_uj = 0;
+      if (!read(zone.path, now_uj)) return -1;
+      const std::uint64_t used =
+          now_uj >= zone.last_uj ? now_uj - zone.last_uj : now_uj + zone.range_uj - zone.last_uj;
+      zone.last_uj = now_uj;
+      sum += static_cast<double>(used) * 1e-6;
+    }
+    return readable() ? sum : -1;
   }
 
  private:
+  struct Zone {
+    std::string name, path;
+    std::uint64_t last_uj = 0, range_uj = 0;
+  };
+
+  // Those that can be read, of the ones that are wanted.
+  void take(const std::string& powercap, const std::function<bool(const std::string&)>& wanted) {
+    for (const std::string& entry : entries(powercap)) {
+      Zone zone;
+      std::ifstream(powercap + "/" + entry + "/name") >> zone.name;
+      if (!wanted(zone.name)) continue;
+      zone.path = powercap + "/" + entry + "/energy_uj";
+      std::ifstream(powercap + "/" + entry + "/max_energy_range_uj") >> zone.range_uj;
+      if (read(zone.path, zone.last_uj)) zones_.push_back(zone);
+    }
+  }
   static std::vector<std::string> entries(const std::string& folder) {
     std::vector<std::string> names;
     if (DIR* directory = opendir(folder.c_str())) {
@@ -63,10 +97,12 @@ class EnergyMeter {
     std::sort(names.begin(), names.end());
     return names;
   }
-  bool read(std::uint64_t& uj) const { return static_cast<bool>(std::ifstream(path_) >> uj); }
+  static bool read(const std::string& path, std::uint64_t& uj) {
+    return static_cast<bool>(std::ifstream(path) >> uj);
+  }
 
-  std::string zone_, path_, why_not_;
-  std::uint64_t last_uj_ = 0, range_uj_ = 0;
+  std::vector<Zone> zones_;
+  std::string why_not_;
 };
 
 }  // namespace bench

@@ -22,6 +22,8 @@ const char usage[] =
     "imbalance: time of a step of programs whose ranks have unlike amounts to do\n"
     "  --programs LIST   triangle, heavy, half, hotspot, even (default: all)\n"
     "  --us T            computation of a step of an average rank (default 200)\n"
+    "  --rate R          rounds of computation a microsecond (default: as found), so that two runs\n"
+    "                    compute the same\n"
     "  --bytes N         of a halo, each way (default 4K)\n"
     "  --steps N         in a batch, of which there are five (default 100)\n"
     "  --cpus N          that the job has (default: all of the machine)\n"
@@ -140,6 +142,7 @@ void measure(bench::Program& program, const std::string& name, double rounds, lo
 void body(bench::Program& program) {
   const auto names = program.options.texts("programs", "triangle,heavy,half,hotspot,even");
   const double us = program.options.numbers("us", "200").front();
+  const double rate = program.options.numbers("rate", "0").front();
   const long bytes = program.options.sizes("bytes", "4K").front();
   const long steps = program.options.number("steps", 100);
   const long cpus = program.options.number("cpus", sysconf(_SC_NPROCESSORS_ONLN));
@@ -147,10 +150,11 @@ void body(bench::Program& program) {
     if (name != "triangle" && name != "heavy" && name != "half" && name != "hotspot" &&
         name != "even")
       throw bench::UsageError("there is no program '" + name + "'");
-  if (us <= 0 || steps < 1 || cpus < 1)
-    throw bench::UsageError("--us, --steps and --cpus are more than 0");
-  program.begin("imbalance", {{"us", us}, {"steps", steps}});
-  const double rounds = us * rounds_per_microsecond();
+  if (us <= 0 || rate < 0 || steps < 1 || cpus < 1)
+    throw bench::UsageError("--us, --rate, --steps and --cpus are more than 0");
+  const double rounds_per_us = rate > 0 ? rate : rounds_per_microsecond();
+  program.begin("imbalance", {{"us", us}, {"steps", steps}, {"rate", rounds_per_us}});
+  const double rounds = us * rounds_per_us;
   for (const std::string& name : names) measure(program, name, rounds, bytes, steps, cpus);
 }
 

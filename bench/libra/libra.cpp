@@ -58,8 +58,16 @@ constexpr long most_iterations = 100'000'000;
 
 // What one rank spent on the iterations of a point.
 struct Spent {
-  double wall_us, cpu_us, joules;
+  double wall_us, cpu_us, joules, machine_joules;
 };
+
+struct Meters {
+  bench::EnergyMeter package, machine;
+};
+
+std::string said_of(const bench::EnergyMeter& meter, const std::string& remark) {
+  return meter.readable() ? meter.zones() + remark : "none read: " + meter.why_not();
+}
 
 double cpu_us() {
   rusage use;
@@ -127,7 +135,7 @@ long next_batch(const Point& point, long done, double seconds) {
 // Every rank's: the times of its own turns, and what it spent.
 // What is agreed upon between batches is not in it, but for the energy. Afterwards point.iterations
 // are those that were done.
-Spent run(int rank, Point& point, bench::EnergyMeter& meter, std::vector<double>& times) {
+Spent run(int rank, Point& point, Meters& meters, std::vector<double>& times) {
   const auto late = libra::delays(point.kind, point.delay_us, point.iterations);
   Side side(rank, point.bytes);
   const long warm = std::min(100L, point.iterations / 10 + 1);
@@ -135,7 +143,8 @@ Spent run(int rank, Point& point, bench::EnergyMeter& meter, std::vector<double>
   MPI_Barrier(MPI_COMM_WORLD);
   for (long i = 0; i < warm; i++) side.turn(static_cast<std::uint64_t>(i), late[0]);
   MPI_Barrier(MPI_COMM_WORLD);
-  meter.joules();
+  meters.package.joules();
+  meters.machine.joules();
   Spent spent{};
   std::size_t done = 0;
   double slowest = 0;
@@ -150,7 +159,8 @@ Spent run(int rank, Point& point, bench::EnergyMeter& meter, std::vector<double>
     const double mine = spent.wall_us * 1e-6;
     MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   }
-  spent.joules = meter.joules();
+  spent.joules = meters.package.joules();
+  spent.machine_joules = meters.machine.joules();
   point.iterations = static_cast<long>(done);
   ns.resize(done);
   times.clear();
@@ -212,15 +222,15 @@ void write_latencies(std::ofstream& file, const Point& point, const std::vector<
   if (!file.flush()) bench::measured_wrong("meantime-libra: cannot write the latencies");
 }
 
-void measure(bench::Program& program, Point point, bench::EnergyMeter& meter, MPI_Comm senders,
+void measure(bench::Program& program, Point point, Meters& meters, MPI_Comm senders,
              std::ofstream* file) {
   const bench::Keys keys{
       {"bytes", point.bytes}, {"delay_us", point.delay_us}, {"delay", point.kind}};
   program.report.start("round trip", keys);
   std::vector<double> mine;
-  Spent spent = run(program.rank, point, meter, mine);
+  Spent spent = run(program.rank, point, meters, mine);
   std::vector<Spent> everybody(static_cast<std::size_t>(program.ranks));
-  MPI_Gather(&spent, 3, MPI_DOUBLE, everybody.data(), 3, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  MPI_Gather(&spent, 4, MPI_DOUBLE, everybody.data(), 4, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   std::vector<double> measured = hand_over(program.rank, mine);
   const std::vector<double> all = gather(mine, senders);
   const std::vector<double> turns = gather(measured, senders);
@@ -237,6 +247,10 @@ void measure(bench::Program& program, Point point, bench::EnergyMeter& meter, MP
                     {"sending_cpu_us", sending.cpu_us}};
   if (waiting.joules >= 0) extra.push_back({"waiting_joules", waiting.joules});
   if (sending.joules >= 0) extra.push_back({"sending_joules", sending.joules});
+  if (spent.machine_joules >= 0) {
+    const auto round_trips = static_cast<double>(all.size());
+    extra.push_back({"machine_joules", spent.machine_joules / round_trips});
+  }
   program.report.row("round trip", keys, "us", bench::distribution_of(all), extra);
 }
 
@@ -300,7 +314,8 @@ void body(bench::Program& program) {
     throw bench::UsageError("--sending-mode is of no use without --mode");
   const int cpu = choose_cpu(program, place);
   if (cpu >= 0) bench::bind_to(cpu);
-  bench::EnergyMeter meter(cpu >= 0 ? cpu : sched_getcpu(), powercap);
+  Meters meters{bench::EnergyMeter::of_package(cpu >= 0 ? cpu : sched_getcpu(), powercap),
+                bench::EnergyMeter::of_machine(powercap)};
 
   std::ofstream file;
   if (program.rank == 0 && !path.empty()) {
@@ -314,14 +329,14 @@ void body(bench::Program& program) {
   program.begin("libra", {{"mode", mode.empty() ? "not set" : mode},
                           {"sending_mode", mode.empty() ? "not set" : sending_mode},
                           {"place", place},
-                          {"energy", meter.readable() ? meter.zone() + " (all of the package)"
-                                                      : "none read: " + meter.why_not()}});
+                          {"energy", said_of(meters.package, " (all of the package)")},
+                          {"machine_energy", said_of(meters.machine, "")}});
   for (double delay_us : delays)
     for (long bytes : sizes) {
       long count = iterations > 0 ? iterations : libra::iterations_of_paper(bytes, delay_us);
       if (seconds > 0 && delay_us > 0)
         count = std::clamp(std::lround(seconds * 1e6 / delay_us), std::min(100L, count), count);
-      measure(program, {bytes, delay_us, kind, count, seconds}, meter, senders,
+      measure(program, {bytes, delay_us, kind, count, seconds}, meters, senders,
               path.empty() ? nullptr : &file);
     }
   if (senders != MPI_COMM_NULL) MPI_Comm_free(&senders);

@@ -8,11 +8,12 @@ import signal
 import sys
 from pathlib import Path
 
-from . import results
+from . import drawing, results
 
 BENCHMARKS = {
     "clocks": "what clocks for ranks cost at a switch, and what HPCCG says by them (Figures 3 and 4, Table 2)",
     "libra": "round trips of a late message, and what waiting for it costs (LIBRA; Figures 2, 7, 8)",
+    "makespan": "two jobs at once on this machine: whether one can use what the other waits",
     "overlap": "how much communication ranks that share a core hide for each other (Figures 5, 7)",
     "yieldshare": "what sched_yield gives away on this kernel (Figures 3 and 4)",
     "wakeup": "what waking a process costs by each mechanism, on one CPU and on two",
@@ -61,8 +62,8 @@ def main(prefix, words):
         if options.show:
             found = results.Results.load(path, name)
         else:
-            results.ask_for_matplotlib()
             found = results.Results.new(name, ["meantime", "bench", name, *words])
+            results.say_before(found)
             signal.signal(signal.SIGTERM, interrupt)
             try:
                 benchmark.measure(prefix, options, found)
@@ -73,7 +74,7 @@ def main(prefix, words):
         text = benchmark.tables(found)
         (options.output / "results.md").write_text(f"{found.heading()}\n\n{text}\n")
         print(f"{found.heading()}\n\n{text}\n\nWritten to {options.output}: results.json, results.md"
-              + results.draw(benchmark.figures, found, options.output))
+              + drawing.draw(benchmark.figures, found, options.output))
     except results.Problem as problem:
         print(f"meantime bench {name}: {problem}", file=sys.stderr)
         return 1

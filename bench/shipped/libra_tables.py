@@ -23,8 +23,12 @@ def by_delay(found, part, column, factor=1.0, **keys):
 
 
 def energy_line(found):
-    said = found.kinds("energy")
-    return "Energy: " + "; ".join(said) + "." if said else ""
+    text = [f"Energy: {'; '.join(said)}." for said in [found.kinds("energy")] if said]
+    if machine := found.kinds("machine_energy"):
+        read = any("machine_joules" in row for row in found.rows(part="grid"))
+        text.append(f"Energy of the whole machine: {'; '.join(machine)}."
+                    + ("" if read else " So there is no Figure 8b, which shows it."))
+    return " ".join(text)
 
 
 def small_size(found):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from comparison import launch
 
-from . import option_types, results
+from . import drawing, option_types, results
 
 AS_IT_IS, WIRE = "as it is", "by the test wire"
 # One side alone: what meantime-overlap's --one-way does, whether the receiver's interface answers and answers at once, and
@@ -146,9 +146,9 @@ def over_communication(found, pyplot, side):
             if not sizes:  # interrupted before
                 continue
             lines = list(zip(*(phases(found, bytes=size, **keys) for size in sizes)))
-            for values, name, style in zip(lines, ("T_comp", "T_comm", "T_full"), ("C0-", "C1-", "C2-o")):
-                axes.plot([size / 1024 for size in sizes], [value / 1000 for value in values], style, markersize=3,
-                          label=name)
+            for number, (values, name) in enumerate(zip(lines, ("T_comp", "T_comm", "T_full"))):
+                axes.plot([size / 1024 for size in sizes], [value / 1000 for value in values], markersize=3, label=name,
+                          **drawing.line(number))
             axes.plot([size / 1024 for size in sizes], [max(two) / 1000 for two in zip(*lines[:2])], "0.5",
                       linestyle=":", label="max")
             axes.set_xscale("log", base=2)
@@ -157,7 +157,7 @@ def over_communication(found, pyplot, side):
         row[0].set_ylabel("ms a turn")
     for axes in grid[-1]:
         axes.set_xlabel("KiB of a core to each side", fontsize=8)
-    grid[0][0].legend(fontsize=7)
+    drawing.legend_beside(figure, [grid[0][0]])
     return figure
 
 
@@ -171,19 +171,19 @@ def in_waitall(found, pyplot):
         sizes = sorted(found.kinds("bytes", side=side, name="waitall"))
         size = sizes[len(sizes) // 2]
         usual = 0  # all but a few stragglers
-        for colour, per_core in enumerate(found.kinds("per_core", side=side, kind="threads")):
+        for number, per_core in enumerate(found.kinds("per_core", side=side, kind="threads")):
             runs = found.values("values", side=side, kind="threads", per_core=per_core, name="waitall", bytes=size)
             middle = [statistics.median(values) for values in zip(*runs)]
             usual = max(usual, middle[97 * (len(middle) - 1) // 100])
-            axes.step(middle, [step / (len(middle) - 1) for step in range(len(middle))], color=f"C{colour}",
-                      label=f"V = {per_core}")
+            axes.step(middle, [step / (len(middle) - 1) for step in range(len(middle))], markevery=10, markersize=3,
+                      label=f"V = {per_core}", **drawing.line(number))
         if side == WIRE:  # all of them long: by an axis in which twice the time is twice as far
             axes.set(xlim=(0, 1.1 * usual))
         else:
             axes.set(xscale="symlog")
         axes.set(xlabel="µs in one MPI_Waitall", title=f"thread ranks, {size // 1024} KiB, {side}")
         axes.grid(True, alpha=0.3)
-        axes.legend(fontsize=7)
+    drawing.legend_beside(figure, all_axes[0])
     all_axes[0][0].set_ylabel("share of the calls")
     return figure
 

@@ -15,6 +15,8 @@ import sys
 from comparison import launch, machine
 
 FORMAT = 1
+# Somebody had a CPU for half of the last minute or so: what was measured then had one CPU less for as long.
+BUSY = 0.5
 # In front of a command, so that what else runs on the machine does not hold it up: with CPUs of its own; and where its
 # processes share one, for there a real-time poller would keep it for 100 ms at a time.
 REALTIME = ("chrt", "-r", "10")
@@ -54,7 +56,14 @@ class Results:
     def heading(self):
         lines = [f"# meantime bench {self.data['benchmark']}", "", f"{self.data['machine']}.", "",
                  f"{self.data['date']}, `{self.data['command']}`; load before {self.data['load before']}."]
-        return "\n".join([*lines, *(f"- {note}" for note in self.data["notes"])])
+        notes = [note for note in [self.busy(), *self.data["notes"]] if note]
+        return "\n".join([*lines, *(f"- {note}" for note in notes)])
+
+    def busy(self):
+        """A sentence if others were on the machine, else nothing."""
+        load = self.data["load before"]
+        return "" if load < BUSY else (f"This machine was busy when it began (load {load:g}): these are not its figures when it "
+                                       "is left alone.")
 
     def note(self, text):
         self.data["notes"].append(text)
@@ -141,25 +150,11 @@ NO_FIGURES = ("No figures: Python's matplotlib is missing. After `apt-get instal
               "or with a python3 in PATH that has it, --show draws them.")
 
 
-def ask_for_matplotlib():
-    """Before anything is measured: whoever wants figures at once can still get it."""
+def say_before(found):
+    """What can still be mended before anything is measured: other work on the machine, no matplotlib."""
+    if found.busy():
+        print(f"Load {found.data['load before']:g}: others use this machine. Figures of a busy machine say little of it; better "
+              "wait until it is quiet.", file=sys.stderr)
     if importlib.util.find_spec("matplotlib") is None:
         print(NO_FIGURES, file=sys.stderr)
 
-
-def draw(figures, found, folder):
-    """Writes what figures(found, pyplot) yields as (name, figure); returns a sentence for the user."""
-    try:
-        import matplotlib  # noqa: PLC0415
-    except ImportError:
-        return f"\n{NO_FIGURES}"
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "meantime"  # the same results give the same file
-    from matplotlib import pyplot  # noqa: PLC0415
-    written = []
-    for name, figure in figures(found, pyplot):
-        figure.tight_layout()
-        figure.savefig(folder / name, metadata={"Date": None}, bbox_inches="tight")
-        pyplot.close(figure)
-        written.append(name)
-    return "".join(f", {name}" for name in written)

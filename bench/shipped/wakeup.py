@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import option_types, results
+from . import drawing, option_types, results
 
 # As meantime-wakeup has them (its --help; a test compares).
 WAYS = ("poll", "yield", "futex", "deadline", "condition", "semaphore", "pipe", "eventfd", "eventfd-epoll", "datagram-poll",
@@ -65,7 +65,8 @@ def figures(found, pyplot):
                 if of("median") is None:
                     continue
                 y = row + (number - (len(lates) - 1) / 2) * 0.25
-                axes.barh(y, of("median"), 0.24, color=f"C{number}", alpha=0.7, label=f"after {late:g} µs" if row == 0 else None)
+                axes.barh(y, of("median"), 0.24, alpha=0.7, label=f"after {late:g} µs" if row == 0 else None,
+                          **drawing.bar(number))
                 axes.barh(y, min(of("telling"), of("median")), 0.08, color="k", alpha=0.5,
                           label="of that telling" if row == number == 0 else None)
                 axes.plot([of("median"), of("p99")], [y, y], color=f"C{number}", linewidth=0.8)
@@ -73,5 +74,5 @@ def figures(found, pyplot):
         axes.set(xscale="log", xlabel="µs", title=PLACES[place])
         axes.invert_yaxis()
         axes.grid(True, axis="x", alpha=0.3)
-    all_axes[0][0].legend(fontsize=6, loc="lower left")
+    drawing.legend_beside(figure, all_axes[0])
     yield "wakeup.svg", figure

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import option_types, results
+from . import drawing, option_types, results
 
 
 NO_THIRD_BAR = ("The paper's third bar (Yield*) is of a kernel that its authors patched; the kernel that runs here has "
@@ -53,7 +53,7 @@ def figures(found, pyplot):
         for which in (1, 2):
             keys = {"pair": pair, "which": which}
             share = 100 * found.median("median", **keys)
-            axes.bar(place, share, 0.6, bottom=below, color=f"C{which - 1}", alpha=0.75)
+            axes.bar(place, share, 0.6, bottom=below, alpha=0.75, **drawing.bar(which - 1))
             call = found.rows(**keys)[0]["call"]
             label = f"{call}: {share:.{1 if 1 < share < 99 else 2}f} %"
             # What is too thin for its label has it beside.

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BIN = os.path.join(os.environ["MEANTIME_BUILD"], "bin")
@@ -126,19 +127,59 @@ class Libra(Shipped):
         header, *rest = self.json_lines(*command, self.path("none"))
         self.assertIn("none read", header["energy"])
         self.assertNotIn("waiting_joules", rest[-1]["row"])
+        self.assertIn("none read", header["machine_energy"])
+        self.assertNotIn("machine_joules", rest[-1]["row"])
+
+    def zones(self, folder, *names):
+        """Powercap's, as they look where there are these."""
+        for number, name in enumerate(names):
+            zone = self.path(folder, f"intel-rapl:{number}")
+            os.makedirs(zone)
+            for file, text in (("name", name), ("energy_uj", "5"), ("max_energy_range_uj", str(1 << 40))):
+                self.write_zone(folder, number, file, text)
+
+    def write_zone(self, folder, number, file, text):
+        new = self.path("new")
+        with open(new, "w", encoding="utf-8") as out:
+            out.write(f"{text}\n")
+        os.rename(new, self.path(folder, f"intel-rapl:{number}", file))
+
+    def packages(self):
         packages = {0}
         for cpu in os.sched_getaffinity(0):
             with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id", encoding="utf-8") as file:
                 packages.add(max(0, int(file.read())))
-        for package in packages:
-            zone = self.path("powercap", f"intel-rapl:{package}")
-            os.makedirs(zone)
-            for name, text in (("name", f"package-{package}"), ("energy_uj", "5"), ("max_energy_range_uj", "9")):
-                with open(os.path.join(zone, name), "w", encoding="utf-8") as file:
-                    file.write(text + "\n")
-        header, *rest = self.json_lines(*command, self.path("powercap"))
-        self.assertIn("package-", header["energy"])
-        self.assertEqual(rest[-1]["row"]["waiting_joules"], 0)
+        return [f"package-{package}" for package in sorted(packages)]
+
+    def test_energy_of_the_package_and_of_the_machine(self):
+        """Of the machine: what its board is fed with, else its packages and their memory."""
+        packages = self.packages()
+        for folder, zones, machine in (("server", [*packages, "dram", "core"], " + ".join([*packages, "dram"])),
+                                       ("laptop", [*packages, "psys"], "psys")):
+            self.zones(folder, *zones)
+            command = self.libra("--json", "--bytes", "8", "--delays", "0", "--iterations", 10, "--powercap", self.path(folder))
+            header, *rest = self.json_lines(*command)
+            self.assertRegex(header["energy"], r"^package-\d+ \(all of the package\)$")
+            self.assertEqual(header["machine_energy"], machine)
+            self.assertEqual((rest[-1]["row"]["waiting_joules"], rest[-1]["row"]["machine_joules"]), (0, 0))
+
+    def test_energy_is_counted(self):
+        packages = self.packages()
+        self.zones("powercap", *packages, "dram")
+        # Long enough that the counters go on meanwhile; each joule once, however many read it.
+        command = self.libra("--json", "--bytes", "8", "--delays", "10000", "--iterations", 100, "--powercap", self.path("powercap"))
+        libra = subprocess.Popen([os.path.join(BIN, command[0]), *map(str, command[1:])], text=True, env=ENVIRONMENT,
+                                 stdout=subprocess.PIPE)
+        given = 5
+        while libra.poll() is None:
+            given += 3_000_000
+            for number in range(len(packages) + 1):
+                self.write_zone("powercap", number, "energy_uj", given)
+            time.sleep(0.01)
+        row = [json.loads(line)["row"] for line in libra.communicate()[0].splitlines() if '"row"' in line][-1]
+        for name, zones in (("waiting_joules", 1), ("machine_joules", len(packages) + 1)):
+            self.assertTrue(0 < 100 * row[name] <= zones * given * 1e-6, row)
+        self.assertGreater(row["machine_joules"], row["waiting_joules"])
 
     def test_refuses(self):
         for words, said in ((("--mode", "wildly"), "MEANTIME_WAIT"), (("--delay", "late"), "constant, jitter or bimodal"),
@@ -305,6 +346,23 @@ class MeantimeBench(Shipped):
         found = self.assert_written("meantime-wakeup")
         self.assertEqual(len(found["rows"]), 2 * 2 * (2 if CPUS > 1 else 1))
 
+    @unittest.skipIf(CPUS < 2, "two jobs at once need two CPUs")
+    def test_makespan(self):
+        self.run_here("meantime", "bench", "makespan", "--repetitions", 1, "--modes", "event", "--us", "200", "--seconds", "0.2",
+                      "--no-peers")
+        rows = self.assert_written("meantime-makespan")["rows"]
+        self.assertEqual([(row["who"], row["how"]) for row in rows],
+                         [(who, how) for who in ("Meantime --wait event", "Meantime as installed")
+                          for how in ("one after the other", "at once")])
+        for row in rows:
+            self.assertTrue(0 < row["cpu_seconds"] <= 1.1 * row["cpus"] * row["seconds"], row)
+        text = self.read("meantime-makespan", "results.md")
+        self.assertIn("## Two jobs, ranks that wait for 400 µs in each step", text)
+        self.assertIn("in proportion would be every CPU computing all the time", text)
+        before = self.read("meantime-makespan", "results.md")
+        self.run_here("meantime", "bench", "makespan", "--show")
+        self.assertEqual(self.read("meantime-makespan", "results.md"), before)
+
     def test_yieldshare(self):
         self.run_here("meantime", "bench", "yieldshare", "--repetitions", 2, "--seconds", "0.05")
         self.assertEqual(len(self.assert_written("meantime-yieldshare")["rows"]), 12)
@@ -354,6 +412,7 @@ class MeantimeBench(Shipped):
                              (("wakeup", "--late", "5,soon"), "numbers from 0 on"),
                              (("wakeup", "--ways", "futex,foo"), "there is no 'foo', only poll, yield, futex, "),
                              (("yieldshare", "--seconds", "-5"), "a number above 0"),
+                             (("makespan", "--us", "0"), "whole numbers from 1 on"),
                              (("overlap", "--per-core", "0"), "whole numbers from 1 on"),
                              (("overlap", "--kinds", "fibers"), "there is no 'fibers', only threads, processes"),
                              (("overlap", "--wire", "fast"), "LATENCY_US:MB_PER_S[:interface] or none"),

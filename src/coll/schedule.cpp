@@ -156,6 +156,7 @@ bool ScheduleRequest::all_arrived() {
       ++moved_;
       note(request->error);
       note(check_size(*request));
+      went_ = request->channel();
       delete request;
     } else {
       under_way_[left++] = request;
@@ -269,6 +270,10 @@ void ScheduleRequest::describe(wait::Situation& situation) const {
   if (!under_way_.empty()) {
     under_way_.front()->describe(situation);
   }
+}
+
+wait::Channel ScheduleRequest::channel() const {
+  return under_way_.empty() ? went_ : under_way_.front()->channel();
 }
 
 }  // namespace meantime::coll

@@ -65,6 +65,7 @@ class ScheduleRequest final : public Request {
   int arm(node::Waiter& waiter) override;
   void disarm(node::Waiter& waiter) override;
   void describe(wait::Situation& situation) const override;
+  wait::Channel channel() const override;
   int start() override;
 
   /// One look without a step of others. True if anything moved.
@@ -91,6 +92,7 @@ class ScheduleRequest final : public Request {
   const int tag_;
   std::size_t next_ = 0;
   std::vector<Request*> under_way_;
+  wait::Channel went_{};                ///< the last that is not any more
   std::size_t moved_ = 0;               ///< steps started and messages over, ever
   bool unattended_ = false;             ///< messages of it may ring nobody
   std::vector<node::Waiter*> waiters_;  ///< sleep for this one

@@ -94,7 +94,8 @@ class Handler final : public wait::Advisor {
     info.size = sizeof info;
     info.rank = question.world_rank;
     info.peer = situation.world_peer == node::no_peer ? MPI_PROC_NULL : situation.world_peer;
-    info.channel = MPIX_ENERGY_SHARED_MEMORY;
+    info.channel = question.channel == wait::Channel::direct_copy ? MPIX_ENERGY_DIRECT_COPY
+                                                                  : MPIX_ENERGY_SHARED_MEMORY;
     info.call = call_name(static_cast<std::uint16_t>(situation.call));
     info.communicator = situation.name != nullptr ? situation.name->c_str() : "";
     info.call_site = situation.call_site;

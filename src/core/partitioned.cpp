@@ -69,6 +69,7 @@ bool PartitionedRequest::advance() {
   for (const Part& part : under_way_) {
     if (part.request->advance()) {
       note(part.request->error);
+      went_ = part.request->channel();
       part_is_over(part);
       delete part.request;
     } else {
@@ -115,6 +116,10 @@ void PartitionedRequest::describe(wait::Situation& situation) const {
   comm->describe(operation_.peer, operation_.tag, situation);
   situation.bytes =
       static_cast<std::uint64_t>(operation_.count * operation_.type->size) * partitions_;
+}
+
+wait::Channel PartitionedRequest::channel() const {
+  return under_way_.empty() ? went_ : under_way_.front().request->channel();
 }
 
 // --- send

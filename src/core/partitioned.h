@@ -31,6 +31,7 @@ class PartitionedRequest : public Request {
   int arm(node::Waiter& waiter) override;
   void disarm(node::Waiter& waiter) override;
   void describe(wait::Situation& situation) const override;
+  wait::Channel channel() const override;
 
   int partitions() const { return partitions_; }
 
@@ -58,6 +59,7 @@ class PartitionedRequest : public Request {
   Operation operation_;  ///< count and buffer: of one partition, of the first
   int partitions_;
   std::vector<Part> under_way_;
+  wait::Channel went_{};  ///< the last that is not any more
 
  private:
   std::vector<node::Waiter*> sleepers_;

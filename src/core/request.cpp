@@ -17,6 +17,10 @@ Request::~Request() {
   drop(comm);
 }
 
+wait::Channel Request::channel() const {
+  return wait::Channel::shared_memory;
+}
+
 void* Request::operator new(std::size_t bytes) {
   return self().spare_requests.take(bytes);
 }
@@ -78,6 +82,19 @@ class RequestsAwaited final : public wait::Awaited {
       }
     }
     situation.requests = open;
+  }
+
+  wait::Channel channel() const override {
+    const Request* last = nullptr;
+    for (int index = 0; index < count_; ++index) {
+      if (const Request* request = requests_[index]; request != nullptr) {
+        last = request;
+        if (!request->complete) {
+          break;
+        }
+      }
+    }
+    return last != nullptr ? last->channel() : wait::Channel::shared_memory;
   }
 
   int found = -1;  ///< by any_ready

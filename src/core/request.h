@@ -20,7 +20,8 @@ struct Datatype;
 
 namespace wait {
 struct Situation;
-}
+enum class Channel : std::uint8_t;
+}  // namespace wait
 namespace node {
 struct Waiter;
 }
@@ -57,6 +58,8 @@ struct Request : Object {
   virtual void disarm(node::Waiter& waiter) = 0;
   /// Fills in peer, tag … for policies and the hang report.
   virtual void describe(wait::Situation& situation) const = 0;
+  /// Which way its message goes, or went; before the match, as far as that can be said.
+  virtual wait::Channel channel() const;
   /// MPI_Start of a persistent request; MPI_ERR_REQUEST for others.
   virtual int start() { return MPI_ERR_REQUEST; }
   virtual int cancel() { return MPI_ERR_REQUEST; }

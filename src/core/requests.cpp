@@ -25,6 +25,10 @@ void describe_operation(const Operation& operation, const Communicator& comm,
   situation.bytes = static_cast<std::uint64_t>(operation.count * operation.type->size);
 }
 
+wait::Channel channel_of(bool directly) {
+  return directly ? wait::Channel::direct_copy : wait::Channel::shared_memory;
+}
+
 void pack_send(const match::LocalSend& send, std::size_t offset, void* to, std::size_t bytes) {
   const auto& request = static_cast<const SendRequest&>(send);
   pack(request.operation.buffer, request.operation.count, *request.operation.type, offset, to,
@@ -110,6 +114,10 @@ void SendRequest::disarm(node::Waiter&) {
 
 void SendRequest::describe(wait::Situation& situation) const {
   describe_operation(operation, *comm, situation);
+}
+
+wait::Channel SendRequest::channel() const {
+  return channel_of(self().engine->goes_directly(*this));
 }
 
 int SendRequest::start() {
@@ -212,6 +220,7 @@ void ReceiveRequest::take_results() {
       error = fail(error, "the receive buffer or the sender's buffer cannot be accessed");
     }
   }
+  went_directly_ = entry->directly.load(std::memory_order_relaxed) != 0;
   self().engine->release(*entry);
   entry = nullptr;
 }
@@ -227,6 +236,14 @@ void ReceiveRequest::disarm(node::Waiter&) {
 
 void ReceiveRequest::describe(wait::Situation& situation) const {
   describe_operation(operation, *comm, situation);
+}
+
+wait::Channel ReceiveRequest::channel() const {
+  if (entry == nullptr) {
+    return channel_of(went_directly_);
+  }
+  const int from = operation.peer < 0 ? node::no_peer : comm->peer_world_rank(operation.peer);
+  return channel_of(self().engine->goes_directly(*entry, from));
 }
 
 int ReceiveRequest::start() {
@@ -296,6 +313,10 @@ void BundleRequest::describe(wait::Situation& situation) const {
   if (!parts_.empty()) {
     parts_.back()->describe(situation);
   }
+}
+
+wait::Channel BundleRequest::channel() const {
+  return parts_.empty() ? wait::Channel::shared_memory : parts_.back()->channel();
 }
 
 // --- the end of requests

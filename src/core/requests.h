@@ -35,6 +35,7 @@ struct SendRequest final : Request, match::LocalSend {
   int arm(node::Waiter& waiter) override;
   void disarm(node::Waiter& waiter) override;
   void describe(wait::Situation& situation) const override;
+  wait::Channel channel() const override;
   int start() override;
   int cancel() override;
 
@@ -54,6 +55,7 @@ struct ReceiveRequest final : Request, match::LocalReceive {
   int arm(node::Waiter& waiter) override;
   void disarm(node::Waiter& waiter) override;
   void describe(wait::Situation& situation) const override;
+  wait::Channel channel() const override;
   int start() override;
   int cancel() override;
 
@@ -63,6 +65,8 @@ struct ReceiveRequest final : Request, match::LocalReceive {
  private:
   int make_entry();
   void take_results();
+
+  bool went_directly_ = false;
 };
 
 /// The user says when it is complete (MPI 5.0, 13.2).
@@ -100,6 +104,7 @@ struct BundleRequest final : Request {
   int arm(node::Waiter& waiter) override;
   void disarm(node::Waiter& waiter) override;
   void describe(wait::Situation& situation) const override;
+  wait::Channel channel() const override;
 
   void* scratch = nullptr;  ///< freed with it
 

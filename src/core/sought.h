@@ -87,6 +87,7 @@ class SoughtAwaited final : public wait::Awaited {
   SoughtAwaited(Sought& sought, wait::Awaited& call, bool all)
       : sought_(sought), call_(call), all_(all) {}
 
+  wait::Channel channel() const override { return call_.channel(); }
   bool ready() override { return call_.ready() || (!all_ && sought_.any_there()); }
   bool progress() override { return call_.progress(); }
   void arm(node::Waiter& waiter) override;

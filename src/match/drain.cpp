@@ -231,6 +231,7 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
   const bool direct = transfer.source_address != 0 &&
                       node::can_attach(static_cast<int>(message.origin)) && !through_pipe;
   transfer.piped.store(direct ? not_piped : from_the_start, std::memory_order_relaxed);
+  receive.directly.store(direct ? 1 : 0, std::memory_order_relaxed);
   if (transfer.bytes == 0) {
     transfer.holders.store(1, std::memory_order_relaxed);
     set_done(receive);

@@ -109,6 +109,7 @@ bool Engine::copy_to_posted(int destination, const Envelope& envelope, const cha
     receive->matched_tag = envelope.tag;
     receive->matched_bytes = bytes;
     receive->error = MPI_SUCCESS;
+    receive->directly.store(1, std::memory_order_relaxed);
     receive->state.fetch_or(copying, std::memory_order_acq_rel);
   }
   let_go_of_right(box);
@@ -289,6 +290,19 @@ bool Engine::finished(LocalSend& send) {
   return send.done || (send.message != nullptr && reap(send));
 }
 
+bool Engine::goes_directly(const LocalSend& send) const {
+  if (send.done) {
+    return send.directly;
+  }
+  if (send.message == nullptr) {
+    return send.contiguous != nullptr && node::can_attach(send.destination) &&
+           send.bytes > (send.synchronous ? limits.eager : tiny_bytes);
+  }
+  const Transfer& transfer = transfer_of(*send.message);
+  const std::uint32_t piped = transfer.piped.load(std::memory_order_relaxed);
+  return transfer.source_address != 0 && (piped == not_piped || piped == by_wire);
+}
+
 /// If the send is over: its cell is free again, its peer has room for another.
 bool Engine::reap(LocalSend& send) {
   Message& message = *send.message;
@@ -313,6 +327,7 @@ bool Engine::reap(LocalSend& send) {
   if (area_.out_of_credit.load(std::memory_order_relaxed) != 0) {
     area_.out_of_credit.store(0, std::memory_order_relaxed);
   }
+  send.directly = goes_directly(send);
   send.kept.reset();
   Peer& to = peer(send.destination);
   if (send.patient_since_ns != 0 || send.left_behind) {
@@ -407,6 +422,7 @@ Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::in
   receive->capacity = capacity;
   receive->message = 0;
   receive->error = MPI_SUCCESS;
+  receive->directly.store(0, std::memory_order_relaxed);
   local.entry = receive;
   return receive;
 }
@@ -444,6 +460,17 @@ bool Engine::finished(Receive& receive) {
     return false;  // it is on the attention list
   }
   return state == done || state == cancelled;
+}
+
+bool Engine::goes_directly(const Receive& receive, int from) const {
+  if ((receive.state.load(std::memory_order_acquire) & state_mask) != posted) {
+    return receive.directly.load(std::memory_order_relaxed) != 0;
+  }
+  const int sender = from != node::no_peer ? from : (rank.world_rank + 1) % rank.world_size;
+  if (receive.capacity <= limits.eager || in_one_address_space(sender)) {
+    return in_one_address_space(sender) && receive.address != 0;
+  }
+  return node::can_attach(sender) && !route_.expects_two_copies(receive.capacity);
 }
 
 int Engine::arm(Receive& receive, node::Waiter& waiter) {

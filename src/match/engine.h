@@ -53,6 +53,7 @@ struct LocalSend {
   bool attended = false;       ///< popped from the attention list
   bool left_behind = false;    ///< by who sent it: the engine's, and on its peer's list of these
   std::uint64_t patient_since_ns = 0;  ///< of one beyond its credit (room.cpp), else 0
+  bool directly = false;               ///< of one that is done: from buffer to buffer
   bool done = false;          ///< the payload is out of the sender's hands, the cell is free again
   int error = 0;              ///< MPI error class
   LocalSend* next = nullptr;  ///< of the list that it is on (SendList)
@@ -153,6 +154,8 @@ struct Engine {
   int start(LocalSend& send);
   /// True once the payload is out of the sender's hands; gives the cell back.
   bool finished(LocalSend& send);
+  /// From buffer to buffer; before the match, if that is what it is meant for.
+  bool goes_directly(const LocalSend& send) const;
   int arm(LocalSend& send, node::Waiter& waiter);
   void disarm(LocalSend& send);
 
@@ -173,6 +176,9 @@ struct Engine {
   void receive_probed(Receive& receive, Message& message);
   /// True once everything is there; then the results in the entry are valid.
   bool finished(Receive& receive);
+  /// From buffer to buffer; before the match, if a message that fills it would likely go so.
+  /// `from`: world rank, or no_peer.
+  bool goes_directly(const Receive& receive, int from) const;
   void release(Receive& receive);
   int arm(Receive& receive, node::Waiter& waiter);
   void disarm(Receive& receive);

@@ -139,7 +139,8 @@ struct alignas(cache_line) Receive : Item {
   std::int32_t matched_source;
   std::int32_t matched_tag;
   std::uint64_t matched_bytes;
-  std::int32_t error;  ///< an MPI error class
+  std::int32_t error;                   ///< an MPI error class
+  std::atomic<std::uint32_t> directly;  ///< from buffer to buffer: since the match
 };
 static_assert(sizeof(Receive) == 2 * cache_line);
 

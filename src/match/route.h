@@ -33,6 +33,12 @@ class Route {
     return (size.two < size.one) == (size.messages % messages_a_trial != 0);
   }
 
+  /// As far as it is known.
+  bool expects_two_copies(std::size_t bytes) const {
+    const Size& size = sizes_[std::bit_width(bytes - 1)];
+    return size.two != 0 && size.two < size.one;
+  }
+
   /// What a message took. Of a medium one: the copies of both sides together.
   void two_copies_took(std::size_t bytes, std::uint64_t nanoseconds) {
     learn(of(bytes).two, bytes, nanoseconds);

@@ -30,6 +30,17 @@ TEST(Route, TakesTheQuickerAndGoesOnTryingTheOther) {
   EXPECT_GT(slow, 10);
 }
 
+TEST(Route, SaysWhatItExpectsOnceItKnowsBoth) {
+  Route near;
+  EXPECT_FALSE(near.expects_two_copies(65536));
+  play(near, 65536, 100, 1900, 4400);
+  EXPECT_TRUE(near.expects_two_copies(65536));
+  EXPECT_FALSE(near.expects_two_copies(1 << 20));
+  Route far;
+  play(far, 65536, 100, 11'800, 5600);
+  EXPECT_FALSE(far.expects_two_copies(65536));
+}
+
 TEST(Route, ASizeForItself) {
   Route route;
   play(route, 32768, 1000, 1000, 4000);

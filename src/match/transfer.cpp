@@ -193,6 +193,7 @@ void Engine::go_on_piped(Message& message, Receive& receive) {
   Transfer& transfer = transfer_of(message);
   transfer.error.store(0, std::memory_order_relaxed);
   transfer.holders.fetch_add(1, std::memory_order_relaxed);
+  receive.directly.store(0, std::memory_order_relaxed);
   transfer.piped.store(went_over, std::memory_order_release);
   const auto origin = static_cast<int>(message.origin);
   segment_.area(origin).mailbox.rescan.store(1, std::memory_order_release);

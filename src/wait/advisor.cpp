@@ -138,7 +138,8 @@ Question Consultation::question(std::uint64_t waited_ns) const {
           record_.last_wait_ns(),
           record_.shared_cores(),
           record_.busy_ns(waited_ns),
-          record_.last_busy_ns()};
+          record_.last_busy_ns(),
+          record_.channel()};
 }
 
 std::uint64_t Consultation::longest_sleep_ns() const {

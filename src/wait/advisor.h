@@ -37,6 +37,7 @@ struct Question {
   bool shared_cores;               ///< who polls keeps the one that he waits for from running
   std::uint64_t busy_ns = 0;       ///< of waited_ns awake
   std::uint64_t last_busy_ns = 0;  ///< of last_wait_ns awake
+  Channel channel = Channel::shared_memory;
 };
 
 class Advisor {

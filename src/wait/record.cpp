@@ -28,6 +28,7 @@ Record::Record(Rank& rank, const Awaited& what, std::uint64_t asking_since_ns)
 
 Record::Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown_since_ns)
     : rank_(rank),
+      what_(what),
       experience_(*rank.experience),
       site_(experience_.here(rank)),
       began_(now_ns()),

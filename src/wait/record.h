@@ -34,6 +34,7 @@ class Record {
   const Policy& policy() const { return policy_; }
   const Plan& plan() const { return plan_; }
   const Situation& situation() const { return situation_; }
+  Channel channel() const { return what_.channel(); }
   std::uint64_t last_wait_ns() const { return site_.last_wait_ns; }
   std::uint64_t last_busy_ns() const { return site_.last_busy_ns; }
   /// There are more ranks than cores, or others want this one's.
@@ -93,6 +94,7 @@ class Record {
   void report() const;
 
   Rank& rank_;
+  const Awaited& what_;
   Situation situation_;
   Policy policy_;  ///< a copy: another thread may change the rank's or the communicator's
   Experience& experience_;

@@ -54,9 +54,17 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr int kinds = 2;
 
+/// How a payload gets from one rank's memory to another's.
+enum class Channel : std::uint8_t {
+  shared_memory,  ///< into memory of the node and out of it
+  direct_copy,    ///< from buffer to buffer
+};
+
 class Awaited {
  public:
   virtual Kind kind() const { return Kind::messages; }
+  /// Of the first of what is not complete yet; once all is, of what was the last.
+  virtual Channel channel() const { return Channel::shared_memory; }
   /// True once the wait is over. Cheap; called at every turn.
   virtual bool ready() = 0;
   /// Moves what this rank can move (its inbox, its transfers). True if anything did move.

@@ -27,7 +27,7 @@ static int enter(const MPIX_Energy_info* info, void* argument) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   CHECK(info->size == (int)sizeof *info);
   CHECK(info->rank == rank);
-  CHECK(info->channel == MPIX_ENERGY_SHARED_MEMORY);
+  CHECK(info->channel == MPIX_ENERGY_SHARED_MEMORY || info->channel == MPIX_ENERGY_DIRECT_COPY);
   CHECK(strncmp(info->call, "MPI_", 4) == 0);
   CHECK(info->call_site != NULL);
   CHECK(info->turns > 0);

@@ -41,6 +41,24 @@ class Energy(MpiexecTest):
                 self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
                 self.assertNotIn("answered", result.error)
 
+    def test_handler_of_the_paper_knows_the_channel(self):
+        """Shared memory, or from buffer to buffer; first as far as it can be said, in the end as it was."""
+        program = self.path("late_messages")
+        subprocess.run([MPICC, "-g", *CFLAGS, *(os.path.join(SOURCES, name) for name in
+                                                ("late_messages.c", "energy_hooks.c")), "-o", program], check=True)
+        ways = [("processes", (), "shared memory", "direct copy"),
+                ("processes", ("-x", "MEANTIME_CMA=0"), "shared memory", "shared memory")]
+        if "threads" in self.kinds_with_a_core_each():
+            # Through a cell all the same if its receive is not there yet, or its mailbox is somebody else's just then.
+            ways.append(("threads", (), "(direct copy|several)", "direct copy"))
+        for kind, words, small, large in ways:
+            for wait in ("adaptive", "event"):
+                with self.subTest(kind=kind, words=words, wait=wait):
+                    result = self.run_job("--as", kind, "--wait", wait, *words, "-n", 2, program, timeout=60)
+                    self.assertEqual(result.status, 0, result)
+                    self.assertRegex("\n".join(sorted(result.output.splitlines())),
+                                     f"^rank 0: large {large}\nrank 1: large {large}, small {small}$")
+
     def test_default_leaves_the_prediction_on(self):
         program = self.path("energy_default")
         subprocess.run([MPICC, "-g", *CFLAGS, os.path.join(SOURCES, "energy_default.c"), "-o", program], check=True)

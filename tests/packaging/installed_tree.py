@@ -10,7 +10,7 @@ BUILD = os.environ["MEANTIME_BUILD"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = """
 bin/mpicc bin/mpicxx bin/mpic++ bin/mpicc_abi bin/mpicxx_abi bin/mpifort bin/mpif90 bin/mpif77 bin/mpiexec bin/mpirun
-bin/meantime bin/meantime-libra bin/meantime-overlap bin/meantime-wakeup bin/meantime-yieldshare
+bin/meantime bin/meantime-imbalance bin/meantime-libra bin/meantime-overlap bin/meantime-wakeup bin/meantime-yieldshare
 include/mpi.h include/meantime.h include/mpif.h
 share/meantime/fortran/build-bindings share/meantime/fortran/fortran.h share/meantime/fortran/generated/mpi_f08.f90
 share/meantime/fortran/with-profiling
