@@ -53,23 +53,24 @@ int main(int count, char** words) {
       app.add_subcommand("missing", "Name a program's MPI calls that are not there yet");
   missing->add_option("program", program, "The program, by path or as found in PATH")->required();
   missing->callback([&] { status = meantime::tools::missing(program); });
-  CLI::App* check = app.add_subcommand(
-      "check", "Say whether a program's ranks can be threads (--as threads)");
+  CLI::App* check =
+      app.add_subcommand("check", "Say whether a program's ranks can be threads (--as threads)");
   check->add_option("program", program, "The program, by path or as found in PATH")->required();
   check->callback([&] { status = meantime::tools::check(program); });
 
   // Its options are the script's, --help too.
-  CLI::App* fortran = app.add_subcommand(
-      "fortran", "Build the Fortran modules: --fc=COMPILER (--help says more)");
+  CLI::App* fortran =
+      app.add_subcommand("fortran", "Build the Fortran modules: --fc=COMPILER (--help says more)");
   fortran->set_help_flag();
   fortran->prefix_command();
   fortran->callback([&] { status = meantime::tools::fortran(fortran->remaining()); });
 
   std::optional<int> only_job;
-  CLI::App* ps = app.add_subcommand(
-      "ps", "List running jobs: what every rank does or waits for");
+  CLI::App* ps = app.add_subcommand("ps", "List running jobs: what every rank does or waits for");
   ps->add_option("job", only_job, "Only this one, by the pid of its mpiexec");
-  ps->callback([&] { status = meantime::tools::ps(only_job); });
+  bool each = false;
+  ps->add_flag("--each", each, "A line for each rank, with its pid");
+  ps->callback([&] { status = meantime::tools::ps(only_job, each); });
   int job = 0;
   int rank = -1;
   CLI::App* stack = app.add_subcommand("stack", "Show where the ranks of a running job are");
@@ -79,8 +80,8 @@ int main(int count, char** words) {
   stack->add_flag("--all-frames", all_frames, "With Meantime's own, further in than the MPI call");
   stack->callback([&] { status = meantime::tools::stack(job, rank, all_frames); });
 
-  CLI::App* bench = app.add_subcommand(
-      "bench", "Measure this machine; without a name: lists the benchmarks");
+  CLI::App* bench =
+      app.add_subcommand("bench", "Measure this machine; without a name: lists the benchmarks");
   bench->prefix_command()->set_help_flag();
   bench->callback([&] { status = meantime::tools::bench(bench->remaining()); });
 

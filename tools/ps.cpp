@@ -58,11 +58,12 @@ std::string lines_of(const std::vector<RankLine>& ranks) {
   return text;
 }
 
-void print_ranks(const RunningJob& job, const std::vector<RankLine>& ranks) {
-  print(job_line(job, ranks.size()) + launch::with_equal_ranks_together(lines_of(ranks)));
+void print_ranks(const RunningJob& job, const std::vector<RankLine>& ranks, bool each) {
+  const std::string lines = lines_of(ranks);
+  print(job_line(job, ranks.size()) + (each ? lines : launch::with_equal_ranks_together(lines)));
 }
 
-int ps_of(int number) {
+int ps_of(int number, bool each) {
   const std::optional<RunningJob> job = find_job(number);
   if (!job) {
     return 2;
@@ -71,7 +72,7 @@ int ps_of(int number) {
   if (ranks.empty()) {
     return 2;
   }
-  print_ranks(*job, ranks);
+  print_ranks(*job, ranks, each);
   return 0;
 }
 
@@ -155,9 +156,9 @@ std::string stacks_text(const std::vector<RankLine>& ranks, const std::vector<St
 
 }  // namespace
 
-int ps(std::optional<int> number) {
+int ps(std::optional<int> number, bool each) {
   if (number) {
-    return ps_of(*number);
+    return ps_of(*number, each);
   }
   std::size_t jobs = 0;
   for (const RunningJob& job : running_jobs()) {
@@ -166,7 +167,7 @@ int ps(std::optional<int> number) {
       continue;
     }
     ++jobs;
-    print_ranks(job, ranks);
+    print_ranks(job, ranks, each);
   }
   if (jobs == 0) {
     fmt::print("no job of yours is running\n");

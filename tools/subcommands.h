@@ -28,8 +28,8 @@ int missing(const std::string& program);
 int fortran(const std::vector<std::string>& words);
 
 /// Lists this user's running jobs, or only this one, by the pid of its mpiexec, with what every
-/// rank does or waits for. 2 if there is no such job.
-int ps(std::optional<int> job);
+/// rank does or waits for; `each`: in a line of its own, with its pid. 2 if there is no such job.
+int ps(std::optional<int> job, bool each);
 
 /// The same for one job, by the pid of its mpiexec, with backtraces from gdb; `rank` -1: of all its
 /// ranks. `all_frames`: Meantime's own, too. 1 if not all could be looked at, 2 if there is no such

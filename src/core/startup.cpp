@@ -43,6 +43,7 @@
 #include "settings/terminal.h"
 #include "wait/deadlock.h"
 #include "wait/experience.h"
+#include "wait/place_hook.h"
 #include "wait/policy.h"
 #include "wait/report.h"
 #include "wait/wait.h"
@@ -186,6 +187,9 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
 
 void tell_of_deadlock() {
   if (node::segment().header().ending.exchange(1, std::memory_order_acq_rel) != 1) {
+    if (wait::place_hook != nullptr) {
+      usleep(2 * wait::place_after_ns / 1000);  // until each has said where it is
+    }
     tell_of_waiting(node::segment().header().wanting.load() != 0
                         ? "memory is full: every rank waits in MPI, and some need shared memory"
                         : "deadlock: every rank waits in MPI, and nothing can wake one of them",

@@ -96,16 +96,18 @@ std::string readable_crash(std::string_view text, double seconds) {
   const std::map<Place, PlaceName> names = name_places(places, seconds);
   std::vector<std::string> readable;
   for (const Line& line : lines) {
-    readable.push_back(line.text);
+    readable.push_back(demangled(line.text));
     const auto name = names.find(line.place);
-    if (name == names.end() || name->second.source.empty()) {
+    if (name == names.end()) {
       continue;
     }
+    const PlaceName& where = name->second;
+    const std::string source = where.source.empty() ? "" : ", " + where.source;
     std::string& frame = readable.back();
     if (frame.ends_with(')')) {
-      frame.insert(frame.size() - 1, ", " + name->second.source);
+      frame.insert(frame.size() - 1, source);
     } else {
-      frame += fmt::format(" ({}, {})", name->second.function, name->second.source);
+      frame += fmt::format(" ({}{})", where.function, source);
     }
   }
   return without_repetition(readable);

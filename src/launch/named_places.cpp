@@ -1,4 +1,5 @@
 #include "launch/named_places.h"
+#include "node/process.h"
 
 #include <fmt/format.h>
 
@@ -24,7 +25,7 @@ using Modules = std::map<std::string, std::string>;
 
 Modules modules_of(int pid) {
   Modules modules;
-  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  std::ifstream maps = node::memory_map(pid);
   for (std::string line; std::getline(maps, line);) {
     if (const std::size_t path = line.find('/'); path != std::string::npos) {
       modules.emplace(line.substr(line.rfind('/') + 1), line.substr(path));

@@ -1,4 +1,5 @@
 #include "launch/process_info.h"
+#include "node/process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -64,7 +65,7 @@ std::string loaded_mpi_library(pid_t pid) {
 }
 
 std::string loaded_file(pid_t pid, bool (*has_such_a_name)(std::string_view)) {
-  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  std::ifstream maps = node::memory_map(pid);
   for (std::string line; std::getline(maps, line);) {
     const std::size_t path = line.find('/');
     if (path != std::string::npos &&

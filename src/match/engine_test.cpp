@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "match/items.h"
+#include "match/seekers.h"
 #include "node/process.h"
 #include "wait/doorbell.h"
 #include "wait/wait.h"
@@ -558,7 +559,7 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
     box.right = 2;  // it stopped just after it took it
     EXPECT_EQ(engine.probe(2, 1, 1, false), nullptr);
     engine.stop_seeking(waiter);
-    EXPECT_EQ(waiter.sought_context.load(), 0u);
+    EXPECT_EQ(waiter.sought_context.load(), no_context);
     engine.cancel(*entry);
     EXPECT_FALSE(engine.finished(*entry));
     EXPECT_TRUE(engine.starving()) << "nobody rings when it goes on";

@@ -75,14 +75,15 @@ Woken sleep(Rank& rank, Awaited& what, Looker& looker, std::uint64_t nanoseconds
 }
 
 /// Sleeps as the policy says, or until shortly before the message is expected. `timer`: that sleep
-/// is still to come.
+/// is still to come. `is_advised`: to sleep until somebody rings, whatever is expected.
 /// `deadline_ns`: of an advisor that wants to be asked again, from now; 0: it has none.
 Woken sleep_for_a_while(Rank& rank, Awaited& what, Record& record, Looker& looker, bool& timer,
-                        std::uint64_t deadline_ns) {
+                        bool is_advised, std::uint64_t deadline_ns) {
   const Policy& policy = record.policy();
   const Plan& plan = record.plan();
   Woken woken;
-  if (!timer && plan.second.sleep_until_ns != 0) {
+  timer = timer && !is_advised;
+  if (!timer && !is_advised && plan.second.sleep_until_ns != 0) {
     record.expects_it_later();
     timer = true;
   }
@@ -197,7 +198,6 @@ void climb(Rank& rank, Awaited& what, Looker& looker) {
     Rung next = timed_sleep ? Rung::park : policy.next(turns, waited, plan);
     if (consultation.has_advisor()) {
       next = consultation.next(turns, next);
-      timer = timer && !(next == Rung::park && consultation.is_advised());  // it sleeps until rung
     }
     switch (next) {
       case Rung::poll:
@@ -211,7 +211,8 @@ void climb(Rank& rank, Awaited& what, Looker& looker) {
       case Rung::park: {
         ranks::suspends_with(eagerness_of(policy, consultation, waited));
         const Woken woken =
-            sleep_for_a_while(rank, what, record, looker, timer, consultation.longest_sleep_ns());
+            sleep_for_a_while(rank, what, record, looker, timer, consultation.is_advised(),
+                              consultation.longest_sleep_ns());
         consultation.slept();
         rung = woken.rung && !woken.moved;
         waited = record.waited_ns();

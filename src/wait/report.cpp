@@ -35,7 +35,7 @@ bool has_fixed_addresses(const std::string& path) {
 
 /// "stencil+0x1234": the address is what addr2line wants, from the memory map of that process.
 std::string place_in(int pid, std::uint64_t address) {
-  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  std::ifstream maps = node::memory_map(pid);
   std::string line;
   std::string module;
   std::uint64_t module_base = 0;

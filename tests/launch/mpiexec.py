@@ -2,13 +2,16 @@
 
 import functools
 import os
-import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 import uuid
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from rank_lines import rank_lines  # noqa: E402,F401  (beside this folder)
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("MEANTIME_BUILD", os.path.join(SOURCE, "build"))
@@ -42,16 +45,6 @@ def processes_of(mark):
 
 def shared_files():
     return {name for name in os.listdir("/dev/shm") if "meantime" in name.lower()}
-
-
-def rank_lines(text):
-    """A list of what ranks do as {rank: what it does}; those in one line each have it."""
-    found = {}
-    for ranks, what in re.findall(r"^  ranks? (\d[\d, -]*)(?: \(pid [^)]*\)|: each) (.*)$", text, re.M):
-        for piece in ranks.split(", "):
-            first, _, last = piece.partition("-")
-            found.update({rank: what for rank in range(int(first), int(last or first) + 1)})
-    return found
 
 
 class Result:

@@ -161,7 +161,7 @@ class Energy(MpiexecTest):
             job = self.start("--as", kind, "-x", f"MEANTIME_ENERGY_HANDLER={library}", "-n", 3, program, "late")
             try:
                 def waiting():
-                    text = subprocess.run([MEANTIME, "ps"], capture_output=True, text=True, timeout=60,
+                    text = subprocess.run([MEANTIME, "ps", "--each"], capture_output=True, text=True, timeout=60,
                                           env=self.environment).stdout
                     return text.partition(f"job {job.pid}:")[2].split("\njob ")[0].count("MPI_Barrier") == 2
 

@@ -74,7 +74,7 @@ class FullSegment(MpiexecTest):
             self.assertEqual(result.status, 125, result)
             self.assertIn("Meantime: memory is full: every rank waits in MPI, and some need shared memory:\n",
                           result.error)
-            self.assertRegex(result.error, r"rank [023] .* waits in MPI_Send .*; it needs shared memory for that\n")
+            self.assertRegex(result.error, r"ranks? [023].* waits in MPI_Send .*; it needs shared memory for that\n")
             self.assertRegex(result.error, r"\(all \d+ KiB of shared memory are in use: it counts as a file, and "
                                            r"`ulimit -f` lets files have 1000 KiB\)\n")
             self.assertNotIn("deadlock:", result.error)

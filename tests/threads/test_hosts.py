@@ -10,7 +10,7 @@ import tempfile
 import time
 import unittest
 
-from threads_case import BIN, ThreadsCase, command
+from threads_case import BIN, ThreadsCase, command, rank_lines
 
 # Each rank says which process it is in, which program it is and what it has; sums and a ring agree.
 WHO = r"""
@@ -160,7 +160,8 @@ class Hosts(ThreadsCase):
             run("status", 5, "^")
             listed = run("deadlock", 125, "every rank waits")
             ranks = sum(int(count) for at, count in enumerate(split) if at > 0 and split[at - 1] == "-n")
-            self.assertEqual(len(re.findall(r"(?m)^  rank \d+ .*MPI_Recv for rank \d+, tag 77 ", listed)), ranks)
+            waiting = [line for line in rank_lines(listed).values() if re.search(r"MPI_Recv for rank \d+, tag 77 ", line)]
+            self.assertEqual(len(waiting), ranks, listed)
             listed = run("lonely", 125, "every rank waits")
             self.assertRegex(listed, r"rank 0 .*MPI_Recv .*tag 78")
 
@@ -202,7 +203,7 @@ class Hosts(ThreadsCase):
         text = ""
         while text.count("tag 7 ") != 5 and time.monotonic() < end:
             time.sleep(0.05)
-            text = command(meantime, "ps", env=self.environment).stdout
+            text = command(meantime, "ps", "--each", env=self.environment).stdout
             text = text[text.find(f"job {job.pid}:"):]
         pids = dict(re.findall(r"(?m)^  rank (\d) \(pid (\d+)\) .*MPI_Recv", text))
         self.assertEqual(len(pids), 5, text)
@@ -211,7 +212,9 @@ class Hosts(ThreadsCase):
         done = command(meantime, "stack", job.pid, env=self.environment)
         if "needs gdb" in done.stderr or "could be looked at" in done.stderr:
             self.skipTest(done.stderr)
-        self.assertEqual(len(re.findall(r"(?m)^ +#.* in stays_here ", done.stdout)), 5, done.stdout + done.stderr)
+        stacks = re.split(r"(?m)^  (?=ranks? )", done.stdout)[1:]
+        self.assertTrue(all(re.search(r"(?m)^ +#.*\bstays_here\b", stack) for stack in stacks), done.stdout + done.stderr)
+        self.assertEqual(sorted(rank_lines(done.stdout)), list(range(5)), done.stdout)
 
 
 if __name__ == "__main__":
