@@ -83,7 +83,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void catch_crashes(std::shared_ptr<node::ControlClient> control) {
-  static const std::shared_ptr<node::ControlClient> kept = std::move(control);
+  static const auto& kept = *new std::shared_ptr<node::ControlClient>(std::move(control));
   mpiexec = kept.get();
   rank_process = getpid();
   if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) {

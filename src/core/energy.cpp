@@ -143,7 +143,7 @@ struct Library {
 };
 
 Library& library() {
-  static Library library;
+  static auto& library = *new Library;
   return library;
 }
 

@@ -23,7 +23,7 @@ std::string_view given_by_launcher() {
 }  // namespace
 
 Errhandler& initial_errhandler() {
-  static const std::string given(given_by_launcher());
+  static const auto& given = *new std::string(given_by_launcher());
   return given == "mpi_errors_return"  ? tables().returns
          : given == "mpi_errors_abort" ? tables().abort
                                        : tables().fatal;

@@ -48,10 +48,10 @@ std::string supported_memory_kinds(std::string_view request) {
 }
 
 const std::string& launchers_memory_kinds() {
-  static const std::string request = [] {
+  static const auto& request = *[] {
     const char* const given =
         getauxval(AT_SECURE) == 0 ? std::getenv(launch::memory_kinds_variable) : nullptr;
-    return std::string(given != nullptr ? given : "");
+    return new std::string(given != nullptr ? given : "");
   }();
   return request;
 }

@@ -46,10 +46,16 @@ class Children {
   int news_ = -1;  ///< an eventfd: somebody came or went
 };
 
+/// One of a child's standard descriptors that is not the rank's, but the host's at that place.
+struct ChildsPipe {
+  int number = -1;  ///< -1: none
+  int place = -1;
+};
+
 /// posix_spawn with what the rank's number 0, 1 and so on are, its signals (none is blocked in a
 /// program that never asked) and all CPUs. `searches`: along the rank's PATH.
 int spawn_own(pid_t* child, const char* path, bool searches,
               const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
-              char* const words[], char* const variables[]);
+              char* const words[], char* const variables[], const ChildsPipe& pipe = {});
 
 }  // namespace meantime::host

@@ -272,7 +272,8 @@ void Descriptors::set_closes_locked(int number, bool closes) {
   } else if (is_own(number)) {
     own(number, closes);
   } else if (closes && has_inherited(number)) {
-    put_.push_back({number, raw_fcntl(number, F_DUPFD_CLOEXEC, least_place), true});
+    const int least = std::max(least_place, number + 1);
+    put_.push_back({number, raw_fcntl(number, F_DUPFD_CLOEXEC, least), true});
     set_owner(put_.back().place, behind);
     any_put_.store(true, std::memory_order_relaxed);
     leave_inherited(number);
@@ -292,10 +293,12 @@ std::vector<std::pair<int, int>> Descriptors::for_child() const {
       result.emplace_back(place, place);
     }
   }
-  // Last: a number may be another one's place.
+  // Last, and in this order: a number may be another one's place, but the place of a smaller one.
+  const std::size_t first = result.size();
   for (const Put& each : put_) {
     result.emplace_back(each.number, each.closes_on_exec ? -1 : each.place);
   }
+  std::sort(result.begin() + static_cast<std::ptrdiff_t>(first), result.end());
   return result;
 }
 

@@ -40,7 +40,8 @@ class Descriptors {
   bool closes_on_exec(int number) const;
   void set_closes_on_exec(int number, bool closes);
 
-  /// Of a child of the rank: `first` is a number there, `second` the place here; -1: it has none.
+  /// Of a child of the rank, to be made in this order: `first` is a number there, `second` the
+  /// place here; -1: it has none.
   std::vector<std::pair<int, int>> for_child() const;
 
   /// For 0, 1 and 2: the place, open or not.
@@ -60,7 +61,7 @@ class Descriptors {
  private:
   struct Put {
     int number;
-    int place;  ///< -1: closed since; others may have something there
+    int place;  ///< above `number`, or -1: closed since; others may have something there
     bool closes_on_exec;
   };
 

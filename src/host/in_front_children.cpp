@@ -47,12 +47,15 @@ std::size_t action_bytes() {
   return bytes;
 }
 
-/// What makes the child's descriptors the rank's, then what the program wants done to them.
+/// What makes the child's descriptors the rank's, then what the program wants done to them. `pipe`:
+/// among them its standard input or output, from a place that is the host's: whatever the rank has
+/// by that number comes later.
 class Actions {
  public:
-  explicit Actions(const posix_spawn_file_actions_t* more) {
+  Actions(const posix_spawn_file_actions_t* more, const ChildsPipe& pipe) {
     posix_spawn_file_actions_init(&own_);
-    for (const auto& [number, place] : mine()->descriptors.for_child()) {
+    for (auto [number, place] : mine()->descriptors.for_child()) {
+      place = number == pipe.number ? pipe.place : place;
       if (place >= 0) {
         posix_spawn_file_actions_adddup2(&own_, place, number);
       } else {
@@ -122,9 +125,9 @@ class OnAnyCpu {
 
 int spawn_own(pid_t* child, const char* path, bool searches,
               const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
-              char* const words[], char* const variables[]) {
+              char* const words[], char* const variables[], const ChildsPipe& pipe) {
   MEANTIME_REAL(posix_spawn);
-  const Actions all(actions);
+  const Actions all(actions, pipe);
   const posix_spawnattr_t own = with_signals(attributes);
   const Elsewhere elsewhere;
   const OnAnyCpu unbound;
@@ -153,11 +156,11 @@ bool is_of_child(FILE* stream) {
 
 namespace {
 
-int run_shell(pid_t* child, const char* command, const posix_spawn_file_actions_t* actions) {
+int run_shell(pid_t* child, const char* command, const ChildsPipe& pipe) {
   char shell[] = "sh";
   char option[] = "-c";
   char* const words[] = {shell, option, const_cast<char*>(command), nullptr};
-  return spawn_own(child, "/bin/sh", false, actions, nullptr, words, *mine()->environment());
+  return spawn_own(child, "/bin/sh", false, nullptr, nullptr, words, *mine()->environment(), pipe);
 }
 
 }  // namespace
@@ -212,7 +215,7 @@ MEANTIME_IN_FRONT int system(const char* command) {
   }
   const Elsewhere elsewhere;
   pid_t child = -1;
-  if (const int error = run_shell(&child, command, nullptr); error != 0) {
+  if (const int error = run_shell(&child, command, {}); error != 0) {
     errno = error;
     return -1;
   }
@@ -245,12 +248,8 @@ MEANTIME_IN_FRONT FILE* popen(const char* command, const char* mode) {
     keep_for_host(ends[reads ? 1 : 0]);
     number = own_new(ends[reads ? 0 : 1]);
   }
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[reads ? 1 : 0], reads ? 1 : 0);
   pid_t child = -1;
-  const int error = run_shell(&child, command, &actions);
-  posix_spawn_file_actions_destroy(&actions);
+  const int error = run_shell(&child, command, {reads ? 1 : 0, ends[reads ? 1 : 0]});
   close_for_host(ends[reads ? 1 : 0]);
   FILE* const stream = error == 0 ? fdopen(number, reads ? "r" : "w") : nullptr;
   if (stream == nullptr) {

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   int rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD); /* to who has not begun nothing goes directly */
   for (int i = 0; i < rounds; ++i) {
     for (int bytes = 4; bytes <= large; bytes += large - 4) {
       if (rank == 0) nanosleep(&late, NULL);

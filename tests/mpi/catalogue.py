@@ -304,7 +304,7 @@ def settings(program):
 # processor time of its process, cannot be.
 ONLY_PROCESSES = {"threads_pt2pt", "threads_looks", "threads_sleepers", "threads_coll", "threads_bsend",
                   "threads_callbacks", "threads_sessions", "threads_room", "threads_free", "progress", "affinity",
-                  "wait_late", "wait_random.of_threads", "deadlock.two_threads", "no_deadlock.thread_sends", "no_deadlock.thread_sends_told",
+                  "counters_migrations", "wait_late", "wait_random.of_threads", "deadlock.two_threads", "no_deadlock.thread_sends", "no_deadlock.thread_sends_told",
                   "deadlock.main_thread_ends", "deadlock.thread_joined", "deadlock.team_idles",
                   "no_deadlock.generalised_request", "hardware.bound"}
 

@@ -29,6 +29,12 @@ class Library(unittest.TestCase):
     def test_name(self):
         self.assertIn("soname: [libmpi_abi.so.1]", output("readelf", "-d", LIBRARY))
 
+    def test_leaves_nothing_to_the_end_of_a_rank(self):
+        """Of a local static object with a destructor the first rank of a host would have the end, while others use it."""
+        functions = re.findall(r"(?m)^[0-9a-f]+ <(.*)>:\n((?: .*\n)+)", output("objdump", "-d", "-C", "--no-show-raw-insn", LIBRARY))
+        self.assertGreater(len(functions), 1000)
+        self.assertEqual([name for name, code in functions if name.startswith("meantime::") and "<__cxa_atexit@plt>" in code], [])
+
     def test_no_executable_stack_and_no_text_relocations(self):
         segments = output("readelf", "-lW", LIBRARY)
         self.assertNotRegex(segments, r"GNU_STACK.*RWE")

@@ -104,6 +104,27 @@ static void descriptors(void) {
   others();
 }
 
+/* Whatever numbers are free in the system, or were another's when this rank took them. */
+static void numbers_of_another(void) {
+  enum { many = 40 };
+  int numbers[many];
+  for (int i = 0; i < many; i++) numbers[i] = dup(0);
+  MPI_Bcast(numbers, many, MPI_INT, 0, MPI_COMM_WORLD);
+  const int file = open("/dev/null", O_RDWR);
+  for (int i = 0; i < many && rank != 0; i++) check(dup2(file, numbers[i]) == numbers[i], "dup2");
+  others();
+  for (int i = 0; i < many && rank == 0; i++) close(numbers[i]);
+  others();
+  for (int i = 0; i < 2; i++) {
+    char line[20] = "";
+    FILE* const child = popen("echo heard", "r");
+    check(child != NULL && fgets(line, sizeof line, child) != NULL && pclose(child) == 0, "a pipe");
+    for (int k = 0; k < many && rank != 0 && i == 0; k++) close(numbers[k]);
+    others();
+  }
+  close(file);
+}
+
 /* Of mpiexec's variables each rank has its own, and so have its children. */
 static void variables(char** given) {
   const char* const number = getenv("MEANTIME_RANK");
@@ -236,6 +257,7 @@ int main(int count, char** words, char** given) {
   } else {
     streams();
     descriptors();
+    numbers_of_another();
     only_ones_own();
     of_another_thread();
     variables(given);
