@@ -76,7 +76,9 @@ class Entry {
     }
     if (locked_) {
       drop_kept();
-      core::hand_over_background(rank_);
+      if (rank_.lock.enabled()) {  // else the main thread may be in MPI, without the lock
+        core::hand_over_background(rank_);
+      }
       rank_.lock.unlock();
     }
   }
