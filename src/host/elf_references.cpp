@@ -72,7 +72,8 @@ void ElfTemplate::note_lookup(std::uint64_t address, std::string_view name) {
 
 void ElfTemplate::note_thread_reference(std::size_t index, const Elf64_Sym* symbols) {
   const Elf64_Rela& entry = *relocation(index);
-  ThreadReference reference{index, entry.r_offset, ELF64_R_TYPE(entry.r_info), entry.r_addend, {}};
+  const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(entry.r_info));
+  ThreadReference reference{index, entry.r_offset, type, entry.r_addend, {}};
   if (const std::size_t symbol = ELF64_R_SYM(entry.r_info); symbol != 0) {
     const Elf64_Sym& to = symbols[symbol];
     const bool only_here =

@@ -171,7 +171,7 @@ using namespace meantime::host;
 MEANTIME_IN_FRONT int posix_spawn(pid_t* child, const char* path,
                                   const posix_spawn_file_actions_t* actions,
                                   const posix_spawnattr_t* attributes, char* const words[],
-                                  char* const variables[]) noexcept {
+                                  char* const variables[]) {
   if (mine() == nullptr) {
     MEANTIME_REAL(posix_spawn);
     return real(child, path, actions, attributes, words, variables);
@@ -189,7 +189,7 @@ MEANTIME_IN_FRONT int posix_spawn(pid_t* child, const char* path,
 MEANTIME_IN_FRONT int posix_spawnp(pid_t* child, const char* path,
                                    const posix_spawn_file_actions_t* actions,
                                    const posix_spawnattr_t* attributes, char* const words[],
-                                   char* const variables[]) noexcept {
+                                   char* const variables[]) {
   if (mine() == nullptr) {
     MEANTIME_REAL(posix_spawnp);
     return real(child, path, actions, attributes, words, variables);

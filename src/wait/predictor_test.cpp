@@ -121,7 +121,7 @@ std::vector<std::uint64_t> times(std::size_t count, const std::function<std::uin
 TEST(Predictor, SteadyWaitsCostNoLatencyAndLittleTime) {
   for (const auto& [delay, most_cpu] :
        {std::pair{150 * us, 0.35}, std::pair{200 * us, 0.25}, std::pair{1000 * us, 0.04}}) {
-    const Sums sums = judge_predictor(times(1000, [&](int) { return delay; }));
+    const Sums sums = judge_predictor(times(1000, [delay = delay](int) { return delay; }));
     EXPECT_EQ(sums.added_p99, 0u) << delay;
     EXPECT_EQ(sums.timed, 1) << delay;
     EXPECT_LT(sums.cpu_of_polling, most_cpu) << delay;
