@@ -4,6 +4,7 @@
 
 #include "ledger/histogram.h"
 #include "node/segment.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 
@@ -17,18 +18,40 @@ ledger::Figures figures_in(int descriptor) {
   return figures;
 }
 
+namespace {
+
+/// Of a place that has its name already, "solve (script.py:12)", which stands for its file.
+constexpr std::uint64_t by_name = ~std::uint64_t{0};
+
+PlaceName split(const std::string& name) {
+  const std::size_t bracket = name.rfind(" (");
+  return bracket != std::string::npos && name.ends_with(')')
+             ? PlaceName{name.substr(0, bracket),
+                         name.substr(bracket + 2, name.size() - bracket - 3), name}
+             : PlaceName{"", "", name};
+}
+
+}  // namespace
+
 Place place_of(const ledger::SiteFigures& site) {
-  return {site.file, site.offset};
+  return site.place.empty() ? Place{site.file, site.offset} : Place{site.place, by_name};
 }
 
 std::map<Place, PlaceName> names_of(const ledger::Figures& figures) {
   std::vector<Place> places;
+  std::map<Place, PlaceName> named;
   for (const ledger::RankFigures& rank : figures.ranks) {
     for (const ledger::SiteFigures& site : rank.sites) {
-      places.push_back(place_of(site));
+      if (site.place.empty()) {
+        places.push_back(place_of(site));
+      } else {
+        named.emplace(place_of(site), split(settings::shown(site.place, settings::any_length)));
+      }
     }
   }
-  return name_places(places);
+  std::map<Place, PlaceName> names = name_places(places);
+  names.merge(named);
+  return names;
 }
 
 std::uint64_t quantile(const ledger::SiteFigures& site, double q) {

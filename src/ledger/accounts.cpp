@@ -37,21 +37,29 @@ node::Link copy_path(const char* path) {
   return place;
 }
 
-/// The path of an earlier site of the same file, or a copy of this one.
-node::Link path_in_segment(const node::RankArea& area, const char* path) {
+/// The first of the rank's that `is_it(account, its file or "")`, or nullptr.
+template <class Predicate>
+SiteAccount* find_account(const node::RankArea& area, Predicate&& is_it) {
   node::Segment& segment = node::segment();
   for (node::Link link = area.ledger.load(std::memory_order_relaxed); link != 0;) {
-    const auto& page = *segment.at<SitePage>(link);
+    auto& page = *segment.at<SitePage>(link);
     const auto used = static_cast<int>(page.used.load(std::memory_order_relaxed));
     for (int index = 0; index < used; ++index) {
       const node::Link file = page.site[index].file.load(std::memory_order_relaxed);
-      if (file != 0 && std::strcmp(segment.at<char>(file), path) == 0) {
-        return file;
+      if (is_it(page.site[index], file != 0 ? segment.at<char>(file) : "")) {
+        return &page.site[index];
       }
     }
     link = page.next.load(std::memory_order_relaxed);
   }
-  return copy_path(path);
+  return nullptr;
+}
+
+/// The path of an earlier site of the same file, or a copy of this one.
+node::Link path_in_segment(const node::RankArea& area, const char* path) {
+  const SiteAccount* const other = find_account(
+      area, [&](const SiteAccount&, const char* file) { return std::strcmp(file, path) == 0; });
+  return other != nullptr ? other->file.load(std::memory_order_relaxed) : copy_path(path);
 }
 
 /// The program's own file has no name there.
@@ -82,9 +90,9 @@ void find_place(const node::RankArea& area, const void* address, SiteAccount& si
   site.file.store(path_in_segment(area, path), std::memory_order_relaxed);
 }
 
-}  // namespace
-
-SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16_t call) {
+/// One more, that `fill` makes what it is before anybody sees it.
+template <class Fill>
+SiteAccount* open(node::RankArea& area, Fill&& fill) {
   node::Segment& segment = node::segment();
   node::Link newest = area.ledger.load(std::memory_order_relaxed);
   SitePage* page = newest == 0 ? nullptr : segment.at<SitePage>(newest);
@@ -103,11 +111,31 @@ SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16
   }
   const std::uint32_t used = page->used.load(std::memory_order_relaxed);
   SiteAccount& site = page->site[used];
-  site.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_relaxed);
-  site.call.store(call, std::memory_order_relaxed);
-  find_place(area, address, site);
+  fill(site);
   page->used.store(used + 1, std::memory_order_release);
   return &site;
+}
+
+}  // namespace
+
+SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16_t call) {
+  return open(area, [&](SiteAccount& site) {
+    site.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_relaxed);
+    site.call.store(call, std::memory_order_relaxed);
+    find_place(area, address, site);
+  });
+}
+
+SiteAccount* account_of_place(node::RankArea& area, const std::string& place, std::uint16_t call) {
+  SiteAccount* const found = find_account(area, [&](const SiteAccount& site, const char* file) {
+    return site.named.load(std::memory_order_relaxed) != 0 &&
+           site.call.load(std::memory_order_relaxed) == call && place == file;
+  });
+  return found != nullptr ? found : open(area, [&](SiteAccount& site) {
+    site.named.store(1, std::memory_order_relaxed);
+    site.call.store(call, std::memory_order_relaxed);
+    site.file.store(copy_path(place.c_str()), std::memory_order_relaxed);
+  });
 }
 
 void charge(node::RankArea& area, SiteAccount* site, const Wait& wait, std::uint32_t times) {

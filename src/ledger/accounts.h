@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "ledger/layout.h"
 
@@ -10,6 +11,9 @@ namespace meantime::ledger {
 /// A new account of the rank in `area`; the same one for all sites beyond the limit, nullptr when
 /// the node has no memory. The rank's lock is held.
 SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16_t call);
+
+/// That of a place by its name, "solve (script.py:12)"; else the same.
+SiteAccount* account_of_place(node::RankArea& area, const std::string& place, std::uint16_t call);
 
 /// A sched_yield that takes longer found somebody to run.
 inline constexpr std::uint64_t lone_yield_ns = 1'000;

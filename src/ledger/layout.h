@@ -1,7 +1,9 @@
 // The ledger in the node's segment: where a rank's time in MPI went, by call site. Written by the
 // rank, under its lock; read by mpiexec when the job is over, or by anybody meanwhile (torn reads
 // between fields are allowed). Zero-filled is an empty account.
-//   call site   the place in the user's program that a call returns to, and the call
+//   call site   the place in the user's program that a call returns to, and the call; of a long
+//   wait
+//               of an interpreter's program the place in the script (wait/place_hook.h)
 //   activity    what was done during a wait
 //   histogram   how often a wait took how long, four buckets an octave: a quantile is right to 19 %
 #pragma once
@@ -37,7 +39,7 @@ struct alignas(node::cache_line) SiteAccount {
   std::atomic<node::Link> file;        ///< path of the program or library it is in, 0 = unknown …
   std::atomic<std::uint64_t> offset;   ///< … and the address there, as addr2line wants it
   std::atomic<std::uint32_t> call;     ///< index of the generated call table
-  std::atomic<std::uint32_t> unused;
+  std::atomic<std::uint32_t> named;    ///< 1: `file` is the place itself, "solve (script.py:12)"
   std::atomic<std::uint64_t> waits;
   std::atomic<std::uint64_t> total_ns;
   std::atomic<std::uint64_t> longest_ns;

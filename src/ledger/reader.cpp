@@ -9,6 +9,7 @@
 #include "ledger/kernel_account.h"
 #include "ledger/prorate.h"
 #include "node/segment.h"
+#include "node/words.h"
 #include "wait/clock.h"
 
 namespace meantime::ledger {
@@ -25,7 +26,10 @@ T value(const std::atomic<T>& place) {
 
 SiteFigures figures_of(const node::Segment& segment, const SiteAccount& account) {
   SiteFigures site;
-  if (const node::Link file = value(account.file); file != 0) {
+  const node::Link file = value(account.file);
+  if (value(account.named) != 0) {
+    site.place = file != 0 ? segment.at<char>(file) : "?";
+  } else if (file != 0) {
     site.file = segment.at<char>(file);
     site.offset = value(account.offset);
   } else {
@@ -53,7 +57,8 @@ SiteFigures figures_of(const node::Segment& segment, const SiteAccount& account)
 struct LastWait {
   std::uint64_t ns = 0;
   std::uint64_t address = 0;
-  std::uint32_t call = 0;
+  std::string place;
+  std::uint16_t call = 0;
   Activity activity = Activity::poll;
 
   LastWait(const node::RankArea& area, std::uint64_t most_ns) {
@@ -67,12 +72,17 @@ struct LastWait {
     const std::uint64_t now = wait::now_ns();
     ns = now > since ? std::min(now - since, most_ns) : 0;
     address = value(report.call_site);
-    call = value(report.call);
+    place = node::read_words(report.place);
+    call = static_cast<std::uint16_t>(value(report.call));
     if (value(area.asleep) != 0 || value(area.worker) != 0) {
       activity = Activity::sleep;
     }
   }
-  /// Into the sums of a rank, or of the site if it is that one.
+  bool was_at(const SiteFigures& site, std::uint64_t its_address) const {
+    return ns != 0 && site.call == call &&
+           (place.empty() ? site.place.empty() && its_address == address : site.place == place);
+  }
+  /// Into the sums of a rank, or of the site that it was at.
   template <class Figures>
   void add_to(Figures& figures, std::uint64_t& total_ns) const {
     figures.waits += 1;
@@ -183,22 +193,33 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   if (last.ns != 0) {
     last.add_to(rank, rank.wait_ns);
   }
+  const auto add_last = [&](SiteFigures& site) {
+    last.add_to(site, site.total_ns);
+    site.longest_ns = std::max(site.longest_ns, last.ns);
+    ++site.histogram[static_cast<std::size_t>(bucket_of(last.ns))];
+  };
+  bool is_known = false;  // where it was
   for (node::Link link = area.ledger.load(std::memory_order_acquire); link != 0;) {
     const auto& page = *segment.at<SitePage>(link);
     const std::uint32_t used = page.used.load(std::memory_order_acquire);
     for (std::uint32_t index = 0; index < used; ++index) {
       SiteFigures site = figures_of(segment, page.site[index]);
-      if (last.ns != 0 && value(page.site[index].address) == last.address &&
-          site.call == last.call) {
-        last.add_to(site, site.total_ns);
-        site.longest_ns = std::max(site.longest_ns, last.ns);
-        ++site.histogram[static_cast<std::size_t>(bucket_of(last.ns))];
+      if (last.was_at(site, value(page.site[index].address))) {
+        add_last(site);
+        is_known = true;
       }
       if (site.waits != 0) {
         rank.sites.push_back(site);
       }
     }
     link = value(page.next);
+  }
+  if (last.ns != 0 && !last.place.empty() && !is_known) {  // its first one there
+    SiteFigures site;
+    site.place = last.place;
+    site.call = last.call;
+    add_last(site);
+    rank.sites.push_back(site);
   }
   read_changes(segment, area, rank);
   return rank;

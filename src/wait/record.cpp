@@ -1,9 +1,8 @@
 #include "wait/record.h"
 
 #include <algorithm>
-#include <cstring>
-#include <span>
 
+#include "node/words.h"
 #include "rank/rank.h"
 #include "rank/worker.h"
 #include "wait/clock.h"
@@ -73,7 +72,10 @@ Record::~Record() {
   settle(now);
   take_cpu_time(now);
   wait_.ns = now - began_;
-  ledger::charge(*rank_.area, site_.account, wait_);
+  ledger::charge(*rank_.area,
+                 place_.empty() ? site_.account
+                                : ledger::account_of_place(*rank_.area, place_, situation_.call),
+                 wait_);
   if (learns_) {
     outcome.waited_ns = wait_.ns;
     site_.last_busy_ns = awake_ns(since_);
@@ -180,27 +182,10 @@ std::uint64_t Record::look() {
   return now - began_;
 }
 
-namespace {
-
-/// As much of it as there is room for.
-void report_words(std::span<std::atomic<std::uint64_t>> places, std::string_view name) {
-  for (std::atomic<std::uint64_t>& place : places) {
-    const std::size_t bytes = std::min(name.size(), sizeof place);
-    std::uint64_t word = 0;
-    std::memcpy(&word, name.data(), bytes);
-    place.store(word, std::memory_order_relaxed);
-    if (bytes < sizeof place) {
-      break;
-    }
-    name.remove_prefix(bytes);
-  }
-}
-
-}  // namespace
-
 void Record::note_place() {
   has_place_ = true;
-  report_words(rank_.area->report.place, place_hook());
+  place_ = place_hook();
+  node::write_words(rank_.area->report.place, place_);
 }
 
 void Record::report() const {
@@ -209,7 +194,8 @@ void Record::report() const {
   report.call_site.store(reinterpret_cast<std::uint64_t>(situation_.call_site),
                          std::memory_order_relaxed);
   report.context.store(situation_.context, std::memory_order_relaxed);
-  report_words(report.name, situation_.name == nullptr ? std::string_view("") : *situation_.name);
+  node::write_words(report.name,
+                    situation_.name == nullptr ? std::string_view("") : *situation_.name);
   report.place[0].store(0, std::memory_order_relaxed);
   report.peer.store(situation_.peer, std::memory_order_relaxed);
   report.world_peer.store(situation_.world_peer, std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "ledger/accounts.h"
 #include "wait/clock.h"
@@ -116,7 +117,8 @@ class Record {
   ledger::Activity activity_ = ledger::Activity::poll;
   std::uint64_t yields_ = 0;  ///< since the activity began
   bool idle_ = true;          ///< nothing moved since
-  bool has_place_ = false;    ///< its interpreter has been asked
+  bool has_place_ = false;    ///< its interpreter has been asked …
+  std::string place_;         ///< … and what it said
   const bool learns_;
   Record* earlier_;  ///< of another thread of this rank, or of a call around this one
 };

@@ -11,6 +11,7 @@
 
 #include "node/process.h"
 #include "node/segment.h"
+#include "node/words.h"
 #include "settings/shown.h"
 #include "wait/asking.h"
 #include "wait/clock.h"
@@ -62,25 +63,10 @@ std::string place_in(int pid, std::uint64_t address) {
   return fmt::format("{:#x}", address);
 }
 
-std::string words_in(std::span<const std::atomic<std::uint64_t>> places) {
-  std::string name;
-  for (const std::atomic<std::uint64_t>& place : places) {
-    const std::uint64_t word = place.load();
-    char bytes[sizeof word];
-    std::memcpy(bytes, &word, sizeof word);
-    const std::size_t length = strnlen(bytes, sizeof word);
-    name.append(bytes, length);
-    if (length < sizeof word) {
-      break;
-    }
-  }
-  return name;
-}
-
 std::string communicator_name(const node::Report& report) {
   const std::uint32_t context = report.context.load() & ~1u;
   // A program chose it: it must not look like a line of ours.
-  const std::string name = settings::shown(words_in(report.name), settings::any_length);
+  const std::string name = settings::shown(node::read_words(report.name), settings::any_length);
   switch (context) {
     case 0:
       return "";
@@ -117,7 +103,7 @@ std::string describe_wait(const node::Report& report, int pid, CallName call_nam
   if (peer >= 0 && peer != world_peer) {
     text += fmt::format(" (rank {} there)", peer);
   }
-  if (const std::string place = words_in(report.place); !place.empty()) {
+  if (const std::string place = node::read_words(report.place); !place.empty()) {
     text += ", called from " + settings::shown(place, settings::any_length);
   } else if (const std::uint64_t site = report.call_site.load(); site != 0) {
     text += called_from(pid, site);

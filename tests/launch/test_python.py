@@ -1,6 +1,7 @@
 """Where a Python program waits: the script's line, which only the interpreter knows."""
 
 import ctypes
+import json
 import os
 import sys
 import unittest
@@ -38,6 +39,20 @@ class Python(MpiexecTest):
                 break
         self.assertEqual(result.status, 124, result)
         self.assertRegex(rank_lines(result.error)[1], rf"called from receive \(waits.py:{self.waits}\), for \d+.\d s")
+
+    def test_report(self):
+        """By the script's line, also of the wait that nobody ends."""
+        path = self.path("report.json")
+        result = self.run_job(f"--report={path}", "-n", 3, sys.executable, SCRIPT, "slow")
+        self.assertEqual(result.status, 0, result)
+        with open(path, encoding="utf-8") as file:
+            ranks = json.load(file)["ranks"]
+        sites = {(site["call"], site["function"], site["source"]): site["waits"] for rank in ranks for site in rank["sites"]}
+        self.assertEqual(sites["MPI_Barrier", "<module>", f"waits.py:{self.barrier}"], 1, sites)
+        self.assertEqual(sites["MPI_Recv", "receive", f"waits.py:{self.waits}"], 3, sites)
+        result = self.run_job("--report", "-n", 3, sys.executable, SCRIPT, "deadlock")
+        self.assertEqual(result.status, 125, result)
+        self.assertRegex(result.error, rf"(?m)^ +1 .*  MPI_Recv in receive \(waits.py:{self.waits}\)$")
 
 
 if __name__ == "__main__":

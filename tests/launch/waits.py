@@ -19,8 +19,20 @@ def receive():
     mpi.MPI_Recv(ctypes.byref(value), 1, INT, 0, 7, WORLD, None)  # waits here
 
 
+def send():
+    time.sleep(0.1)
+    value = ctypes.c_int()
+    mpi.MPI_Send(ctypes.byref(value), 1, INT, 1, 7, WORLD)
+
+
 mpi.MPI_Init(None, None)
-if rank() == 1:
+if sys.argv[1] == "slow":
+    for _ in range(3):
+        if rank() == 1:
+            receive()
+        elif rank() == 0:
+            send()
+elif rank() == 1:
     receive()
 elif sys.argv[1] == "late":
     time.sleep(60)
