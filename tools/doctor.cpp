@@ -19,6 +19,7 @@
 #include "launch/installation.h"
 #include "launch/program.h"
 #include "node/control_client.h"
+#include "settings/terminal.h"
 #include "subcommands.h"
 
 namespace meantime::tools {
@@ -34,7 +35,8 @@ class Examination {
     const char* mark = finding == Finding::good     ? "ok  "
                        : finding == Finding::slower ? "note"
                                                     : "BAD ";
-    fmt::print("{}  {:<22} {}\n", mark, subject, text);
+    const std::string line = fmt::format("{}  {:<22} {}\n", mark, subject, text);
+    std::fputs(settings::laid_out(line, settings::page_of(STDOUT_FILENO)).c_str(), stdout);
     failed_ = failed_ || finding == Finding::bad;
   }
   [[nodiscard]] bool failed() const { return failed_; }

@@ -11,17 +11,17 @@ from pathlib import Path
 from . import drawing, results
 
 BENCHMARKS = {
-    "clocks": "what clocks for ranks cost at a switch, and what HPCCG says by them (Figures 3 and 4, Table 2)",
-    "libra": "round trips of a late message, and what waiting for it costs (LIBRA; Figures 2, 7, 8)",
-    "makespan": "two jobs at once on this machine: whether one can use what the other waits",
-    "overlap": "how much communication ranks that share a core hide for each other (Figures 5, 7)",
-    "yieldshare": "what sched_yield gives away on this kernel (Figures 3 and 4)",
-    "wakeup": "what waking a process costs by each mechanism, on one CPU and on two",
+    "clocks": "what clocks for ranks cost at a switch, and HPCCG by them",
+    "libra": "round trips of late messages, and what waiting for them costs",
+    "makespan": "two jobs at once: whether one can use what the other waits",
+    "overlap": "how much communication ranks of one core hide for each other",
+    "yieldshare": "what sched_yield gives away on this kernel",
+    "wakeup": "what waking a process costs by each mechanism",
 }
 
 
 def overview():
-    lines = ["meantime bench NAME [options]: measures this machine, writes tables and figures", ""]
+    lines = ["meantime bench NAME [options]: measures, writes tables and figures", ""]
     lines += [f"  {name:<12}{text}" for name, text in BENCHMARKS.items()]
     return "\n".join([*lines, "", "meantime bench NAME --help lists its options."])
 
