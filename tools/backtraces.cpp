@@ -8,7 +8,7 @@
 #include <functional>
 #include <string_view>
 
-#include "launch/installation.h"
+#include "launch/start/installation.h"
 
 namespace meantime::tools {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "launch/installation.h"
+#include "launch/start/installation.h"
 #include "subcommands.h"
 
 namespace meantime::tools {

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "launch/installation.h"
-#include "launch/program.h"
-#include "launch/thread_check.h"
+#include "launch/start/installation.h"
+#include "launch/start/program.h"
+#include "launch/thread_ranks/thread_check.h"
 #include "settings/shown.h"
 #include "subcommands.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/installation.h"
+#include "launch/start/installation.h"
 #include "machine/wake_up_cache.h"
 #include "settings/contradictions.h"
 #include "settings/misspelt.h"

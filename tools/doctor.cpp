@@ -15,9 +15,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "launch/cpus.h"
-#include "launch/installation.h"
-#include "launch/program.h"
+#include "launch/start/cpus.h"
+#include "launch/start/installation.h"
+#include "launch/start/program.h"
 #include "node/control_client.h"
 #include "settings/terminal.h"
 #include "subcommands.h"

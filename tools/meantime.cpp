@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/version.h"
-#include "launch/installation.h"
+#include "launch/start/installation.h"
 #include "settings/misspelt.h"
 #include "subcommands.h"
 

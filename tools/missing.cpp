@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "launch/installation.h"
-#include "launch/program.h"
+#include "launch/start/installation.h"
+#include "launch/start/program.h"
 #include "settings/shown.h"
 #include "subcommands.h"
 

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "backtraces.h"
-#include "launch/equal_ranks.h"
-#include "launch/program.h"
+#include "launch/report/equal_ranks.h"
+#include "launch/start/program.h"
 #include "running_jobs.h"
 #include "settings/shown.h"
 #include "settings/terminal.h"

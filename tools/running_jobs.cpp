@@ -12,13 +12,13 @@
 #include <sstream>
 #include <string_view>
 
-#include "core/call_names.h"
-#include "launch/front.h"
-#include "launch/named_places.h"
-#include "launch/process_info.h"
+#include "core/error/call_names.h"
+#include "launch/inspect/process_info.h"
+#include "launch/supervise/front.h"
 #include "node/process.h"
 #include "node/segment.h"
-#include "wait/report.h"
+#include "places/named_places.h"
+#include "wait/deadlock/report.h"
 
 namespace meantime::tools {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "rank/clocks.h"
 #include "rank/counters.h"
-#include "rank/fiber.h"
-#include "rank/scheduler.h"
 #include "rank/ticks.h"
+#include "scheduling/fiber.h"
+#include "scheduling/scheduler.h"
 
 namespace {
 

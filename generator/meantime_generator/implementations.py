@@ -26,7 +26,7 @@ HANDLE_CLASSES = {
     "REQUEST": ("Request", "request"),
 }
 
-# The same 64-bit integer on every platform of ours (src/core/counts.h asserts it).
+# The same 64-bit integer on every platform of ours (src/core/object/counts.h asserts it).
 WIDE_INTEGERS = {"MPI_Count", "MPI_Aint", "MPI_Offset"}
 
 

@@ -13,19 +13,19 @@ CALLS_OPENING = """\
 // The implementations of all MPI calls, as developers write them in src/api/*.cpp.
 //   - Handles are objects; an info is nullptr for MPI_INFO_NULL. Handles that the call returns,
 //     changes or takes as an array are as in C.
-//   - Counts are widened, count and displacement arrays are views (core/counts.h). One function
+//   - Counts are widened, count and displacement arrays are views (core/object/counts.h). One function
 //     serves MPI_X and MPI_X_c, except where the two are listed one by one; `large` says which form
 //     a datatype's constructor was called in.
 //   - Arguments are checked, the rank's lock is held. Collective arguments that are not significant
 //     (MPI_IN_PLACE, root only …) come as 0 elements of MPI_BYTE.
-//   - The result is an MPI error class, with a text by fail() (core/error.h); the shell takes it to
+//   - The result is an MPI error class, with a text by fail() (core/error/error.h); the shell takes it to
 //     the error handler. A failed request's communicator is named with blame().
 // An implementation that is missing in src/api is a call that is not there yet.
 #pragma once
 
 #include <mpi.h>
 
-#include "core/counts.h"
+#include "core/object/counts.h"
 
 namespace meantime {{
 
@@ -65,7 +65,7 @@ def call_ids(standard: Standard) -> str:
     names = ",\n".join(f"  {name[len('MPI_'):]}" for name in _form_names(standard))
     return f"""\
 // {GENERATED}
-// A number for each MPI call, both forms; 0 is no call. Their names: core/call_names.h.
+// A number for each MPI call, both forms; 0 is no call. Their names: core/error/call_names.h.
 #pragma once
 
 #include <cstdint>
@@ -85,7 +85,7 @@ def call_names(standard: Standard) -> str:
     names = ",\n".join(f'    "{name}"' for name in ["no MPI call"] + _form_names(standard))
     return f"""\
 // {GENERATED}
-// For core/call_names.cpp: by the numbers of core/generated/call_ids.h.
+// For core/error/call_names.cpp: by the numbers of core/generated/call_ids.h.
 namespace meantime {{
 
 static constexpr const char* generated_call_names[] = {{
@@ -101,7 +101,7 @@ def error_classes() -> str:
                      for name, _, text in abi.ERROR_CLASSES + abi.TOOL_ERROR_CLASSES)
     return f"""\
 // {GENERATED}
-// For core/error_classes.cpp: class, name, what MPI_Error_string says; ascending.
+// For core/error/error_classes.cpp: class, name, what MPI_Error_string says; ascending.
 namespace meantime {{
 
 static constexpr ErrorClass generated_error_classes[] = {{
@@ -117,7 +117,7 @@ def handle_names() -> str:
         (value, name) for _, _, _, constants in abi.HANDLES for name, value in constants))
     return f"""\
 // {GENERATED}
-// For core/handle_names.cpp: the predefined handles of all types, ascending (the ABI gives no value
+// For core/object/handle_names.cpp: the predefined handles of all types, ascending (the ABI gives no value
 // twice).
 namespace meantime {{
 

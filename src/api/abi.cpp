@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "api/generated/calls.h"
-#include "core/error.h"
-#include "core/tables.h"
+#include "core/error/error.h"
+#include "core/object/tables.h"
 #include "rank/rank.h"
 
 namespace meantime::api {

@@ -1,13 +1,13 @@
 // MPI 5.0 chapter 7.7: attributes of communicators, datatypes and windows, and the deprecated calls
 // of MPI 1.
-#include "core/attribute.h"
+#include "core/object/attribute.h"
 
 #include "api/generated/calls.h"
-#include "core/communicator.h"
+#include "core/comm/communicator.h"
 #include "core/datatype/datatype.h"
-#include "core/error.h"
-#include "core/tables.h"
-#include "core/window.h"
+#include "core/error/error.h"
+#include "core/object/tables.h"
+#include "core/object/window.h"
 
 namespace meantime::api {
 namespace {

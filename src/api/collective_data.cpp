@@ -2,7 +2,7 @@
 // persistent 6.13). Those of one shape (MPI_Gather, MPI_Gatherv) are one collective with other
 // blocks.
 #include "coll/collectives.h"
-#include "core/handles.h"
+#include "core/object/handles.h"
 #include "generated/calls.h"
 
 namespace meantime::api {

@@ -1,7 +1,7 @@
 // Entry points of the collectives between neighbours of a topology (MPI 5.0, 8.6): by messages
 // alone.
 #include "coll/collectives.h"
-#include "core/handles.h"
+#include "core/object/handles.h"
 #include "generated/calls.h"
 
 namespace meantime::api {

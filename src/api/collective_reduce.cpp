@@ -1,6 +1,6 @@
 // Entry points of the reductions (MPI 5.0, 6.9 to 6.11; non-blocking 6.12, persistent 6.13).
 #include "coll/collectives.h"
-#include "core/handles.h"
+#include "core/object/handles.h"
 #include "generated/calls.h"
 
 namespace meantime::api {

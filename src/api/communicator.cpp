@@ -1,5 +1,5 @@
 // MPI 5.0 chapters 7.4 to 7.6 and 7.8: communicators, their names and hints.
-#include "core/communicator.h"
+#include "core/comm/communicator.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,12 +7,12 @@
 #include <string_view>
 
 #include "api/generated/calls.h"
-#include "core/attribute.h"
-#include "core/blame.h"
-#include "core/communicator_make.h"
-#include "core/error.h"
-#include "core/plane.h"
-#include "core/tables.h"
+#include "core/comm/communicator_make.h"
+#include "core/comm/plane.h"
+#include "core/error/blame.h"
+#include "core/error/error.h"
+#include "core/object/attribute.h"
+#include "core/object/tables.h"
 
 namespace meantime::api {
 namespace {

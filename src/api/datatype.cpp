@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "api/generated/calls.h"
-#include "core/attribute.h"
-#include "core/counts.h"
 #include "core/datatype/construction.h"
-#include "core/error.h"
-#include "core/status.h"
-#include "core/tables.h"
+#include "core/error/error.h"
+#include "core/object/attribute.h"
+#include "core/object/counts.h"
+#include "core/object/tables.h"
+#include "core/request/status.h"
 
 namespace meantime::api {
 namespace {

@@ -14,18 +14,18 @@
 #include <string>
 #include <string_view>
 
-#include "core/blame.h"
-#include "core/call_names.h"
-#include "core/errhandler.h"
-#include "core/error.h"
-#include "core/handle_names.h"
-#include "core/settings.h"
+#include "core/error/blame.h"
+#include "core/error/call_names.h"
+#include "core/error/errhandler.h"
+#include "core/error/error.h"
+#include "core/object/handle_names.h"
+#include "core/start/settings.h"
 #include "core/version.h"
-#include "launch/named_places.h"
+#include "places/named_places.h"
 #include "rank/rank_of_thread.h"
-#include "rank/worker.h"
+#include "scheduling/worker.h"
 #include "settings/shown.h"
-#include "wait/report.h"
+#include "wait/deadlock/report.h"
 
 namespace meantime::api {
 namespace {
@@ -169,7 +169,7 @@ void Entry::end_of_program(const void* site) {
   std::string line =
       fmt::format("Meantime: {} was called {}; called from {}\n",
                   call_name(static_cast<std::uint16_t>(call_)), when, wait::place_of_call(site));
-  if (getauxval(AT_SECURE) == 0) {  // as in core/abort.cpp; mpiexec is not told of this
+  if (getauxval(AT_SECURE) == 0) {  // as in core/error/abort.cpp; mpiexec is not told of this
     line = launch::with_named_places(line, getpid());
   }
   std::fputs(settings::shown_lines(line).c_str(), stderr);

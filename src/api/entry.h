@@ -14,14 +14,14 @@
 #include <memory>
 #include <vector>
 
-#include "core/callback.h"
-#include "core/counts.h"
+#include "base/clock.h"
+#include "core/comm/plane.h"
+#include "core/error/callback.h"
 #include "core/generated/call_ids.h"
-#include "core/handles.h"
-#include "core/plane.h"
-#include "core/progress.h"
+#include "core/object/counts.h"
+#include "core/object/handles.h"
+#include "core/request/progress.h"
 #include "rank/rank.h"
-#include "wait/clock.h"
 #include "wait/wait.h"
 
 namespace meantime::api {

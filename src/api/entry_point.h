@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <new>
 
-#include "core/tables.h"
+#include "core/object/tables.h"
 #include "rank/rank.h"
 
 #define MEANTIME_ENTRY_POINT extern "C" __attribute__((visibility("default")))

@@ -1,14 +1,14 @@
 // MPI 5.0 chapter 9.3: error handlers of communicators, sessions and windows, and of MPI_FILE_NULL,
 // which new files get.
-#include "core/errhandler.h"
+#include "core/error/errhandler.h"
 
 #include "api/generated/calls.h"
-#include "core/call_names.h"
-#include "core/communicator.h"
-#include "core/error.h"
-#include "core/session.h"
-#include "core/tables.h"
-#include "core/window.h"
+#include "core/comm/communicator.h"
+#include "core/comm/session.h"
+#include "core/error/call_names.h"
+#include "core/error/error.h"
+#include "core/object/tables.h"
+#include "core/object/window.h"
 
 namespace meantime::api {
 namespace {

@@ -8,15 +8,15 @@
 #include <string>
 
 #include "api/entry_point.h"
-#include "core/energy.h"
-#include "core/errhandler.h"
-#include "core/error.h"
-#include "core/settings.h"
+#include "core/error/errhandler.h"
+#include "core/error/error.h"
+#include "core/start/energy.h"
+#include "core/start/settings.h"
 #include "ledger/changes.h"
 #include "rank/clocks.h"
 #include "rank/counters.h"
 #include "rank/rank.h"
-#include "rank/worker.h"
+#include "scheduling/worker.h"
 #include "wait/wait.h"
 
 // The header's macros are for callers.

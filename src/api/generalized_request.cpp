@@ -1,7 +1,7 @@
 // MPI 5.0, 13.2: generalised requests.
 #include "api/generated/calls.h"
-#include "core/error.h"
-#include "core/requests.h"
+#include "core/error/error.h"
+#include "core/request/requests.h"
 
 namespace meantime::api {
 

@@ -1,10 +1,10 @@
 // MPI 5.0 chapter 7.3: groups.
-#include "core/group.h"
+#include "core/comm/group.h"
 
 #include "api/generated/calls.h"
-#include "core/communicator.h"
-#include "core/error.h"
-#include "core/tables.h"
+#include "core/comm/communicator.h"
+#include "core/error/error.h"
+#include "core/object/tables.h"
 
 namespace meantime::api {
 namespace {

@@ -1,13 +1,13 @@
 // MPI 5.0 chapter 10: infos.
-#include "core/info.h"
+#include "core/object/info.h"
 
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 
 #include "api/generated/calls.h"
-#include "core/error.h"
-#include "core/tables.h"
+#include "core/error/error.h"
+#include "core/object/tables.h"
 
 namespace meantime::api {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "api/generated/calls.h"
-#include "core/abort.h"
-#include "core/buffered.h"
-#include "core/error.h"
-#include "core/startup.h"
-#include "core/tables.h"
+#include "core/error/abort.h"
+#include "core/error/error.h"
+#include "core/object/tables.h"
+#include "core/request/buffered.h"
+#include "core/start/startup.h"
 #include "node/control_client.h"
 #include "rank/rank.h"
 

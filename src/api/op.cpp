@@ -2,7 +2,7 @@
 #include "core/op/op.h"
 
 #include "api/generated/calls.h"
-#include "core/error.h"
+#include "core/error/error.h"
 
 namespace meantime::api {
 

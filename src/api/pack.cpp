@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "api/generated/calls.h"
-#include "core/communicator.h"
+#include "core/comm/communicator.h"
 #include "core/datatype/datatype.h"
 #include "core/datatype/external32.h"
-#include "core/error.h"
+#include "core/error/error.h"
 
 namespace meantime::api {
 namespace {

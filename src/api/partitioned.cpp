@@ -1,10 +1,10 @@
 // MPI 5.0 chapter 4: partitioned communication.
-#include "core/partitioned.h"
+#include "core/request/partitioned.h"
 
 #include "api/generated/calls.h"
-#include "core/blame.h"
-#include "core/error.h"
-#include "core/point_to_point.h"
+#include "core/error/blame.h"
+#include "core/error/error.h"
+#include "core/request/point_to_point.h"
 #include "wait/wait.h"
 
 namespace meantime::api {

@@ -1,16 +1,16 @@
 // MPI 5.0 chapter 3: sends, receives, probes. Arguments have been checked by the shells.
-#include "core/point_to_point.h"
+#include "core/request/point_to_point.h"
 
 #include <cstdlib>
 #include <cstring>
 
 #include "api/generated/calls.h"
-#include "core/buffered.h"
-#include "core/error.h"
-#include "core/messages.h"
-#include "core/probe.h"
-#include "core/requests.h"
-#include "core/status.h"
+#include "core/error/error.h"
+#include "core/request/buffered.h"
+#include "core/request/messages.h"
+#include "core/request/probe.h"
+#include "core/request/requests.h"
+#include "core/request/status.h"
 
 namespace meantime::api {
 namespace {

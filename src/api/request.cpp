@@ -1,16 +1,16 @@
 // MPI 5.0, 3.7 and 3.9: completing requests, persistent requests, cancelling. A null handle or an
 // inactive persistent request is complete with an empty status.
-#include "core/request.h"
+#include "core/request/request.h"
 
 #include <vector>
 
 #include "api/generated/calls.h"
-#include "core/blame.h"
-#include "core/error.h"
-#include "core/handles.h"
-#include "core/partitioned.h"
-#include "core/requests.h"
-#include "core/status.h"
+#include "core/error/blame.h"
+#include "core/error/error.h"
+#include "core/object/handles.h"
+#include "core/request/partitioned.h"
+#include "core/request/requests.h"
+#include "core/request/status.h"
 #include "wait/wait.h"
 
 namespace meantime::api {

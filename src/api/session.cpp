@@ -1,5 +1,5 @@
 // MPI 5.0 chapter 11.3: sessions and the sets of ranks they name.
-#include "core/session.h"
+#include "core/comm/session.h"
 
 #include <strings.h>
 
@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "api/generated/calls.h"
-#include "core/error.h"
-#include "core/group.h"
-#include "core/memory_kinds.h"
-#include "core/startup.h"
-#include "core/tables.h"
+#include "core/comm/group.h"
+#include "core/error/error.h"
+#include "core/object/memory_kinds.h"
+#include "core/object/tables.h"
+#include "core/start/startup.h"
 #include "node/control_client.h"
 #include "settings/shown.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "api/generated/calls.h"
-#include "core/tables.h"
+#include "core/object/tables.h"
 #include "core/tool/control.h"
 #include "core/tool/text.h"
 

@@ -1,11 +1,11 @@
 // MPI 5.0 chapter 8: virtual topologies.
-#include "core/topology.h"
+#include "core/topology/topology.h"
 
 #include <algorithm>
 
 #include "api/generated/calls.h"
-#include "core/communicator.h"
-#include "core/error.h"
+#include "core/comm/communicator.h"
+#include "core/error/error.h"
 
 namespace meantime::api {
 namespace {

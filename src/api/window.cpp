@@ -1,7 +1,7 @@
 // MPI 5.0 chapter 12: windows as objects. One-sided communication itself is not there yet: its
 // calls have no implementation, so their entry points say so through the window's error handler.
 // With none of it under way, a fence is a barrier.
-#include "core/window.h"
+#include "core/object/window.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "api/generated/calls.h"
-#include "core/communicator_make.h"
-#include "core/error.h"
-#include "core/handles.h"
+#include "core/comm/communicator_make.h"
+#include "core/error/error.h"
+#include "core/object/handles.h"
 #include "match/engine.h"
 #include "node/segment.h"
 

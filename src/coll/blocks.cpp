@@ -1,6 +1,6 @@
 #include "coll/blocks.h"
 
-#include "core/error.h"
+#include "core/error/error.h"
 
 namespace meantime::coll {
 

@@ -11,8 +11,8 @@
 #include <cstddef>
 
 #include "coll/stream.h"
-#include "core/counts.h"
 #include "core/datatype/datatype.h"
+#include "core/object/counts.h"
 
 namespace meantime::coll {
 

@@ -1,6 +1,6 @@
 #include "coll/collectives.h"
 
-#include "core/point_to_point.h"
+#include "core/request/point_to_point.h"
 
 namespace meantime::coll {
 

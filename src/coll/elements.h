@@ -16,8 +16,8 @@
 #include <memory>
 
 #include "coll/thresholds.h"
-#include "core/counts.h"
 #include "core/datatype/datatype.h"
+#include "core/object/counts.h"
 #include "core/op/op.h"
 
 namespace meantime::coll {

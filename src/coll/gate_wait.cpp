@@ -3,12 +3,12 @@
 #include <sched.h>
 
 #include "coll/progress.h"
-#include "core/communicator.h"
-#include "core/point_to_point.h"
-#include "core/progress.h"
+#include "core/comm/communicator.h"
+#include "core/request/point_to_point.h"
+#include "core/request/progress.h"
 #include "node/segment.h"
 #include "rank/rank.h"
-#include "rank/worker.h"
+#include "scheduling/worker.h"
 #include "wait/policy.h"
 
 namespace meantime::coll {

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "coll/blocks.h"
-#include "core/communicator.h"
+#include "core/comm/communicator.h"
 
 namespace meantime::coll {
 

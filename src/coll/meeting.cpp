@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <string>
 
+#include "base/pause.h"
 #include "coll/gate_wait.h"
-#include "core/communicator.h"
-#include "core/error.h"
-#include "core/point_to_point.h"
+#include "core/comm/communicator.h"
+#include "core/error/error.h"
+#include "core/request/point_to_point.h"
 #include "node/segment.h"
-#include "wait/pause.h"
 #include "wait/rounds.h"
 #include "wait/short_wait.h"
 

@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/communicator.h"
+#include "core/comm/communicator.h"
 #include "node/segment.h"
 #include "rank/rank.h"
-#include "wait/doorbell.h"
+#include "sleep/doorbell.h"
 
 namespace meantime::coll {
 namespace {

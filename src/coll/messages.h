@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "coll/blocks.h"
-#include "core/communicator.h"
-#include "core/point_to_point.h"
-#include "core/request.h"
+#include "core/comm/communicator.h"
+#include "core/request/point_to_point.h"
+#include "core/request/request.h"
 
 namespace meantime::coll {
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "coll/plans.h"
-#include "core/topology.h"
+#include "core/topology/topology.h"
 
 namespace meantime::coll::plans {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "coll/schedule.h"
-#include "core/progress.h"
+#include "core/request/progress.h"
 #include "node/layout.h"
 #include "rank/rank.h"
 #include "wait/wait.h"

@@ -13,7 +13,7 @@
 
 #include "coll/blocks.h"
 #include "coll/meeting.h"
-#include "core/communicator.h"
+#include "core/comm/communicator.h"
 
 namespace meantime::coll {
 

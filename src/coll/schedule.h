@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "coll/blocks.h"
-#include "core/communicator.h"
+#include "core/comm/communicator.h"
 #include "core/op/op.h"
-#include "core/request.h"
+#include "core/request/request.h"
 
 namespace meantime::coll {
 

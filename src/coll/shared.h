@@ -8,7 +8,7 @@
 
 #include "coll/blocks.h"
 #include "coll/elements.h"
-#include "core/communicator.h"
+#include "core/comm/communicator.h"
 #include "core/op/op.h"
 
 namespace meantime::coll::shared {

@@ -9,7 +9,7 @@
 #include "coll/roots_loan.h"
 #include "coll/shared.h"
 #include "coll/thresholds.h"
-#include "core/error.h"
+#include "core/error/error.h"
 
 namespace meantime::coll::shared {
 namespace {

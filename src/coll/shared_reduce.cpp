@@ -12,7 +12,7 @@
 #include "coll/meeting.h"
 #include "coll/shared.h"
 #include "coll/thresholds.h"
-#include "core/error.h"
+#include "core/error/error.h"
 
 namespace meantime::coll::shared {
 namespace {

@@ -4,13 +4,13 @@
 #include <memory>
 
 #include "coll/progress.h"
-#include "core/communicator.h"
-#include "core/context.h"
-#include "core/plane.h"
+#include "core/comm/communicator.h"
+#include "core/comm/context.h"
+#include "core/comm/plane.h"
 #include "match/engine.h"
 #include "node/segment.h"
 #include "rank/rank.h"
-#include "rank/worker.h"
+#include "scheduling/worker.h"
 
 namespace meantime::coll {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "launch/command_line.h"
-#include "launch/cpus.h"
-#include "launch/program.h"
+#include "launch/cli/command_line.h"
+#include "launch/start/cpus.h"
+#include "launch/start/program.h"
 #include "machine/frequency.h"
 #include "machine/wake_up_cost.h"
 #include "settings/sources.h"

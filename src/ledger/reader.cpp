@@ -5,12 +5,12 @@
 #include <set>
 #include <type_traits>
 
+#include "base/clock.h"
 #include "ledger/histogram.h"
 #include "ledger/kernel_account.h"
 #include "ledger/prorate.h"
 #include "node/segment.h"
 #include "node/words.h"
-#include "wait/clock.h"
 
 namespace meantime::ledger {
 

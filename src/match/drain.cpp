@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+#include "base/pause.h"
 #include "match/engine.h"
 #include "match/seekers.h"
 #include "node/cross_memory.h"
-#include "wait/clock.h"
-#include "wait/pause.h"
 #include "wait/policy.h"
 #include "wait/wait.h"
 

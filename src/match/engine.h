@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/clock.h"
 #include "match/express.h"
 #include "match/items.h"
 #include "match/queues.h"
@@ -22,7 +23,6 @@
 #include "match/wire.h"
 #include "node/pool.h"
 #include "rank/rank.h"
-#include "wait/clock.h"
 
 namespace meantime::match {
 

@@ -21,7 +21,7 @@
 #include "match/items.h"
 #include "match/seekers.h"
 #include "node/process.h"
-#include "wait/doorbell.h"
+#include "sleep/doorbell.h"
 #include "wait/wait.h"
 
 namespace meantime::match {

@@ -22,7 +22,7 @@
 // No message is overlooked, by the argument of the inbox (Engine::push) with a fence in it: a
 // sender stores the number, then comes its sequentially consistent fence, then its look at
 // `sleepers`. A sleeper counts itself in, then looks at the places and numbers, both sequentially
-// consistent (or behind a fence, wait/park.cpp). If the sender's look misses the count, the fence
+// consistent (or behind a fence, sleep/park.cpp). If the sender's look misses the count, the fence
 // is before the count in their single order, so before the sleeper's look, which then sees the
 // number. And who releases a right looks again.
 #pragma once

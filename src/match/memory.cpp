@@ -3,7 +3,7 @@
 //             nothing to do (Engine::let_go) keeps none while others lack some
 //   wanting   a rank that has looked through all that is free in its own hands, and among what
 //             others gave up, and lacks memory for a message or a pipe. It says so in the header,
-//             wakes everybody once, and naps (starving(), wait/park.cpp); each nap ends with a look
+//             wakes everybody once, and naps (starving(), park.cpp); each nap ends with a look
 //   given up  what others give up for these. Who wants takes all of it, and gives up what is left
 //             over before it naps or sleeps itself: two that want in turn do not keep each other
 //             from it
@@ -11,7 +11,7 @@
 // Why no free memory is overlooked for good.
 //   A sleeper: it arms, then looks at `wanting`, and gives up what it has if somebody wants. Who
 // wants counts itself in, then rings all. Both are sequentially consistent, so either the sleeper's
-// look sees the count, or the ring finds the sleeper, as with any doorbell (wait/doorbell.h); then
+// look sees the count, or the ring finds the sleeper, as with any doorbell (sleep/doorbell.h); then
 // it comes by that look again before it goes on sleeping.
 //   What comes back to a sleeper: whoever returns a cell or delivers a message does that, then
 // looks at `wanting`, and rings the owner if somebody wants. Again one of the two sees the other:

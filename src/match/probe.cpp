@@ -5,11 +5,11 @@
 // nap, because nobody rings when the holder goes on.
 #include <mpi.h>
 
+#include "base/pause.h"
 #include "match/engine.h"
 #include "match/seekers.h"
 #include "node/process.h"
-#include "wait/park.h"
-#include "wait/pause.h"
+#include "sleep/park.h"
 #include "wait/wait.h"
 
 namespace meantime::match {

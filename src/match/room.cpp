@@ -18,10 +18,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/clock.h"
 #include "match/engine.h"
-#include "wait/asking.h"
-#include "wait/clock.h"
-#include "wait/park.h"
+#include "sleep/park.h"
+#include "wait/deadlock/asking.h"
 
 namespace meantime::match {
 namespace {

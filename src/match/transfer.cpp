@@ -6,9 +6,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "match/engine.h"
 #include "node/cross_memory.h"
-#include "wait/clock.h"
 #include "wait/wait.h"
 
 namespace meantime::match {

@@ -4,9 +4,9 @@
 #include <mutex>
 #include <vector>
 
+#include "base/clock.h"
 #include "match/engine.h"
-#include "rank/worker.h"
-#include "wait/clock.h"
+#include "scheduling/worker.h"
 
 namespace meantime::match {
 namespace {

@@ -12,7 +12,7 @@
 #include <csignal>
 #include <string>
 
-#include "launch/control.h"
+#include "protocol/control.h"
 
 namespace meantime::node {
 

@@ -1,4 +1,4 @@
-// A rank's side of its control socket and its lifeline to mpiexec (src/launch/control.h has the
+// A rank's side of its control socket and its lifeline to mpiexec (src/protocol/control.h has the
 // words). Knows nothing of MPI objects; the rank owns one client and calls it from MPI_Init,
 // MPI_Finalize, MPI_Abort and the hang report.
 #pragma once

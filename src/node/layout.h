@@ -26,15 +26,15 @@ static_assert(std::atomic<Link>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 /// One sleep of a Waiter: its Link, and in the bits that name a segment elsewhere which of its
-/// sleeps (wait/doorbell.h). Whoever has learned of a sleep that is over rings nobody.
+/// sleeps (sleep/doorbell.h). Whoever has learned of a sleep that is over rings nobody.
 /// The lowest bit, 0 in every Link: armed for the rank, so any awake thread of it will do
-/// (wait/lookers.h).
+/// (sleep/lookers.h).
 using SleepLink = std::uint64_t;
 inline constexpr int sleep_number_shift = 48;
 inline constexpr SleepLink for_the_rank = 1;
 
-/// What a sleeper's word says; wait/doorbell.h has the protocol. (A thread rank that is on_futex is
-/// off its worker, and no kernel thread waits on the word.)
+/// What a sleeper's word says; sleep/doorbell.h has the protocol. (A thread rank that is on_futex
+/// is off its worker, and no kernel thread waits on the word.)
 enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, rung = 3 };
 inline constexpr int sleep_bits = 2;
 
@@ -63,7 +63,7 @@ static_assert(sizeof(Waiter) == cache_line);
 inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
 
 /// Where a worker's time went: by its own clock, one activity after the other; and apart from that
-/// what the kernel says of the threads that carried it. Written by src/rank/worker_times.h.
+/// what the kernel says of the threads that carried it. Written by src/scheduling/worker_times.h.
 struct alignas(cache_line) WorkerAccount {
   std::atomic<std::uint32_t> number;        ///< of the worker in the node
   std::atomic<std::uint32_t> doing;         ///< a ledger::Doing …
@@ -77,7 +77,7 @@ struct alignas(cache_line) WorkerAccount {
 };
 
 /// What the node knows of a worker: a kernel thread of a host that runs thread ranks in turn
-/// (src/rank/worker.h).
+/// (src/scheduling/worker.h).
 struct alignas(cache_line) WorkerPlace {
   std::atomic<Link> woken;  ///< waiters of its ranks that were rung, newest first; it takes all
   Waiter bell;              ///< its own, rung if it sleeps while `woken` gets something
@@ -96,7 +96,7 @@ struct alignas(cache_line) Mailbox {
   std::atomic<Link> inbox;           ///< newest item first; any rank pushes, the drainer takes all
   std::atomic<std::uint32_t> right;  ///< 0, or world rank + 1 of who may match
   std::atomic<std::uint32_t> pollers;  ///< this rank is awake in MPI and drains by itself
-  std::atomic<std::uint32_t> lookers;  ///< threads of it that look at everything: wait/lookers.h
+  std::atomic<std::uint32_t> lookers;  ///< threads of it that look at everything: sleep/lookers.h
   std::atomic<SleepLink> sleeper;      ///< may be rung for any work, 0 = none
   std::atomic<Link> attention;        ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
@@ -127,13 +127,14 @@ struct alignas(cache_line) Report {
   std::atomic<std::uint64_t> call_site;  ///< return address in the user's program
   std::atomic<std::int32_t> world_peer;  ///< the peer's rank in the world, or no_peer
   std::atomic<std::uint64_t> name[10];   ///< of the communicator; characters, 0 = the end
-  /// In the user's program, by name, where an address says nothing (wait/place_hook.h); as `name`.
+  /// In the user's program, by name, where an address says nothing (wait/deadlock/place_hook.h); as
+  /// `name`.
   std::atomic<std::uint64_t> place[8];
 };
 inline constexpr std::int32_t no_peer = -100;
 
-/// What a rank asks again and again without finding it, for reports (wait/asking.h). Written by the
-/// rank, read by anybody, torn reads allowed.
+/// What a rank asks again and again without finding it, for reports (wait/deadlock/asking.h).
+/// Written by the rank, read by anybody, torn reads allowed.
 struct alignas(cache_line) Asking {
   std::atomic<std::uint64_t> since_ns;   ///< CLOCK_MONOTONIC
   std::atomic<std::uint64_t> asked_ns;   ///< the latest time that was noted; 0: it has found it
@@ -153,7 +154,7 @@ struct alignas(cache_line) Account {
   std::atomic<std::uint64_t> ended_ns;      ///< … and of MPI_Finalize; 0 before
   std::atomic<std::uint64_t> cpu_ns;        ///< of the process between them, by the kernel
   std::atomic<std::uint64_t> preempted_ns;  ///< its main thread was ready to run and did not
-  // Of a thread rank, which leaves its worker for a kernel thread of its own (rank/worker.h):
+  // Of a thread rank, which leaves its worker for a kernel thread of its own (scheduling/worker.h):
   std::atomic<std::uint64_t> elsewhere_ns;      ///< until it is back on a worker
   std::atomic<std::uint64_t> elsewhere_cpu_ns;  ///< what these threads needed, by the kernel
 };
@@ -170,11 +171,12 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint64_t> trial_address;  ///< a word that others read to try cross-memory attach
   std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not rung
   std::atomic<std::uint64_t> sleeps;         ///< how often its waiters fell asleep
-  /// 0, or it waits for memory or room: the number of times that this began. See wait/deadlock.h.
+  /// 0, or it waits for memory or room: the number of times that this began. See
+  /// wait/deadlock/deadlock.h.
   std::atomic<std::uint32_t> starving;
   std::atomic<std::uint32_t> wants_memory;   ///< it counts among the header's `wanting`
   std::atomic<std::uint32_t> out_of_credit;  ///< a short message of it waits for want of room
-  std::atomic<std::uint32_t> threads;  ///< that it had when somebody last doubted (wait/deadlock.h)
+  std::atomic<std::uint32_t> threads;     ///< that it had when somebody last doubted (deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
   std::atomic<std::uint32_t> napping;     ///< sleepers of it that wake by themselves (wait/looks.h)
   std::atomic<std::int32_t> cpu;          ///< CPU + 1 where it polled lately, see wait/spreading.h
@@ -220,9 +222,9 @@ struct Header {
   /// Pieces that ranks have given up for these, newest first; who lacks memory takes all.
   alignas(cache_line) std::atomic<Link> given_up;
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
-  alignas(
-      cache_line) std::atomic<std::uint64_t> free_contexts[context_kinds];  ///< core/context.cpp
-  std::atomic<std::uint32_t> contexts;  ///< context numbers made so far, see core/context.h
+  /// core/comm/context.cpp
+  alignas(cache_line) std::atomic<std::uint64_t> free_contexts[context_kinds];
+  std::atomic<std::uint32_t> contexts;  ///< context numbers made so far, see core/comm/context.h
   alignas(cache_line) std::atomic<std::uint32_t> asleep;  ///< ranks that have a sleeping waiter
   std::atomic<std::uint32_t> finalized;                   ///< ranks that are away or finalized
   std::atomic<std::uint32_t> ending;  ///< 1: the deadlock is told; 2: doubts are

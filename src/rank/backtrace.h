@@ -1,6 +1,7 @@
 // Where a crashed thread is, as text: for the handlers of signals of a host of thread ranks
-// (host/crash.cpp) and of a process rank (core/crash.cpp). Takes no memory and no lock of the
-// allocator: the rank may have crashed in malloc. (glibc's unwinder looks files up without a lock.)
+// (host/process/crash.cpp) and of a process rank (core/error/crash.cpp). Takes no memory and no
+// lock of the allocator: the rank may have crashed in malloc. (glibc's unwinder looks files up
+// without a lock.)
 #pragma once
 
 #include <dlfcn.h>

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "ledger/kernel_account.h"
 #include "rank/counters.h"
-#include "rank/fiber.h"
-#include "rank/scheduler.h"
 #include "rank/ticks.h"
-#include "wait/clock.h"
+#include "scheduling/fiber.h"
+#include "scheduling/scheduler.h"
 
 namespace meantime::ranks {
 

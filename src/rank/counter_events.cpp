@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "wait/clock.h"
+#include "base/clock.h"
 
 namespace meantime::ranks {
 namespace {

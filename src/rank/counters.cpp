@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "rank/clocks.h"
-#include "rank/fiber.h"
-#include "rank/scheduler.h"
+#include "scheduling/fiber.h"
+#include "scheduling/scheduler.h"
 
 namespace meantime::ranks {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "rank/lock.h"
 #include "rank/spare_memory.h"
+#include "sleep/sleepers.h"
+#include "wait/learning/sampling.h"
 #include "wait/looks.h"
 #include "wait/policy.h"
-#include "wait/sampling.h"
-#include "wait/sleepers.h"
 #include "wait/spreading.h"
 #include "wait/yielding.h"
 
@@ -91,7 +91,7 @@ struct alignas(64) Rank {
   std::uint32_t background = 0;        ///< non-blocking collectives under way
   bool unattended = false;  ///< of the background, that messages may ring nobody (coll/progress.h)
   std::vector<core::PartitionedReceive*> unmatched;  ///< started, but not yet met by their send
-  std::uint32_t partitioned_channels = 0;  ///< tags of partitions given out, see core/partitioned.h
+  std::uint32_t partitioned_channels = 0;  ///< tags of partitions given out: partitioned.h
 
   std::vector<Request*> abandoned;  ///< freed by the user before they were complete
   SpareMemory spare_requests;

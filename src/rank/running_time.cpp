@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "ledger/kernel_account.h"
-#include "wait/clock.h"
 
 namespace meantime::ranks {
 namespace {

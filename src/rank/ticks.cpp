@@ -6,7 +6,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "wait/clock.h"
+#include "base/clock.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

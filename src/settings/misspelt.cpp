@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view prefix = "MEANTIME_";
 
 /// What is no setting and has a meaning all the same: the words between mpiexec and its ranks
-/// (launch/control.h), the compiler wrappers', those of Meantime's own tests, and those by which
+/// (protocol/control.h), the compiler wrappers', those of Meantime's own tests, and those by which
 /// sites say where something is installed.
 constexpr std::string_view others[] = {
     "MEANTIME_RANK",

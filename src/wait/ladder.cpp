@@ -3,16 +3,16 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/pause.h"
 #include "rank/clocks.h"
 #include "rank/rank.h"
-#include "rank/worker.h"
-#include "wait/advisor.h"
-#include "wait/asking.h"
-#include "wait/clock.h"
-#include "wait/lookers.h"
+#include "scheduling/worker.h"
+#include "sleep/lookers.h"
+#include "sleep/park.h"
+#include "wait/deadlock/asking.h"
+#include "wait/learning/advisor.h"
 #include "wait/others_turn.h"
-#include "wait/park.h"
-#include "wait/pause.h"
 #include "wait/policy.h"
 #include "wait/record.h"
 #include "wait/rounds.h"

@@ -46,7 +46,7 @@
 
 namespace meantime::wait {
 
-/// The core's part, which knows what can be looked for (core/sought.h).
+/// The core's part, which knows what can be looked for (core/request/sought.h).
 class SoughtThings {
  public:
   virtual ~SoughtThings() = default;

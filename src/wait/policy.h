@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "wait/predictor.h"
+#include "wait/learning/predictor.h"
 #include "wait/presets.h"
 
 namespace meantime::wait {

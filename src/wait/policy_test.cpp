@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "wait/surroundings.h"
+#include "wait/learning/surroundings.h"
 
 namespace meantime::wait {
 namespace {

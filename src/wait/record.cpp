@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "node/words.h"
 #include "rank/rank.h"
-#include "rank/worker.h"
-#include "wait/clock.h"
+#include "scheduling/worker.h"
 
 namespace meantime::wait {
 namespace {

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 
+#include "base/clock.h"
 #include "ledger/accounts.h"
-#include "wait/clock.h"
-#include "wait/experience.h"
-#include "wait/place_hook.h"
+#include "wait/deadlock/place_hook.h"
+#include "wait/learning/experience.h"
 #include "wait/policy.h"
 #include "wait/wait.h"
 

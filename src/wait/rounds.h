@@ -3,8 +3,8 @@
 // do. No clock, no report: most waits end in the first round or two.
 #pragma once
 
-#include "rank/worker.h"
-#include "wait/pause.h"
+#include "base/pause.h"
+#include "scheduling/worker.h"
 
 namespace meantime::wait {
 

@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/clock.h"
 #include "ledger/accounts.h"
 #include "rank/rank.h"
-#include "wait/clock.h"
-#include "wait/experience.h"
+#include "wait/learning/experience.h"
 #include "wait/wait.h"
 
 namespace meantime::wait {

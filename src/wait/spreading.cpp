@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
 #include "node/segment.h"
 #include "rank/rank.h"
-#include "wait/clock.h"
 
 namespace meantime::wait {
 namespace {

@@ -25,8 +25,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/clock.h"
 #include "node/layout.h"
-#include "wait/clock.h"
 
 namespace meantime::wait {
 

@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "wait/clock.h"
+#include "base/clock.h"
 
 namespace meantime::wait {
 

@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "core/version.h"
-#include "launch/control.h"
 #include "node/control_client.h"
+#include "protocol/control.h"
 
 namespace {
 

@@ -13,7 +13,7 @@ OPTION_ROW = re.compile(r'\{"([^"]+)",\s*(\d),\s*Action::(\w+),\s*((?:"[^"]*"|\w
 
 def option_rows():
     """(name, arguments, action, note) of each row of the table in options.cpp."""
-    with open(os.path.join(SOURCE, "src", "launch", "options.cpp")) as file:
+    with open(os.path.join(SOURCE, "src", "launch", "cli", "options.cpp")) as file:
         text = file.read()
     return [(name, int(count), action, note.strip('"'))
             for name, count, action, note in OPTION_ROW.findall(text)]

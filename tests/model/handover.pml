@@ -5,7 +5,7 @@
    whoever sleeps or is awake in MPI has to move it on. Nobody may sleep for ever. (Three threads and
    two rounds hold, too: -Dthreads=3 -Drounds=2, 9 million states.)
 
-   While a thread is awake in its wait, it is a looker (src/wait/lookers.h): the collective's messages
+   While a thread is awake in its wait, it is a looker (src/sleep/lookers.h): the collective's messages
    ring nobody then, and it looks once more before its sleep and before it leaves the wait.
 
    All that threads do is done with the rank's lock held; the peer takes none. The doorbell

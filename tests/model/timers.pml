@@ -1,5 +1,5 @@
-/* A thread rank that sleeps with a timer of its worker (src/rank/worker.cpp: take_due, take_woken;
- * src/wait/doorbell.cpp: suspend, rouse) for the model checker spin. One rank sleeps three times,
+/* A thread rank that sleeps with a timer of its worker (src/scheduling/worker.cpp: take_due, take_woken;
+ * src/sleep/doorbell.cpp: suspend, rouse) for the model checker spin. One rank sleeps three times,
  * each time with a timer or without, as chance will have it; one ringer completes what it waits
  * for, another one rings for other work. Who holds the worker (the rank while it runs, else the
  * worker's carrier) is one process here: nobody else changes timers or queue. Checked:

@@ -26,7 +26,7 @@ def command(*words, **options):
 def deny_list():
     """The text of the list. The tool has it compiled in: one that was built before the list was
     last changed (by a merge, while tests run) would be blamed for a name that it cannot know."""
-    path = os.path.join(SOURCE, "src/launch/thread_deny_list.h")
+    path = os.path.join(SOURCE, "src/launch/thread_ranks/thread_deny_list.h")
     if os.path.getmtime(path) > os.path.getmtime(os.path.join(BIN, "meantime")):
         raise AssertionError(f"{path} is newer than the build: build first")
     with open(path) as file:

@@ -150,7 +150,7 @@ class RankApply(gdb.Command):
 
 
 class Quiet:
-    """While the images are loaded they have names that gdb cannot open (src/host/image.cpp), and it
+    """While the images are loaded they have names that gdb cannot open (src/host/image/image.cpp), and it
     would warn of each. The process that is debugged has descriptors of its own."""
 
     saved = None

@@ -1,5 +1,5 @@
 """The ranks of a host as gdb finds them in its memory, and the way from a parked thread to a rank's
-stack. For meantime.py. The layouts are those of src/rank/view.h and src/rank/stack_switch.cpp.
+stack. For meantime.py. The layouts are those of src/scheduling/view.h and src/scheduling/stack_switch.cpp.
 """
 
 import bisect

@@ -2,19 +2,19 @@
 // The implementations of all MPI calls, as developers write them in src/api/*.cpp.
 //   - Handles are objects; an info is nullptr for MPI_INFO_NULL. Handles that the call returns,
 //     changes or takes as an array are as in C.
-//   - Counts are widened, count and displacement arrays are views (core/counts.h). One function
+//   - Counts are widened, count and displacement arrays are views (core/object/counts.h). One function
 //     serves MPI_X and MPI_X_c, except where the two are listed one by one; `large` says which form
 //     a datatype's constructor was called in.
 //   - Arguments are checked, the rank's lock is held. Collective arguments that are not significant
 //     (MPI_IN_PLACE, root only …) come as 0 elements of MPI_BYTE.
-//   - The result is an MPI error class, with a text by fail() (core/error.h); the shell takes it to
+//   - The result is an MPI error class, with a text by fail() (core/error/error.h); the shell takes it to
 //     the error handler. A failed request's communicator is named with blame().
 // An implementation that is missing in src/api is a call that is not there yet.
 #pragma once
 
 #include <mpi.h>
 
-#include "core/counts.h"
+#include "core/object/counts.h"
 
 namespace meantime {
 

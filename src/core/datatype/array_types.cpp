@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/datatype/construction.h"
-#include "core/error.h"
+#include "core/error/error.h"
 
 namespace meantime {
 

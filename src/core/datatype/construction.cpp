@@ -5,7 +5,7 @@
 #include <new>
 
 #include "core/datatype/layout.h"
-#include "core/error.h"
+#include "core/error/error.h"
 
 namespace meantime {
 

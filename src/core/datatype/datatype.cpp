@@ -1,8 +1,8 @@
 #include "core/datatype/datatype.h"
 
-#include "core/attribute.h"
 #include "core/datatype/construction.h"
 #include "core/datatype/layout.h"
+#include "core/object/attribute.h"
 
 namespace meantime {
 

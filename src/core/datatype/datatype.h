@@ -16,7 +16,7 @@
 #include <string>
 
 #include "core/datatype/basic.h"
-#include "core/object.h"
+#include "core/object/object.h"
 
 namespace meantime {
 

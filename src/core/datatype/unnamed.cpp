@@ -8,7 +8,7 @@
 
 #include "core/datatype/construction.h"
 #include "core/datatype/layout.h"
-#include "core/error.h"
+#include "core/error/error.h"
 
 namespace meantime {
 

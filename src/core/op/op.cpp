@@ -5,8 +5,8 @@
 #include <limits>
 #include <string>
 
-#include "core/callback.h"
-#include "core/error.h"
+#include "core/error/callback.h"
+#include "core/error/error.h"
 #include "core/op/kernels.h"
 
 namespace meantime {

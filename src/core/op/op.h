@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "core/datatype/datatype.h"
-#include "core/object.h"
+#include "core/object/object.h"
 
 namespace meantime {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/settings.h"
+#include "core/start/settings.h"
 #include "rank/rank.h"
 #include "wait/presets.h"
 

@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "core/object.h"
+#include "core/object/object.h"
 #include "core/tool/enumeration.h"
 #include "settings/settings.h"
 

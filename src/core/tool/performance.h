@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/object.h"
+#include "core/object/object.h"
 
 namespace meantime {
 struct Rank;

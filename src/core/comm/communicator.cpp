@@ -1,0 +1,36 @@
+#include "core/comm/communicator.h"
+
+#include "coll/state.h"
+#include "core/comm/context.h"
+#include "core/error/errhandler.h"
+#include "core/object/attribute.h"
+#include "core/object/info.h"
+#include "core/topology/topology.h"
+#include "wait/policy.h"
+#include "wait/wait.h"
+
+namespace meantime {
+
+Communicator::Communicator() : Object(Kind::communicator) {}
+
+Communicator::~Communicator() {
+  if (context_block != 0) {
+    coll::retire(std::move(collectives), context_block);
+  }
+  drop(local);
+  drop(group);
+  drop(remote_group);
+  drop(errhandler);
+  drop(info);
+}
+
+void Communicator::describe(int peer, int tag, wait::Situation& situation) const {
+  situation.context = context;
+  situation.name = &name;
+  situation.policy = waiting.get();
+  situation.peer = peer;
+  situation.world_peer = peer < 0 ? peer : peer_world_rank(peer);
+  situation.tag = tag;
+}
+
+}  // namespace meantime

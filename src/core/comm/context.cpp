@@ -1,0 +1,164 @@
+#include "core/comm/context.h"
+
+#include <mpi.h>
+
+#include <atomic>
+#include <bit>
+
+#include "coll/area.h"
+#include "core/comm/communicator.h"
+#include "core/error/error.h"
+#include "node/segment.h"
+
+namespace meantime::core {
+namespace {
+
+struct alignas(node::cache_line) Block {
+  std::atomic<std::int32_t> members;     ///< ranks that have not left yet
+  std::atomic<std::int32_t> unfinished;  ///< … that may still be in a collective
+  std::uint32_t number;
+  std::uint32_t size;     ///< members at first
+  std::int32_t capacity;  ///< ranks that its area is for, 0 = may not have one
+  std::atomic<std::uint32_t> next_free;
+  std::atomic<node::Link> area;  ///< 0 = not made yet
+};
+static_assert(sizeof(Block) == node::cache_line);
+
+constexpr node::Link no_memory = ~node::Link{0};  ///< an area that could not be made
+
+/// Which free list a block with an area for `capacity` ranks belongs to; 0: without an area.
+int kind_of(int capacity) {
+  return std::bit_width(static_cast<unsigned>(capacity)) - 1;
+}
+
+constexpr std::size_t batch_bytes = 4096;
+
+// The free list's head holds a block's offset in cache lines below and a count above. The count
+// goes up with every change, so a rank that slept between its look at the head and its
+// compare-and-swap fails if the same block came back in the meantime.
+constexpr std::uint64_t place_mask = 0xffffffff;
+
+Block* block_at(std::uint64_t place) {
+  return node::segment().at<Block>(place * node::cache_line);
+}
+std::uint32_t place_of(Block* block) {
+  return static_cast<std::uint32_t>(node::segment().link(block) / node::cache_line);
+}
+std::uint64_t successor(std::uint64_t head, std::uint64_t place) {
+  return (((head >> 32) + 1) << 32) | place;
+}
+
+void push(Block* block) {
+  const int kind = block->area.load(std::memory_order_relaxed) != 0 ? kind_of(block->capacity) : 0;
+  std::atomic<std::uint64_t>& list = node::segment().header().free_contexts[kind];
+  std::uint64_t head = list.load(std::memory_order_relaxed);
+  do {
+    block->next_free.store(static_cast<std::uint32_t>(head & place_mask),
+                           std::memory_order_relaxed);
+  } while (!list.compare_exchange_weak(head, successor(head, place_of(block)),
+                                       std::memory_order_release, std::memory_order_relaxed));
+}
+
+Block* pop(int kind) {
+  std::atomic<std::uint64_t>& list = node::segment().header().free_contexts[kind];
+  std::uint64_t head = list.load(std::memory_order_acquire);
+  while ((head & place_mask) != 0) {
+    Block* block = block_at(head & place_mask);
+    const std::uint64_t next = block->next_free.load(std::memory_order_relaxed);
+    if (list.compare_exchange_weak(head, successor(head, next), std::memory_order_acquire,
+                                   std::memory_order_acquire)) {
+      return block;
+    }
+  }
+  return nullptr;
+}
+
+/// A page full of new blocks; one is returned, the others go on the free list.
+Block* make_blocks() {
+  const node::Link page = node::segment().grow(batch_bytes);
+  if (page == 0) {
+    return nullptr;
+  }
+  constexpr std::uint32_t count = batch_bytes / sizeof(Block);
+  const std::uint32_t first = node::segment().header().contexts.fetch_add(context_step * count);
+  Block* blocks = node::segment().at<Block>(page);
+  for (std::uint32_t index = count; index-- > 0;) {
+    blocks[index].number = first + context_step * index;
+    if (index > 0) {
+      push(&blocks[index]);
+    }
+  }
+  return &blocks[0];
+}
+
+}  // namespace
+
+int acquire_context(int members, bool with_collectives, Context* context) {
+  const int capacity = with_collectives && members > 1 && members <= 1 << (node::context_kinds - 1)
+                           ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(members)))
+                           : 0;
+  Block* block = capacity != 0 ? pop(kind_of(capacity)) : nullptr;
+  if (block == nullptr) {
+    block = pop(0);
+  }
+  if (block == nullptr) {
+    block = make_blocks();
+  }
+  if (block == nullptr) {
+    return fail_for_shared_memory("another communicator");
+  }
+  block->members.store(members, std::memory_order_relaxed);
+  block->unfinished.store(members, std::memory_order_relaxed);
+  block->size = static_cast<std::uint32_t>(members);
+  block->capacity = capacity;
+  context->number = block->number;
+  context->members = block->size;
+  context->block = node::segment().link(block);
+  return MPI_SUCCESS;
+}
+
+void finish_context(node::Link link) {
+  node::segment().at<Block>(link)->unfinished.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+bool all_finished(node::Link link) {
+  return node::segment().at<Block>(link)->unfinished.load(std::memory_order_acquire) == 0;
+}
+
+void leave_context(node::Link link) {
+  Block* block = node::segment().at<Block>(link);
+  if (block->members.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
+  const node::Link area = block->area.load(std::memory_order_relaxed);
+  if (area == no_memory) {
+    block->area.store(0, std::memory_order_relaxed);
+  } else if (area != 0) {
+    coll::clear_area(area, static_cast<int>(block->size));
+  }
+  push(block);
+}
+
+node::Link collective_area(const Communicator& comm) {
+  if (comm.context_block == 0) {
+    return comm.collective_area;
+  }
+  Block* block = node::segment().at<Block>(comm.context_block);
+  if (block->capacity == 0) {
+    return 0;
+  }
+  node::Link known = block->area.load(std::memory_order_acquire);
+  if (known == 0) {
+    const node::Link made = coll::make_area(block->capacity);
+    // A member that finds no memory decides so for all: they must go the same way.
+    const node::Link wanted = made != 0 ? made : no_memory;
+    if (block->area.compare_exchange_strong(known, wanted, std::memory_order_acq_rel)) {
+      known = wanted;
+    } else if (made != 0) {
+      coll::release_area(made, block->capacity);
+    }
+  }
+  return known != no_memory ? known : 0;
+}
+
+}  // namespace meantime::core

@@ -1,0 +1,53 @@
+// Point-to-point operations as the core offers them to entry points, collectives and the making of
+// communicators. Ranks are peers of the communicator; MPI_PROC_NULL is legal. Arguments are checked
+// by the entry points. All functions return an MPI error class and run with the rank's lock held.
+#pragma once
+
+#include <mpi.h>
+
+#include "core/comm/communicator.h"
+#include "core/datatype/datatype.h"
+#include "core/request/request.h"
+
+namespace meantime::core {
+
+enum class Mode : std::uint8_t { standard, synchronous, buffered, ready };
+/// What a message of a communicator is of: a number below `context_step`, added to its context.
+enum class Plane : std::uint32_t {
+  point_to_point,
+  collective,
+  partitioned_offer,  ///< where a partitioned send and its receive meet, with the user's tags
+  partitioned_data,   ///< the partitions; the tags are the sender's, see core/request/partitioned.h
+};
+
+/// The usual case: a small message goes into a cell, and nothing is left to do. False if it has to
+/// be started as a request.
+bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
+                  Communicator& comm, Plane plane);
+
+/// Starts a send. `*request` is nullptr when the send is already complete (the usual case for
+/// small messages), else the caller owns the new request.
+int start_send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
+               Communicator& comm, Mode mode, Plane plane, Request** request);
+/// Starts a receive; `*request` always is a request that the caller owns.
+int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag,
+                  Communicator& comm, Plane plane, Request** request);
+
+/// Blocking forms. `status` may be MPI_STATUS_IGNORE.
+int send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
+         Communicator& comm, Mode mode, Plane plane);
+int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, Communicator& comm,
+            Plane plane, MPI_Status* status);
+int send_receive(const void* send_buffer, MPI_Count send_count, Datatype& send_type,
+                 int destination, int send_tag, void* receive_buffer, MPI_Count receive_count,
+                 Datatype& receive_type, int source, int receive_tag, Communicator& comm,
+                 Plane plane, MPI_Status* status);
+
+/// Waits for one request, writes the status, and deletes it (unless persistent). Returns its error.
+int finish(Request* request, MPI_Status* status);
+void set_status(MPI_Status* status, const Request& request);
+
+/// Drains this rank's inbox and moves its transfers and collectives. True if anything moved.
+bool progress();
+
+}  // namespace meantime::core

@@ -1,0 +1,437 @@
+#include "core/request/requests.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "core/error/error.h"
+#include "core/request/buffered.h"
+#include "core/request/progress.h"
+#include "core/request/status.h"
+#include "node/segment.h"
+#include "rank/rank.h"
+#include "wait/wait.h"
+
+namespace meantime::core {
+namespace {
+
+const char* data_begin(const Operation& operation) {
+  return static_cast<const char*>(operation.buffer) + operation.type->true_lb;
+}
+
+void describe_operation(const Operation& operation, const Communicator& comm,
+                        wait::Situation& situation) {
+  comm.describe(operation.peer, operation.tag, situation);
+  situation.bytes = static_cast<std::uint64_t>(operation.count * operation.type->size);
+}
+
+wait::Channel channel_of(bool directly) {
+  return directly ? wait::Channel::direct_copy : wait::Channel::shared_memory;
+}
+
+void pack_send(const match::LocalSend& send, std::size_t offset, void* to, std::size_t bytes) {
+  const auto& request = static_cast<const SendRequest&>(send);
+  pack(request.operation.buffer, request.operation.count, *request.operation.type, offset, to,
+       bytes);
+}
+
+void unpack_receive(const match::LocalReceive& receive, std::size_t offset, const void* from,
+                    std::size_t bytes) {
+  const auto& request = static_cast<const ReceiveRequest&>(receive);
+  unpack(request.operation.buffer, request.operation.count, *request.operation.type, offset, from,
+         bytes);
+}
+
+}  // namespace
+
+const match::Typed typed{pack_send, unpack_receive};
+
+// --- send
+
+SendRequest::SendRequest(const Operation& what, Communicator& communicator)
+    : Request(Type::send), operation(what) {
+  comm = &communicator;
+  comm->retain();
+  hold(*operation.type);
+}
+
+SendRequest::~SendRequest() {
+  drop(operation.type);
+  std::free(own_copy);
+}
+
+int SendRequest::begin(bool tried) {
+  source = MPI_ANY_SOURCE;  // a send's status says only whether it was cancelled
+  tag = MPI_ANY_TAG;
+  complete = false;
+  active = true;
+  cancelled = false;
+  error = MPI_SUCCESS;
+  if (operation.peer == MPI_PROC_NULL) {
+    complete = true;
+    return MPI_SUCCESS;
+  }
+  LocalSend& send = *this;
+  send = LocalSend{};
+  send.context = comm->context | static_cast<std::uint32_t>(operation.plane);
+  send.source = comm->rank;
+  send.tag = operation.tag;
+  send.destination = comm->peer_world_rank(operation.peer);
+  send.bytes = static_cast<std::uint64_t>(operation.count * operation.type->size);
+  send.contiguous = operation.type->contiguous ? data_begin(operation) : nullptr;
+  send.synchronous = operation.mode == Mode::synchronous;
+  send.blocking = of_blocking_call;
+  if (operation.mode == Mode::buffered) {
+    complete = true;
+    return buffered_send(operation.buffer, operation.count, *operation.type, operation.peer,
+                         operation.tag, *comm);
+  }
+  if (!tried && !send.synchronous &&
+      send_eagerly(operation.buffer, operation.count, *operation.type, operation.peer,
+                   operation.tag, *comm, operation.plane)) {
+    complete = true;
+    return MPI_SUCCESS;
+  }
+  return self().engine->start(*this);
+}
+
+bool SendRequest::advance() {
+  if (!complete && self().engine->finished(*this)) {
+    complete = true;
+    error = match::LocalSend::error != 0
+                ? fail(match::LocalSend::error, "the send buffer cannot be read")
+                : MPI_SUCCESS;
+  }
+  return complete;
+}
+
+int SendRequest::arm(node::Waiter& waiter) {
+  return self().engine->arm(*this, waiter);
+}
+void SendRequest::disarm(node::Waiter&) {
+  self().engine->disarm(*this);
+}
+
+void SendRequest::describe(wait::Situation& situation) const {
+  describe_operation(operation, *comm, situation);
+}
+
+wait::Channel SendRequest::channel() const {
+  return channel_of(self().engine->goes_directly(*this));
+}
+
+int SendRequest::start() {
+  return begin();
+}
+
+// MPI 4.0 deprecated the cancelling of sends, and a send that has left cannot be called back.
+int SendRequest::cancel() {
+  return MPI_SUCCESS;
+}
+
+// --- receive
+
+ReceiveRequest::ReceiveRequest(const Operation& what, Communicator& communicator)
+    : Request(Type::receive), operation(what) {
+  comm = &communicator;
+  comm->retain();
+  hold(*operation.type);
+}
+
+ReceiveRequest::~ReceiveRequest() {
+  drop(operation.type);
+}
+
+int ReceiveRequest::make_entry() {
+  complete = false;
+  active = true;
+  cancelled = false;
+  error = MPI_SUCCESS;
+  bytes = 0;
+  const std::uint64_t address =
+      operation.type->contiguous ? reinterpret_cast<std::uint64_t>(data_begin(operation)) : 0;
+  entry = self().engine->new_receive(
+      *this, comm->context | static_cast<std::uint32_t>(operation.plane), operation.peer,
+      operation.tag, address, static_cast<std::uint64_t>(operation.count * operation.type->size));
+  if (entry == nullptr) {
+    return fail_for_shared_memory("a receive");
+  }
+  entry->flags = of_blocking_call ? match::blocking : 0;
+  return MPI_SUCCESS;
+}
+
+int ReceiveRequest::begin() {
+  if (operation.peer == MPI_PROC_NULL) {
+    complete = true;
+    active = true;
+    cancelled = false;
+    error = MPI_SUCCESS;
+    bytes = 0;
+    source = MPI_PROC_NULL;
+    tag = MPI_ANY_TAG;
+    return MPI_SUCCESS;
+  }
+  const int result = make_entry();
+  if (result == MPI_SUCCESS) {
+    self().engine->post(*entry);
+  }
+  return result;
+}
+
+int ReceiveRequest::begin_probed(match::Message& message) {
+  const int result = make_entry();
+  if (result == MPI_SUCCESS) {
+    self().engine->receive_probed(*entry, message);
+  }
+  return result;
+}
+
+bool ReceiveRequest::advance() {
+  if (!complete && self().engine->finished(*entry)) {
+    take_results();
+  }
+  return complete;
+}
+
+void ReceiveRequest::take_results() {
+  complete = true;
+  cancelled =
+      (entry->state.load(std::memory_order_relaxed) & match::state_mask) == match::cancelled;
+  if (cancelled) {
+    source = MPI_ANY_SOURCE;
+    tag = MPI_ANY_TAG;
+  } else {
+    source = entry->matched_source;
+    tag = entry->matched_tag;
+    bytes = static_cast<MPI_Count>(entry->matched_bytes);
+    error = entry->error;
+    if (error == MPI_ERR_TRUNCATE) {
+      error = fail(MPI_ERR_TRUNCATE,
+                   "the message from rank {} with tag {} is longer than the receive buffer of {} "
+                   "bytes",
+                   source, tag, entry->capacity);
+    } else if (error == MPI_SUCCESS && !operation.type->contiguous &&
+               ends_within_element(*operation.type, bytes)) {
+      error = fail(MPI_ERR_TYPE,
+                   "the {} bytes from rank {} with tag {} end within an element of the receive's "
+                   "datatype",
+                   bytes, source, tag);
+    } else if (error != MPI_SUCCESS) {
+      error = fail(error, "the receive buffer or the sender's buffer cannot be accessed");
+    }
+  }
+  went_directly_ = entry->directly.load(std::memory_order_relaxed) != 0;
+  self().engine->release(*entry);
+  entry = nullptr;
+}
+
+int ReceiveRequest::arm(node::Waiter& waiter) {
+  return self().engine->arm(*entry, waiter);
+}
+void ReceiveRequest::disarm(node::Waiter&) {
+  if (entry != nullptr) {
+    self().engine->disarm(*entry);
+  }
+}
+
+void ReceiveRequest::describe(wait::Situation& situation) const {
+  describe_operation(operation, *comm, situation);
+}
+
+wait::Channel ReceiveRequest::channel() const {
+  if (entry == nullptr) {
+    return channel_of(went_directly_);
+  }
+  const int from = operation.peer < 0 ? node::no_peer : comm->peer_world_rank(operation.peer);
+  return channel_of(self().engine->goes_directly(*entry, from));
+}
+
+int ReceiveRequest::start() {
+  return begin();
+}
+
+int ReceiveRequest::cancel() {
+  if (!complete && entry != nullptr) {
+    self().engine->cancel(*entry);
+  }
+  return MPI_SUCCESS;
+}
+
+// --- bundle
+
+BundleRequest::BundleRequest(std::vector<Request*> parts, Communicator& communicator)
+    : Request(Type::collective), parts_(std::move(parts)) {
+  comm = &communicator;
+  comm->retain();
+}
+
+BundleRequest::~BundleRequest() {
+  for (Request* part : parts_) {
+    delete part;
+  }
+  std::free(scratch);
+}
+
+bool BundleRequest::advance() {
+  bool all = true;
+  for (Request* part : parts_) {
+    all = (part->complete || part->advance()) && all;
+  }
+  if (all && !complete) {
+    complete = true;
+    for (Request* part : parts_) {
+      if (part->error != MPI_SUCCESS) {
+        error = part->error;
+      }
+      if (part->type == Type::receive) {
+        source = part->source;
+        tag = part->tag;
+        bytes = part->bytes;
+      }
+    }
+  }
+  return complete;
+}
+
+int BundleRequest::arm(node::Waiter& waiter) {
+  int leaves = 0;
+  for (Request* part : parts_) {
+    leaves += part->complete ? 0 : part->arm(waiter);
+  }
+  return leaves;
+}
+
+void BundleRequest::disarm(node::Waiter& waiter) {
+  for (Request* part : parts_) {
+    if (!part->complete) {
+      part->disarm(waiter);
+    }
+  }
+}
+
+void BundleRequest::describe(wait::Situation& situation) const {
+  if (!parts_.empty()) {
+    parts_.back()->describe(situation);
+  }
+}
+
+wait::Channel BundleRequest::channel() const {
+  return parts_.empty() ? wait::Channel::shared_memory : parts_.back()->channel();
+}
+
+// --- the end of requests
+
+void destroy(Request* request) {
+  if (request->type == Request::Type::generalized) {
+    static_cast<GeneralizedRequest*>(request)->free_state();
+  }
+  delete request;
+}
+
+void abandon(Request* request) {
+  request->abandoned = true;
+  if (request->complete || request->advance()) {
+    destroy(request);
+  } else {
+    self().abandoned.push_back(request);
+  }
+}
+
+bool advance_abandoned() {
+  if (self().abandoned.empty()) {
+    return false;
+  }
+  // Taken off the list first: a user's function may call MPI, which comes here again.
+  std::vector<Request*>& abandoned = self().abandoned;
+  const auto first = std::partition(abandoned.begin(), abandoned.end(),
+                                    [](Request* request) { return !request->advance(); });
+  if (first == abandoned.end()) {
+    return false;
+  }
+  const std::vector<Request*> over(first, abandoned.end());
+  abandoned.erase(first, abandoned.end());
+  for (Request* request : over) {
+    destroy(request);
+  }
+  return true;
+}
+
+namespace {
+
+/// The buffer of a freed receive is the program's again behind MPI_Finalize, and whoever sends to
+/// it may need this rank to be there until then. Its message may never come: nobody is left to send
+/// it once all ranks are gone, or are here, which counts as gone. (To the search for deadlocks a
+/// rank that looks for something is awake, whatever it counts as.)
+void wait_for_freed_receives(std::vector<Request*>& abandoned) {
+  const auto first = std::partition(abandoned.begin(), abandoned.end(), [](const Request* request) {
+    return request->type == Request::Type::generalized;
+  });
+  std::vector<Request*> open(first, abandoned.end());  // nobody else moves them on meanwhile
+  abandoned.erase(first, abandoned.end());
+  if (open.empty()) {
+    return;
+  }
+  node::Header& header = node::segment().header();
+  header.finalized.fetch_add(1, std::memory_order_seq_cst);
+  for (;;) {
+    progress();
+    std::erase_if(open, [](Request* request) {
+      const bool over = request->complete || request->advance();
+      if (over) {
+        delete request;
+      }
+      return over;
+    });
+    if (open.empty() || header.finalized.load(std::memory_order_seq_cst) >= header.ranks) {
+      break;
+    }
+    looked_in_vain(open.data(), static_cast<int>(open.size()), false);
+  }
+  header.finalized.fetch_sub(1, std::memory_order_seq_cst);
+  abandoned.insert(abandoned.end(), open.begin(), open.end());
+}
+
+}  // namespace
+
+void wait_for_quiet() {
+  flush_all_buffers();  // MPI 5.0, 11.2.2: as if the buffers were detached
+  // A receive may never be matched, a generalised request never completed.
+  std::vector<Request*>& abandoned = self().abandoned;
+  const auto first = std::partition(abandoned.begin(), abandoned.end(), [](const Request* request) {
+    return request->type == Request::Type::receive || request->type == Request::Type::generalized ||
+           request->type == Request::Type::partitioned_receive;
+  });
+  std::vector<Request*> open(first, abandoned.end());
+  abandoned.erase(first, abandoned.end());
+  wait_all(open.data(), static_cast<int>(open.size()));
+  for (Request* request : open) {
+    delete request;
+  }
+  wait_for_freed_receives(abandoned);
+}
+
+Request* completed_send() {
+  struct Completed final : Request {
+    Completed() : Request(Type::send) { complete = true; }
+    bool advance() override { return true; }
+    int arm(node::Waiter&) override { return 0; }
+    void disarm(node::Waiter&) override {}
+    void describe(wait::Situation&) const override {}
+    int cancel() override { return MPI_SUCCESS; }
+  };
+  static Completed& completed = *new Completed;
+  return &completed;
+}
+
+void retire(MPI_Request* handle, Request* request) {
+  if (request->persistent) {
+    request->active = false;
+    return;
+  }
+  *handle = MPI_REQUEST_NULL;
+  if (request != completed_send()) {
+    delete request;
+  }
+}
+
+}  // namespace meantime::core

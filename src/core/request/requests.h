@@ -1,0 +1,133 @@
+// The requests of point-to-point operations and of the user's own (generalised).
+// All of this is private to the rank; its lock is held.
+#pragma once
+
+#include <vector>
+
+#include "core/datatype/datatype.h"
+#include "core/request/point_to_point.h"
+#include "core/request/request.h"
+#include "match/engine.h"
+
+namespace meantime::core {
+
+/// What a point-to-point call names; kept by persistent requests.
+struct Operation {
+  void* buffer = nullptr;
+  MPI_Count count = 0;
+  Datatype* type = nullptr;
+  int peer = MPI_PROC_NULL;
+  int tag = 0;
+  Plane plane = Plane::point_to_point;
+  Mode mode = Mode::standard;
+};
+
+struct SendRequest final : Request, match::LocalSend {
+  using Request::error;
+  using Request::source;
+  using Request::tag;
+  SendRequest(const Operation& operation, Communicator& comm);
+  ~SendRequest() override;
+
+  /// `tried`: send_eagerly has been. Returns an MPI error class.
+  int begin(bool tried = false);
+  bool advance() override;
+  int arm(node::Waiter& waiter) override;
+  void disarm(node::Waiter& waiter) override;
+  void describe(wait::Situation& situation) const override;
+  wait::Channel channel() const override;
+  int start() override;
+  int cancel() override;
+
+  Operation operation;
+  bool of_blocking_call = false;
+  char* own_copy = nullptr;  ///< of a buffered send; freed by the request
+};
+
+struct ReceiveRequest final : Request, match::LocalReceive {
+  ReceiveRequest(const Operation& operation, Communicator& comm);
+  ~ReceiveRequest() override;
+
+  int begin();
+  /// Receives what a matched probe or a catch took out of the queue.
+  int begin_probed(match::Message& message);
+  bool advance() override;
+  int arm(node::Waiter& waiter) override;
+  void disarm(node::Waiter& waiter) override;
+  void describe(wait::Situation& situation) const override;
+  wait::Channel channel() const override;
+  int start() override;
+  int cancel() override;
+
+  Operation operation;
+  bool of_blocking_call = false;
+
+ private:
+  int make_entry();
+  void take_results();
+
+  bool went_directly_ = false;
+};
+
+/// The user says when it is complete (MPI 5.0, 13.2).
+struct GeneralizedRequest final : Request {
+  GeneralizedRequest(MPI_Grequest_query_function* query, MPI_Grequest_free_function* free,
+                     MPI_Grequest_cancel_function* cancel, void* state);
+  ~GeneralizedRequest() override;
+
+  void complete_by_user();
+  bool advance() override;
+  int arm(node::Waiter& waiter) override;
+  void disarm(node::Waiter& waiter) override;
+  void describe(wait::Situation& situation) const override;
+  int cancel() override;
+  /// Asks the user's function for the status. Once, when the request is completed.
+  void query(MPI_Status* status);
+  /// The user's function frees the state; its error belongs to the call that completes the request.
+  int free_state();
+
+ private:
+  MPI_Grequest_query_function* query_;
+  MPI_Grequest_free_function* free_;
+  MPI_Grequest_cancel_function* cancel_;
+  void* state_;
+  std::atomic<bool> done_{false};
+  node::Waiter* waiter_ = nullptr;
+};
+
+/// Several requests that look like one (MPI_Isendrecv). Owns them.
+struct BundleRequest final : Request {
+  BundleRequest(std::vector<Request*> parts, Communicator& comm);
+  ~BundleRequest() override;
+
+  bool advance() override;
+  int arm(node::Waiter& waiter) override;
+  void disarm(node::Waiter& waiter) override;
+  void describe(wait::Situation& situation) const override;
+  wait::Channel channel() const override;
+
+  void* scratch = nullptr;  ///< freed with it
+
+ private:
+  std::vector<Request*> parts_;
+};
+
+/// The engine's hooks to pack and unpack.
+extern const match::Typed typed;
+
+/// `delete`, after a generalised one's user has freed its state.
+void destroy(Request* request);
+/// A request that nobody will ask for any more goes when it is complete; `progress` looks.
+void abandon(Request* request);
+/// Moves abandoned requests on. True if one went.
+bool advance_abandoned();
+/// MPI_Finalize: until every send of this rank is out of its hands.
+void wait_for_quiet();
+
+/// A request that was complete from the start (small sends): one for all, never freed.
+Request* completed_send();
+
+/// The request is over for the user: MPI_REQUEST_NULL or inactive, its memory gone.
+void retire(MPI_Request* handle, Request* request);
+
+}  // namespace meantime::core

@@ -1,0 +1,304 @@
+// mpiexec: from the command line to a job that may start. What happens then is front.cpp's.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "elf/elf_file.h"
+#include "launch/cli/notes.h"
+#include "launch/messages.h"
+#include "launch/report/how_it_waited.h"
+#include "launch/start/debugger.h"
+#include "launch/start/environment.h"
+#include "launch/start/installation.h"
+#include "launch/start/openmp_teams.h"
+#include "launch/supervise/front.h"
+#include "launch/supervise/machine_changes.h"
+#include "launch/thread_ranks/thread_ranks.h"
+#include "protocol/control.h"
+#include "settings/contradictions.h"
+#include "settings/energy_library.h"
+#include "settings/misspelt.h"
+#include "settings/shown.h"
+
+namespace meantime::launch {
+
+namespace {
+
+// A closed standard descriptor would be taken by the next file we open.
+void open_standard_descriptors() {
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) < 0) {
+      open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+    }
+  }
+}
+
+/// The number of processes the kernel can hold at all; far fewer ranks make sense.
+int process_limit() {
+  std::ifstream file("/proc/sys/kernel/pid_max");
+  int limit = 0;
+  return file >> limit ? limit : 32768;
+}
+
+/// Of a program that would load it first thing; through a script it may be another file, in a
+/// container.
+std::string energy_library_problem(const Job& job, const PreparedProgram& program) {
+  constexpr std::string_view name = "MEANTIME_ENERGY_HANDLER";
+  const std::string path =
+      program.inspection.uses_mpi ? job.setting(name, program.request) : std::string();
+  if (path.empty() || path == "none") {
+    return {};
+  }
+  int descriptor = -1;
+  std::string refusal = settings::energy_library_refusal(path, &descriptor);
+  if (refusal.empty()) {
+    close(descriptor);
+    refusal = ElfFile().open(path) ? "" : "it is no library for this machine";
+  }
+  return refusal.empty()
+             ? refusal
+             : fmt::format("{} '{}' is not loaded: {}", name, settings::shown_path(path), refusal);
+}
+
+/// Fills in job.programs; the exit status if one of them may not start, else 0.
+int prepare_programs(Job& job) {
+  for (const ProgramRequest& request : job.command.programs) {
+    PreparedProgram program{request, {}, {}};
+    struct stat directory {};
+    if (!request.directory.empty() &&
+        (stat(request.directory.c_str(), &directory) != 0 || !S_ISDIR(directory.st_mode))) {
+      say("-wdir {}: no such directory", settings::shown_path(request.directory));
+      return 1;
+    }
+    std::string path = user_value(job.command, request, "PATH");
+    ResolvedProgram resolved = resolve_program(request.arguments[0], request.directory,
+                                               path.empty() ? "/usr/bin:/bin" : path);
+    if (resolved.path.empty()) {
+      const bool meant_as_report = job.command.report && request.arguments[0].ends_with(".json");
+      say("{}{}", resolved.error,
+          meant_as_report ? fmt::format("; did you mean --report={}?", request.arguments[0]) : "");
+      return resolved.status;
+    }
+    program.path = resolved.path;
+    std::string file = program.path.starts_with('/') || request.directory.empty()
+                           ? program.path
+                           : request.directory + "/" + program.path;
+    program.inspection = inspect_program(file, user_value(job.command, request, "LD_LIBRARY_PATH"),
+                                         job.library_folder + "/" + std::string(library_file_name));
+    if (!program.inspection.refusal.empty()) {
+      say(program.inspection.refusal);
+      return 1;
+    }
+    if (!program.inspection.missing_calls.empty()) {
+      say("'{}' uses {}", program.path, missing_calls_text(program.inspection.missing_calls));
+    }
+    if (std::string problem = energy_library_problem(job, program); !problem.empty()) {
+      say(problem);
+      return 1;
+    }
+    job.programs.push_back(std::move(program));
+  }
+  return 0;
+}
+
+/// Reads the files and looks at what each program's ranks would get: the first thing that makes no
+/// sense, in one line. Says what a lock of the site's file overrules, and what nobody reads.
+std::string check_settings(Job& job) {
+  job.settings.read(prefix(), settings::own_environment());
+  std::vector<std::string> names;
+  std::set<std::string> remarks;
+  std::set<std::string> remarks_on_files;
+  for (const ProgramRequest& program : job.command.programs) {
+    const settings::Environment environment =
+        [&](std::string_view name) -> std::optional<std::string> {
+      std::string value = user_value(job.command, program, std::string(name));
+      return value.empty() ? std::nullopt : std::optional(value);
+    };
+    if (std::string problem = settings::first_problem(job.settings, environment);
+        !problem.empty()) {
+      return problem;
+    }
+    const auto value = [&](const settings::Setting& setting) {
+      return job.settings.value(setting, environment,
+                                option_value(job.command, program, setting.name));
+    };
+    if (std::string problem = settings::contradiction(value); !problem.empty()) {
+      return problem;
+    }
+    for (std::string& line : settings::deprived(value)) {
+      remarks.insert(std::move(line));
+    }
+    for (const settings::Setting& setting : settings::all()) {
+      const settings::Value holds = value(setting);
+      (settings::is_news(holds) ? remarks : remarks_on_files)
+          .insert(settings::overruled(setting, holds));
+      job.told.insert(settings::told_as(setting, holds));
+    }
+    for (std::string& name : user_names(job.command, program)) {
+      names.push_back(std::move(name));
+    }
+    job.command.on_deadlock = deadlock_action(value(*settings::find(deadlock_variable)).text)
+                                  .value_or(job.command.on_deadlock);
+  }
+  remarks.insert(settings::unknown_variables(names));
+  remarks.insert(job.settings.remarks().begin(), job.settings.remarks().end());
+  for (const std::string& line : remarks) {
+    note(job, line, true);
+  }
+  for (const std::string& line : remarks_on_files) {
+    note(job, line, false);
+  }
+  return {};
+}
+
+/// A list may leave CPUs out, so that ranks share one while others are free: who waits must know,
+/// or it polls on the CPU that its peer needs. (The workers of thread ranks are not bound.)
+void count_listed_cpus(Job& job) {
+  if (job.command.binding != Binding::user || !job.hosts.empty()) {
+    return;
+  }
+  job.cpus.workers = std::min(job.cpus.workers, cpus_together(job.places, job.command.ranks()));
+}
+
+/// For -v, once it is known what the ranks are.
+void say_where_ranks_run(const Job& job) {
+  const CommandLine& command = job.command;
+  say("{} ranks on {} workers ({} CPUs{}), {} at a deadlock", command.ranks(), job.cpus.workers,
+      job.cpus.mask, job.cpus.quota > 0 ? fmt::format(", quota of {:.1f}", job.cpus.quota) : "",
+      deadlock_action_name(command.on_deadlock));
+  if (job.places.empty() || job.all_threads()) {
+    return;
+  }
+  const int most = static_cast<int>(job.places.size());
+  if (command.binding != Binding::user && command.places_per_rank > most) {
+    say("a rank has {} place{}, not {}: there are no more", most, most == 1 ? "" : "s",
+        command.places_per_rank);
+  }
+  if (!ranks_share(job.places, command.ranks())) {
+    return;
+  }
+  if (command.binding == Binding::user) {
+    say("ranks share CPUs: --bind user has {} for {} ranks",
+        cpus_together(job.places, command.ranks()), command.ranks());
+  } else {
+    say("ranks share CPUs: {} x {} places are more than the {} there are", command.ranks(),
+        std::max(1, command.places_per_rank), job.places.size());
+  }
+}
+
+/// One line why not; then each is as it was, and none has been made. Who starts the ranks empties
+/// them.
+std::string open_report_files(Job& job) {
+  std::vector<const char*> made;
+  for (const std::string& file : job.command.report_files) {
+    struct stat status {};
+    const bool is_new = lstat(file.c_str(), &status) != 0;
+    const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) {
+      const int error = errno;
+      for (const char* name : made) {
+        unlink(name);
+      }
+      return fmt::format("--report: cannot write '{}': {}", settings::shown_path(file),
+                         std::strerror(error));
+    }
+    job.report_files.push_back(descriptor);
+    if (is_new) {
+      made.push_back(file.c_str());
+    }
+  }
+  return {};
+}
+
+int start(int count, char** words) {
+  const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
+  open_standard_descriptors();
+  ParsedCommandLine parsed = parse_command_line({words + 1, words + count});
+  if (!parsed.output.empty() && (output_closed || !write_all(STDOUT_FILENO, parsed.output))) {
+    say("cannot write to standard output: {}", std::strerror(output_closed ? EBADF : errno));
+    return 1;
+  }
+  if (!parsed.error.empty()) {
+    say(parsed.error);
+  }
+  if (!parsed.command) {
+    return parsed.status;
+  }
+  Job job;
+  job.command = std::move(*parsed.command);
+  if (job.command.ranks() > process_limit() - 100) {
+    say("{} ranks are more than this system has processes (kernel.pid_max is {})",
+        job.command.ranks(), process_limit());
+    return 1;
+  }
+  job.library_folder = library_folder();
+  job.cpus = cpu_budget();
+  if (std::string problem = find_places(job.command, job.cpus.workers, job.places);
+      !problem.empty()) {
+    say(problem);
+    return 1;
+  }
+  if (job.command.verbose) {
+    for (const std::string& note : job.command.notes) {
+      say(note);
+    }
+  }
+  if (std::string problem = check_settings(job); !problem.empty()) {
+    say(problem);
+    return 1;
+  }
+  if (int status = prepare_programs(job); status != 0) {
+    return status;
+  }
+  job.ranks.resize(static_cast<std::size_t>(job.command.ranks()));
+  if (std::string refusal = choose_thread_ranks(job); !refusal.empty()) {
+    say(refusal);
+    return 1;
+  }
+  count_listed_cpus(job);
+  job.crowded_teams = teams_outnumber_cpus(job);
+  if (job.command.verbose) {
+    say_where_ranks_run(job);
+  }
+  if (asked_to_poll(job) || job.command.verbose) {  // the report has it anyway
+    note(job, crowded_polling(job), true);
+  }
+  if (std::string refusal = prepare_machine(job); !refusal.empty()) {
+    say(refusal);
+    return 1;
+  }
+  std::string refusal = job.command.debugger ? debugger_refusal(job) : std::string();
+  // After all that may be refused, so that an older report is lost only to a job that runs.
+  if (refusal.empty()) {
+    refusal = open_report_files(job);
+  }
+  if (!refusal.empty()) {
+    say(refusal);
+    return 1;
+  }
+  if (job.command.debugger) {
+    for (PreparedProgram& program : job.programs) {
+      if (job.hosts.empty()) {  // else it is put before their host
+        put_under_debugger(job, program);
+      }
+    }
+  }
+  return run_job(job, words);
+}
+
+}  // namespace
+
+}  // namespace meantime::launch
+
+int main(int count, char** words) {
+  return meantime::launch::start(count, words);
+}

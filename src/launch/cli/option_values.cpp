@@ -1,0 +1,228 @@
+#include "launch/cli/option_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+
+#include "launch/messages.h"
+#include "settings/shown.h"
+#include "settings/text_file.h"
+
+namespace meantime::launch {
+namespace {
+
+constexpr std::string_view blanks = " \t\r";
+
+std::string_view without_blanks_before(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(blanks), text.size()));
+}
+
+/// What follows "slots =" among the words after the host's name; empty: nothing does.
+std::string_view after_slots(std::string_view words) {
+  constexpr std::string_view name = "slots";
+  for (std::size_t at = words.find(name); at != std::string_view::npos;
+       at = words.find(name, at + 1)) {
+    const bool whole = at > 0 && blanks.find(words[at - 1]) != std::string_view::npos;
+    const std::string_view rest = without_blanks_before(words.substr(at + name.size()));
+    if (whole && rest.starts_with('=')) {
+      return without_blanks_before(rest.substr(1));
+    }
+  }
+  return {};
+}
+
+/// "node1:4", "node1 slots=4" or "node1 slots = 4 max_slots=8".
+struct Host {
+  std::string_view name;
+  std::string_view slots;  ///< begins with their number, if there is one
+};
+
+Host host_of(std::string_view text) {
+  text = without_blanks_before(text);
+  const std::size_t end = std::min(text.find_first_of(blanks), text.size());
+  Host host{text.substr(0, end), after_slots(text.substr(end))};
+  const std::size_t colon = host.name.find(':');
+  if (host.name != "::1" && colon != std::string_view::npos) {
+    host.slots = host.slots.empty() ? host.name.substr(colon + 1) : host.slots;
+    host.name = host.name.substr(0, colon);
+  }
+  return host;
+}
+
+/// It has a few names.
+bool is_this_machine(std::string_view host) {
+  const std::string own = host_name();
+  return host == "localhost" || host == "127.0.0.1" || host == "::1" || host == own ||
+         host == "localhost.localdomain" || host == std::string_view(own).substr(0, own.find('.'));
+}
+
+/// With those of this host, or with one more.
+int add_slots(std::string_view option, int slots, std::string_view text) {
+  const std::string_view word = host_of(text).slots;
+  int own = 0;
+  if (std::from_chars(word.data(), word.data() + word.size(), own).ec ==
+      std::errc::result_out_of_range) {
+    throw Mistake{fmt::format("{}: '{}': no job has so many ranks", option, settings::shown(text))};
+  }
+  return std::min(slots + std::clamp(own, 1, most_slots), most_slots);
+}
+
+}  // namespace
+
+void require_local(std::string_view option, std::string_view host) {
+  if (!host.empty() && !is_this_machine(host_of(host).name)) {
+    throw Mistake{fmt::format("{} names '{}': jobs of one node only so far; leave the option out",
+                              option, settings::shown(host))};
+  }
+}
+
+int local_slots_of_list(std::string_view option, const std::string& list) {
+  std::stringstream hosts(list);
+  int slots = 0;
+  for (std::string host; std::getline(hosts, host, ',');) {
+    require_local(option, host);
+    slots = add_slots(option, slots, host);
+  }
+  return slots;
+}
+
+int local_slots_of_file(std::string_view option, const std::string& path) {
+  std::string text;
+  if (const std::string why = settings::read_text_file(path, &text); !why.empty()) {
+    throw Mistake{fmt::format("{}: cannot read '{}': {}", option, settings::shown_path(path), why)};
+  }
+  std::istringstream file(text);
+  int slots = 0;
+  for (std::string line; std::getline(file, line);) {
+    std::size_t begin = line.find_first_not_of(blanks);
+    if (begin != std::string::npos && line[begin] != '#') {
+      line = line.substr(begin, line.find('#') - begin);
+      require_local(option, line);
+      slots = add_slots(option, slots, line);
+    }
+  }
+  return slots;
+}
+
+int parse_ranks(std::string_view option, const std::string& word) {
+  int ranks = 0;
+  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ranks);
+  if (error != std::errc() || end != word.data() + word.size() || ranks < 1) {
+    throw Mistake{fmt::format("{} wants a number of ranks from 1 on, not '{}'", option,
+                              settings::shown(word))};
+  }
+  return ranks;
+}
+
+double parse_seconds(std::string_view option, const std::string& word) {
+  char* end = nullptr;
+  double seconds = std::strtod(word.c_str(), &end);
+  if (word.empty() || *end != '\0' || !std::isfinite(seconds) || seconds < 0 || seconds > 1e9) {
+    throw Mistake{fmt::format("{} wants seconds, not '{}'", option, settings::shown(word))};
+  }
+  return seconds;
+}
+
+RankKind parse_kind(std::string_view option, const std::string& word) {
+  if (word == "processes") {
+    return RankKind::processes;
+  }
+  if (word == "threads") {
+    return RankKind::threads;
+  }
+  if (word == "auto") {
+    return RankKind::automatic;
+  }
+  throw Mistake{
+      fmt::format("{} takes processes, threads or auto, not '{}'", option, settings::shown(word))};
+}
+
+int parse_input_rank(std::string_view option, const std::string& word) {
+  if (word == "none") {
+    return -1;
+  }
+  if (word == "all") {
+    throw Mistake{fmt::format("{} all: one rank can read standard input, not all", option)};
+  }
+  int rank = 0;
+  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
+  if (error != std::errc() || end != word.data() + word.size() || rank < 0) {
+    throw Mistake{fmt::format("{} takes a rank or none, not '{}'", option, settings::shown(word))};
+  }
+  return rank;
+}
+
+DeadlockAction parse_deadlock_action(std::string_view option, const std::string& word) {
+  if (const std::optional<DeadlockAction> action = deadlock_action(word)) {
+    return *action;
+  }
+  throw Mistake{
+      fmt::format("{} takes abort, report or ignore, not '{}'", option, settings::shown(word))};
+}
+
+std::string without_bindings(const std::string& list) {
+  std::string rest;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word != "bind" && word != "map") {
+      rest += (rest.empty() ? "" : ",") + word;
+    }
+  }
+  return rest;
+}
+
+EnvironmentEdit split_assignment(std::string_view option, const std::string& word) {
+  std::size_t equals = word.find('=');
+  EnvironmentEdit edit{word.substr(0, equals), {}};
+  if (edit.name.empty()) {
+    throw Mistake{fmt::format("{} wants NAME=VALUE, not '{}'", option, settings::shown(word))};
+  }
+  edit.value = equals == std::string::npos ? std::string() : word.substr(equals + 1);
+  return edit;
+}
+
+const char* binding_name(Binding binding) {
+  switch (binding) {
+    case Binding::none:
+      return "none";
+    case Binding::hwthread:
+      return "hwthread";
+    case Binding::core:
+      return "core";
+    case Binding::numa:
+      return "numa";
+    case Binding::socket:
+      return "socket";
+    case Binding::user:
+      return "user";
+  }
+  return "?";
+}
+
+const char* deadlock_action_name(DeadlockAction action) {
+  switch (action) {
+    case DeadlockAction::abort:
+      return "abort";
+    case DeadlockAction::report:
+      return "report";
+    case DeadlockAction::ignore:
+      return "ignore";
+  }
+  return "?";
+}
+
+std::optional<DeadlockAction> deadlock_action(std::string_view name) {
+  for (DeadlockAction action :
+       {DeadlockAction::abort, DeadlockAction::report, DeadlockAction::ignore}) {
+    if (name == deadlock_action_name(action)) {
+      return action;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,38 @@
+// What the words after mpiexec's options mean, each a function: what makes no sense is thrown as a
+// Mistake. (Names of bindings and of what is done in a deadlock: command_line.h. What is said of
+// ranks' CPUs: binding_words.h.)
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "launch/cli/command_line.h"
+
+namespace meantime::launch {
+
+/// A mistake on the command line, as one line for the user.
+struct Mistake {
+  std::string text;
+};
+
+/// More than a job can have ranks; their exact number does not matter.
+inline constexpr int most_slots = 1 << 20;
+
+/// Host lists and files may name this machine only, in any way that launchers understand.
+void require_local(std::string_view option, std::string_view host);
+/// These two return how many slots the list or file has: those after "host:" or "slots=", else one
+/// each time that a host is named.
+int local_slots_of_list(std::string_view option, const std::string& list);
+int local_slots_of_file(std::string_view option, const std::string& path);
+
+int parse_ranks(std::string_view option, const std::string& word);
+double parse_seconds(std::string_view option, const std::string& word);
+RankKind parse_kind(std::string_view option, const std::string& word);
+/// -1: none.
+int parse_input_rank(std::string_view option, const std::string& word);
+DeadlockAction parse_deadlock_action(std::string_view option, const std::string& word);
+/// Of a list of what is to be shown what is neither bind nor map.
+std::string without_bindings(const std::string& list);
+EnvironmentEdit split_assignment(std::string_view option, const std::string& word);
+
+}  // namespace meantime::launch

@@ -1,0 +1,94 @@
+#include "launch/inspect/report.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+#include <vector>
+
+#include "core/error/call_names.h"
+#include "launch/inspect/process_info.h"
+#include "launch/report/equal_ranks.h"
+#include "node/segment.h"
+#include "places/named_places.h"
+#include "wait/deadlock/report.h"
+
+namespace meantime::launch {
+
+namespace {
+
+/// The kernel's state letter in words.
+const char* kernel_state(pid_t pid) {
+  switch (process_stat(pid).state) {
+    case 'R':
+      return "computes";
+    case 'S':
+      return "sleeps";
+    case 'D':
+      return "waits for the disk";
+    case 'T':
+      return "is stopped";
+    case 't':
+      return "is stopped by a debugger";
+    case 'Z':
+    case 'X':
+      return "has just ended";
+    default:
+      return "runs";
+  }
+}
+
+/// What the ranks that are in MPI have written about themselves: a line each, in order.
+std::vector<std::string> lines_of_segment(int descriptor) {
+  std::vector<std::string> lines;
+  node::Segment segment;
+  if (descriptor >= 0 && segment.map(descriptor) == 0) {
+    std::istringstream text(wait::describe_ranks(segment, call_name));
+    for (std::string line; std::getline(text, line);) {
+      lines.push_back(line);
+    }
+    segment.unmap();
+  }
+  return lines;
+}
+
+std::string own_words(const RankProcess& rank) {
+  if (rank.pid < 0 && rank.mpi_pid < 0) {
+    return "is not started yet";
+  }
+  if (rank.ended) {
+    return rank.phase == MpiPhase::finalized ? "has ended after MPI_Finalize" : "has ended";
+  }
+  std::string text = kernel_state(rank.mpi_pid > 0 ? rank.mpi_pid : rank.pid);
+  switch (rank.phase) {
+    case MpiPhase::outside:
+      return text + ", has not called MPI_Init";
+    case MpiPhase::inside:
+      return text;
+    case MpiPhase::finalized:
+      return text + ", has called MPI_Finalize";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string job_report(const Job& job, int segment) {
+  std::vector<std::string> lines = lines_of_segment(segment);
+  std::string text;
+  for (std::size_t i = 0; i < job.ranks.size(); ++i) {
+    const RankProcess& rank = job.ranks[i];
+    // Between its hello and its first words in the segment a line has no pid yet.
+    bool has_spoken = i < lines.size() && lines[i].find("(pid ") != std::string::npos;
+    if (rank.phase == MpiPhase::inside && !rank.ended && has_spoken) {
+      std::string state = kernel_state(rank.mpi_pid);
+      text += lines[i] + (state.starts_with("is stopped") ? ", " + state : "") + "\n";
+    } else {
+      text += fmt::format("  rank {} (pid {}) {}\n", i, rank.mpi_pid > 0 ? rank.mpi_pid : rank.pid,
+                          own_words(rank));
+    }
+  }
+  text.pop_back();  // who says it ends the last line
+  return with_equal_ranks_together(with_named_places(text));
+}
+
+}  // namespace meantime::launch

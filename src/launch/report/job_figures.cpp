@@ -1,0 +1,67 @@
+#include "launch/report/job_figures.h"
+
+#include <algorithm>
+
+#include "ledger/histogram.h"
+#include "node/segment.h"
+#include "settings/shown.h"
+
+namespace meantime::launch {
+
+ledger::Figures figures_in(int descriptor) {
+  ledger::Figures figures;
+  node::Segment segment;
+  if (descriptor >= 0 && segment.map(descriptor) == 0) {
+    figures = ledger::read(segment);
+    segment.unmap();
+  }
+  return figures;
+}
+
+namespace {
+
+/// Of a place that has its name already, "solve (script.py:12)", which stands for its file.
+constexpr std::uint64_t by_name = ~std::uint64_t{0};
+
+PlaceName split(const std::string& name) {
+  const std::size_t bracket = name.rfind(" (");
+  return bracket != std::string::npos && name.ends_with(')')
+             ? PlaceName{name.substr(0, bracket),
+                         name.substr(bracket + 2, name.size() - bracket - 3), name}
+             : PlaceName{"", "", name};
+}
+
+}  // namespace
+
+Place place_of(const ledger::SiteFigures& site) {
+  return site.place.empty() ? Place{site.file, site.offset} : Place{site.place, by_name};
+}
+
+std::map<Place, PlaceName> names_of(const ledger::Figures& figures) {
+  std::vector<Place> places;
+  std::map<Place, PlaceName> named;
+  for (const ledger::RankFigures& rank : figures.ranks) {
+    for (const ledger::SiteFigures& site : rank.sites) {
+      if (site.place.empty()) {
+        places.push_back(place_of(site));
+      } else {
+        named.emplace(place_of(site), split(settings::shown(site.place, settings::any_length)));
+      }
+    }
+  }
+  std::map<Place, PlaceName> names = name_places(places);
+  names.merge(named);
+  return names;
+}
+
+std::uint64_t quantile(const ledger::SiteFigures& site, double q) {
+  return std::min(ledger::quantile(site.histogram, q), site.longest_ns);
+}
+
+std::optional<double> cpu_time(const ledger::RankFigures& rank, const RankProcess& process) {
+  return rank.cpu_ns != 0           ? std::optional(seconds(rank.cpu_ns))
+         : process.cpu_seconds >= 0 ? std::optional(process.cpu_seconds)
+                                    : std::nullopt;
+}
+
+}  // namespace meantime::launch

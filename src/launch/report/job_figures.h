@@ -1,0 +1,35 @@
+// What a report says, in the table (ledger_table.cpp) as in the JSON (ledger_report.cpp): the
+// figures of a job's ledger, with the places in the program by name.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/job.h"
+#include "ledger/reader.h"
+#include "places/places.h"
+
+namespace meantime::launch {
+
+/// Of the job's segment; -1: there is none.
+ledger::Figures figures_in(int descriptor);
+
+Place place_of(const ledger::SiteFigures& site);
+/// Of all call sites.
+std::map<Place, PlaceName> names_of(const ledger::Figures& figures);
+
+/// The histogram is coarse; the longest wait is known exactly.
+std::uint64_t quantile(const ledger::SiteFigures& site, double q);
+
+/// In MPI, by the rank itself, or its share of its worker's (ledger/prorate.h); of a process rank
+/// that did not get to MPI_Finalize the whole process's, by the kernel. Nothing if none is known.
+std::optional<double> cpu_time(const ledger::RankFigures& rank, const RankProcess& process);
+
+inline double seconds(std::uint64_t ns) {
+  return static_cast<double>(ns) * 1e-9;
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,73 @@
+// Starting the ranks of a job: what they inherit is made here, once for all or one by one.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/job.h"
+#include "launch/start/environment.h"
+#include "launch/start/spawn.h"
+#include "launch/supervise/label.h"
+
+namespace meantime::launch {
+
+class Starter {
+ public:
+  explicit Starter(Job& job) : job_(job) {}
+
+  /// What all ranks share: the segment, the lifeline, limits. Empty, or one line why not.
+  std::string prepare();
+
+  /// Starts one rank and fills in its RankProcess. Empty, or one line why not.
+  std::string start_rank(int rank);
+
+  /// The same for all ranks of a host at once; fills in its ThreadHost.
+  std::string start_host(int number);
+
+  /// To be called once all ranks are started.
+  void forward_output();
+  /// Readable once all output has been passed on; -1 if that does not need us.
+  [[nodiscard]] int output_done() const { return labeler_ ? labeler_->done() : -1; }
+  /// Waits until then. After the last process of the job is gone. The errno by which output was
+  /// lost, or 0.
+  int finish_output();
+
+  struct Failure {
+    int status;  ///< mpiexec's
+    std::string line;
+  };
+  /// Of a rank that has ended, or of the host of this first rank: why its process never became its
+  /// program, if that is so. Then the whole job is a mistake.
+  [[nodiscard]] std::optional<Failure> failed_start(int rank) const;
+  [[nodiscard]] int segment() const { return segment_; }
+
+ private:
+  std::string raise_descriptor_limit();
+  static machine::WakeUpCost wake_up_cost(const Job& job);
+  void choose_signals();
+  struct Channel {
+    int ours;
+    int theirs;
+  };
+  std::string make_channel(Channel& channel, int& lifeline);
+  void inherit(Spawn& child, const PreparedProgram& program) const;
+
+  Job& job_;
+  int segment_ = -1;
+  int no_input_ = -1;
+  int lifeline_read_ = -1;
+  RankDescriptors known_as_{};  ///< reserved numbers, the same in every rank
+  std::optional<rlimit> descriptor_limit_;
+  std::vector<int> ignored_;
+  std::vector<int> defaulted_;
+  std::vector<RankEnvironment> environments_;  ///< by program
+  /// By (first) rank: read by the children as they start.
+  std::vector<std::unique_ptr<Spawn>> spawns_;
+  std::unique_ptr<Labeler> labeler_;
+};
+
+}  // namespace meantime::launch

@@ -1,0 +1,156 @@
+#include "launch/supervise/front.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "launch/messages.h"
+#include "launch/report/ledger_report.h"
+#include "launch/supervise/descendants.h"
+#include "launch/supervise/supervised_signals.h"
+#include "launch/supervise/supervisor.h"
+#include "launch/supervise/undoer.h"
+
+namespace meantime::launch {
+
+namespace {
+
+void rename_process(const char* name, char** arguments) {
+  char* end = arguments[0];
+  for (char** argument = arguments; *argument != nullptr; ++argument) {
+    if (*argument == end) {
+      end += std::strlen(*argument) + 1;
+    }
+  }
+  auto room = static_cast<std::size_t>(end - arguments[0]);
+  std::memset(arguments[0], 0, room);
+  std::strncpy(arguments[0], name, room - 1);
+  prctl(PR_SET_NAME, name);
+}
+
+[[noreturn]] void become_supervisor(Job& job, char** arguments, pid_t front) {
+  prctl(PR_SET_PDEATHSIG, front_is_gone_signal());
+  if (getppid() != front) {
+    _exit(1);
+  }
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  rename_process(supervisor_name, arguments);
+  _exit(supervise(job));
+}
+
+// Ctrl-C in a terminal: end of it as a program that does not catch it would, so that a shell's
+// loop around mpiexec ends too.
+void die_of_interrupt() {
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  std::signal(SIGINT, SIG_DFL);
+  raise(SIGINT);
+  sigprocmask(SIG_UNBLOCK, &interrupt, nullptr);
+}
+
+void tell(pid_t supervisor, Relayed relayed) {
+  sigval value{};
+  value.sival_int = value_of(relayed);
+  sigqueue(supervisor, relayed_signal(), value);
+}
+
+/// What the supervisor has left undone. Nothing, if it has come to its end.
+void undo_changes(Job& job) {
+  if (const std::string problem = job.frequencies.undo(); !problem.empty()) {
+    mention(problem);
+  }
+}
+
+}  // namespace
+
+int run_job(Job& job, char** arguments) {
+  // Inherited as ignored it would make the kernel bury our children unseen, and those of the ranks.
+  std::signal(SIGCHLD, SIG_DFL);
+  const sigset_t signals = supervised_signals();
+  sigset_t blocked = signals;
+  sigaddset(&blocked, relayed_signal());
+  sigprocmask(SIG_BLOCK, &blocked, &job.signal_mask);
+  int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  job.has_terminal = terminal >= 0;
+  if (terminal >= 0) {
+    close(terminal);
+  }
+  if (job.frequencies.prepared() && !start_undoer(job, rename_process, arguments)) {
+    const std::string line = fmt::format("frequencies stay as they are: cannot start a process: {}",
+                                         std::strerror(errno));
+    if (job.setting("MEANTIME_MACHINE") == "require") {
+      say("{} (MEANTIME_MACHINE=require)", line);
+      remove_empty_reports(job);
+      return 1;
+    }
+    say(line);
+    job.frequencies.forget_all();
+  }
+  // What came since then there is nobody to pass on to: mpiexec ends of it as anything would.
+  sigprocmask(SIG_SETMASK, &job.signal_mask, nullptr);
+  sigprocmask(SIG_BLOCK, &blocked, nullptr);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  pid_t front = getpid();
+  pid_t supervisor = fork();
+  if (supervisor == 0) {
+    become_supervisor(job, arguments, front);
+  }
+  if (supervisor < 0) {
+    say("cannot start a process: {}", std::strerror(errno));
+    remove_empty_reports(job);
+    return 1;
+  }
+  bool interrupted = false;
+  for (;;) {
+    siginfo_t info{};
+    int signal = sigwaitinfo(&blocked, &info);
+    if (signal == SIGCHLD) {
+      int wait_status = 0;
+      pid_t ended = 0;
+      while ((ended = waitpid(-1, &wait_status, WNOHANG)) > 0 && ended != supervisor) {
+      }
+      if (ended != supervisor) {
+        continue;
+      }
+      const bool killed = WIFSIGNALED(wait_status);
+      if (killed) {
+        kill_descendants(5);
+        remove_empty_reports(job);
+      }
+      undo_changes(job);
+      if (killed) {
+        mention("the job's supervisor (pid {}) was killed by {}", supervisor,
+                signal_text(WTERMSIG(wait_status)));
+        return 128 + WTERMSIG(wait_status);
+      }
+      if (interrupted && WEXITSTATUS(wait_status) == 128 + SIGINT) {
+        die_of_interrupt();
+      }
+      return WEXITSTATUS(wait_status);
+    }
+    if (signal < 0) {
+      continue;
+    }
+    if (signal == relayed_signal()) {
+      if (info.si_pid == supervisor) {
+        tell(supervisor, told_all);
+      }
+      continue;
+    }
+    // A key of the terminal signals the whole foreground group, the ranks with it; its hang-up only
+    // us, if we lead the session.
+    bool from_terminal = info.si_code == SI_KERNEL && signal != SIGHUP;
+    interrupted = interrupted || (signal == SIGINT && from_terminal);
+    tell(supervisor, {signal, from_terminal});
+    if (signal == SIGTSTP) {
+      raise(SIGSTOP);
+    }
+  }
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,59 @@
+#include "launch/supervise/relay.h"
+
+#include "launch/inspect/process_info.h"
+#include "launch/timer.h"
+
+namespace meantime::launch {
+
+Relay::Relay(const Job& job) : job_(job) {
+  sigemptyset(&passed_on_);
+}
+
+bool Relay::pass_on(int signal, int ranks_with_it) {
+  sigaddset(&passed_on_, signal);
+  if (signal == SIGINT || signal == SIGTERM) {
+    if (interrupted_ > 0 && seconds_now() - interrupted_ > same_signal_seconds) {
+      return false;
+    }
+    interrupted_ = seconds_now();
+  }
+  for (std::size_t rank = static_cast<std::size_t>(ranks_with_it); rank < job_.ranks.size();
+       ++rank) {
+    if (job_.ranks[rank].pid >= 0 && !job_.ranks[rank].ended) {
+      pass_on_to(job_.ranks[rank], signal);
+    }
+  }
+  for (const ThreadHost& host : job_.hosts) {
+    if (host.first_rank >= ranks_with_it && host.running()) {
+      RankProcess process;
+      process.pid = host.pid;
+      pass_on_to(process, signal);
+    }
+  }
+  return true;
+}
+
+bool Relay::passed_on(int signal) const {
+  return sigismember(&passed_on_, signal) == 1;
+}
+
+void Relay::pass_on_to(const RankProcess& rank, int signal) {
+  // The program, if it is known and was started by a script: the script would die of it.
+  const bool through_script = rank.mpi_pid > 0 && rank.mpi_pid != rank.pid;
+  const pid_t target = through_script ? rank.mpi_pid : rank.pid;
+  int sent = signal;
+  if (signal == SIGTSTP && !catches(target, SIGTSTP)) {
+    sent = SIGSTOP;  // the default action, which an orphaned process group would not get
+  }
+  kill(target, sent);
+  if (!ends_a_process(signal)) {
+    return;
+  }
+  kill(target, SIGCONT);  // a stopped process would not see the other
+  if (through_script) {
+    kill(rank.pid, signal);
+    kill(rank.pid, SIGCONT);
+  }
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,244 @@
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "launch/inspect/crash_report.h"
+#include "launch/inspect/process_info.h"
+#include "launch/messages.h"
+#include "launch/supervise/cpu_time.h"
+#include "launch/supervise/ended_process.h"
+#include "launch/supervise/supervisor_parts.h"
+#include "node/segment.h"
+#include "settings/shown.h"
+
+namespace meantime::launch {
+namespace {
+
+/// How long a signal is waited for that the front may have got, while it waits for a CPU.
+constexpr double busy_front_seconds = 5;
+
+/// What a rank that is in MPI had to call before its end.
+const char* last_call_of(const RankProcess& process) {
+  return process.sessions_only ? "MPI_Session_finalize" : "MPI_Finalize";
+}
+
+/// One that has closed its socket, with all descriptors, leaves word in the segment alone.
+bool has_finalized(const RankProcess& process, int segment, int rank) {
+  return process.phase == MpiPhase::finalized ||
+         (process.phase == MpiPhase::inside && node::has_left(segment, rank));
+}
+
+}  // namespace
+
+// A key of the terminal, or a signal to the process group (as timeout(1) sends it), reaches ranks
+// and mpiexec at once. If a rank's end is heard of first, the news of the signal is just behind; on
+// a busy machine as far behind as the front is from getting a CPU.
+bool Supervisor::asked_for(int signal) {
+  const sigset_t supervised = supervised_signals();
+  const double began = seconds_now();
+  const auto may_come = [&] {
+    const double waited = seconds_now() - began;
+    return waited < same_signal_seconds ||
+           (waited < busy_front_seconds && process_stat(front_).state == 'R');
+  };
+  while (sigismember(&supervised, signal) == 1 && !relay_.passed_on(signal) && may_come()) {
+    pollfd news{signals_, POLLIN, 0};
+    poll(&news, 1, 10);
+    signalfd_siginfo info{};
+    while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      if (info.ssi_signo != SIGCHLD) {  // we are asked while reaping
+        on_signal(info);
+      }
+    }
+  }
+  return relay_.passed_on(signal);
+}
+
+void Supervisor::reap() {
+  int wait_status = 0;
+  rusage used{};
+  for (pid_t pid = 0; (pid = wait4(-1, &wait_status, WNOHANG, &used)) > 0;) {
+    note_cpu_time(job_, pid, used);
+    auto host = std::find_if(job_.hosts.begin(), job_.hosts.end(),
+                             [&](const ThreadHost& one) { return one.pid == pid; });
+    if (host != job_.hosts.end() && !host->ended) {
+      const int number = static_cast<int>(host - job_.hosts.begin());
+      on_host_control(number);
+      on_host_ended(number, wait_status);
+      continue;
+    }
+    auto rank = std::find_if(job_.ranks.begin(), job_.ranks.end(),
+                             [&](const RankProcess& process) { return process.pid == pid; });
+    if (rank != job_.ranks.end() && !rank->ended) {
+      int number = static_cast<int>(rank - job_.ranks.begin());
+      on_control(number);  // what it said last comes before its end
+      on_rank_ended(number, wait_status);
+    }
+  }
+}
+
+void Supervisor::on_rank_ended(int rank, int wait_status) {
+  RankProcess& process = job_.ranks[rank];
+  process.ended = true;
+  process.wait_status = wait_status;
+  job_.frequencies.wish(rank, false);
+  --running_;
+  if (ending_.begun()) {
+    return;
+  }
+  if (std::optional<Starter::Failure> failure = starter_.failed_start(rank)) {
+    ending_.begin(failure->status, failure->line);
+    return;
+  }
+  judge(rank, wait_status);
+}
+
+// What its ranks did they have told. It is an error of its own if one of them has not.
+void Supervisor::on_host_ended(int number, int wait_status) {
+  ThreadHost& host = job_.hosts[number];
+  host.ended = true;
+  for (int worker = host.first_worker; worker < host.first_worker + host.workers; ++worker) {
+    job_.frequencies.wish(job_.place_of(host.first_rank, worker), false);
+  }
+  --running_;
+  if (ending_.begun()) {
+    return;
+  }
+  if (std::optional<Starter::Failure> failure = starter_.failed_start(host.first_rank)) {
+    ending_.begin(failure->status, failure->line);
+    return;
+  }
+  const auto first = job_.ranks.begin() + host.first_rank;
+  const bool all_told =
+      std::all_of(first, first + host.ranks, [](const RankProcess& rank) { return rank.ended; });
+  if (WIFSIGNALED(wait_status)) {
+    const int signal = WTERMSIG(wait_status);
+    ending_.begin(128 + signal,
+                  asked_for(signal)
+                      ? std::string()
+                      : fmt::format("the process of {} (pid {} on {}) was killed by {}{}",
+                                    host.ranks == static_cast<int>(job_.ranks.size()) ? "all ranks"
+                                                                                      : host.text(),
+                                    host.pid, host_name(), signal_text(signal),
+                                    WCOREDUMP(wait_status) ? ", core dumped" : ""));
+  } else if (!all_told) {
+    // If it could not start its ranks it has said why.
+    const int code = WEXITSTATUS(wait_status);
+    ending_.begin(code == 0 ? 1 : code, {});
+  } else {
+    ending_.note(WEXITSTATUS(wait_status));  // ThreadSanitizer tells its reports so
+  }
+}
+
+void Supervisor::judge(int rank, int wait_status) {
+  const RankProcess& process = job_.ranks[rank];
+  const bool finalized = has_finalized(process, starter_.segment(), rank);
+  if (finalized) {
+    node::note_end(starter_.segment(), rank);
+  }
+  if (WIFSIGNALED(wait_status)) {
+    int signal = WTERMSIG(wait_status);
+    std::string line = fmt::format("{} was killed by {}{}", name(rank), signal_text(signal),
+                                   WCOREDUMP(wait_status) ? ", core dumped" : "");
+    if (asked_for(signal)) {
+      ending_.begin(128 + signal, {});
+    } else if (finalized) {
+      if (!died_late_) {  // `| head` ends all of them
+        mention("{} after MPI_Finalize", line);
+      }
+      died_late_ = true;
+      ending_.note(128 + signal);
+    } else {
+      ending_.begin(128 + signal, {});
+      mention(line + (signal == process.crash_signal
+                          ? readable_crash(process.crash, most_naming_seconds)
+                          : ""));
+    }
+    return;
+  }
+  int code = WEXITSTATUS(wait_status);
+  ending_.note(code);
+  if (finalized) {
+    return;
+  }
+  if (process.phase == MpiPhase::inside) {
+    ending_.begin(code == 0 ? 1 : code, fmt::format("{} ended with status {} without {}",
+                                                    name(rank), code, last_call_of(process)));
+  } else if (!process.other_library.empty()) {
+    ending_.begin(code == 0 ? 1 : code,
+                  fmt::format("{} loaded another MPI library, {}, and ended as a job of its own; "
+                              "rebuild what uses it with Meantime's mpicc (mpi4py: pip install "
+                              "--no-binary mpi4py mpi4py)",
+                              name(rank), settings::shown_path(process.other_library)));
+  } else if (code != 0 && job_.programs[process.program].inspection.uses_mpi) {
+    ending_.begin(code, fmt::format("{} ended with status {} before MPI_Init", name(rank), code));
+  } else {
+    silent_ = silent_ < 0 ? rank : silent_;
+    check_for_stragglers();
+  }
+}
+
+// A rank started through a script: the script may live on when its program has died.
+void Supervisor::on_mpi_process_gone(int rank) {
+  on_control(rank);
+  RankProcess& process = job_.ranks[rank];
+  if (has_finalized(process, starter_.segment(), rank)) {
+    process.phase = MpiPhase::finalized;
+    node::note_end(starter_.segment(), rank);
+  } else if (process.phase == MpiPhase::inside && !process.ended) {
+    if (process.crash_signal != 0) {
+      judge(rank, W_EXITCODE(0, process.crash_signal));
+    } else if (std::optional<int> wait_status = wait_status_of(process.mpi_process)) {
+      judge(rank, *wait_status);
+    } else {
+      ending_.begin(1, fmt::format("{} ended without {}", name(rank), last_call_of(process)));
+    }
+  }
+  close(process.mpi_process);
+  process.mpi_process = -1;
+  reap();  // judging may have read the news about a child without acting on it
+}
+
+// Ranks that are in MPI would wait for ever for one that has ended without getting there. A job
+// of which no rank calls MPI_Init is not MPI's business: its ranks end as they like.
+void Supervisor::check_for_stragglers() {
+  if (silent_ < 0 || inside_ == 0 || ending_.begun()) {
+    return;
+  }
+  int code =
+      WIFEXITED(job_.ranks[silent_].wait_status) ? WEXITSTATUS(job_.ranks[silent_].wait_status) : 1;
+  ending_.begin(code == 0 ? 1 : code,
+                fmt::format("{} ended with status {} before MPI_Init, others wait "
+                            "for it",
+                            name(silent_), code));
+}
+
+// True once nothing of the job is left. When the ranks are through but have left processes behind,
+// these are ended first.
+bool Supervisor::all_gone() {
+  if (running_ > 0) {
+    return false;
+  }
+  reap();
+  siginfo_t info{};
+  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) {
+    return true;
+  }
+  if (!ending_.begun() && !clearing_up_) {
+    clearing_up_ = true;
+    ending_.ask();
+  }
+  return false;
+}
+
+std::string Supervisor::name(int rank) const {
+  const RankProcess& process = job_.ranks[rank];
+  return fmt::format("rank {} (pid {} on {})", rank,
+                     process.mpi_pid > 0 ? process.mpi_pid : process.pid, host_name());
+}
+
+}  // namespace meantime::launch

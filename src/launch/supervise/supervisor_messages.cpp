@@ -1,0 +1,225 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "core/version.h"
+#include "launch/inspect/crash_report.h"
+#include "launch/inspect/process_info.h"
+#include "launch/messages.h"
+#include "launch/report/equal_ranks.h"
+#include "launch/supervise/ended_process.h"
+#include "launch/supervise/supervisor_parts.h"
+#include "places/named_places.h"
+#include "settings/shown.h"
+
+namespace meantime::launch {
+namespace {
+
+/// Of a deadlock report; what a rank sends beyond it is dropped. Of the most ranks it takes 10 MB.
+constexpr std::size_t longest_report = 32 << 20;
+
+/// A rank may send any topics; nobody reads more than these.
+constexpr std::size_t most_remarks = 100;
+
+/// The first line of a text, without its end, which is taken off it.
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
+}  // namespace
+
+void Supervisor::on_control(int rank) {
+  RankProcess& process = job_.ranks[rank];
+  while (process.control >= 0) {
+    switch (channel_.receive(process.control)) {
+      case ControlChannel::Outcome::nothing:
+        if (std::exchange(process.was_gone, false)) {
+          on_mpi_process_gone(rank);
+        }
+        return;
+      case ControlChannel::Outcome::hung_up:
+        close(process.control);
+        process.control = -1;
+        return;
+      case ControlChannel::Outcome::foreign:
+        on_foreign_message(rank);
+        break;
+      case ControlChannel::Outcome::message:
+        on_message(rank, channel_.message, channel_.text);
+        break;
+    }
+  }
+}
+
+void Supervisor::on_host_control(int number) {
+  ThreadHost& host = job_.hosts[number];
+  while (host.control >= 0) {
+    switch (channel_.receive(host.control)) {
+      case ControlChannel::Outcome::nothing:
+        return;
+      case ControlChannel::Outcome::hung_up:
+      case ControlChannel::Outcome::foreign:  // nobody else has that socket
+        close(host.control);
+        host.control = -1;
+        return;
+      case ControlChannel::Outcome::message: {
+        const int rank = channel_.message.rank;
+        if (rank >= host.first_rank && rank < host.first_rank + host.ranks) {
+          on_message(rank, channel_.message, channel_.text);
+        }
+        break;
+      }
+    }
+  }
+}
+
+// Whoever sends a signal may have seen of a rank what that rank has told us before: which process
+// is the program, for one.
+void Supervisor::hear_all() {
+  for (int host = 0; host < static_cast<int>(job_.hosts.size()); ++host) {
+    on_host_control(host);
+  }
+  for (int rank = 0; rank < static_cast<int>(job_.ranks.size()); ++rank) {
+    on_control(rank);
+  }
+}
+
+void Supervisor::on_message(int rank, const ControlMessage& message, std::string_view text) {
+  RankProcess& process = job_.ranks[rank];
+  switch (message.kind) {
+    case ControlKind::hello: {
+      std::string_view said = text;
+      const std::string_view its_version = take_line(said);
+      process.way_to_wait = take_line(said);
+      process.energy_policy = take_line(said);
+      process.mpi_pid = channel_.sender > 0 ? channel_.sender : process.pid;
+      if (message.version != control_version || its_version != version) {
+        ending_.begin(
+            1, fmt::format("{} uses Meantime {}, mpiexec is {}: use those of one installation",
+                           name(rank), its_version, version));
+      } else if (process.phase != MpiPhase::outside) {
+        ending_.begin(
+            1, fmt::format("{} is the second MPI program of its rank: one is all there can be",
+                           name(rank)));
+      } else {
+        process.phase = MpiPhase::inside;
+        ++inside_;
+        if (process.mpi_pid != process.pid && process.host < 0) {
+          process.mpi_process = watch_process(process.mpi_pid);
+          if (process.mpi_process >= 0) {
+            watch(process.mpi_process, Source::mpi_process, rank);
+          }
+          process.was_gone = process.mpi_process < 0 && errno == ESRCH;
+        }
+        check_for_stragglers();
+      }
+      break;
+    }
+    case ControlKind::finalized:
+      process.phase = MpiPhase::finalized;
+      break;
+    case ControlKind::back:
+      process.phase = MpiPhase::inside;
+      process.sessions_only = false;  // if it is a session, that is said next
+      break;
+    case ControlKind::sessions:
+      process.sessions_only = message.code != 0;
+      break;
+    case ControlKind::abort: {
+      // The exit status has eight bits; an error must not become a success by losing the others.
+      int status = message.code & 0xff;
+      status = status == 0 && message.code != 0 ? 1 : status;
+      if (text.empty()) {
+        ending_.begin(status,
+                      fmt::format("{} called MPI_Abort with code {}", name(rank), message.code));
+      } else if (!ending_.begun()) {
+        // As long as the rank is there: it waits to be ended. The others would go on, and are not
+        // to do so while addr2line runs.
+        const UnnamedPlaces line(
+            fmt::format("{}: {}", name(rank), settings::shown(text, settings::any_length)));
+        ending_.begin(status, {});
+        mention(line.named(most_naming_seconds));
+      }
+      break;
+    }
+    case ControlKind::remark: {
+      std::string_view line = text;
+      const std::string topic(take_line(line));
+      if (job_.told.size() < most_remarks && job_.told.insert(topic).second) {
+        mention(line);
+      }
+      break;
+    }
+    case ControlKind::ended:
+      process.ended = true;
+      process.wait_status = W_EXITCODE(message.code & 0xff, 0);
+      if (!ending_.begun()) {
+        judge(rank, process.wait_status);
+      }
+      break;
+    case ControlKind::frequency:
+      if (stopped_ && message.code != 0) {
+        break;  // sent before its rank was stopped: it would stay low until the job goes on
+      }
+      if (const std::string problem =
+              job_.frequencies.wish(job_.place_of(rank, message.worker), message.code != 0);
+          !problem.empty()) {
+        mention(problem);
+      }
+      break;
+    case ControlKind::killed:
+      if (!ending_.begun()) {
+        const std::string line =
+            fmt::format("{} was killed by {}", name(rank), signal_text(message.code));
+        ending_.begin(128 + message.code, {});
+        mention(line + readable_crash(text, most_naming_seconds));
+      }
+      break;
+    case ControlKind::crashed:
+      process.crash_signal = message.code;
+      process.crash = text;
+      break;
+    case ControlKind::text:
+      process.text += text.substr(0, longest_report - process.text.size());
+      break;
+    case ControlKind::deadlock: {
+      process.text += text.substr(0, longest_report - process.text.size());
+      if (!process.text.ends_with('\n')) {
+        process.text += '\n';
+      }
+      const bool worth_saying = !ending_.begun();
+      if (worth_saying) {
+        // The places as long as the ranks are there.
+        process.text = with_equal_ranks_together(with_named_places(process.text));
+      }
+      const bool ends = message.code == 0 && job_.command.on_deadlock == DeadlockAction::abort;
+      if (ends) {
+        ending_.begin(deadlock_status, {});
+      }
+      if (worth_saying) {
+        process.text += ends ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
+                             : "mpiexec: the job goes on\n";
+        write_while_read(STDERR_FILENO, as_shown(process.text));
+      }
+      process.text.clear();
+      break;
+    }
+  }
+}
+
+// MPICH and its relatives greet their launcher through PMI_FD, which is the control socket: this
+// process did not load our library. It waits for an answer now, so its memory map can be read.
+void Supervisor::on_foreign_message(int rank) {
+  const pid_t sender = channel_.sender > 0 ? channel_.sender : job_.ranks[rank].pid;
+  std::string library = loaded_mpi_library(sender);
+  ending_.begin(1, fmt::format("{} loaded another MPI library{}{}, not Meantime's; rebuild it with "
+                               "Meantime's mpicc",
+                               name(rank), library.empty() ? "" : ": ", library));
+}
+
+}  // namespace meantime::launch

@@ -1,0 +1,111 @@
+// The supervisor from inside: what the parts of it share. It starts the ranks and runs the loop of
+// events (supervisor.cpp), takes what ranks tell it (supervisor_messages.cpp), and judges how they
+// end (supervisor_ends.cpp).
+#pragma once
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "launch/job.h"
+#include "launch/start/starter.h"
+#include "launch/supervise/control_channel.h"
+#include "launch/supervise/early_signals.h"
+#include "launch/supervise/ending.h"
+#include "launch/supervise/relay.h"
+#include "launch/timer.h"
+#include "machine/energy_meter.h"
+
+namespace meantime::launch {
+
+/// For the places in what a rank said last, while the job is ending: mpiexec hears nothing else
+/// meanwhile.
+inline constexpr double most_naming_seconds = 0.4;
+
+/// What an epoll event is about: the high half of its data; the low half is a rank, or a host.
+enum class Source : std::uint32_t {
+  signals,
+  time_limit,
+  energy_look,
+  library_look,
+  grace,
+  control,
+  host_control,
+  mpi_process,
+  output
+};
+
+class Supervisor {
+ public:
+  explicit Supervisor(Job& job) : job_(job), starter_(job), relay_(job), ending_(job) {}
+
+  /// To the end of the job; returns mpiexec's exit status.
+  int run();
+
+ private:
+  // Starting.
+  bool prepare();
+  bool start_ranks();
+  bool killed_meanwhile();
+  bool start_process(int rank);
+  bool start_host(int number);
+  void leave_the_process_group();
+  bool cannot_start(const std::string& line);
+  void watch(int descriptor, Source source, int number = 0);
+
+  // Events.
+  void wait_for_event();
+  void on_signals();
+  void on_signal(const signalfd_siginfo& info);
+  void act_on(int signal, int ranks_with_it);
+  bool asked_for(int signal);
+  void reap();
+  void on_control(int rank);
+  void on_host_control(int number);
+  void hear_all();
+  void on_message(int rank, const ControlMessage& message, std::string_view text);
+  void on_foreign_message(int rank);
+  void on_rank_ended(int rank, int wait_status);
+  void on_host_ended(int number, int wait_status);
+  void judge(int rank, int wait_status);
+  void on_mpi_process_gone(int rank);
+  void check_for_stragglers();
+  void look_at_libraries();
+
+  bool all_gone();
+  void finish_output();
+  void report_ledger();
+  [[nodiscard]] std::string name(int rank) const;
+
+  Job& job_;
+  const pid_t front_ = getppid();
+  Starter starter_;
+  Relay relay_;
+  EarlySignals early_;
+  Ending ending_;
+  Timer time_limit_;
+  ControlChannel channel_;
+  int running_ = 0;  ///< started processes that have not ended
+  int inside_ = 0;   ///< ranks that have called MPI_Init
+  int silent_ = -1;  ///< a rank that ended without ever calling MPI_Init
+
+  bool stopped_ = false;              ///< by SIGTSTP, until SIGCONT
+  bool died_late_ = false;            ///< a signal has killed a rank after MPI_Finalize
+  bool clearing_up_ = false;          ///< the ranks are through, what they left is being ended
+  bool waiting_for_readers_ = false;  ///< all processes are gone, labelled output is not
+  bool output_done_ = false;
+
+  double began_ = 0;                            ///< when the first rank was started
+  std::optional<machine::EnergyMeter> energy_;  ///< if a report is wanted
+  Timer energy_look_;
+  Timer library_look_;
+
+  int events_ = -1;
+  int signals_ = -1;
+};
+
+}  // namespace meantime::launch

@@ -1,0 +1,156 @@
+#include "places/places.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <sstream>
+#include <string_view>
+
+#include "launch/timer.h"
+
+namespace meantime::launch {
+namespace {
+
+/// The most offsets for one command line.
+constexpr std::size_t most_words = 1000;
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// False if there is still nothing to read when it is time to stop.
+bool readable_before(int descriptor, double end) {
+  for (;;) {
+    const double left = end - seconds_now();
+    pollfd news{descriptor, POLLIN, 0};
+    const int count = poll(&news, 1, std::max(0, static_cast<int>(left * 1e3)));
+    if (count >= 0 || errno != EINTR) {
+      return count > 0;
+    }
+  }
+}
+
+/// What a command writes, without its complaints; empty if it cannot be run, or not in time.
+std::string output_of(const std::vector<std::string>& words, double end) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return {};
+  }
+  std::vector<char*> arguments;
+  for (const std::string& word : words) {
+    arguments.push_back(const_cast<char*>(word.c_str()));
+  }
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  pid_t pid = -1;
+  const int error =
+      posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), __environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string text;
+  if (error == 0) {
+    char buffer[4096];
+    for (ssize_t got = 1; got != 0;) {
+      if (!readable_before(ends[0], end)) {
+        kill(pid, SIGKILL);
+        text.clear();
+        break;
+      }
+      got = read(ends[0], buffer, sizeof buffer);
+      if (got > 0) {
+        text.append(buffer, static_cast<std::size_t>(got));
+      } else if (got < 0 && errno != EINTR) {
+        break;
+      }
+    }
+    waitpid(pid, nullptr, 0);
+  }
+  close(ends[0]);
+  return text;
+}
+
+/// "/home/me/solver.c:12 (discriminator 3)" → "solver.c:12"; empty if it is "??:0".
+std::string short_source(const std::string& line) {
+  const std::string source = base_name(line.substr(0, line.find(" (")));
+  return source.starts_with("??") || source.ends_with(":?") || source.ends_with(":0") ? "" : source;
+}
+
+PlaceName unnamed(const Place& place) {
+  return {"", "",
+          place.file.empty() ? fmt::format("{:#x}", place.offset)
+                             : fmt::format("{}+{:#x}", base_name(place.file), place.offset)};
+}
+
+/// "(anonymous namespace)::solve(int, double)" → "solve"
+std::string short_function(std::string function) {
+  constexpr std::string_view anonymous = "(anonymous namespace)::";
+  for (std::size_t place = 0; (place = function.find(anonymous)) != std::string::npos;) {
+    function.erase(place, anonymous.size());
+  }
+  return function.substr(0, function.find('('));
+}
+
+void name_those_of(const std::string& file, const std::vector<Place>& places,
+                   std::map<Place, PlaceName>& names, double end) {
+  std::vector<std::string> words = {"addr2line", "-C", "-f", "-e", file};
+  for (const Place& place : places) {
+    words.push_back(fmt::format("{:#x}", place.offset));
+  }
+  std::istringstream lines(output_of(words, end));
+  std::string function;
+  std::string source;
+  for (const Place& place : places) {
+    if (!std::getline(lines, function) || !std::getline(lines, source)) {
+      return;
+    }
+    if (function.empty() || function.starts_with("??")) {
+      continue;
+    }
+    PlaceName& name = names[place];
+    name.function = short_function(function);
+    name.source = short_source(source);
+    name.text = name.source.empty()
+                    ? fmt::format("{} ({}+{:#x})", name.function, base_name(file), place.offset)
+                    : fmt::format("{} ({})", name.function, name.source);
+  }
+}
+
+}  // namespace
+
+std::map<Place, PlaceName> name_places(const std::vector<Place>& places, double seconds) {
+  const double give_up = seconds_now() + seconds;
+  std::map<Place, PlaceName> names;
+  // Libraries last, if there is no time for all: their sources are seldom the user's.
+  std::map<std::pair<bool, std::string>, std::vector<Place>> by_file;
+  for (const Place& place : places) {
+    if (names.emplace(place, unnamed(place)).second && !place.file.empty()) {
+      const std::string name = base_name(place.file);
+      const bool is_library = name.ends_with(".so") || name.find(".so.") != std::string::npos;
+      by_file[{is_library, place.file}].push_back(place);
+    }
+  }
+  for (const auto& [key, those] : by_file) {
+    const std::string& file = key.second;
+    for (std::size_t begin = 0; begin < those.size() && seconds_now() < give_up;
+         begin += most_words) {
+      const std::size_t end = std::min(begin + most_words, those.size());
+      name_those_of(
+          file, {those.begin() + static_cast<long>(begin), those.begin() + static_cast<long>(end)},
+          names, give_up);
+    }
+  }
+  return names;
+}
+
+}  // namespace meantime::launch

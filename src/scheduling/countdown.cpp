@@ -1,0 +1,39 @@
+#include "scheduling/countdown.h"
+
+#include <utility>
+
+#include "wait/policy.h"
+
+namespace meantime::ranks {
+
+constinit std::uint64_t detail::countdown_ns = detail::no_countdown;
+
+namespace {
+
+/// mpiexec was too slow to be asked.
+constexpr std::uint64_t try_again_ns = 1'000'000;
+
+/// Never destroyed: workers may idle while the process ends.
+FrequencyWish& wish_of_host() {
+  static auto& wish = *new FrequencyWish;
+  return wish;
+}
+
+}  // namespace
+
+void lower_idle_workers(std::uint64_t after_ns, FrequencyWish wish) {
+  wish_of_host() = std::move(wish);
+  detail::countdown_ns = after_ns;
+}
+
+void Countdown::ask(std::uint64_t now_ns) {
+  low_ = wish_of_host()(worker_, true);
+  const bool again = !low_ && now_ns - began_ns_ < wait::longest_without_sleep_ns;
+  next_ns_ = again ? now_ns + try_again_ns : detail::no_countdown;
+}
+
+void Countdown::take_back() const {
+  wish_of_host()(worker_, false);
+}
+
+}  // namespace meantime::ranks

@@ -1,0 +1,169 @@
+#include "sleep/park.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "node/segment.h"
+#include "rank/rank.h"
+#include "scheduling/worker.h"
+#include "sleep/doorbell.h"
+#include "wait/deadlock/deadlock.h"
+#include "wait/others_turn.h"
+
+namespace meantime::wait {
+namespace {
+
+/// A Waiter of the rank for the time of one sleep, known to its mailbox as "may be rung".
+class SleepingPlace {
+ public:
+  SleepingPlace(Rank& rank, Awaited& what) : rank_(rank), box_(rank.area->mailbox), what_(what) {
+    waiter_ = rank.sleepers.take(rank.world_rank);
+    waiter_->worker = ranks::worker_of(rank);
+    begin_sleep(*waiter_);
+    waiter_->next_sleeping = box_.sleeper.load(std::memory_order_relaxed);
+    box_.sleeper.store(sleep_of(*waiter_), std::memory_order_relaxed);
+    // Seen by whoever pushes on the inbox: from now on senders match for this rank.
+    box_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~SleepingPlace() {
+    // A user's operator ends the thread. What it was rung for another one looks at.
+    if (!left_) [[unlikely]] {
+      leave();
+      ring_rank(rank_.world_rank);
+    }
+    rank_.sleepers.give_back(waiter_);
+  }
+  SleepingPlace(const SleepingPlace&) = delete;
+  SleepingPlace& operator=(const SleepingPlace&) = delete;
+
+  node::Waiter& waiter() { return *waiter_; }
+
+  void arm() {
+    what_.arm(*waiter_);
+    armed_ = true;
+  }
+  /// First off the list, then awake: see ring_rank. Then disarms. Returns the state it was in.
+  node::Sleep leave() {
+    left_ = true;
+    unlist();
+    const node::Sleep was = end_sleep(*waiter_);
+    box_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    if (armed_) {
+      what_.disarm(*waiter_);
+    }
+    return was;
+  }
+
+ private:
+  /// The list is short (sleeping threads of one rank). Only the rank's threads change it, under its
+  /// lock; others read the first.
+  void unlist() {
+    const node::SleepLink mine = sleep_of(*waiter_);
+    node::SleepLink place = box_.sleeper.load(std::memory_order_relaxed);
+    if (place == mine) {
+      box_.sleeper.store(waiter_->next_sleeping, std::memory_order_seq_cst);
+      return;
+    }
+    while (place != 0) {
+      node::Waiter& other = waiter_of(place);
+      if (other.next_sleeping == mine) {
+        other.next_sleeping = waiter_->next_sleeping;
+        return;
+      }
+      place = other.next_sleeping;
+    }
+  }
+
+  Rank& rank_;
+  node::Mailbox& box_;
+  Awaited& what_;
+  node::Waiter* waiter_;
+  bool armed_ = false;
+  bool left_ = false;
+};
+
+/// A sleep that ends by itself, because memory that becomes free rings nobody. (A rank gets here
+/// when its short messages lie unread, a million others do, or the segment is full.)
+void sleep_for_memory(Rank& rank, node::Waiter& waiter, std::uint64_t nanoseconds) {
+  if (rank.area->starving.load(std::memory_order_relaxed) == 0) {
+    rank.area->starving.store(++rank.starvations, std::memory_order_seq_cst);
+  }
+  // Not all of one length: ranks that lack memory would wake together each time, and none would
+  // find that nobody else is awake.
+  constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;
+  const std::uint64_t longest_ns = rank.nap_ns + (now_ns() * spread >> 32) % (rank.nap_ns / 2);
+  const std::uint64_t nap_ns = nanoseconds == 0 ? longest_ns : std::min(nanoseconds, longest_ns);
+  {
+    OthersTurn turn(rank);
+    sleep_until_rung_or(waiter, nap_ns);
+  }
+  if (state_of(waiter) == node::Sleep::rung) {
+    return;
+  }
+  const std::uint64_t sum = sleeps_of_others(rank.world_rank);
+  const std::uint64_t now = now_ns();
+  if (sum == 0 || sum != rank.starved_sum) {
+    rank.starved_looks = 0;
+    rank.starved_since_ns = now;
+    rank.starved_sum = sum;
+  } else if (++rank.starved_looks >= starved_looks_for_ever &&
+             now - rank.starved_since_ns >= starved_ns_for_ever) {
+    if (nobody_but(rank.world_rank)) {
+      report_deadlock();
+    }
+    rank.starved_looks = 0;
+    rank.starved_since_ns = now - starved_ns_for_ever / 2;
+  }
+}
+
+}  // namespace
+
+void end_of_starvation(Rank& rank) {
+  if (rank.area->starving.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    rank.area->starving.store(0, std::memory_order_seq_cst);
+    rank.starved_looks = 0;
+  }
+}
+
+Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
+  node::Mailbox& box = rank.area->mailbox;
+  node::Sleep was;
+  Woken woken;
+  {
+    SleepingPlace place(rank, what);
+    place.arm();
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (what.progress()) {
+      end_of_starvation(rank);
+    }
+    if (!what.ready()) {
+      what.about_to_sleep();
+      node::Account& account = rank.area->account;
+      account.parks.store(account.parks.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
+      if (rank.starving) [[unlikely]] {
+        sleep_for_memory(rank, place.waiter(), nanoseconds);
+      } else {
+        end_of_starvation(rank);
+        OthersTurn turn(rank);
+        if (nanoseconds == 0) {
+          sleep_until_rung(place.waiter());
+        } else {
+          sleep_until_rung_or(place.waiter(), nanoseconds);
+        }
+      }
+    }
+    was = place.leave();
+    woken.rung_at = place.waiter().rung_at.load(std::memory_order_relaxed);
+  }
+  woken.rung = was == node::Sleep::rung;
+  // Whoever rings for any work rings the first of the list: what was pushed there is moved by us,
+  // even if what we wait for is here, and those it completes are rung. What goes on in the
+  // background is handed over before we sleep again or leave MPI (coll/progress.h).
+  if (box.sleepers.load(std::memory_order_relaxed) != 0 || (woken.rung && rank.has_background())) {
+    woken.moved = what.progress();
+  }
+  return woken;
+}
+
+}  // namespace meantime::wait

@@ -1,0 +1,200 @@
+#include "wait/deadlock/report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <span>
+
+#include "base/clock.h"
+#include "node/process.h"
+#include "node/segment.h"
+#include "node/words.h"
+#include "settings/shown.h"
+#include "sleep/scheduled.h"
+#include "wait/deadlock/asking.h"
+
+namespace meantime::wait {
+namespace {
+
+using node::RankState;
+
+double seconds_since(std::uint64_t then_ns) {
+  const std::uint64_t now = now_ns();
+  return now > then_ns ? static_cast<double>(now - then_ns) * 1e-9 : 0;
+}
+
+/// True for a program that runs only at the addresses it was linked for (not position-independent).
+bool has_fixed_addresses(const std::string& path) {
+  char head[18] = {};
+  std::ifstream(path, std::ios::binary).read(head, sizeof head);
+  return head[0] == 0x7f && head[16] == 2;  // ET_EXEC, in the byte order of this machine
+}
+
+/// "stencil+0x1234": the address is what addr2line wants, from the memory map of that process.
+std::string place_in(int pid, std::uint64_t address) {
+  std::ifstream maps = node::memory_map(pid);
+  std::string line;
+  std::string module;
+  std::uint64_t module_base = 0;
+  while (std::getline(maps, line)) {
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    unsigned long offset = 0;
+    char path[512] = "";
+    if (std::sscanf(line.c_str(), "%lx-%lx %*4s %lx %*s %*s %511[^\n]", &begin, &end, &offset,
+                    path) < 3) {
+      continue;
+    }
+    if (path != module) {
+      module = path;
+      module_base = begin - offset;
+    }
+    if (address >= begin && address < end) {
+      const std::size_t slash = module.rfind('/');
+      module_base = has_fixed_addresses(module) ? 0 : module_base;
+      return fmt::format("{}+{:#x}", slash == std::string::npos ? module : module.substr(slash + 1),
+                         address - module_base);
+    }
+  }
+  return fmt::format("{:#x}", address);
+}
+
+std::string communicator_name(const node::Report& report) {
+  const std::uint32_t context = report.context.load() & ~1u;
+  // A program chose it: it must not look like a line of ours.
+  const std::string name = settings::shown(node::read_words(report.name), settings::any_length);
+  switch (context) {
+    case 0:
+      return "";
+    case 2:
+    case 4:
+      return fmt::format(" on {}", name);
+    default:
+      return name.empty() ? fmt::format(" on a communicator (context {})", context)
+                          : fmt::format(" on communicator '{}'", name);
+  }
+}
+
+std::string called_from(int pid, std::uint64_t site) {
+  return fmt::format(", called from {}", place_in(pid, site - 1));  // the call, not what follows
+}
+
+std::string describe_wait(const node::Report& report, int pid, CallName call_name) {
+  std::string text =
+      fmt::format("waits in {}", call_name(static_cast<std::uint16_t>(report.call.load())));
+  const std::int32_t peer = report.peer.load();
+  const std::int32_t world_peer = report.world_peer.load();
+  const std::int32_t tag = report.tag.load();
+  const std::uint32_t requests = report.requests.load();
+  if (requests > 1) {
+    text += fmt::format(" for {} requests", requests);
+    text += peer != node::no_peer || report.context.load() != 0 ? ", the first" : "";
+  }
+  if (peer != node::no_peer) {
+    // The ABI's wildcards are negative; a user's ranks and tags never are.
+    text += peer < 0 ? " for any rank" : fmt::format(" for rank {}", world_peer);
+    text += tag < 0 ? ", any tag" : fmt::format(", tag {}", tag);
+  }
+  text += communicator_name(report);
+  if (peer >= 0 && peer != world_peer) {
+    text += fmt::format(" (rank {} there)", peer);
+  }
+  if (const std::string place = node::read_words(report.place); !place.empty()) {
+    text += ", called from " + settings::shown(place, settings::any_length);
+  } else if (const std::uint64_t site = report.call_site.load(); site != 0) {
+    text += called_from(pid, site);
+  }
+  return text + fmt::format(", for {:.1f} s", seconds_since(report.since_ns.load()));
+}
+
+/// ", asks again and again: MPI_Test, called from stencil+0x1234, for 2.0 s", of a rank that does.
+std::string describe_asking(const node::Asking& asking, int pid, CallName call_name) {
+  const std::uint64_t asked = asking.asked_ns.load(std::memory_order_acquire);
+  if (asked == 0 || now_ns() > asked + note_lasts_ns) {
+    return "";
+  }
+  std::string text = fmt::format(", asks again and again: {}",
+                                 call_name(static_cast<std::uint16_t>(asking.call.load())));
+  if (const std::uint64_t site = asking.call_site.load(); site != 0) {
+    text += called_from(pid, site);
+  }
+  return text + fmt::format(", for {:.1f} s", seconds_since(asking.since_ns.load()));
+}
+
+/// A thread rank that is in no wait may still not be running.
+std::string describe_turn(const node::RankArea& area) {
+  const std::optional<Scheduled> turn = scheduled(area);
+  if (!turn || turn->state == ranks::State::running) {
+    return "is running (not in a wait)";
+  }
+  return turn->state == ranks::State::elsewhere
+             ? "is beside its worker, in a system call or long out of MPI (not in a wait)"
+             : "could run (not in a wait), its worker runs another rank";
+}
+
+std::string describe_beginning(const node::RankArea& area) {
+  const std::optional<Scheduled> turn = scheduled(area);
+  if (!turn) {
+    return "has not called MPI_Init";
+  }
+  return turn->state == ranks::State::elsewhere   ? "has not called MPI_Init, is beside its worker"
+         : turn->state == ranks::State::finalized ? "has ended without MPI_Init"
+         : turn->begun                            ? "has not called MPI_Init"
+                                                  : "has not begun";
+}
+
+}  // namespace
+
+std::string describe_lack(const node::Segment& segment) {
+  const std::string limit = node::what_limits(segment.header().full_because.load());
+  return fmt::format("all {} KiB of shared memory are in use{}",
+                     segment.header().heap_end.load() / 1024,
+                     limit.empty() ? "" : fmt::format(": {}", limit));
+}
+
+std::string place_of_call(const void* call_site) {
+  return place_in(getpid(), reinterpret_cast<std::uint64_t>(call_site) - 1);
+}
+
+std::string describe_ranks(const node::Segment& segment, CallName call_name) {
+  std::string text;
+  const auto ranks = static_cast<int>(segment.header().ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const node::RankArea& area = segment.area(rank);
+    const int pid = node::pid_here(area);
+    std::string state;
+    switch (static_cast<RankState>(area.report.state.load(std::memory_order_acquire))) {
+      case RankState::absent:
+        state = describe_beginning(area);
+        break;
+      case RankState::running:
+        state = describe_turn(area) + describe_asking(area.asking, pid, call_name);
+        break;
+      case RankState::waiting:
+        state = describe_wait(area.report, pid, call_name);
+        if (area.wants_memory.load() != 0) {
+          state += "; it needs shared memory for that";
+        } else if (area.starving.load() != 0) {
+          state += "; messages that nobody receives leave it no room";
+        }
+        break;
+      case RankState::away:
+      case RankState::finalized:
+        state = "has finalized";
+        break;
+    }
+    if (const int own = area.pid.load(); own != 0) {
+      text += fmt::format("  rank {} (pid {}{}) {}\n", rank, own,
+                          pid == 0 ? " in its own namespace" : "", state);
+    } else {
+      text += fmt::format("  rank {} {}\n", rank, state);
+    }
+  }
+  return text;
+}
+
+}  // namespace meantime::wait
