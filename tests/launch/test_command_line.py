@@ -446,7 +446,7 @@ class Documentation(unittest.TestCase):
             self.assertRegex(text, rf"`--?{re.escape(name)}[ `=]", f"{name} is not in docs/reference/mpiexec.md")
 
     def test_what_is_said_to_be_missing_is(self):
-        with open(os.path.join(SOURCE, "docs", "guide", "start.md")) as file:
+        with open(os.path.join(SOURCE, "docs", "reference", "mpi.md")) as file:
             section = file.read().partition("\n## What is not there yet\n")[2].partition("\n## ")[0]
         with open(os.path.join(SOURCE, "src", "launch", "generated", "missing_calls.h")) as file:
             missing = set(re.findall(r'"(MPI_\w+)"', file.read()))

@@ -486,11 +486,12 @@ def matrix():
     kinds = ("release", "threads", "asan", "tsan")
     columns = sorted({key for row in cells.values() for key in row}, key=lambda key: (kinds.index(key[0]), key[1]))
     lines = ["# What is run", "",
-             "The programs of `tests/mpi`, `tests/hang` and `tests/death` under `mpiexec`, as `make test-all` runs them: programs"
-             " down, ranks across. A number counts", "runs, over ways of waiting and cross-memory attach on and off; *threads* are"
-             " thread ranks, of one process, of two, or beside process ranks;", "asan and tsan are builds with sanitizers."
-             " `make test` has one run of a program for each number of ranks, chosen so that all pairs of ranks, ways of",
-             "waiting and cross-memory attach come up, and asan. Written by `tests/mpi/catalogue.py --matrix`; a test compares.", "",
+             "The programs of `tests/mpi`, `tests/hang` and `tests/death` under `mpiexec`, as `make test-all` runs",
+             "them: programs down, ranks across. A number counts runs, over ways of waiting and cross-memory",
+             "attach on and off; *threads* are thread ranks, of one process, of two, or beside process ranks; asan",
+             "and tsan are builds with sanitizers. `make test` has one run of a program for each number of ranks,",
+             "chosen so that all pairs of ranks, ways of waiting and cross-memory attach come up, and asan.", "",
+             "Written by `tests/mpi/catalogue.py --matrix`; a test compares.", "",
              "| program | " + " | ".join(title_of(*column) for column in columns) + " |",
              "|---|" + "---|" * len(columns)]
     lines += [f"| {name} | " + " | ".join(str(cells[name].get(column, "")) for column in columns) + " |" for name in sorted(cells)]
