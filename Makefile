@@ -29,6 +29,7 @@ help:
 	@echo
 	@echo "make build                 only build (build/release; other presets: cmake --list-presets)"
 	@echo "make peers                 install Open MPI and MPICH from Debian, to compare with (asks)"
+	@echo "make site                  the documents as a site in build/site (mkdocs-material, from PyPI)"
 	@echo "make format, make tidy     clang-format and clang-tidy over the sources"
 	@echo
 	@echo "YES=1 installs packages without asking; JOBS=N builds and tests with N at a time ($(JOBS));"
@@ -139,6 +140,16 @@ bench:
 peers:
 	@packaging/dependencies peers
 
+# The documents as web pages. mkdocs-material and what it needs come from PyPI, into build/.
+site_environment = build/site-environment
+$(site_environment)/bin/mkdocs:
+	@python3 -m venv $(site_environment) && $(site_environment)/bin/pip install --quiet 'mkdocs-material==9.*' || \
+	  { rm -rf $(site_environment); echo "make site: mkdocs-material cannot be had: it wants python3-venv and PyPI"; exit 1; }
+
+site: $(site_environment)/bin/mkdocs
+	@NO_MKDOCS_2_WARNING=1 $(site_environment)/bin/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
 format:
 	@$(sources) | xargs -r $(CLANG_FORMAT) -i
 
@@ -149,4 +160,4 @@ tidy:
 clean:
 	rm -rf build/release build/debug build/asan build/tsan build/tests build/prefix
 
-.PHONY: help build demo install uninstall wheel wheel-test test-build test test-all conformance projects fuzz stress bench peers format tidy clean
+.PHONY: help build demo install uninstall wheel wheel-test test-build test test-all conformance projects fuzz stress bench peers site format tidy clean
