@@ -11,7 +11,7 @@ MEANTIME = os.path.join(os.environ.get("MEANTIME_BUILD", ""), "bin", "meantime")
 NO_DOCUMENTS = {"build", ".git", "shared", ".venv", "dist", "node_modules"}
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+(?:\([^()]*\))?)\)")
 # What names documents: comments, texts for users, scripts.
-NAMES = re.compile(r"\bdocs/[\w./-]+\.(?:md|svg|yml)\b")
+NAMES = re.compile(r"(?:\bdocs/[\w./-]+|(?<![\w/.])(?:guide|reference|internals|measurements|decisions)/[\w-]+)\.(?:md|svg|yml)\b")
 WIDEST = 100
 
 
@@ -95,7 +95,7 @@ class Documents(unittest.TestCase):
             with open(path, encoding="utf-8", errors="replace") as file:
                 for number, line in enumerate(file, 1):
                     wrong += [f"{relative(path)}:{number}: there is no {name}" for name in NAMES.findall(line)
-                              if not os.path.exists(os.path.join(SOURCE, name))]
+                              if not os.path.exists(os.path.join(SOURCE, "" if name.startswith("docs/") else "docs", name))]
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
 
     def test_lines_fit(self):
