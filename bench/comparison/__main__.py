@@ -37,8 +37,8 @@ def read_arguments():
                         help="results; those of earlier slices on this machine are kept (default: %(default)s)")
     parser.add_argument("--fresh", action="store_true", help="forget the earlier results")
     parser.add_argument("--show", action="store_true", help="measure nothing, show the results file")
-    parser.add_argument("--document", type=Path, nargs="?", const=ROOT / "docs" / "performance.md", metavar="FILE",
-                        help="write the table and plots there too (default docs/performance.md)")
+    parser.add_argument("--document", type=Path, nargs="?", const=ROOT / "docs" / "measurements" / "performance.md", metavar="FILE",
+                        help="write the table and plots there too (default docs/measurements/performance.md)")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "bench-programs",
                         help="where programs are compiled to")
     arguments = parser.parse_args()

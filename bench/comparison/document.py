@@ -1,4 +1,4 @@
-"""The results for people: a table on the terminal (rich), and docs/performance.md between its markers."""
+"""The results for people: a table on the terminal (rich), and docs/measurements/performance.md between its markers."""
 from __future__ import annotations
 
 import itertools

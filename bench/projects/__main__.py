@@ -1,6 +1,6 @@
 """Other people's programs and their own tests, on Meantime and beside Open MPI and MPICH. `make projects` calls it.
 
-    bench/project-suites --prefix build/prefix [--only mpi4py,hypre] [--npb NPB3.4-MPI] [--heat DIR] [--write docs/projects.md]
+    bench/project-suites --prefix build/prefix [--only mpi4py,hypre] [--npb NPB3.4-MPI] [--heat DIR] [--write docs/measurements/projects.md]
 
 Sources come from PyPI and Debian; they and the builds are kept in --work. What ran is kept there too (results.json), so a
 table can be made of several calls; a part that runs again takes the place of what it gave before.

@@ -1,4 +1,4 @@
-"""docs/projects.md from results.json."""
+"""docs/measurements/projects.md from results.json."""
 from pathlib import Path
 
 from . import mpi4py

@@ -104,7 +104,7 @@ int outside_of_mpi() {
 int counter_of(const char* name, int* code) {
   const int event = name != nullptr ? ranks::counter_event(name) : -1;
   if (event < 0) {
-    *code = fail(MPI_ERR_ARG, "there is no event '{}' (docs/clocks.md has their names)",
+    *code = fail(MPI_ERR_ARG, "there is no event '{}' (docs/reference/clocks.md has their names)",
                  name != nullptr ? name : "NULL");
   }
   return event;

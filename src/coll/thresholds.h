@@ -1,6 +1,6 @@
 // Where a collective changes its way, in bytes, with the reason. Chosen for two cores from what a
 // switch and a copy cost there, and few measurements (only the alltoall bound was compared before
-// and after); see docs/collectives.md.
+// and after); see docs/internals/coll.md.
 #pragma once
 
 #include <cstddef>
@@ -68,8 +68,8 @@ inline constexpr std::size_t lent_round = 1024 * 1024;
 /// part.
 inline constexpr std::size_t reduce_alone = 256 * 1024;
 /// From this size on of a member's share, a reduction by messages (non-blocking, persistent) is
-/// split. Measured at 16 KiB and more (docs/collectives.md); below, 2 n (n - 1) messages cost more
-/// than a root that does it all.
+/// split. Measured at 16 KiB and more (docs/measurements/collectives.md); below, 2 n (n - 1)
+/// messages cost more than a root that does it all.
 inline constexpr std::size_t share_by_message = 16 * 1024;
 
 }  // namespace meantime::coll::thresholds

@@ -4,9 +4,9 @@
 //                a large one through a pipe, which needs both sides in MPI all the while
 //   one copy     cross-memory attach: a handshake, and the kernel's work for each page
 // Cores that share a cache make two copies the faster way by far: on the virtual EPYC of
-// docs/performance.md 64 KiB take 1.9 us, by one copy 4.4; 1 MiB 41 us and 82. Where lines travel
-// from cache to cache it is the other way round (64 KiB: 11.8 and 5.6 us on a Sapphire Rapids). So
-// both are timed, the quicker is taken, and the other is tried again now and then.
+// docs/decisions/0009-who-copies.md 64 KiB take 1.9 us, by one copy 4.4; 1 MiB 41 us and 82. Where
+// lines travel from cache to cache it is the other way round (64 KiB: 11.8 and 5.6 us on a Sapphire
+// Rapids). So both are timed, the quicker is taken, and the other is tried again now and then.
 // Medium messages are routed by their sender, large ones by their receiver. Private to the rank,
 // its lock held.
 #pragma once

@@ -6,7 +6,7 @@
 //   stopped        the rank waits in MPI, or for its turn (Stopped, below). Where a rank can leave
 //                  its worker there is one of these, and the worker itself knows nothing of clocks
 //   away           it is elsewhere (scheduling/worker.h): its own clock ticks, its core's does not
-// Kept in thread-local data: a thread rank has its own (docs/thread-ranks.md), and it moves with
+// Kept in thread-local data: a thread rank has its own (docs/internals/rank.md), and it moves with
 // the rank from worker to worker. Thread ranks are timed by the processor's ticks; any other thread
 // by the kernel's clocks (rank/running_time.h), which leave every preemption out, too. Then its
 // "core" is itself. A rank that held its worker up and was left alone on its kernel thread

@@ -123,7 +123,7 @@ struct alignas(64) Rank {
 
 namespace detail {
 // Every thread begins as one of the process rank's. A thread rank has a thread control block of its
-// own, so its copy of this is its own too, whichever worker runs it (docs/thread-ranks.md).
+// own, so its copy of this is its own too, whichever worker runs it (docs/internals/rank.md).
 extern constinit thread_local Rank* current_rank;
 }  // namespace detail
 

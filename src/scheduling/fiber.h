@@ -145,7 +145,7 @@ class RunQueue {
   }
 
  private:
-  /// From a rank's innermost frame up to the program's, in a barrier (docs/thread-ranks.md).
+  /// From a rank's innermost frame up to the program's, in a barrier (docs/internals/rank.md).
   static constexpr std::size_t warm_lines = 7;
 
   std::size_t after(std::size_t place) const { return place + 1 == places_.size() ? 0 : place + 1; }

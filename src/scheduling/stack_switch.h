@@ -2,7 +2,7 @@
 // keeps, the rounding modes, and the thread control block (the FS base), by which errno and all
 // thread-local data belong to whoever the stack is of.
 //   stack mark   where a stack was left; nullptr means nothing
-// Measured against Boost.Context 1.74 in bench/limits (docs/thread-ranks.md has the figures).
+// Measured against Boost.Context 1.74 in bench/limits (docs/decisions/0006-own-switch.md).
 #pragma once
 
 #include <cstdint>

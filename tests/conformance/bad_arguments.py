@@ -5,7 +5,7 @@ error classes differ.
     bad_arguments.py --ours DIR --other DIR [--work DIR] [--large]
 
 DIR: a folder with libmpi_abi.so.1. By hand: what comes out is to be read (a crash of one case can spoil the next ones,
-and the two disagree on purpose in the cases of docs/conformance.md). Needs pympistandard, as generator/regenerate does.
+and the two disagree on purpose in the cases of docs/reference/conformance.md). Needs pympistandard, as generator/regenerate does.
 """
 import argparse
 import collections

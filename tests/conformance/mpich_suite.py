@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """MPICH's own test suite, judged on an installed Meantime.
 
-    mpich_suite.py --prefix PREFIX [--oracle PREFIX] [--threads] [--suite CHECKOUT] [--into docs/conformance.md]
+    mpich_suite.py --prefix PREFIX [--oracle PREFIX] [--threads] [--suite CHECKOUT] [--into docs/reference/conformance.md]
                    [folder...]
 
 Gets the suite from Debian's source package of mpich 4.0.2 (Debian's machines; nothing of it is kept

@@ -1,4 +1,4 @@
-"""make conformance writes its parts of docs/conformance.md, and nothing else of it."""
+"""make conformance writes its parts of docs/reference/conformance.md, and nothing else of it."""
 import pathlib
 import re
 import tempfile
@@ -6,7 +6,7 @@ import unittest
 
 import sections
 
-DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
+DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "conformance.md"
 NAMES = ("processes", "threads")
 
 

@@ -1,4 +1,4 @@
-// A random but correct MPI program, drawn from a seed: docs/fuzzing.md.
+// A random but correct MPI program, drawn from a seed: docs/internals/fuzzing.md.
 //   fuzz --seed=N [--steps=N] [--limit=BYTES] [--only=STEP.NUMBER,…] [--trace] [--plain] [--list]
 // Rank 0 prints a line for each operation: STEP.NUMBER KIND and a digest of what each rank
 // received.

@@ -440,13 +440,13 @@ class OtherLaunchersOptions(MpiexecTest):
 
 class Documentation(unittest.TestCase):
     def test_docs_have_every_option(self):
-        with open(os.path.join(SOURCE, "docs", "launching.md")) as file:
+        with open(os.path.join(SOURCE, "docs", "reference", "mpiexec.md")) as file:
             text = file.read()
         for name, _, _, _ in option_rows():
-            self.assertRegex(text, rf"`--?{re.escape(name)}[ `=]", f"{name} is not in docs/launching.md")
+            self.assertRegex(text, rf"`--?{re.escape(name)}[ `=]", f"{name} is not in docs/reference/mpiexec.md")
 
     def test_what_is_said_to_be_missing_is(self):
-        with open(os.path.join(SOURCE, "docs", "using.md")) as file:
+        with open(os.path.join(SOURCE, "docs", "reference", "mpi.md")) as file:
             section = file.read().partition("\n## What is not there yet\n")[2].partition("\n## ")[0]
         with open(os.path.join(SOURCE, "src", "launch", "generated", "missing_calls.h")) as file:
             missing = set(re.findall(r'"(MPI_\w+)"', file.read()))

@@ -77,8 +77,8 @@ class RealRanks(MpiexecTest):
         self.assertEqual((result.status, result.output, result.error), (0, "sum 0\n" * 2, ""), result)
 
     def test_a_script_that_wants_other_names(self):
-        """As docs/using.md has it."""
-        with open(os.path.join(SOURCE, "docs", "using.md")) as file:
+        """As docs/guide/batch-and-ci.md has it."""
+        with open(os.path.join(SOURCE, "docs", "guide", "batch-and-ci.md")) as file:
             line = re.search(r"mpiexec -n 4 (sh -c '(export OMPI_COMM_WORLD_RANK[^']*)') ./script\.sh", file.read())[2]
         script = self.path("script", f"#!/bin/sh\necho $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE; {self.program()}\n")
         result = self.run_job("-n", 2, "sh", "-c", line, script)

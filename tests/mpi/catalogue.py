@@ -3,7 +3,7 @@
 
     catalogue.py --cmake BUILD_KIND      lines for CTest (tests/mpi/CMakeLists.txt includes them)
     catalogue.py --run --programs DIR    runs them without CTest; --oracle PREFIX on MPICH's library
-    catalogue.py --matrix                docs/test-matrix.md: what there is to run
+    catalogue.py --matrix                docs/internals/test-matrix.md: what there is to run
     catalogue.py --table RESULT.xml      the same of what was run, from CTest's --output-junit
 
 Tiers: quick (`make test`) covers, for each program, every number of ranks, every way of waiting and
@@ -466,7 +466,7 @@ def run_without_ctest(options):
     return 1 if failed or not done else 0
 
 
-DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "test-matrix.md")
+DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "internals", "test-matrix.md")
 
 
 def title_of(kind, ranks):
@@ -474,7 +474,7 @@ def title_of(kind, ranks):
 
 
 def matrix():
-    """docs/test-matrix.md: programs down, ranks across; a cell counts runs."""
+    """docs/internals/test-matrix.md: programs down, ranks across; a cell counts runs."""
     cells = {}
     for kind in ("release", "asan", "tsan"):
         for _, program, ranks, *_ in runs(kind):
@@ -486,11 +486,12 @@ def matrix():
     kinds = ("release", "threads", "asan", "tsan")
     columns = sorted({key for row in cells.values() for key in row}, key=lambda key: (kinds.index(key[0]), key[1]))
     lines = ["# What is run", "",
-             "The programs of `tests/mpi`, `tests/hang` and `tests/death` under `mpiexec`, as `make test-all` runs them: programs"
-             " down, ranks across. A number counts", "runs, over ways of waiting and cross-memory attach on and off; *threads* are"
-             " thread ranks, of one process, of two, or beside process ranks;", "asan and tsan are builds with sanitizers."
-             " `make test` has one run of a program for each number of ranks, chosen so that all pairs of ranks, ways of",
-             "waiting and cross-memory attach come up, and asan. Written by `tests/mpi/catalogue.py --matrix`; a test compares.", "",
+             "The programs of `tests/mpi`, `tests/hang` and `tests/death` under `mpiexec`, as `make test-all` runs",
+             "them: programs down, ranks across. A number counts runs, over ways of waiting and cross-memory",
+             "attach on and off; *threads* are thread ranks, of one process, of two, or beside process ranks; asan",
+             "and tsan are builds with sanitizers. `make test` has one run of a program for each number of ranks,",
+             "chosen so that all pairs of ranks, ways of waiting and cross-memory attach come up, and asan.", "",
+             "Written by `tests/mpi/catalogue.py --matrix`; a test compares.", "",
              "| program | " + " | ".join(title_of(*column) for column in columns) + " |",
              "|---|" + "---|" * len(columns)]
     lines += [f"| {name} | " + " | ".join(str(cells[name].get(column, "")) for column in columns) + " |" for name in sorted(cells)]
@@ -541,7 +542,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--cmake", metavar="BUILD_KIND", help="release, asan or tsan")
     arguments.add_argument("--check", action="store_true", help="is the quick tier a pairwise cover, and the document current?")
-    arguments.add_argument("--matrix", action="store_true", help="docs/test-matrix.md")
+    arguments.add_argument("--matrix", action="store_true", help="docs/internals/test-matrix.md")
     arguments.add_argument("--table", nargs="+", metavar="RESULT.xml")
     arguments.add_argument("--run", action="store_true")
     arguments.add_argument("--quick", action="store_true", help="only what `make test` runs")
@@ -561,7 +562,7 @@ def main():
         print("not covered:", sorted(map(str, missing)) if missing else "nothing")
         with open(DOCUMENT, encoding="utf-8") as file:
             old = file.read() != matrix()
-        print("docs/test-matrix.md:", "old; tests/mpi/catalogue.py --matrix >docs/test-matrix.md" if old else "current")
+        print("docs/internals/test-matrix.md:", "old; tests/mpi/catalogue.py --matrix >docs/internals/test-matrix.md" if old else "current")
         return 1 if missing or old else 0
     if options.matrix:
         print(matrix(), end="")

@@ -1,5 +1,5 @@
 // Energy handlers of users: functions of the program, or of a shared library that the environment
-// names (docs/waiting.md). Both become the rank's wait::Advisor.
+// names (docs/reference/extensions.md). Both become the rank's wait::Advisor.
 #pragma once
 
 #include <meantime.h>

@@ -490,7 +490,7 @@ int begin_use(Rank& rank, int thread_level) {
   }
   if (rank.fiber != nullptr) {
     // Another kernel thread of a thread rank is nobody that a worker could run
-    // (docs/thread-ranks.md).
+    // (docs/guide/thread-ranks.md).
     thread_level = std::min(thread_level, MPI_THREAD_FUNNELED);
   }
   switch (rank.phase.load()) {

@@ -1,5 +1,5 @@
 // Performance variables of the tools interface (MPI 5.0, 15.3.7): what Meantime counts of a rank
-// anyway (node::Account, docs/architecture.md).
+// anyway (node::Account, docs/internals/ledger.md).
 //   counter, timer   count on for ever; a handle sees what was added while it was started
 //   level            what is there now; always on, cannot be written
 //   event            rank/counters.h: counted only while a handle is started, of the calling thread

@@ -301,8 +301,8 @@ and error)
                           0)
   -v                      say what is started and which options were ignored
 
-How ranks wait (waiting.md; `meantime config` shows all settings and who made
-them)
+How ranks wait (guide/waiting.md; `meantime config` shows all settings and who
+made them)
   --wait adaptive|poll|yield|event|predicted|ade|overprovisioned
                           the same as -x MEANTIME_WAIT=... (default adaptive)
 
@@ -333,7 +333,7 @@ Other
   --help, -h, --version, -V
 
 Documents are in share/doc/meantime/docs where Meantime is installed;
-launching.md is about mpiexec.
+reference/mpiexec.md is about mpiexec.
 
 The usual options of Open MPI's and MPICH's launchers are understood, ignored
 (-v says so) or refused by name. Exit status: 0 if all ranks ended with 0; else

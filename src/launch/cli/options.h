@@ -1,6 +1,6 @@
 // Every option mpiexec knows: its own, and those that users of Open MPI and Hydra (MPICH, Intel
-// MPI) type from habit. One row an option; docs/launching.md shows the same table and a test
-// compares them.
+// MPI) type from habit. One row an option; docs/reference/mpiexec.md shows the same table and a
+// test compares them.
 #pragma once
 
 #include <span>

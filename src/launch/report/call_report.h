@@ -1,5 +1,5 @@
 // `mpiexec --report`, by MPI call: the time in its waits as the clock has it, the rank and its core
-// (the two points of view of docs/clocks.md).
+// (the two points of view of docs/reference/clocks.md).
 //   rank     it was awake itself: looked, and gave its core away between
 //   others   its core ran other ranks meanwhile; a process rank is a core of its own, and has none
 //   nobody   the rank slept, and no other rank of its core ran

@@ -20,7 +20,7 @@ struct JobTimes {
 
 /// For people; many lines, each ended.
 std::string ledger_table(const Job& job, int segment, const JobTimes& times);
-/// The same and more, for programs: docs/waiting.md describes it.
+/// The same and more, for programs: docs/reference/report.md describes it.
 std::string ledger_json(const Job& job, int segment, const JobTimes& times);
 
 /// Of a job that comes to no report: its files that are still empty are gone again.

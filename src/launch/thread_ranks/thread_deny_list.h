@@ -1,7 +1,7 @@
 // What a program may not import if its ranks are to be threads of one process: it belongs to the
 // process, so one rank would change it for all of them. A row leaves this list together with a test
 // that it is each rank's own (src/host/in_front_*.cpp). tests/threads/test_refusals.py goes through
-// it, docs/thread-ranks.md shows it.
+// it, docs/guide/thread-ranks.md shows it.
 #pragma once
 
 #include <string_view>

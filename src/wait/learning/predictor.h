@@ -64,7 +64,7 @@ class Lateness {
 
  private:
   Recent recent_;
-  // Until then: the prototype's on the machine of LIMITS.md.
+  // Until then: the prototype's (docs/decisions/0013-predict-the-wake-up.md).
   std::uint64_t typical_ns_ = 45'000;
   std::uint64_t margin_ns_ = 60'000;
 };
