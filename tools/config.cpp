@@ -11,11 +11,11 @@
 #include "machine/wake_up_cache.h"
 #include "settings/contradictions.h"
 #include "settings/misspelt.h"
+#include "settings/presets.h"
 #include "settings/shown.h"
 #include "settings/sources.h"
 #include "settings/terminal.h"
 #include "subcommands.h"
-#include "wait/presets.h"
 
 namespace meantime::tools {
 

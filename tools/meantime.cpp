@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/version.h"
+#include "base/version.h"
 #include "launch/start/installation.h"
 #include "settings/misspelt.h"
 #include "subcommands.h"

@@ -14,8 +14,8 @@ def render_all(root: Path) -> Dict[str, str]:
     files = {
         "include/mpi.h": header.render(mpi),
         "src/api/generated/calls.h": tables.calls_header(mpi),
-        "src/core/generated/call_ids.h": tables.call_ids(mpi),
-        "src/core/generated/call_names.inc": tables.call_names(mpi),
+        "src/protocol/generated/call_ids.h": tables.call_ids(mpi),
+        "src/protocol/generated/call_names.inc": tables.call_names(mpi),
         "src/core/generated/error_classes.inc": tables.error_classes(),
         "src/core/generated/handle_names.inc": tables.handle_names(),
         "src/launch/generated/missing_calls.h": tables.missing_calls(mpi, written),

@@ -65,7 +65,7 @@ def call_ids(standard: Standard) -> str:
     names = ",\n".join(f"  {name[len('MPI_'):]}" for name in _form_names(standard))
     return f"""\
 // {GENERATED}
-// A number for each MPI call, both forms; 0 is no call. Their names: core/error/call_names.h.
+// A number for each MPI call, both forms; 0 is no call. Their names: protocol/call_names.h.
 #pragma once
 
 #include <cstdint>
@@ -85,7 +85,7 @@ def call_names(standard: Standard) -> str:
     names = ",\n".join(f'    "{name}"' for name in ["no MPI call"] + _form_names(standard))
     return f"""\
 // {GENERATED}
-// For core/error/call_names.cpp: by the numbers of core/generated/call_ids.h.
+// For protocol/call_names.cpp: by the numbers of protocol/generated/call_ids.h.
 namespace meantime {{
 
 static constexpr const char* generated_call_names[] = {{

@@ -14,14 +14,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/version.h"
 #include "core/error/blame.h"
-#include "core/error/call_names.h"
 #include "core/error/errhandler.h"
 #include "core/error/error.h"
 #include "core/object/handle_names.h"
 #include "core/start/settings.h"
-#include "core/version.h"
 #include "places/named_places.h"
+#include "protocol/call_names.h"
 #include "rank/rank_of_thread.h"
 #include "scheduling/worker.h"
 #include "settings/shown.h"

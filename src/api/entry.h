@@ -17,10 +17,10 @@
 #include "base/clock.h"
 #include "core/comm/plane.h"
 #include "core/error/callback.h"
-#include "core/generated/call_ids.h"
 #include "core/object/counts.h"
 #include "core/object/handles.h"
 #include "core/request/progress.h"
+#include "protocol/generated/call_ids.h"
 #include "rank/rank.h"
 #include "wait/wait.h"
 

@@ -12,12 +12,12 @@
 #include <string>
 
 #include "api/generated/calls.h"
+#include "base/version.h"
 #include "core/error/error.h"
 #include "core/error/error_codes.h"
 #include "core/error/handled_error.h"
 #include "core/object/tables.h"
 #include "core/topology/hardware.h"
-#include "core/version.h"
 #include "rank/rank.h"
 #include "rank/rank_of_thread.h"
 

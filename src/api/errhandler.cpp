@@ -5,10 +5,10 @@
 #include "api/generated/calls.h"
 #include "core/comm/communicator.h"
 #include "core/comm/session.h"
-#include "core/error/call_names.h"
 #include "core/error/error.h"
 #include "core/object/tables.h"
 #include "core/object/window.h"
+#include "protocol/call_names.h"
 
 namespace meantime::api {
 namespace {

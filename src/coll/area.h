@@ -20,7 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "coll/area_bytes.h"
+#include "node/collective_area_bytes.h"
 #include "node/layout.h"
 
 namespace meantime::coll {

@@ -13,7 +13,7 @@
 #include <memory>
 #include <utility>
 
-#include "coll/plans.h"
+#include "coll/schedule/plans.h"
 #include "coll/shared.h"
 #include "coll/state.h"
 

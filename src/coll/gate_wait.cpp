@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#include "coll/progress.h"
+#include "coll/schedule/progress.h"
 #include "core/comm/communicator.h"
 #include "core/request/point_to_point.h"
 #include "core/request/progress.h"

@@ -5,8 +5,8 @@
 
 #include "coll/lent.h"
 #include "coll/meeting.h"
-#include "coll/messages.h"
 #include "coll/roots_loan.h"
+#include "coll/schedule/messages.h"
 #include "coll/shared.h"
 #include "coll/thresholds.h"
 #include "core/error/error.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "coll/progress.h"
+#include "coll/schedule/progress.h"
 #include "core/comm/communicator.h"
 #include "core/comm/context.h"
 #include "core/comm/plane.h"

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "launch/timer.h"
+#include "base/timer.h"
 #include "settings/terminal.h"
 
 namespace meantime::launch {

@@ -20,9 +20,9 @@
 #include <string>
 #include <type_traits>
 
-#include "coll/area_bytes.h"
 #include "machine/memory.h"
 #include "node/address_limit.h"
+#include "node/collective_area_bytes.h"
 
 namespace meantime::node {
 namespace {

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "launch/timer.h"
+#include "base/timer.h"
 
 namespace meantime::launch {
 namespace {

@@ -17,6 +17,10 @@ struct HostProgram {
   std::vector<std::string> words;  ///< the program's own, its name first
 };
 
+/// The first word instead, for a trial start (launch/thread_ranks/host_trial.h); the program's path
+/// follows.
+inline constexpr const char* trial_word = "--trial";
+
 struct HostWords {
   int first_rank = 0;  ///< world rank of the first one here
   int ranks = 0;

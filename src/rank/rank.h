@@ -89,7 +89,8 @@ struct alignas(64) Rank {
   std::uint64_t starved_since_ns = 0;  ///< when the first of those was over
   std::uint64_t starved_sum = 0;       ///< of the others' counts of sleeps at the last of them
   std::uint32_t background = 0;        ///< non-blocking collectives under way
-  bool unattended = false;  ///< of the background, that messages may ring nobody (coll/progress.h)
+  bool unattended =
+      false;  ///< of the background, that messages may ring nobody (coll/schedule/progress.h)
   std::vector<core::PartitionedReceive*> unmatched;  ///< started, but not yet met by their send
   std::uint32_t partitioned_channels = 0;  ///< tags of partitions given out: partitioned.h
 

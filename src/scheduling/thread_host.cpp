@@ -14,10 +14,10 @@
 
 #include "base/clock.h"
 #include "node/segment.h"
+#include "protocol/host_interface.h"
 #include "rank/ticks.h"
 #include "scheduling/asymmetric_fence.h"
 #include "scheduling/fiber.h"
-#include "scheduling/host.h"
 #include "scheduling/monitor.h"
 #include "scheduling/scheduler.h"
 #include "scheduling/switch_order.h"

@@ -1,3 +1,5 @@
+#include "scheduling/worker.h"
+
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "settings/presets.h"
 #include "settings/shown.h"
-#include "wait/presets.h"
 
 namespace meantime::settings {
 

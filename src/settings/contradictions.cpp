@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "settings/presets.h"
 #include "settings/shown.h"
-#include "wait/presets.h"
 
 namespace meantime::settings {
 namespace {

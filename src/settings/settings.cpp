@@ -7,8 +7,8 @@
 #include <charconv>
 #include <limits>
 
+#include "settings/presets.h"
 #include "settings/shown.h"
-#include "wait/presets.h"
 
 namespace meantime::settings {
 namespace {

@@ -10,10 +10,11 @@
 // Both fences are sequentially consistent. If R reads a count with L in it, L's change comes later,
 // and so L's look finds the work; whoever has taken it before L was awake in the rank, too. What L
 // moves on rings whom it completes, and what it starts is handed over before it sleeps or leaves
-// MPI (coll/progress.h). Of several lookers the last one's look is enough, so R need not know how
-// many there are. If no thread of the rank sleeps, nobody was spared a ring, and L need not look.
-// A rank with one thread has none: it is rung when it sleeps, and else nobody is. Nor is a thread
-// rank's own stack one: while it yields, its worker may run another rank for as long as that likes.
+// MPI (coll/schedule/progress.h). Of several lookers the last one's look is enough, so R need not
+// know how many there are. If no thread of the rank sleeps, nobody was spared a ring, and L need
+// not look. A rank with one thread has none: it is rung when it sleeps, and else nobody is. Nor is
+// a thread rank's own stack one: while it yields, its worker may run another rank for as long as
+// that likes.
 #pragma once
 
 #include <atomic>

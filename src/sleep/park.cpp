@@ -159,7 +159,7 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
   woken.rung = was == node::Sleep::rung;
   // Whoever rings for any work rings the first of the list: what was pushed there is moved by us,
   // even if what we wait for is here, and those it completes are rung. What goes on in the
-  // background is handed over before we sleep again or leave MPI (coll/progress.h).
+  // background is handed over before we sleep again or leave MPI (coll/schedule/progress.h).
   if (box.sleepers.load(std::memory_order_relaxed) != 0 || (woken.rung && rank.has_background())) {
     woken.moved = what.progress();
   }

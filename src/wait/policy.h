@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "settings/presets.h"
 #include "wait/learning/predictor.h"
-#include "wait/presets.h"
 
 namespace meantime::wait {
 

@@ -14,7 +14,7 @@ STANDARD = re.compile(r"P?MPI_\w+")
 REMOVED = {"MPI_Address", "MPI_Errhandler_create", "MPI_Errhandler_get", "MPI_Errhandler_set",
            "MPI_Type_extent", "MPI_Type_hindexed", "MPI_Type_hvector", "MPI_Type_lb",
            "MPI_Type_struct", "MPI_Type_ub"}
-EXTENSION = re.compile(r"P?MPIX_\w+|meantime_host_\w+|"  # src/scheduling/host.h
+EXTENSION = re.compile(r"P?MPIX_\w+|meantime_host_\w+|"  # src/protocol/host_interface.h
                        r"meantime_announce_call_site")  # src/api/entry.cpp
 
 

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <thread>
 
-#include "core/version.h"
+#include "base/version.h"
 #include "node/control_client.h"
 #include "protocol/control.h"
 

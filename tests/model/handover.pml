@@ -1,4 +1,4 @@
-/* Who looks after a collective in the background while threads of its rank wait: src/coll/progress.h.
+/* Who looks after a collective in the background while threads of its rank wait: src/coll/schedule/progress.h.
    A rank has two threads, and a collective of three rounds, each one message from a peer. "Starter"
    starts it; then he waits for a message of his own or for the collective, and leaves MPI for good.
    The other one waits for a message that the peer sends when the collective is over at the rank: so

@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 LIBRARY = os.path.join(os.environ["MEANTIME_BUILD"], "lib", "libmpi_abi.so.1")
-# meantime_host_*: for the program that carries thread ranks (src/scheduling/host.h); the last: for the Fortran library.
+# meantime_host_*: for the program that carries thread ranks (src/protocol/host_interface.h); the last: for the Fortran library.
 ALLOWED = r"P?MPIX?_\w+|meantime_host_\w+|meantime_announce_call_site"
 
 

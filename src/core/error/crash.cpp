@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "node/control_client.h"
-#include "rank/backtrace.h"
+#include "places/backtrace.h"
 
 namespace meantime::core {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "core/comm/session.h"
 #include "core/error/abort.h"
-#include "core/error/call_names.h"
 #include "core/error/callback.h"
 #include "core/error/error.h"
 #include "core/error/error_codes.h"
@@ -14,6 +13,7 @@
 #include "core/error/initial_errhandler.h"
 #include "core/object/tables.h"
 #include "core/object/window.h"
+#include "protocol/call_names.h"
 #include "rank/rank.h"
 #include "settings/shown.h"
 #include "wait/deadlock/report.h"

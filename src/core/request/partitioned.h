@@ -10,7 +10,7 @@
 // receive for each as soon as it is started and knows the offer. Until then the offer's arrival
 // must be noticed whatever the rank waits for, because the sender may wait for its partitions to be
 // received: such receives are in Rank::unmatched, and which of its sleeping threads is rung for
-// them is said in coll/progress.h. All functions: rank's lock held.
+// them is said in coll/schedule/progress.h. All functions: rank's lock held.
 #pragma once
 
 #include <cstddef>
@@ -104,7 +104,7 @@ class PartitionedReceive final : public PartitionedRequest {
   /// Looks for the offer; once it is there, posts the receives of the round. True if it was.
   bool meet();
 
-  // The offer's arrival rings the heir: coll/progress.h.
+  // The offer's arrival rings the heir: coll/schedule/progress.h.
   void arm_offer(node::Waiter& waiter);
   void disarm_offer(node::Waiter& waiter);
   void hand_over_offer(node::Waiter& waiter);

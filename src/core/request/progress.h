@@ -43,7 +43,7 @@ inline bool advance_collectives() {
 bool arm_background(node::Waiter& waiter);
 void disarm_background(node::Waiter& waiter);
 /// Before a thread sleeps or leaves MPI: what it has moved on, others look after from now on
-/// (coll/progress.h). One load if there is nothing.
+/// (coll/schedule/progress.h). One load if there is nothing.
 void hand_over_background_now(Rank& rank);
 inline void hand_over_background(Rank& rank) {
   if (rank.unattended) [[unlikely]] {

@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "core/error/call_names.h"
 #include "core/error/callback.h"
 #include "core/error/remark.h"
 #include "core/object/tables.h"
 #include "core/start/settings.h"
 #include "node/control_client.h"
 #include "node/segment.h"
+#include "protocol/call_names.h"
 #include "protocol/control.h"
 #include "rank/rank.h"
 #include "scheduling/countdown.h"

@@ -1,4 +1,4 @@
-#include "scheduling/host.h"
+#include "protocol/host_interface.h"
 
 #include <cerrno>
 #include <string_view>

@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/version.h"
 #include "core/comm/communicator.h"
 #include "core/error/abort.h"
-#include "core/error/call_names.h"
 #include "core/error/crash.h"
 #include "core/error/error.h"
 #include "core/object/tables.h"
@@ -26,7 +26,6 @@
 #include "core/start/energy.h"
 #include "core/start/python.h"
 #include "core/start/settings.h"
-#include "core/version.h"
 #include "ledger/accounts.h"
 #include "match/engine.h"
 #include "node/control_client.h"
@@ -34,6 +33,7 @@
 #include "node/process.h"
 #include "node/segment.h"
 #include "places/named_places.h"
+#include "protocol/call_names.h"
 #include "protocol/control.h"
 #include "rank/rank.h"
 #include "rank/sleeping_call.h"

@@ -10,7 +10,7 @@
 
 #include "core/start/settings.h"
 #include "rank/rank.h"
-#include "wait/presets.h"
+#include "settings/presets.h"
 
 namespace meantime::tool {
 namespace {

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "elf/library_search.h"
-#include "launch/thread_ranks/private_libraries.h"
+#include "protocol/private_libraries.h"
 
 namespace meantime::host {
 namespace {

@@ -1,5 +1,5 @@
 // A program and the libraries that each rank gets a copy of: all that it needs, but the C library
-// and its relatives, and MPI (launch/thread_ranks/private_libraries.h). Whatever is the same for
+// and its relatives, and MPI (protocol/private_libraries.h). Whatever is the same for
 // all ranks is found out here, once: who defines what, where thread-local variables lie.
 #pragma once
 

@@ -23,7 +23,7 @@
 #include "host/interpose/elsewhere.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
-#include "scheduling/host.h"
+#include "protocol/host_interface.h"
 
 namespace meantime::host {
 namespace {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "host/process/rank_state.h"
-#include "scheduling/host.h"
+#include "protocol/host_interface.h"
 
 namespace meantime::host {
 

@@ -13,7 +13,7 @@
 
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
-#include "scheduling/host.h"
+#include "protocol/host_interface.h"
 
 namespace meantime::host {
 namespace {

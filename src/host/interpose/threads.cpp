@@ -19,7 +19,7 @@
 #include "host/interpose/elsewhere.h"
 #include "host/interpose/locale.h"
 #include "host/process/rank_state.h"
-#include "scheduling/host.h"
+#include "protocol/host_interface.h"
 
 namespace meantime::host {
 namespace {

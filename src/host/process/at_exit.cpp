@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "host/process/rank_state.h"
-#include "scheduling/host.h"
+#include "protocol/host_interface.h"
 
 namespace meantime::host {
 

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "host/process/rank_state.h"
-#include "rank/backtrace.h"
-#include "scheduling/host.h"
+#include "places/backtrace.h"
+#include "protocol/host_interface.h"
 
 namespace meantime::host {
 

@@ -1,4 +1,4 @@
-#include "host/process/host_main.h"
+#include "protocol/host_main.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -25,12 +25,11 @@
 
 #include "host/image/load_and_unload.h"
 #include "host/process/rank_state.h"
-#include "launch/thread_ranks/host_trial.h"
 #include "node/address_limit.h"
 #include "protocol/control.h"
+#include "protocol/host_interface.h"
 #include "protocol/host_words.h"
 #include "protocol/rank_addresses.h"
-#include "scheduling/host.h"
 #include "settings/shown.h"
 
 namespace meantime::host {

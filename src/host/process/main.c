@@ -3,7 +3,7 @@
    compiled and linked as an executable, expects its thread-local variables. Every rank has a
    control block of its own, so each finds its own there. What the host does is in
    libmeantime_host.so, because this file may have no other thread-local data. */
-#include "host/process/host_main.h"
+#include "protocol/host_main.h"
 
 #ifndef MEANTIME_PROGRAM_TLS
 #define MEANTIME_PROGRAM_TLS MEANTIME_LEAST_PROGRAM_TLS

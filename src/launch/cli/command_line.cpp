@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "core/version.h"
+#include "base/version.h"
 #include "launch/cli/binding_words.h"
 #include "launch/cli/option_values.h"
 #include "launch/cli/options.h"

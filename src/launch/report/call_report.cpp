@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "core/error/call_names.h"
 #include "launch/report/json.h"
+#include "protocol/call_names.h"
 
 namespace meantime::launch {
 namespace {

@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-#include "core/error/call_names.h"
 #include "launch/messages.h"
 #include "launch/report/call_report.h"
 #include "launch/report/core_seconds.h"
@@ -13,6 +12,7 @@
 #include "launch/report/job_figures.h"
 #include "launch/report/json.h"
 #include "launch/report/worker_report.h"
+#include "protocol/call_names.h"
 
 namespace meantime::launch {
 namespace {

@@ -5,7 +5,6 @@
 #include <functional>
 #include <tuple>
 
-#include "core/error/call_names.h"
 #include "launch/report/advice.h"
 #include "launch/report/call_report.h"
 #include "launch/report/core_seconds.h"
@@ -14,6 +13,7 @@
 #include "launch/report/job_figures.h"
 #include "launch/report/ledger_report.h"
 #include "launch/report/worker_report.h"
+#include "protocol/call_names.h"
 #include "settings/shown.h"
 
 namespace meantime::launch {

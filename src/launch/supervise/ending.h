@@ -5,8 +5,8 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "base/timer.h"
 #include "launch/job.h"
-#include "launch/timer.h"
 
 namespace meantime::launch {
 

@@ -1,7 +1,7 @@
 #include "launch/supervise/relay.h"
 
+#include "base/timer.h"
 #include "launch/inspect/process_info.h"
-#include "launch/timer.h"
 
 namespace meantime::launch {
 

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/version.h"
+#include "base/version.h"
 #include "launch/inspect/crash_report.h"
 #include "launch/inspect/process_info.h"
 #include "launch/messages.h"

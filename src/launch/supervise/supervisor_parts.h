@@ -11,13 +11,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/timer.h"
 #include "launch/job.h"
 #include "launch/start/starter.h"
 #include "launch/supervise/control_channel.h"
 #include "launch/supervise/early_signals.h"
 #include "launch/supervise/ending.h"
 #include "launch/supervise/relay.h"
-#include "launch/timer.h"
 #include "machine/energy_meter.h"
 
 namespace meantime::launch {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "launch/start/installation.h"
+#include "protocol/host_words.h"
 
 namespace meantime::launch {
 namespace {

@@ -7,9 +7,6 @@
 
 namespace meantime::launch {
 
-/// The first word of the host for a trial; the program's path follows.
-inline constexpr const char* trial_word = "--trial";
-
 /// Empty, or one line why the program cannot be loaded. `library_path`: LD_LIBRARY_PATH as the
 /// program will see it.
 std::string try_to_load(const std::string& path, const std::string& library_path);

@@ -12,10 +12,10 @@
 
 #include "elf/elf_file.h"
 #include "elf/library_search.h"
-#include "host/process/host_main.h"
 #include "launch/thread_ranks/host_trial.h"
-#include "launch/thread_ranks/private_libraries.h"
 #include "launch/thread_ranks/thread_deny_list.h"
+#include "protocol/host_main.h"
+#include "protocol/private_libraries.h"
 
 namespace meantime::launch {
 namespace {

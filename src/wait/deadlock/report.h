@@ -13,7 +13,7 @@ class Segment;
 namespace meantime::wait {
 
 /// Index of the generated call table → "MPI_Recv". wait/ does not have it, so it is told: it is
-/// core/error/call_names.h's call_name.
+/// protocol/call_names.h's call_name.
 using CallName = const char* (*)(std::uint16_t call);
 
 /// One line a rank: rank, pid, state; if it waits: call, peer, tag, communicator, call site, since.

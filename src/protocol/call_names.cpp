@@ -1,8 +1,8 @@
-#include "core/error/call_names.h"
+#include "protocol/call_names.h"
 
 #include <iterator>
 
-#include "core/generated/call_names.inc"
+#include "protocol/generated/call_names.inc"
 
 namespace meantime {
 

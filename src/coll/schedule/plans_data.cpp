@@ -1,7 +1,7 @@
 // Schedules of the barrier and of the collectives that only move data.
 #include <vector>
 
-#include "coll/plans.h"
+#include "coll/schedule/plans.h"
 #include "core/topology/topology.h"
 
 namespace meantime::coll::plans {

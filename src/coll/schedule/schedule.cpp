@@ -1,10 +1,10 @@
-#include "coll/schedule.h"
+#include "coll/schedule/schedule.h"
 
 #include <algorithm>
 #include <cstddef>
 
 #include "coll/elements.h"
-#include "coll/progress.h"
+#include "coll/schedule/progress.h"
 #include "core/error/error.h"
 #include "core/request/point_to_point.h"
 #include "core/request/progress.h"
@@ -201,7 +201,7 @@ void ScheduleRequest::note(int error) {
   }
 }
 
-// Which sleeper its messages ring: coll/progress.h.
+// Which sleeper its messages ring: coll/schedule/progress.h.
 
 int ScheduleRequest::arm(node::Waiter& waiter) {
   waiters_.push_back(&waiter);

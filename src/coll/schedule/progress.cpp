@@ -1,8 +1,8 @@
-#include "coll/progress.h"
+#include "coll/schedule/progress.h"
 
 #include <memory>
 
-#include "coll/schedule.h"
+#include "coll/schedule/schedule.h"
 #include "core/request/progress.h"
 #include "node/layout.h"
 #include "rank/rank.h"

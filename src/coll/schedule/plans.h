@@ -7,7 +7,7 @@
 #pragma once
 
 #include "coll/elements.h"
-#include "coll/schedule.h"
+#include "coll/schedule/schedule.h"
 
 namespace meantime::coll::plans {
 

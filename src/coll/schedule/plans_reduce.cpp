@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "coll/plans.h"
+#include "coll/schedule/plans.h"
 #include "coll/thresholds.h"
 
 namespace meantime::coll::plans {
