@@ -205,6 +205,9 @@ struct Engine {
   void let_go();
   /// It leaves MPI: what it has free is for the others.
   void leave_memory();
+  /// Somebody may still read a payload from this rank's own memory, though its send is over: it
+  /// must not leave before.
+  bool keeps_payloads();
   /// How long to sleep then.
   std::uint64_t nap_ns() const;
 
@@ -354,6 +357,7 @@ struct Engine {
   Route route_;
   std::size_t deferred_ = 0;
   std::size_t patient_ = 0;            ///< sends
+  std::size_t kept_ = 0;               ///< sends left behind whose payload is `kept`
   std::uint64_t look_at_them_ns_ = 0;  ///< when next
   std::uint64_t between_looks_ns_ = 0;
   std::uint64_t gather_next_ns_ = 0;  ///< all that were left behind, when there is no room

@@ -8,7 +8,8 @@
 //   stuck           a receiver that waits in MPI, or asks in vain, for something else. (One that
 //                   computes may read when it is done, and then a sender has waited as it should)
 //   kept            its payload, in memory of the sender's own, where there is no shared memory for
-//   it left behind     its send is over though nobody has read it. Its cell comes back as those of
+//                   it. The sender does not leave MPI before it is read
+//   left behind     its send is over though nobody has read it. Its cell comes back as those of
 //                   other offers do, by the transfer's state, which only this rank looks at
 //   room            what may lie in cells, to one rank and in all. Where a receiver is stuck and
 //                   reads nothing for limits.patience_ns it becomes twice what lies there now, up
@@ -94,6 +95,7 @@ void Engine::leave_behind(LocalSend& send, Peer& to) {
   heir->left_behind = true;
   to.offered.erase(send);
   to.left_behind.push_back(*heir);
+  kept_ += heir->kept != nullptr ? 1 : 0;
   --to.offers;
   --patient_;
   Transfer& transfer = transfer_of(*send.message);
@@ -132,6 +134,13 @@ void Engine::gather_left_behind(Peer& to) {
     }
     send = next;
   }
+}
+
+bool Engine::keeps_payloads() {
+  if (kept_ != 0) {
+    for_each_peer([this](Peer& to) { gather_left_behind(to); });
+  }
+  return kept_ != 0;
 }
 
 void Engine::forget_left_behind() {
