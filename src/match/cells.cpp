@@ -7,6 +7,8 @@
 
 namespace meantime::match {
 
+/// Not found with a right in hand (adopt, which has a reserve): the search may take long, others
+/// would be woken for what this rank can do without, and they could not match meanwhile.
 Message* Engine::cell(int destination, std::size_t bytes) {
   const int size_class = std::max(7, static_cast<int>(std::bit_width(bytes - 1)));
   while (free_cells_[size_class] == 0 && take_back_some_cells()) {
@@ -24,7 +26,7 @@ Message* Engine::cell(int destination, std::size_t bytes) {
       add_fresh_cell(one, size_class);
     } else if (Message* message = larger_cell(destination, size_class + 1)) {
       return message;
-    } else if (const Link found = find_memory(size); found != 0) {
+    } else if (const Link found = holds_right_ ? 0 : find_memory(size); found != 0) {
       add_fresh_cell(found, size_class);
     } else {
       return nullptr;

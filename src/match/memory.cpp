@@ -51,7 +51,7 @@ Link Engine::find_memory(std::size_t bytes) {
 
 void Engine::gather_free() {
   take_back_cells();
-  if (!holds_right_ && !moves_pipes_) {  // reaping may copy, and begin with a pipe
+  if (!moves_pipes_) {  // reaping may copy, and begin with a pipe
     for_each_peer([this](Peer& to) {
       gather_left_behind(to);
       for (LocalSend* send = to.offered.front(); send != nullptr;) {

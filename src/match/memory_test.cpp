@@ -49,8 +49,7 @@ class MemoryTest : public testing::Test {
     ASSERT_GE(descriptor_, 0);
     ASSERT_EQ(node::segment().map(descriptor_), 0);
     getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{node::segment().header().heap_end + 64 * 1024, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
+    allow(64 * 1024);
     one = std::make_unique<Player>(0);
     other = std::make_unique<Player>(1);
   }
@@ -60,6 +59,11 @@ class MemoryTest : public testing::Test {
     setrlimit(RLIMIT_FSIZE, &before_);
     node::segment().unmap();
     close(descriptor_);
+  }
+  /// The segment may grow by so much.
+  void allow(std::uint64_t bytes) const {
+    const rlimit limit{node::segment().header().heap_end + bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
   }
   static std::uint32_t wanting() { return node::segment().header().wanting; }
 
@@ -119,6 +123,37 @@ TEST_F(MemoryTest, AReceiveIsThereHoweverFullTheSegmentIs) {
     one->engine().release(*receive);
   }
   EXPECT_NE(one->engine().new_receive(local, 4, 0, 0, 0, 0), nullptr);
+}
+
+TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
+  allow(512 * 1024);  // a ring takes 72 KiB
+  const auto send = [this] {
+    const Envelope envelope{4, 0, 0};
+    if (char* const place = one->engine().express_slot(1, 1, envelope)) {
+      *place = 0;
+      one->engine().push_express(1);
+      return true;
+    }
+    Message* const message = one->engine().eager_cell(1, 0, true);
+    message->context = envelope.context;
+    message->source = envelope.source;
+    message->tag = envelope.tag;
+    one->engine().push(*message);
+    return false;
+  };
+  for (int sent = 0; !send(); ++sent) {
+    ASSERT_LT(sent, 100) << "there is no ring";
+  }
+  other->engine().progress();  // adopts what came by it
+  const Link piece = one->engine().memory(4096);
+  other->take_all(small);
+  other->engine().progress();  // it wants no more
+  one->engine().pool.release(piece, 4096);
+  one->engine().pool.give_up_all();
+  ASSERT_TRUE(send());
+  other->engine().progress();
+  EXPECT_NE(node::segment().header().given_up, 0u);
+  EXPECT_NE(other->engine().probe(4, 0, 0, true), nullptr);
 }
 
 TEST_F(MemoryTest, EmptyCellsAreOfUseForEverything) {
