@@ -330,9 +330,7 @@ bool Engine::reap(LocalSend& send) {
   send.directly = goes_directly(send);
   Peer& to = peer(send.destination);
   if (send.patient_since_ns != 0 || send.left_behind) {
-    const std::size_t size = std::size_t{1} << message.size_class;
-    to.bytes -= size;
-    bytes_out_ -= size;
+    count_out(to, std::size_t{1} << message.size_class);
   }
   if (send.left_behind) {
     kept_ -= send.kept != nullptr ? 1 : 0;

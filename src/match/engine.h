@@ -205,6 +205,7 @@ struct Engine {
   void let_go();
   /// It leaves MPI: what it has free is for the others.
   void leave_memory();
+  void come_back();
   /// Somebody may still read a payload from this rank's own memory, though its send is over: it
   /// must not leave before.
   bool keeps_payloads();
@@ -295,6 +296,11 @@ struct Engine {
   void flush_emptied();
   bool take_back_some_cells();
   void take_back_cell(Link link);
+  template <class Take>
+  Link unload(Link link, Take take);
+  void leave_returned();
+  bool take_from_who_left();
+  void count_out(Peer& to, std::size_t bytes);
 
   bool make_express(int destination, Peer& to);
   Message& adopt(Message& from, Express& ring);

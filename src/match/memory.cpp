@@ -21,6 +21,8 @@
 // looks at `wanting`, and rings the owner if somebody wants. Again one of the two sees the other:
 // if that look misses the count, the ring of all comes later, and the owner, rung, finds what came
 // back.
+//   What comes back to a rank that has left MPI: who wants fetches it (cells.cpp). Nobody is rung
+// for that, but each nap ends with a look.
 //   A rank that computes gives nothing up. It is awake, so nobody is told that memory is full.
 //   Who wants is rung by those who give up and do not want themselves: a help only, it naps. (Two
 // that want do not ring each other, or they would hand the same pieces to and fro for ever.)
@@ -39,9 +41,12 @@ Link Engine::memory(std::size_t bytes) {
 Link Engine::find_memory(std::size_t bytes) {
   gather_free();
   Link place = pool.join() ? pool.allocate(bytes) : 0;
-  if (place == 0 && pool.take_given_up()) {
-    pool.join();
-    place = pool.allocate(bytes);
+  if (place == 0) {
+    const bool given_up = pool.take_given_up();
+    if (take_from_who_left() || given_up) {
+      pool.join();
+      place = pool.allocate(bytes);
+    }
   }
   if (place == 0) {
     want_memory();
@@ -116,6 +121,7 @@ void Engine::leave_memory() {
   if (emptied_count_ != 0) {
     flush_emptied();
   }
+  leave_returned();
   give_up_memory();
 }
 

@@ -65,6 +65,29 @@ class MemoryTest : public testing::Test {
     const rlimit limit{node::segment().header().heap_end + bytes, before_.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
+  /// Empty messages from one to the other, as many as go into cells.
+  int send_all() const {
+    int sent = 0;
+    while (Message* const message = one->engine().eager_cell(1, 0, true)) {
+      message->context = 4;
+      message->source = 0;
+      message->tag = 0;
+      one->engine().push(*message);
+      ++sent;
+    }
+    return sent;
+  }
+  void receive(int messages) const {
+    for (int received = 0; received < messages; ++received) {
+      Message* const message = other->engine().catch_message({4, 0, 0}, 0);
+      ASSERT_NE(message, nullptr);
+      other->engine().empty(*message);
+    }
+  }
+  void leave() const {
+    one->engine().leave_memory();
+    node::segment().header().finalized = 1;
+  }
   static std::uint32_t wanting() { return node::segment().header().wanting; }
 
   std::unique_ptr<Player> one;
@@ -158,22 +181,53 @@ TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
 
 TEST_F(MemoryTest, EmptyCellsAreOfUseForEverything) {
   // All memory becomes cells of 128 bytes, which the other one empties.
-  std::vector<Message*> messages;
-  while (Message* const message = one->engine().eager_cell(1, 0, true)) {
-    messages.push_back(message);
-    message->context = 4;
-    message->source = 0;
-    message->tag = 0;
-    one->engine().push(*message);
-  }
-  EXPECT_GT(messages.size(), 400u);
-  for (std::size_t received = 0; received < messages.size(); ++received) {
-    Message* const message = other->engine().catch_message({4, 0, 0}, 0);
-    ASSERT_NE(message, nullptr);
-    other->engine().empty(*message);
-  }
+  const int sent = send_all();
+  EXPECT_GT(sent, 400);
+  receive(sent);
   other->engine().let_go();  // gives the last ones back, too
-  EXPECT_NE(one->engine().memory(messages.size() * 128 / 2), 0u);
+  EXPECT_NE(one->engine().memory(static_cast<std::size_t>(sent) * 128 / 2), 0u);
+}
+
+TEST_F(MemoryTest, WhatComesBackToWhoHasLeftIsForTheOthers) {
+  const int sent = send_all();
+  receive(sent / 4);
+  leave();
+  receive(sent - sent / 4);
+  EXPECT_NE(other->engine().memory(static_cast<std::size_t>(sent) * 128 / 2), 0u);
+}
+
+TEST_F(MemoryTest, WhoComesBackHasItsCreditAgain) {
+  Engine& sender = one->engine();
+  sender.limits.pair_credit = sender.limits.rank_credit = 100 * small;
+  sender.limits.most_room = 0;
+  for (const bool others_take : {false, true, true, false}) {
+    ASSERT_EQ(send_all(), 100);
+    receive(50);
+    other->engine().let_go();
+    leave();
+    receive(50);
+    other->engine().let_go();
+    if (others_take) {
+      const std::vector<Link> all = other->take_all(small);
+      EXPECT_GT(all.size(), 400u);
+      other->release(all, small);
+      other->engine().pool.give_up_all();
+      other->engine().progress();  // it wants no more
+    }
+    sender.come_back();
+    node::segment().header().finalized = 0;
+  }
+  // Not all of it was read when it began anew.
+  ASSERT_EQ(send_all(), 100);
+  receive(50);
+  leave();
+  other->take_all(small);
+  sender.come_back();
+  other->engine().progress();
+  receive(50);
+  other->engine().let_go();
+  EXPECT_EQ(wanting(), 0u);
+  EXPECT_GT(send_all(), 0);
 }
 
 }  // namespace

@@ -185,6 +185,27 @@ static int leaves(void) {
   return 0;
 }
 
+/* Rank 0 leaves before its messages are read. What it had in use then is all there is for what rank 1 sends, and
+   rank 2 reads that from the end. */
+static int legacy(void) {
+  char *out = calloc(1, bytes + 1);
+  if (rank == 0)
+    for (int m = 0; m < messages; ++m) MPI_Send(out, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD);
+  if (rank == 1) {
+    usleep(500000);
+    for (int m = 0; m < messages; ++m) MPI_Recv(out, bytes, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int m = 0; m < messages; ++m) MPI_Send(out, bytes, MPI_BYTE, 2, 3, MPI_COMM_WORLD);
+    MPI_Send(out, 0, MPI_BYTE, 2, 4, MPI_COMM_WORLD);
+  }
+  if (rank == 2) {
+    MPI_Recv(out, 0, MPI_BYTE, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int m = 0; m < messages; ++m) MPI_Recv(out, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    printf("wrong: %ld\n", wrong);
+  }
+  free(out);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -193,6 +214,7 @@ int main(int argc, char **argv) {
   messages = atoi(argv[2]);
   bytes = atoi(argv[3]);
   if (!strcmp(what, "leaves")) return leaves() | MPI_Finalize();
+  if (!strcmp(what, "legacy")) return legacy() | MPI_Finalize();
   for (int round = 0; round < 2; ++round) {
     if (!strcmp(what, "one-way")) one_way(MPI_Send);
     if (!strcmp(what, "synchronous")) one_way(MPI_Ssend);

@@ -64,6 +64,7 @@ class FullSegment(MpiexecTest):
     def test_sender_that_leaves(self):
         for options in ((),) + ((("--as", "threads"),) if THREADS else ()):
             self.goes_on(2, 1000, "leaves", 0, 1024, options=options)
+            self.goes_on(3, 3000, "legacy", 12000, 12, options=options)
 
     @unittest.skipUnless(THREADS, "thread ranks")
     def test_thread_ranks(self):
