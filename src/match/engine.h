@@ -268,6 +268,7 @@ struct Engine {
   void leave_behind(LocalSend& send, Peer& to);
   void gather_left_behind(Peer& to);
   void gather_first_left_behind(Peer& to);
+  void orphan_left_behind();
   void forget_left_behind();
   bool end_patience(Peer& to, std::uint64_t now_ns);
   bool make_room();

@@ -121,6 +121,7 @@ void Engine::leave_memory() {
   if (emptied_count_ != 0) {
     flush_emptied();
   }
+  orphan_left_behind();
   leave_returned();
   give_up_memory();
 }

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -12,7 +13,8 @@
 namespace meantime::match {
 namespace {
 
-const Typed untyped{};
+const Typed untyped{[](const LocalSend&, std::size_t, void*, std::size_t) {},
+                    [](const LocalReceive&, std::size_t, const void*, std::size_t) {}};
 constexpr std::size_t small = 128;
 
 class MemoryTest : public testing::Test {
@@ -194,6 +196,37 @@ TEST_F(MemoryTest, WhatComesBackToWhoHasLeftIsForTheOthers) {
   leave();
   receive(sent - sent / 4);
   EXPECT_NE(other->engine().memory(static_cast<std::size_t>(sent) * 128 / 2), 0u);
+}
+
+TEST_F(MemoryTest, SoDoesWhatItHasLeftBehind) {
+  Engine& sender = one->engine();
+  sender.limits.pair_credit = sender.limits.rank_credit = small;
+  sender.limits.most_room = 64 * 1024;
+  sender.limits.patience_ns = 0;
+  other->rank.area->report.state = static_cast<std::uint32_t>(node::RankState::waiting);
+  std::vector<LocalSend> sends(150);  // each in a cell of 256 bytes
+  for (LocalSend& send : sends) {
+    send.context = 4;
+    send.destination = 1;
+    ASSERT_EQ(sender.start(send), 0);
+  }
+  sender.progress();
+  EXPECT_TRUE(std::all_of(sends.begin(), sends.end(), [](auto& send) { return send.done; }));
+  const auto receive_synchronous = [this] {
+    LocalReceive local;
+    Receive* const receive = other->engine().new_receive(local, 4, 0, 0, 0, 0);
+    other->engine().post(*receive);
+    EXPECT_TRUE(other->engine().finished(*receive));
+    other->engine().release(*receive);
+  };
+  receive_synchronous();
+  leave();
+  for (std::size_t received = 1; received < sends.size(); ++received) {
+    receive_synchronous();
+  }
+  other->engine().let_go();  // gives the last ones back, too
+  EXPECT_NE(other->engine().memory(40 * 1024), 0u);
+  sender.come_back();
 }
 
 TEST_F(MemoryTest, WhoComesBackHasItsCreditAgain) {
