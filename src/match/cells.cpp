@@ -7,6 +7,8 @@
 
 namespace meantime::match {
 
+/// Not found with a right in hand (adopt, which has a reserve): the search may take long, others
+/// would be woken for what this rank can do without, and they could not match meanwhile.
 Message* Engine::cell(int destination, std::size_t bytes) {
   const int size_class = std::max(7, static_cast<int>(std::bit_width(bytes - 1)));
   while (free_cells_[size_class] == 0 && take_back_some_cells()) {
@@ -24,7 +26,7 @@ Message* Engine::cell(int destination, std::size_t bytes) {
       add_fresh_cell(one, size_class);
     } else if (Message* message = larger_cell(destination, size_class + 1)) {
       return message;
-    } else if (const Link found = find_memory(size); found != 0) {
+    } else if (const Link found = holds_right_ ? 0 : find_memory(size); found != 0) {
       add_fresh_cell(found, size_class);
     } else {
       return nullptr;
@@ -121,9 +123,10 @@ void Engine::flush_emptied() {
     std::atomic<Link>& returned = segment_.area(static_cast<int>(keeper)).returned;
     Link head = returned.load(std::memory_order_relaxed);
     do {
-      last->next.store(head, std::memory_order_relaxed);
-    } while (!returned.compare_exchange_weak(head, emptied_[begin], std::memory_order_seq_cst,
-                                             std::memory_order_relaxed));
+      last->next.store(head & ~node::marks_of_returned, std::memory_order_relaxed);
+    } while (!returned.compare_exchange_weak(head,
+                                             emptied_[begin] | (head & node::marks_of_returned),
+                                             std::memory_order_seq_cst, std::memory_order_relaxed));
     memory_is_back(static_cast<int>(keeper));
     begin = end;
   }
@@ -139,29 +142,88 @@ void Engine::take_back_cells() {
 /// Those of one carrier: their lines are fetched for writing, and the next push waits for that.
 bool Engine::take_back_some_cells() {
   if (carriers_ == 0) {
-    if (area_.returned.load(std::memory_order_relaxed) == 0) {
+    const Link first = area_.returned.load(std::memory_order_relaxed);
+    if (first == 0 || (first & node::owner_left) != 0) {
       return false;
     }
     carriers_ = area_.returned.exchange(0, std::memory_order_acquire);
   }
-  const Link link = carriers_;
+  carriers_ = unload(carriers_, [this](Link cell) { take_back_cell(cell); });
+  return true;
+}
+
+/// What that carrier has with it, and itself, to `take`. Returns the next carrier.
+template <class Take>
+Link Engine::unload(Link link, Take take) {
   auto* carrier = segment_.at<Message>(link);
-  carriers_ = carrier->next.load(std::memory_order_relaxed);
+  const Link next = carrier->next.load(std::memory_order_relaxed);
   Link carried[Message::most_carried];
   std::copy_n(carrier->carried(), Message::most_carried, carried);
-  take_back_cell(link);
+  take(link);
   for (std::size_t i = 0; i < Message::most_carried && carried[i] != 0; ++i) {
-    take_back_cell(carried[i]);
+    take(carried[i]);
   }
-  return true;
+  return next;
+}
+
+// Each cell that comes back is for one, however a rank's leaving and coming back fall in between:
+// who returns it, who fetches it, and who leaves or comes back change one word, and each sees in it
+// what the one before has done. So the rank knows when it comes back whether any went to others;
+// those it cannot count out.
+void Engine::leave_returned() {
+  take_back_cells();
+  carriers_ = area_.returned.exchange(node::owner_left, std::memory_order_acq_rel);
+  while (carriers_ != 0) {
+    take_back_some_cells();
+  }
+}
+
+/// Of ranks that have left. They become this rank's. True if there were any.
+bool Engine::take_from_who_left() {
+  bool any = false;
+  if (segment_.header().finalized.load(std::memory_order_relaxed) == 0) {
+    return any;  // each nap ends with a look
+  }
+  for (int other = 0; other < rank.world_size; ++other) {
+    std::atomic<Link>& returned = segment_.area(other).returned;
+    Link first = returned.load(std::memory_order_relaxed);
+    while ((first & node::owner_left) != 0 && (first & ~node::marks_of_returned) != 0) {
+      if (!returned.compare_exchange_weak(first, node::marks_of_returned, std::memory_order_acquire,
+                                          std::memory_order_relaxed)) {
+        continue;
+      }
+      for (first &= ~node::marks_of_returned; first != 0;) {
+        first = unload(first, [this](Link cell) {
+          pool.release(cell, std::size_t{1} << segment_.at<Message>(cell)->size_class);
+        });
+      }
+      any = true;
+    }
+  }
+  return any;
+}
+
+void Engine::come_back() {
+  const Link first = area_.returned.exchange(0, std::memory_order_acquire);
+  carriers_ = first & ~node::marks_of_returned;
+  take_back_cells();
+  if ((first & node::others_took) != 0) {
+    // It begins anew; what still lies unread of what it sent before is beyond its credit.
+    for_each_peer([](Peer& to) { to.bytes = 0; });
+    bytes_out_ = 0;
+  }
+}
+
+/// Not below 0: it may be from before a new beginning.
+void Engine::count_out(Peer& to, std::size_t bytes) {
+  to.bytes -= std::min(to.bytes, bytes);
+  bytes_out_ -= std::min(bytes_out_, bytes);
 }
 
 void Engine::take_back_cell(Link link) {
   auto* message = segment_.at<Message>(link);
   if ((message->flags & adopted) == 0) {
-    const std::size_t size = std::size_t{1} << message->size_class;
-    peer(static_cast<int>(message->destination)).bytes -= size;
-    bytes_out_ -= size;
+    count_out(peer(static_cast<int>(message->destination)), std::size_t{1} << message->size_class);
   }
   if (message->copy_ns != 0) {
     route_.two_copies_took(message->bytes, message->copy_ns);

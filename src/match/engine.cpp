@@ -328,14 +328,12 @@ bool Engine::reap(LocalSend& send) {
     area_.out_of_credit.store(0, std::memory_order_relaxed);
   }
   send.directly = goes_directly(send);
-  send.kept.reset();
   Peer& to = peer(send.destination);
   if (send.patient_since_ns != 0 || send.left_behind) {
-    const std::size_t size = std::size_t{1} << message.size_class;
-    to.bytes -= size;
-    bytes_out_ -= size;
+    count_out(to, std::size_t{1} << message.size_class);
   }
   if (send.left_behind) {
+    kept_ -= send.kept != nullptr ? 1 : 0;
     to.left_behind.erase(send);
   } else {
     to.offered.erase(send);
@@ -344,6 +342,7 @@ bool Engine::reap(LocalSend& send) {
   }
   message.next.store(free_cells_[message.size_class], std::memory_order_relaxed);
   free_cells_[message.size_class] = segment_.link(&message);
+  send.kept.reset();
   send.message = nullptr;
   send.done = true;
   return true;

@@ -205,6 +205,10 @@ struct Engine {
   void let_go();
   /// It leaves MPI: what it has free is for the others.
   void leave_memory();
+  void come_back();
+  /// Somebody may still read a payload from this rank's own memory, though its send is over: it
+  /// must not leave before.
+  bool keeps_payloads();
   /// How long to sleep then.
   std::uint64_t nap_ns() const;
 
@@ -264,6 +268,7 @@ struct Engine {
   void leave_behind(LocalSend& send, Peer& to);
   void gather_left_behind(Peer& to);
   void gather_first_left_behind(Peer& to);
+  void orphan_left_behind();
   void forget_left_behind();
   bool end_patience(Peer& to, std::uint64_t now_ns);
   bool make_room();
@@ -292,6 +297,11 @@ struct Engine {
   void flush_emptied();
   bool take_back_some_cells();
   void take_back_cell(Link link);
+  template <class Take>
+  Link unload(Link link, Take take);
+  void leave_returned();
+  bool take_from_who_left();
+  void count_out(Peer& to, std::size_t bytes);
 
   bool make_express(int destination, Peer& to);
   Message& adopt(Message& from, Express& ring);
@@ -354,6 +364,7 @@ struct Engine {
   Route route_;
   std::size_t deferred_ = 0;
   std::size_t patient_ = 0;            ///< sends
+  std::size_t kept_ = 0;               ///< sends left behind whose payload is `kept`
   std::uint64_t look_at_them_ns_ = 0;  ///< when next
   std::uint64_t between_looks_ns_ = 0;
   std::uint64_t gather_next_ns_ = 0;  ///< all that were left behind, when there is no room

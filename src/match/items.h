@@ -39,7 +39,9 @@ enum TransferState : std::uint32_t { offered = 0, moving = 1, delivered = 2 };
 /// Whether a Transfer is a pipe: since the match, or since a direct copy was not allowed any more.
 enum Piped : std::uint32_t { not_piped = 0, from_the_start = 1, went_over = 2, by_wire = 3 };
 inline constexpr std::uint32_t awaited = 0x100;
-inline constexpr std::uint32_t state_mask = 0xff;
+inline constexpr std::uint32_t state_mask = 0x7f;
+/// Of a Transfer, beside its state: its sender has left MPI. Whoever delivers it has the cell.
+inline constexpr std::uint32_t orphaned = 0x80;
 inline constexpr std::uint32_t arming_step = 0x200;  ///< the armings are counted above the flag
 
 /// The beginning of both, so that one inbox can carry both.

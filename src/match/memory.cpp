@@ -13,10 +13,16 @@
 // wants counts itself in, then rings all. Both are sequentially consistent, so either the sleeper's
 // look sees the count, or the ring finds the sleeper, as with any doorbell (sleep/doorbell.h); then
 // it comes by that look again before it goes on sleeping.
+//   Where another thread of the sleeper's rank is awake in a wait, a looker, the ring wakes nobody
+// (wait/lookers.h), and one that naps may be rung in the sleeper's place: each looks at `wanting`
+// before it sleeps itself or leaves its wait, after it has ceased to be there. So again one of the
+// two sees the other.
 //   What comes back to a sleeper: whoever returns a cell or delivers a message does that, then
 // looks at `wanting`, and rings the owner if somebody wants. Again one of the two sees the other:
 // if that look misses the count, the ring of all comes later, and the owner, rung, finds what came
 // back.
+//   What comes back to a rank that has left MPI: who wants fetches it (cells.cpp). Nobody is rung
+// for that, but each nap ends with a look.
 //   A rank that computes gives nothing up. It is awake, so nobody is told that memory is full.
 //   Who wants is rung by those who give up and do not want themselves: a help only, it naps. (Two
 // that want do not ring each other, or they would hand the same pieces to and fro for ever.)
@@ -35,9 +41,12 @@ Link Engine::memory(std::size_t bytes) {
 Link Engine::find_memory(std::size_t bytes) {
   gather_free();
   Link place = pool.join() ? pool.allocate(bytes) : 0;
-  if (place == 0 && pool.take_given_up()) {
-    pool.join();
-    place = pool.allocate(bytes);
+  if (place == 0) {
+    const bool given_up = pool.take_given_up();
+    if (take_from_who_left() || given_up) {
+      pool.join();
+      place = pool.allocate(bytes);
+    }
   }
   if (place == 0) {
     want_memory();
@@ -47,7 +56,7 @@ Link Engine::find_memory(std::size_t bytes) {
 
 void Engine::gather_free() {
   take_back_cells();
-  if (!holds_right_ && !moves_pipes_) {  // reaping may copy, and begin with a pipe
+  if (!moves_pipes_) {  // reaping may copy, and begin with a pipe
     for_each_peer([this](Peer& to) {
       gather_left_behind(to);
       for (LocalSend* send = to.offered.front(); send != nullptr;) {
@@ -112,6 +121,8 @@ void Engine::leave_memory() {
   if (emptied_count_ != 0) {
     flush_emptied();
   }
+  orphan_left_behind();
+  leave_returned();
   give_up_memory();
 }
 

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -12,7 +13,8 @@
 namespace meantime::match {
 namespace {
 
-const Typed untyped{};
+const Typed untyped{[](const LocalSend&, std::size_t, void*, std::size_t) {},
+                    [](const LocalReceive&, std::size_t, const void*, std::size_t) {}};
 constexpr std::size_t small = 128;
 
 class MemoryTest : public testing::Test {
@@ -49,8 +51,7 @@ class MemoryTest : public testing::Test {
     ASSERT_GE(descriptor_, 0);
     ASSERT_EQ(node::segment().map(descriptor_), 0);
     getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{node::segment().header().heap_end + 64 * 1024, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
+    allow(64 * 1024);
     one = std::make_unique<Player>(0);
     other = std::make_unique<Player>(1);
   }
@@ -60,6 +61,34 @@ class MemoryTest : public testing::Test {
     setrlimit(RLIMIT_FSIZE, &before_);
     node::segment().unmap();
     close(descriptor_);
+  }
+  /// The segment may grow by so much.
+  void allow(std::uint64_t bytes) const {
+    const rlimit limit{node::segment().header().heap_end + bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  /// Empty messages from one to the other, as many as go into cells.
+  int send_all() const {
+    int sent = 0;
+    while (Message* const message = one->engine().eager_cell(1, 0, true)) {
+      message->context = 4;
+      message->source = 0;
+      message->tag = 0;
+      one->engine().push(*message);
+      ++sent;
+    }
+    return sent;
+  }
+  void receive(int messages) const {
+    for (int received = 0; received < messages; ++received) {
+      Message* const message = other->engine().catch_message({4, 0, 0}, 0);
+      ASSERT_NE(message, nullptr);
+      other->engine().empty(*message);
+    }
+  }
+  void leave() const {
+    one->engine().leave_memory();
+    node::segment().header().finalized = 1;
   }
   static std::uint32_t wanting() { return node::segment().header().wanting; }
 
@@ -121,24 +150,117 @@ TEST_F(MemoryTest, AReceiveIsThereHoweverFullTheSegmentIs) {
   EXPECT_NE(one->engine().new_receive(local, 4, 0, 0, 0, 0), nullptr);
 }
 
+TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
+  allow(512 * 1024);  // a ring takes 72 KiB
+  const auto send = [this] {
+    const Envelope envelope{4, 0, 0};
+    if (char* const place = one->engine().express_slot(1, 1, envelope)) {
+      *place = 0;
+      one->engine().push_express(1);
+      return true;
+    }
+    Message* const message = one->engine().eager_cell(1, 0, true);
+    message->context = envelope.context;
+    message->source = envelope.source;
+    message->tag = envelope.tag;
+    one->engine().push(*message);
+    return false;
+  };
+  for (int sent = 0; !send(); ++sent) {
+    ASSERT_LT(sent, 100) << "there is no ring";
+  }
+  other->engine().progress();  // adopts what came by it
+  const Link piece = one->engine().memory(4096);
+  other->take_all(small);
+  other->engine().progress();  // it wants no more
+  one->engine().pool.release(piece, 4096);
+  one->engine().pool.give_up_all();
+  ASSERT_TRUE(send());
+  other->engine().progress();
+  EXPECT_NE(node::segment().header().given_up, 0u);
+  EXPECT_NE(other->engine().probe(4, 0, 0, true), nullptr);
+}
+
 TEST_F(MemoryTest, EmptyCellsAreOfUseForEverything) {
   // All memory becomes cells of 128 bytes, which the other one empties.
-  std::vector<Message*> messages;
-  while (Message* const message = one->engine().eager_cell(1, 0, true)) {
-    messages.push_back(message);
-    message->context = 4;
-    message->source = 0;
-    message->tag = 0;
-    one->engine().push(*message);
+  const int sent = send_all();
+  EXPECT_GT(sent, 400);
+  receive(sent);
+  other->engine().let_go();  // gives the last ones back, too
+  EXPECT_NE(one->engine().memory(static_cast<std::size_t>(sent) * 128 / 2), 0u);
+}
+
+TEST_F(MemoryTest, WhatComesBackToWhoHasLeftIsForTheOthers) {
+  const int sent = send_all();
+  receive(sent / 4);
+  leave();
+  receive(sent - sent / 4);
+  EXPECT_NE(other->engine().memory(static_cast<std::size_t>(sent) * 128 / 2), 0u);
+}
+
+TEST_F(MemoryTest, SoDoesWhatItHasLeftBehind) {
+  Engine& sender = one->engine();
+  sender.limits.pair_credit = sender.limits.rank_credit = small;
+  sender.limits.most_room = 64 * 1024;
+  sender.limits.patience_ns = 0;
+  other->rank.area->report.state = static_cast<std::uint32_t>(node::RankState::waiting);
+  std::vector<LocalSend> sends(150);  // each in a cell of 256 bytes
+  for (LocalSend& send : sends) {
+    send.context = 4;
+    send.destination = 1;
+    ASSERT_EQ(sender.start(send), 0);
   }
-  EXPECT_GT(messages.size(), 400u);
-  for (std::size_t received = 0; received < messages.size(); ++received) {
-    Message* const message = other->engine().catch_message({4, 0, 0}, 0);
-    ASSERT_NE(message, nullptr);
-    other->engine().empty(*message);
+  sender.progress();
+  EXPECT_TRUE(std::all_of(sends.begin(), sends.end(), [](auto& send) { return send.done; }));
+  const auto receive_synchronous = [this] {
+    LocalReceive local;
+    Receive* const receive = other->engine().new_receive(local, 4, 0, 0, 0, 0);
+    other->engine().post(*receive);
+    EXPECT_TRUE(other->engine().finished(*receive));
+    other->engine().release(*receive);
+  };
+  receive_synchronous();
+  leave();
+  for (std::size_t received = 1; received < sends.size(); ++received) {
+    receive_synchronous();
   }
   other->engine().let_go();  // gives the last ones back, too
-  EXPECT_NE(one->engine().memory(messages.size() * 128 / 2), 0u);
+  EXPECT_NE(other->engine().memory(40 * 1024), 0u);
+  sender.come_back();
+}
+
+TEST_F(MemoryTest, WhoComesBackHasItsCreditAgain) {
+  Engine& sender = one->engine();
+  sender.limits.pair_credit = sender.limits.rank_credit = 100 * small;
+  sender.limits.most_room = 0;
+  for (const bool others_take : {false, true, true, false}) {
+    ASSERT_EQ(send_all(), 100);
+    receive(50);
+    other->engine().let_go();
+    leave();
+    receive(50);
+    other->engine().let_go();
+    if (others_take) {
+      const std::vector<Link> all = other->take_all(small);
+      EXPECT_GT(all.size(), 400u);
+      other->release(all, small);
+      other->engine().pool.give_up_all();
+      other->engine().progress();  // it wants no more
+    }
+    sender.come_back();
+    node::segment().header().finalized = 0;
+  }
+  // Not all of it was read when it began anew.
+  ASSERT_EQ(send_all(), 100);
+  receive(50);
+  leave();
+  other->take_all(small);
+  sender.come_back();
+  other->engine().progress();
+  receive(50);
+  other->engine().let_go();
+  EXPECT_EQ(wanting(), 0u);
+  EXPECT_GT(send_all(), 0);
 }
 
 }  // namespace

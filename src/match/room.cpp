@@ -8,8 +8,10 @@
 //   stuck           a receiver that waits in MPI, or asks in vain, for something else. (One that
 //                   computes may read when it is done, and then a sender has waited as it should)
 //   kept            its payload, in memory of the sender's own, where there is no shared memory for
-//   it left behind     its send is over though nobody has read it. Its cell comes back as those of
-//                   other offers do, by the transfer's state, which only this rank looks at
+//                   it. The sender does not leave MPI before it is read
+//   left behind     its send is over though nobody has read it. Its cell comes back as those of
+//                   other offers do, by the transfer's state, which only this rank looks at; once
+//                   it has left MPI, as those of eager messages
 //   room            what may lie in cells, to one rank and in all. Where a receiver is stuck and
 //                   reads nothing for limits.patience_ns it becomes twice what lies there now, up
 //                   to limits.most_room. Beyond that the payload stays with the user and the send
@@ -94,6 +96,7 @@ void Engine::leave_behind(LocalSend& send, Peer& to) {
   heir->left_behind = true;
   to.offered.erase(send);
   to.left_behind.push_back(*heir);
+  kept_ += heir->kept != nullptr ? 1 : 0;
   --to.offers;
   --patient_;
   Transfer& transfer = transfer_of(*send.message);
@@ -132,6 +135,34 @@ void Engine::gather_left_behind(Peer& to) {
     }
     send = next;
   }
+}
+
+bool Engine::keeps_payloads() {
+  if (kept_ != 0) {
+    for_each_peer([this](Peer& to) { gather_left_behind(to); });
+  }
+  return kept_ != 0;
+}
+
+// Their cells shall come back when this rank does not look any more. It and whoever delivers change
+// one word, so exactly one of the two finds that the other was there before, and has the cell.
+void Engine::orphan_left_behind() {
+  for_each_peer([this](Peer& to) {
+    for (LocalSend* send = to.left_behind.front(); send != nullptr;) {
+      LocalSend* const next = send->next;
+      if (send->kept == nullptr) {  // else nobody is left to read it
+        Transfer& transfer = transfer_of(*send->message);
+        const std::uint32_t old = transfer.state.fetch_or(orphaned, std::memory_order_acq_rel);
+        if ((old & state_mask) != delivered) {
+          to.left_behind.erase(*send);  // counted out with its cell, as an eager message
+        } else {
+          reap(*send);
+        }
+        delete send;
+      }
+      send = next;
+    }
+  });
 }
 
 void Engine::forget_left_behind() {

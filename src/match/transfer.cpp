@@ -30,14 +30,17 @@ void push_on(std::atomic<Link>& list, Item& item, Link link) {
 }
 
 /// Moves a state word to its final value and returns who waits for it. The waiter is read before
-/// the change: after it the entry may be gone.
+/// the change: after it the entry may be gone. `before`: the word until then.
 SleepLink finish_state(std::atomic<std::uint32_t>& state, std::atomic<SleepLink>& place,
-                       std::uint32_t final_state) {
+                       std::uint32_t final_state, std::uint32_t* before = nullptr) {
   std::uint32_t old = state.load(std::memory_order_acquire);
   SleepLink waiter = 0;
   do {
     waiter = (old & awaited) != 0 ? place.load(std::memory_order_relaxed) : 0;
   } while (!state.compare_exchange_weak(old, final_state, std::memory_order_seq_cst));
+  if (before != nullptr) {
+    *before = old;
+  }
   return waiter;
 }
 
@@ -57,9 +60,14 @@ void Engine::finish(Receive& receive, ReceiveState final_state) {
 void Engine::deliver(Message& message) {
   Transfer& transfer = transfer_of(message);
   const auto origin = static_cast<int>(message.origin);
-  if (const SleepLink waiter = finish_state(transfer.state, transfer.waiter, delivered);
+  std::uint32_t before = 0;
+  if (const SleepLink waiter = finish_state(transfer.state, transfer.waiter, delivered, &before);
       waiter != 0) {
     wake(waiter);
+  }
+  if ((before & orphaned) != 0) [[unlikely]] {
+    give_back(message);
+    return;
   }
   memory_is_back(origin);
 }

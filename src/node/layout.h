@@ -17,7 +17,7 @@ using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 16;
+inline constexpr std::uint32_t segment_version = 17;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -159,9 +159,16 @@ struct alignas(cache_line) Account {
   std::atomic<std::uint64_t> elsewhere_cpu_ns;  ///< what these threads needed, by the kernel
 };
 
+// In `returned`.
+inline constexpr Link owner_left = 1;   ///< MPI: they are for whoever lacks memory …
+inline constexpr Link others_took = 2;  ///< … and some have gone that way
+inline constexpr Link marks_of_returned = owner_left | others_took;
+
 struct alignas(cache_line) RankArea {
   Mailbox mailbox;
-  alignas(cache_line) std::atomic<Link> returned;  ///< cells of this rank that others have emptied
+  /// Cells of this rank that others have emptied; in the bits that are 0 in every Link, whether it
+  /// fetches them.
+  alignas(cache_line) std::atomic<Link> returned;
   Report report;
   Asking asking;
   Account account;

@@ -1,9 +1,13 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include "node/pool.h"
 
@@ -26,8 +30,6 @@ class PoolOfSegment : public testing::Test {
   static std::uint64_t heap_end() { return segment().header().heap_end; }
 
   Pool pool_;
-
- private:
   int descriptor_ = -1;
 };
 
@@ -95,6 +97,64 @@ TEST_F(PoolOfSegment, WhatCouldNotBeHadGoesBack) {
   EXPECT_EQ(pool_.allocate(32 * 1024), 0u);
   EXPECT_EQ(heap_end(), before);
   EXPECT_NE(segment().grow(8192), 0u);
+}
+
+/// The same segment in a file for which the kernel has no more pages than it has now.
+int full_copy(int descriptor) {
+  const off_t bytes = lseek(descriptor, 0, SEEK_END);
+  std::vector<char> contents(static_cast<std::size_t>(bytes));
+  const int copy = memfd_create("full", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (pread(descriptor, contents.data(), contents.size(), 0) != bytes ||
+      pwrite(copy, contents.data(), contents.size(), 0) != bytes ||
+      fcntl(copy, F_ADD_SEALS, F_SEAL_GROW) != 0) {
+    ADD_FAILURE() << errno;
+  }
+  return copy;
+}
+
+TEST_F(PoolOfSegment, ManyThatAskInVainDoNotUseUpTheAddresses) {
+  const int full = full_copy(descriptor_);
+  segment().unmap();
+  ASSERT_EQ(segment().map(full), 0);
+  const std::uint64_t before = heap_end();
+  std::vector<std::thread> starving;
+  for (int one = 0; one < 4; ++one) {
+    starving.emplace_back([one] {
+      for (int time = 0; time < 5000; ++time) {
+        EXPECT_EQ(segment().grow(4096 * (one + 1)), 0u);
+      }
+    });
+  }
+  for (std::thread& one : starving) {
+    one.join();
+  }
+  EXPECT_EQ(heap_end(), before);
+  EXPECT_EQ(segment().header().full_because, static_cast<std::uint32_t>(EPERM));
+  close(full);
+}
+
+TEST_F(PoolOfSegment, WhatManyGrowAtOnceIsEachOnesOwn) {
+  const std::uint64_t before = heap_end();
+  std::vector<std::set<Link>> pieces(4);
+  std::vector<std::thread> ranks;
+  for (std::set<Link>& own : pieces) {
+    ranks.emplace_back([&own] {
+      for (int time = 0; time < 300; ++time) {
+        const Link place = segment().grow(8192);
+        *segment().at<char>(place + 8191) = 1;
+        own.insert(place);
+      }
+    });
+  }
+  for (std::thread& rank : ranks) {
+    rank.join();
+  }
+  std::set<Link> all;
+  for (const std::set<Link>& own : pieces) {
+    all.insert(own.begin(), own.end());
+  }
+  EXPECT_EQ(all.size(), 4u * 300);
+  EXPECT_EQ(heap_end(), before + std::uint64_t{4} * 300 * 8192);
 }
 
 TEST_F(PoolOfSegment, WhereTheSegmentIsFullALargerPieceIsCut) {

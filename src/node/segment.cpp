@@ -327,8 +327,14 @@ Link Segment::grow(std::size_t bytes) {
 }
 
 // Where memory is short, what is asked for may not be there, but a part of it: the file may be no
-// longer (ulimit -f), or the kernel has so few pages. Whatever is not backed goes back, if nobody
-// took what is behind it, so that who asks again and again does not use up the addresses.
+// longer (ulimit -f), or the kernel has so few pages.
+//   The memory first, then its addresses: what is not backed was never reserved, so who asks again
+// and again does not use up the addresses. Two may back the same pages. That does no harm: the
+// kernel lets one after the other do it, leaves pages that are there as they are, and takes away
+// only what it had added itself from who does not get all. (It marks each page that it finds, and
+// spares those.) Who is late for the addresses tries again behind them, and what he has backed
+// there is for whoever comes to it. Relaxed, because the end is only a number: whoever gives others
+// a link into the piece orders what is in it.
 Grown Segment::grow_up_to(std::size_t bytes, std::size_t least) {
   bytes = round_up(bytes, page);
   least = round_up(least, page);
@@ -336,36 +342,27 @@ Grown Segment::grow_up_to(std::size_t bytes, std::size_t least) {
   if (descriptor < 0) {
     return {};
   }
-  // Never beyond the limit, not even for a moment: what another rank gets meanwhile would lie
-  // behind a piece that is given back. Relaxed, because it is only a number: whoever gives others a
-  // link into the piece orders what is in it.
-  std::uint64_t begin = header().heap_end.load(std::memory_order_relaxed);
   const std::uint64_t file_end = longest_file();
   const std::uint64_t end = std::min<std::uint64_t>(mapped_, file_end);
-  std::size_t taken = 0;
-  do {
-    taken = begin < end ? std::min<std::size_t>(bytes, end - begin) : 0;
-    if (taken < least) {
+  std::uint64_t begin = header().heap_end.load(std::memory_order_relaxed);
+  for (;;) {
+    std::size_t got = begin < end ? std::min<std::size_t>(bytes, end - begin) : 0;
+    if (got < least) {
       header().full_because.store(end == file_end ? EFBIG : addresses_end,
                                   std::memory_order_relaxed);
       return {};
     }
-  } while (
-      !header().heap_end.compare_exchange_weak(begin, begin + taken, std::memory_order_relaxed));
-  std::size_t got = taken;
-  while (got >= least) {
-    const int error = give_memory(descriptor, begin, got);
-    if (error == 0) {
-      break;
+    while (const int error = give_memory(descriptor, begin, got)) {
+      header().full_because.store(static_cast<std::uint32_t>(error), std::memory_order_relaxed);
+      if (got == least) {
+        return {};
+      }
+      got = std::max(least, round_up(got / 2, page));
     }
-    header().full_because.store(static_cast<std::uint32_t>(error), std::memory_order_relaxed);
-    got = got == least ? 0 : std::max(least, round_up(got / 2, page));
+    if (header().heap_end.compare_exchange_strong(begin, begin + got, std::memory_order_relaxed)) {
+      return {begin, got};
+    }
   }
-  if (got < taken) {
-    std::uint64_t all = begin + taken;
-    header().heap_end.compare_exchange_strong(all, begin + got, std::memory_order_relaxed);
-  }
-  return got == 0 ? Grown{} : Grown{begin, got};
 }
 
 constinit Segment detail::host_segment;

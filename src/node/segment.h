@@ -1,7 +1,7 @@
 // The node's segment mapped into this host, and the heap in it.
-// Growth: a chunk is reserved by one fetch-add on the header's bump pointer and backed with
-// fallocate before its first touch, so a node that runs short gets an error here, which the caller
-// turns into MPI_ERR_NO_MEM, and never a SIGBUS later.
+// Growth: a chunk is backed with fallocate and then reserved by one compare-and-swap on the
+// header's bump pointer, so a node that runs short gets an error here, which the caller turns into
+// MPI_ERR_NO_MEM, and never a SIGBUS later.
 #pragma once
 
 #include <sys/types.h>

@@ -303,6 +303,7 @@ void until(Awaited& what) {
   looker.go();
   if (box.sleepers.load(std::memory_order_relaxed) != 0) {
     what.progress();
+    what.about_to_sleep();  // the others do not look: they were not rung, because this one was here
   }
   box.pollers.store(0, std::memory_order_relaxed);
 }
@@ -344,6 +345,9 @@ void nap(Rank& rank, Looks& looks, Awaited& what, std::uint64_t nanoseconds) {
   record.enter(ledger::Activity::sleep);
   ranks::suspends_with(ranks::Eagerness::sleeps);
   park(rank, what, nanoseconds);
+  if (rank.area->mailbox.sleepers.load(std::memory_order_relaxed) != 0) {
+    what.about_to_sleep();  // it may have been rung for the others, and leaves MPI
+  }
 }
 
 Looks& own_looks(Rank& rank) {

@@ -76,7 +76,8 @@ class Awaited {
   /// Takes back what `arm` did. A ring that is still on its way does no harm.
   virtual void disarm(node::Waiter& waiter) = 0;
   virtual void describe(Situation& situation) const = 0;  ///< of what is not complete yet
-  /// After those last looks: what they have started is armed now, too.
+  /// After those last looks: what they have started is armed now, too. And before a thread that was
+  /// awake leaves others of its rank asleep.
   virtual void about_to_sleep() {}
 
  protected:

@@ -144,6 +144,68 @@ static void collectives(int flood, int flood_bytes) {
   free(out);
 }
 
+/* Rank 0 sends until its messages do not fit into shared memory any more, a few of those as well, and leaves; only
+   then are they received. What marks the memory that is left for them: small pieces, no two of them side by side. */
+static int leaves(void) {
+  enum { pieces = 64, last = 12 };
+  char small[100] = {0}, *out = malloc(bytes);
+  int sent = 0;
+  if (rank == 0) {
+    for (int i = 0; i < pieces; ++i) MPI_Send(small, sizeof small, MPI_BYTE, 1, i % 2, MPI_COMM_WORLD);
+    MPI_Recv(&sent, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int fits = 1; fits; ++sent) {
+      MPI_Request request;
+      fill(out, sent);
+      MPI_Isend(out, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &request);
+      MPI_Test(&request, &fits, MPI_STATUS_IGNORE);
+      if (!fits) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    for (int i = 0; i < last; ++i, ++sent) {
+      fill(out, sent);
+      MPI_Send(out, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD);
+    }
+    memset(out, 1, bytes);
+    free(out);
+    MPI_Send(&sent, 1, MPI_INT, 1, 4, MPI_COMM_WORLD);
+    return 0;
+  }
+  for (int i = 0; i < pieces / 2; ++i)
+    MPI_Recv(small, sizeof small, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Send(&sent, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+  MPI_Recv(&sent, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  usleep(1000000);
+  for (int m = 0; m < sent; ++m) {
+    MPI_Recv(out, bytes, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    check(out, m);
+  }
+  for (int i = 0; i < pieces / 2; ++i)
+    MPI_Recv(small, sizeof small, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  free(out);
+  printf("wrong: %ld\n", wrong);
+  return 0;
+}
+
+/* Rank 0 leaves before its messages are read. What it had in use then is all there is for what rank 1 sends, and
+   rank 2 reads that from the end. */
+static int legacy(void) {
+  char *out = calloc(1, bytes + 1);
+  if (rank == 0)
+    for (int m = 0; m < messages; ++m) MPI_Send(out, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD);
+  if (rank == 1) {
+    usleep(500000);
+    for (int m = 0; m < messages; ++m) MPI_Recv(out, bytes, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int m = 0; m < messages; ++m) MPI_Send(out, bytes, MPI_BYTE, 2, 3, MPI_COMM_WORLD);
+    MPI_Send(out, 0, MPI_BYTE, 2, 4, MPI_COMM_WORLD);
+  }
+  if (rank == 2) {
+    MPI_Recv(out, 0, MPI_BYTE, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int m = 0; m < messages; ++m) MPI_Recv(out, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    printf("wrong: %ld\n", wrong);
+  }
+  free(out);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -151,6 +213,8 @@ int main(int argc, char **argv) {
   const char *what = argv[1];
   messages = atoi(argv[2]);
   bytes = atoi(argv[3]);
+  if (!strcmp(what, "leaves")) return leaves() | MPI_Finalize();
+  if (!strcmp(what, "legacy")) return legacy() | MPI_Finalize();
   for (int round = 0; round < 2; ++round) {
     if (!strcmp(what, "one-way")) one_way(MPI_Send);
     if (!strcmp(what, "synchronous")) one_way(MPI_Ssend);

@@ -61,6 +61,11 @@ class FullSegment(MpiexecTest):
                                                (4, 2500, 500, 20000)):
             self.goes_on(ranks, kibibytes, "collectives", 20, size, unread, 12)
 
+    def test_sender_that_leaves(self):
+        for options in ((),) + ((("--as", "threads"),) if THREADS else ()):
+            self.goes_on(2, 1000, "leaves", 0, 1024, options=options)
+            self.goes_on(3, 3000, "legacy", 12000, 12, options=options)
+
     @unittest.skipUnless(THREADS, "thread ranks")
     def test_thread_ranks(self):
         for what in ("one-way", "ring", "buffered"):

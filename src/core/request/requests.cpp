@@ -358,16 +358,29 @@ bool advance_abandoned() {
 
 namespace {
 
+/// What the engine still owes of sends that are over (match/room.cpp). Nobody rings for it.
+struct KeptPayloads final : Request {
+  KeptPayloads() : Request(Type::send) {}
+  bool advance() override { return complete = !self().engine->keeps_payloads(); }
+  int arm(node::Waiter&) override { return 1; }
+  void disarm(node::Waiter&) override {}
+  void describe(wait::Situation&) const override {}
+};
+
 /// The buffer of a freed receive is the program's again behind MPI_Finalize, and whoever sends to
-/// it may need this rank to be there until then. Its message may never come: nobody is left to send
-/// it once all ranks are gone, or are here, which counts as gone. (To the search for deadlocks a
-/// rank that looks for something is awake, whatever it counts as.)
-void wait_for_freed_receives(std::vector<Request*>& abandoned) {
+/// it may need this rank to be there until then, as who receives what it keeps does. Its message,
+/// or that receive, may never come: nobody is left to post it once all ranks are gone, or are here,
+/// which counts as gone. (To the search for deadlocks a rank that looks for something is awake,
+/// whatever it counts as.)
+void wait_for_freed_receives_and_kept_payloads(std::vector<Request*>& abandoned) {
   const auto first = std::partition(abandoned.begin(), abandoned.end(), [](const Request* request) {
     return request->type == Request::Type::generalized;
   });
   std::vector<Request*> open(first, abandoned.end());  // nobody else moves them on meanwhile
   abandoned.erase(first, abandoned.end());
+  if (self().engine->keeps_payloads()) {
+    open.push_back(new KeptPayloads);
+  }
   if (open.empty()) {
     return;
   }
@@ -388,7 +401,13 @@ void wait_for_freed_receives(std::vector<Request*>& abandoned) {
     looked_in_vain(open.data(), static_cast<int>(open.size()), false);
   }
   header.finalized.fetch_sub(1, std::memory_order_seq_cst);
-  abandoned.insert(abandoned.end(), open.begin(), open.end());
+  for (Request* request : open) {
+    if (request->type == Request::Type::send) {
+      delete request;
+    } else {
+      abandoned.push_back(request);
+    }
+  }
 }
 
 }  // namespace
@@ -407,7 +426,7 @@ void wait_for_quiet() {
   for (Request* request : open) {
     delete request;
   }
-  wait_for_freed_receives(abandoned);
+  wait_for_freed_receives_and_kept_payloads(abandoned);
 }
 
 Request* completed_send() {

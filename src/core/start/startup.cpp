@@ -446,6 +446,7 @@ void come_back(Rank& rank) {
   if (rank.fiber == nullptr) {
     node::segment().untrim();
   }
+  rank.engine->come_back();
   if (rank.control != nullptr) {
     rank.control->back();
   }
