@@ -1,11 +1,13 @@
 #include "ledger/reader.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <string>
 
+#include "ledger/accounts.h"
 #include "ledger/layout.h"
 #include "node/segment.h"
 #include "node/words.h"
@@ -77,6 +79,23 @@ TEST_F(Reader, WhatAProgramHasTrampledOn) {
   segment.at<node::WorkerPlace>(one)->account.doing = 1u << 30;
   put(0, one, one);
   EXPECT_EQ(read(segment).workers[0].spent_ns, (std::array<std::uint64_t, doings>{}));
+}
+
+/// Then the address's is charged, and the place may have one later.
+TEST_F(Reader, APlaceThatHasNoRoomForItsNameHasNoAccount) {
+  ASSERT_EQ(node::segment().map(descriptor_), 0);
+  node::RankArea& area = node::segment().area(0);
+  ASSERT_NE(open_account(area, nullptr, 5), nullptr);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit full{node::segment().header().heap_end, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &full);
+  EXPECT_EQ(account_of_place(area, "solve (script.py:12)", 5), nullptr);
+  setrlimit(RLIMIT_FSIZE, &before);
+  SiteAccount* const site = account_of_place(area, "solve (script.py:12)", 5);
+  EXPECT_NE(site, nullptr);
+  EXPECT_EQ(account_of_place(area, "solve (script.py:12)", 5), site);
+  node::segment().unmap();
 }
 
 /// Of an interpreter's program, longer than the report has room for.
