@@ -178,8 +178,7 @@ std::string why_not_counted(int event, int error) {
     return fmt::format(
         "the kernel does not let this process count '{}' (perf_event_open: {}): "
         "/proc/sys/kernel/perf_event_paranoid must be smaller, or the process needs CAP_PERFMON; "
-        "in "
-        "a container its seccomp profile must allow perf_event_open",
+        "in a container its seccomp profile must allow perf_event_open",
         name, std::strerror(error));
   }
   if (error == ENOSYS) {

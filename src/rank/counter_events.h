@@ -1,7 +1,6 @@
 // What can be counted (PAPERS.md V5), by the names of perf and PAPI, and how the kernel is asked.
 //   usage    getrusage and the thread's CPU clock: faults, switches, task clock. The same numbers
-//   as
-//            perf's, but no permission and no descriptor is needed, and one call has them all
+//            as perf's, but no permission and no descriptor is needed, and one call has them all
 //   perf     perf_event_open: everything else. Each kernel thread has a descriptor for each event
 // Programs close descriptors that are not theirs and get the number for a file of their own, so
 // each look asks first whether it is the event still.
