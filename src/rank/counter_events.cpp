@@ -109,6 +109,12 @@ int counter_event(std::string_view name) {
   return -1;
 }
 
+void CounterFiles::close_all_of(CounterSet events) {
+  for (; events != 0; events &= events - 1) {
+    close(std::countr_zero(events));
+  }
+}
+
 bool CounterFiles::is_still_there(const File& file) const {
   std::uint64_t id = 0;
   return file.descriptor >= 0 && ioctl(file.descriptor, PERF_EVENT_IOC_ID, &id) == 0 &&
@@ -132,6 +138,7 @@ int CounterFiles::open(int event) {
     return errno;
   }
   ioctl(file.descriptor, PERF_EVENT_IOC_ID, &file.id);
+  open_ |= CounterSet{1} << event;
   return 0;
 }
 
@@ -141,6 +148,7 @@ void CounterFiles::close(int event) {
     ::close(file.descriptor);
   }
   file.descriptor = -1;
+  open_ &= ~(CounterSet{1} << event);
 }
 
 CounterSet CounterFiles::read(CounterSet wanted, Counts& counts) {

@@ -39,6 +39,10 @@ int counter_event(std::string_view name);
 /// The descriptors of one kernel thread, which alone opens and reads them.
 class CounterFiles {
  public:
+  CounterFiles() = default;
+  ~CounterFiles() { close_all_of(open_); }
+  CounterFiles(const CounterFiles&) = delete;
+  CounterFiles& operator=(const CounterFiles&) = delete;
   /// 0, or errno of perf_event_open.
   int open(int event);
   void close(int event);
@@ -51,7 +55,9 @@ class CounterFiles {
     std::uint64_t id = 0;
   };
   bool is_still_there(const File& file) const;
+  void close_all_of(CounterSet events);
 
+  CounterSet open_ = 0;
   std::array<File, counter_events_count> files_;
 };
 
