@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -81,6 +82,8 @@ int open_event(const CounterEvent& event, bool with_kernel) {
                                   static_cast<unsigned long>(PERF_FLAG_FD_CLOEXEC)));
 }
 
+std::array<std::atomic<std::uint32_t>, counter_events_count> users{};
+
 std::uint64_t of_usage(const rusage& usage, std::uint64_t which) {
   switch (which) {
     case page_faults:
@@ -107,6 +110,22 @@ int counter_event(std::string_view name) {
     }
   }
   return -1;
+}
+
+void event_in_use(int event) {
+  users[static_cast<std::size_t>(event)].fetch_add(1, std::memory_order_relaxed);
+}
+
+void event_out_of_use(int event) {
+  users[static_cast<std::size_t>(event)].fetch_sub(1, std::memory_order_relaxed);
+}
+
+CounterSet CounterFiles::events_in_use() {
+  CounterSet used = 0;
+  for (std::size_t event = 0; event < counter_events_count; ++event) {
+    used |= CounterSet{users[event].load(std::memory_order_relaxed) != 0} << event;
+  }
+  return used;
 }
 
 void CounterFiles::close_all_of(CounterSet events) {

@@ -36,6 +36,10 @@ std::span<const CounterEvent, counter_events_count> counter_events();
 /// -1: there is no such name.
 int counter_event(std::string_view name);
 
+// In the whole host: one more thread, or one less, counts the event.
+void event_in_use(int event);
+void event_out_of_use(int event);
+
 /// The descriptors of one kernel thread, which alone opens and reads them.
 class CounterFiles {
  public:
@@ -48,6 +52,13 @@ class CounterFiles {
   void close(int event);
   /// Fills in those of `wanted`; returns those that could not be read.
   CounterSet read(CounterSet wanted, Counts& counts);
+  /// Else it would keep one of the processor's few counters whenever this thread runs. Whoever
+  /// begins to count meanwhile does it on another thread, or opens it again (read).
+  void close_what_is_not_in_use() {
+    if (open_ != 0) [[unlikely]] {
+      close_all_of(open_ & ~events_in_use());
+    }
+  }
 
  private:
   struct File {
@@ -56,6 +67,7 @@ class CounterFiles {
   };
   bool is_still_there(const File& file) const;
   void close_all_of(CounterSet events);
+  static CounterSet events_in_use();
 
   CounterSet open_ = 0;
   std::array<File, counter_events_count> files_;

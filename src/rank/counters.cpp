@@ -67,14 +67,25 @@ CoreCounts& core_of(Counters& counters, const Clocks& clocks) {
 
 }  // namespace
 
+Counters::~Counters() {
+  for (CounterSet left = active; left != 0; left &= left - 1) {
+    event_out_of_use(std::countr_zero(left));
+  }
+}
+
 void Counters::begin(const Clocks& clocks) {
   since_is_valid = 0;
-  if (active != 0 && !clocks.away) {
-    const CounterSet not_read = files_of(*this, clocks).read(active, since);
+  if (clocks.away) {
+    return;
+  }
+  CounterFiles& files = files_of(*this, clocks);
+  if (active != 0) {
+    const CounterSet not_read = files.read(active, since);
     since_is_valid = active & ~not_read;
     failed |= not_read;
     follow_core(clocks);
   }
+  files.close_what_is_not_in_use();
 }
 
 void Counters::settle(const Clocks& clocks) {
@@ -121,6 +132,9 @@ void Counters::follow_core(const Clocks& clocks) {
 }
 
 void Counters::start(CountedFor whom, int event) {
+  if ((active & bit(event)) == 0) {
+    event_in_use(event);
+  }
   if (whom == CountedFor::tools && (started[number(whom)] & bit(event)) == 0) {
     const auto at = static_cast<std::size_t>(event);
     core_since[at] = (*core)[number(whom)][at].load(std::memory_order_relaxed);
@@ -131,10 +145,16 @@ void Counters::start(CountedFor whom, int event) {
 }
 
 void Counters::stop(CountedFor whom, int event, const Clocks& clocks) {
+  const CounterSet before = active;
   started[number(whom)] &= ~bit(event);
   active = started[0] | started[1];
-  if (clocks.fiber == nullptr && (active & bit(event)) == 0) {
-    own_files.close(event);
+  if (((before & ~active) & bit(event)) != 0) {
+    event_out_of_use(event);
+    if (clocks.fiber == nullptr) {
+      own_files.close(event);  // others may use it, but not these
+    } else if (!clocks.away) {
+      files_of(*this, clocks).close_what_is_not_in_use();
+    }
   }
 }
 

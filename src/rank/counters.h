@@ -7,6 +7,8 @@
 //              started it. What others read and write of that one's Counters is atomic: they see
 //              what it had counted when it was in the clocks last, and it sees there that a start
 //              of its is over
+//   in use     in the whole host, an event that some thread counts. Each carrier closes what is not
+//              when it comes by (CounterFiles): nobody else may, who could know when it reads
 #pragma once
 
 #include <array>
@@ -45,6 +47,8 @@ struct Counters : std::enable_shared_from_this<Counters> {
   CounterFiles own_files;            ///< of a thread that no worker carries
   CoreCounts own_core{};             ///< of the same
 
+  Counters() = default;
+  ~Counters();
   void begin(const Clocks& clocks);
   void settle(const Clocks& clocks);
   void follow_core(const Clocks& clocks);
