@@ -27,21 +27,17 @@ struct Case {
   std::vector<double> suspend = {}, resume = {};
 };
 
-using meantime::ranks::CountedFor;
-
 /// False: the kernel does not count it.
 bool start(const Case& what) {
   bool started = true;
   for (const char* event : what.events)
-    started = meantime::ranks::start_counter(CountedFor::program,
-                                             meantime::ranks::counter_event(event)) == 0 &&
-              started;
+    started = meantime::ranks::start_counter(meantime::ranks::counter_event(event)) == 0 && started;
   return started;
 }
 
 void stop(const Case& what) {
   for (const char* event : what.events)
-    meantime::ranks::stop_counter(CountedFor::program, meantime::ranks::counter_event(event));
+    meantime::ranks::stop_counter(meantime::ranks::counter_event(event));
 }
 
 void measure(Case& what, int invocations) {

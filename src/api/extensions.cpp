@@ -119,7 +119,7 @@ int start_counter(const char* name) {
   if (ranks::counter_is_started(event)) {
     return fail(MPI_ERR_OTHER, "'{}' is counted already: MPIX_Counter_stop ends that", name);
   }
-  const int error = ranks::start_counter(ranks::CountedFor::program, event);
+  const int error = ranks::start_counter(event);
   if (error == 0) {
     return MPI_SUCCESS;
   }
@@ -136,7 +136,7 @@ int stop_counter(const char* name) {
   if (!ranks::counter_is_started(event)) {
     return fail(MPI_ERR_OTHER, "'{}' is not counted: MPIX_Counter_start begins that", name);
   }
-  ranks::stop_counter(ranks::CountedFor::program, event);
+  ranks::stop_counter(event);
   return MPI_SUCCESS;
 }
 
@@ -147,7 +147,7 @@ int read_counter(const char* name, MPI_Count* rank, MPI_Count* core) {
     return code;
   }
   ranks::CounterReading reading;
-  if (!ranks::read_counter(ranks::CountedFor::program, event, reading)) {
+  if (!ranks::read_counter(event, reading)) {
     return fail(MPI_ERR_UNSUPPORTED_OPERATION,
                 "'{}' could not be read all the time: another user of the processor's counters has "
                 "them, or no descriptor was free",

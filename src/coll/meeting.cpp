@@ -106,7 +106,7 @@ char* Meeting::deposit(std::size_t bytes) {
     slot.bulk = 0;
     return slot.data;
   }
-  slot.bulk = state_.place(bytes);
+  slot.bulk = state_.place(comm_, bytes);
   if (slot.bulk == 0) {
     slot.bulk = no_deposit;
     return nullptr;

@@ -23,9 +23,9 @@ struct State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// A place for a deposit of the epoch that is under way; 0 when out of memory. It is taken back
-  /// by itself when nobody can read it any more.
-  node::Link place(std::size_t bytes);
+  /// A place for a deposit of the epoch that is under way. Waits for memory; 0 when the segment
+  /// is smaller. It is taken back by itself when nobody can read it any more.
+  node::Link place(const Communicator& comm, std::size_t bytes);
   /// A place that this member got is read until all have left `epoch`.
   void keep(node::Link place, std::uint64_t epoch);
   /// Learns from the stages which epochs everybody has left; `known_left` afterwards.
@@ -65,7 +65,9 @@ struct State {
     std::size_t bytes;
     std::uint64_t epoch;
   };
+  class AwaitedPlace;
   void take_back();
+  node::Link find_place(std::size_t bytes);
 
   std::vector<InUse> in_use_;
   int tags_ = 0;

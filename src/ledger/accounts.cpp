@@ -90,7 +90,7 @@ void find_place(const node::RankArea& area, const void* address, SiteAccount& si
   site.file.store(path_in_segment(area, path), std::memory_order_relaxed);
 }
 
-/// One more, that `fill` makes what it is before anybody sees it.
+/// One more, that `fill` makes what it is before anybody sees it; nullptr if it cannot.
 template <class Fill>
 SiteAccount* open(node::RankArea& area, Fill&& fill) {
   node::Segment& segment = node::segment();
@@ -111,7 +111,9 @@ SiteAccount* open(node::RankArea& area, Fill&& fill) {
   }
   const std::uint32_t used = page->used.load(std::memory_order_relaxed);
   SiteAccount& site = page->site[used];
-  fill(site);
+  if (!fill(site)) {
+    return nullptr;
+  }
   page->used.store(used + 1, std::memory_order_release);
   return &site;
 }
@@ -123,6 +125,7 @@ SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16
     site.address.store(reinterpret_cast<std::uint64_t>(address), std::memory_order_relaxed);
     site.call.store(call, std::memory_order_relaxed);
     find_place(area, address, site);
+    return true;
   });
 }
 
@@ -132,9 +135,14 @@ SiteAccount* account_of_place(node::RankArea& area, const std::string& place, st
            site.call.load(std::memory_order_relaxed) == call && place == file;
   });
   return found != nullptr ? found : open(area, [&](SiteAccount& site) {
+    const node::Link name = copy_path(place.c_str());
+    if (name == 0) {
+      return false;  // it would not be found again
+    }
     site.named.store(1, std::memory_order_relaxed);
     site.call.store(call, std::memory_order_relaxed);
-    site.file.store(copy_path(place.c_str()), std::memory_order_relaxed);
+    site.file.store(name, std::memory_order_relaxed);
+    return true;
   });
 }
 

@@ -12,7 +12,7 @@ namespace meantime::ledger {
 /// the node has no memory. The rank's lock is held.
 SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16_t call);
 
-/// That of a place by its name, "solve (script.py:12)"; else the same.
+/// That of a place by its name, "solve (script.py:12)", which must have room, too; else the same.
 SiteAccount* account_of_place(node::RankArea& area, const std::string& place, std::uint16_t call);
 
 /// A sched_yield that takes longer found somebody to run.

@@ -78,9 +78,11 @@ struct LastWait {
       activity = Activity::sleep;
     }
   }
+  /// (The report has as much of a long place as goes in.)
   bool was_at(const SiteFigures& site, std::uint64_t its_address) const {
     return ns != 0 && site.call == call &&
-           (place.empty() ? site.place.empty() && its_address == address : site.place == place);
+           (place.empty() ? site.place.empty() && its_address == address
+                          : site.place.substr(0, sizeof node::Report::place) == place);
   }
   /// Into the sums of a rank, or of the site that it was at.
   template <class Figures>
@@ -204,7 +206,7 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
     const std::uint32_t used = page.used.load(std::memory_order_acquire);
     for (std::uint32_t index = 0; index < used; ++index) {
       SiteFigures site = figures_of(segment, page.site[index]);
-      if (last.was_at(site, value(page.site[index].address))) {
+      if (!is_known && last.was_at(site, value(page.site[index].address))) {
         add_last(site);
         is_known = true;
       }

@@ -199,8 +199,20 @@ struct Engine {
   /// unread, or the node's segment is full. (Or for the end of its patience, for a rank that is
   /// stopped, or, after a second, for the test wire.)
   bool starving() const {
-    return deferred_ != 0 || patient_ != 0 || no_pipe_ || steps_on_wire_ != 0 || cancels_ != 0;
+    return deferred_ != 0 || patient_ != 0 || no_pipe_ || steps_on_wire_ != 0 || cancels_ != 0 ||
+           lacking_ != 0;
   }
+  /// While it lives, its rank waits for `memory`.
+  class Starves {
+   public:
+    explicit Starves(Engine& engine) : engine_(engine) { ++engine.lacking_; }
+    ~Starves() { --engine_.lacking_; }
+    Starves(const Starves&) = delete;
+    Starves& operator=(const Starves&) = delete;
+
+   private:
+    Engine& engine_;
+  };
   /// With nothing to do but to sleep, armed, or to poll: of what others may lack.
   void let_go();
   /// It leaves MPI: what it has free is for the others.
@@ -371,6 +383,7 @@ struct Engine {
   bool known_ = false;                ///< to help_neighbours
   std::size_t steps_on_wire_ = 0;     ///< that of wire_ (which is looked at only if there are)
   std::size_t cancels_ = 0;           ///< receives to_cancel
+  std::size_t lacking_ = 0;           ///< calls that wait for `memory`
   bool wanting_ = false;              ///< memory; match/memory.cpp
   bool moves_pipes_ = false;          ///< just now
   bool no_pipe_ = false;              ///< a pipe could not be made at the last try

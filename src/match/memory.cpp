@@ -2,8 +2,9 @@
 //   free      in no message, receive or collective: in a pool, or an empty cell. A rank that has
 //             nothing to do (Engine::let_go) keeps none while others lack some
 //   wanting   a rank that has looked through all that is free in its own hands, and among what
-//             others gave up, and lacks memory for a message or a pipe. It says so in the header,
-//             wakes everybody once, and naps (starving(), park.cpp); each nap ends with a look
+//             others gave up, and lacks memory for a message, a pipe or a collective (Starves). It
+//             says so in the header, wakes everybody once, and naps (starving(), park.cpp); each
+//             nap ends with a look
 //   given up  what others give up for these. Who wants takes all of it, and gives up what is left
 //             over before it naps or sleeps itself: two that want in turn do not keep each other
 //             from it
@@ -14,7 +15,7 @@
 // look sees the count, or the ring finds the sleeper, as with any doorbell (sleep/doorbell.h); then
 // it comes by that look again before it goes on sleeping.
 //   Where another thread of the sleeper's rank is awake in a wait, a looker, the ring wakes nobody
-// (wait/lookers.h), and one that naps may be rung in the sleeper's place: each looks at `wanting`
+// (sleep/lookers.h), and one that naps may be rung in the sleeper's place: each looks at `wanting`
 // before it sleeps itself or leaves its wait, after it has ceased to be there. So again one of the
 // two sees the other.
 //   What comes back to a sleeper: whoever returns a cell or delivers a message does that, then

@@ -233,7 +233,8 @@ bool Engine::make_room() {
 }
 
 std::uint64_t Engine::nap_ns() const {
-  const bool for_memory = deferred_ != 0 || no_pipe_ || steps_on_wire_ != 0 || cancels_ != 0;
+  const bool for_memory =
+      deferred_ != 0 || no_pipe_ || steps_on_wire_ != 0 || cancels_ != 0 || lacking_ != 0;
   return patient_ != 0 && !for_memory ? between_looks_ns_ : wait::nap_for_memory_ns;
 }
 

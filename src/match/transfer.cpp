@@ -436,7 +436,7 @@ bool Engine::progress() {
     moved |= make_room();
     moved |= deferred_ != 0 && send_deferred();
     moved |= take_from_wire();
-    if (wanting_ && deferred_ == 0 && !no_pipe_) {
+    if (wanting_ && deferred_ == 0 && lacking_ == 0 && !no_pipe_) {
       end_of_want();
     }
   }

@@ -6,12 +6,14 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -115,15 +117,44 @@ void add_backtrace(CrashText& text, ucontext_t& context, Describe&& describe) {
   }
 }
 
+/// Whatever the program has made of the signal.
+inline void die_of(int signal) {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
+}
+
+/// Telling takes milliseconds; the run-time linker may be asked for a lock that another thread, or
+/// the crash, keeps for ever.
+inline void die_at_the_latest(int signal) {
+  constexpr unsigned most_seconds = 10;
+  static int dies_of = 0;
+  dies_of = signal;
+  struct sigaction action {};
+  action.sa_handler = [](int) { die_of(dies_of); };
+  sigaction(SIGALRM, &action, nullptr);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, SIGALRM);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  alarm(most_seconds);
+}
+
 enum class Turn { tells, tells_the_rest };
 
 /// The first one tells; a thread that crashes meanwhile waits for the end. Telling itself may
 /// crash, when the stack or the registers are spoilt: then what there is must do.
-inline Turn take_turn() {
+inline Turn take_turn(int signal) {
   static std::atomic<int> teller{0};
   const int me = static_cast<int>(syscall(SYS_gettid));
   int other = 0;
   if (teller.compare_exchange_strong(other, me, std::memory_order_relaxed)) {
+    die_at_the_latest(signal);
     return Turn::tells;
   }
   while (other != me) {

@@ -1,5 +1,4 @@
 #include "places/named_places.h"
-#include "node/process.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +9,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "node/process.h"
 
 namespace meantime::launch {
 namespace {

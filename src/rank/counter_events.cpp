@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -81,6 +82,8 @@ int open_event(const CounterEvent& event, bool with_kernel) {
                                   static_cast<unsigned long>(PERF_FLAG_FD_CLOEXEC)));
 }
 
+std::array<std::atomic<std::uint32_t>, counter_events_count> users{};
+
 std::uint64_t of_usage(const rusage& usage, std::uint64_t which) {
   switch (which) {
     case page_faults:
@@ -109,6 +112,28 @@ int counter_event(std::string_view name) {
   return -1;
 }
 
+void event_in_use(int event) {
+  users[static_cast<std::size_t>(event)].fetch_add(1, std::memory_order_relaxed);
+}
+
+void event_out_of_use(int event) {
+  users[static_cast<std::size_t>(event)].fetch_sub(1, std::memory_order_relaxed);
+}
+
+CounterSet CounterFiles::events_in_use() {
+  CounterSet used = 0;
+  for (std::size_t event = 0; event < counter_events_count; ++event) {
+    used |= CounterSet{users[event].load(std::memory_order_relaxed) != 0} << event;
+  }
+  return used;
+}
+
+void CounterFiles::close_all_of(CounterSet events) {
+  for (; events != 0; events &= events - 1) {
+    close(std::countr_zero(events));
+  }
+}
+
 bool CounterFiles::is_still_there(const File& file) const {
   std::uint64_t id = 0;
   return file.descriptor >= 0 && ioctl(file.descriptor, PERF_EVENT_IOC_ID, &id) == 0 &&
@@ -132,6 +157,7 @@ int CounterFiles::open(int event) {
     return errno;
   }
   ioctl(file.descriptor, PERF_EVENT_IOC_ID, &file.id);
+  open_ |= CounterSet{1} << event;
   return 0;
 }
 
@@ -141,6 +167,7 @@ void CounterFiles::close(int event) {
     ::close(file.descriptor);
   }
   file.descriptor = -1;
+  open_ &= ~(CounterSet{1} << event);
 }
 
 CounterSet CounterFiles::read(CounterSet wanted, Counts& counts) {
@@ -178,8 +205,7 @@ std::string why_not_counted(int event, int error) {
     return fmt::format(
         "the kernel does not let this process count '{}' (perf_event_open: {}): "
         "/proc/sys/kernel/perf_event_paranoid must be smaller, or the process needs CAP_PERFMON; "
-        "in "
-        "a container its seccomp profile must allow perf_event_open",
+        "in a container its seccomp profile must allow perf_event_open",
         name, std::strerror(error));
   }
   if (error == ENOSYS) {

@@ -1,7 +1,6 @@
 // What can be counted (PAPERS.md V5), by the names of perf and PAPI, and how the kernel is asked.
 //   usage    getrusage and the thread's CPU clock: faults, switches, task clock. The same numbers
-//   as
-//            perf's, but no permission and no descriptor is needed, and one call has them all
+//            as perf's, but no permission and no descriptor is needed, and one call has them all
 //   perf     perf_event_open: everything else. Each kernel thread has a descriptor for each event
 // Programs close descriptors that are not theirs and get the number for a file of their own, so
 // each look asks first whether it is the event still.
@@ -37,14 +36,29 @@ std::span<const CounterEvent, counter_events_count> counter_events();
 /// -1: there is no such name.
 int counter_event(std::string_view name);
 
+// In the whole host: one more thread, or one less, counts the event.
+void event_in_use(int event);
+void event_out_of_use(int event);
+
 /// The descriptors of one kernel thread, which alone opens and reads them.
 class CounterFiles {
  public:
+  CounterFiles() = default;
+  ~CounterFiles() { close_all_of(open_); }
+  CounterFiles(const CounterFiles&) = delete;
+  CounterFiles& operator=(const CounterFiles&) = delete;
   /// 0, or errno of perf_event_open.
   int open(int event);
   void close(int event);
   /// Fills in those of `wanted`; returns those that could not be read.
   CounterSet read(CounterSet wanted, Counts& counts);
+  /// Else it would keep one of the processor's few counters whenever this thread runs. Whoever
+  /// begins to count meanwhile does it on another thread, or opens it again (read).
+  void close_what_is_not_in_use() {
+    if (open_ != 0) [[unlikely]] {
+      close_all_of(open_ & ~events_in_use());
+    }
+  }
 
  private:
   struct File {
@@ -52,7 +66,10 @@ class CounterFiles {
     std::uint64_t id = 0;
   };
   bool is_still_there(const File& file) const;
+  void close_all_of(CounterSet events);
+  static CounterSet events_in_use();
 
+  CounterSet open_ = 0;
   std::array<File, counter_events_count> files_;
 };
 

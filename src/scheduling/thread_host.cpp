@@ -89,6 +89,7 @@ void carry(Carrier& carrier) {
     host().plan->worker_begins();
   }
   for (;;) {
+    carrier.counter_files.close_what_is_not_in_use();
     carrier.called.wait();
     if (host().ending.load(std::memory_order_acquire)) {
       return;

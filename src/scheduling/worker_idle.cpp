@@ -150,6 +150,7 @@ bool Worker::sleep(Carrier& carrier, Countdown& countdown) {
   if (!begin_idle_sleep(carrier)) {
     return false;
   }
+  carrier.counter_files.close_what_is_not_in_use();
   times_.change_to(ledger::Doing::sleep, wait::now_ns());
   // `living` is 0 before the bell is rung for it (finish), and the bell is armed before the look.
   wait::begin_sleep(place_.bell);

@@ -6,7 +6,7 @@
 
 #include "node/segment.h"
 #include "rank/rank.h"
-#include "wait/experience.h"
+#include "wait/learning/experience.h"
 #include "wait/wait.h"
 
 namespace meantime::wait {

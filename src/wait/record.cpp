@@ -72,10 +72,9 @@ Record::~Record() {
   settle(now);
   take_cpu_time(now);
   wait_.ns = now - began_;
-  ledger::charge(*rank_.area,
-                 place_.empty() ? site_.account
-                                : ledger::account_of_place(*rank_.area, place_, situation_.call),
-                 wait_);
+  ledger::SiteAccount* const of_place =
+      place_.empty() ? nullptr : ledger::account_of_place(*rank_.area, place_, situation_.call);
+  ledger::charge(*rank_.area, of_place != nullptr ? of_place : site_.account, wait_);
   if (learns_) {
     outcome.waited_ns = wait_.ns;
     site_.last_busy_ns = awake_ns(since_);

@@ -1,4 +1,5 @@
 /* Rank 1 crashes, as argv[1] says; the others wait for it. */
+#include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,6 +24,11 @@ static void* in_thread(void* unused) {
   return unused;
 }
 
+static void* in_linker(void* library) {
+  dlopen(library, RTLD_NOW);
+  return NULL;
+}
+
 static void on_own(int number) {
   static const char text[] = "own handler\n";
   if (write(1, text, sizeof text - 1) > 0) {
@@ -41,6 +47,11 @@ static void crash(const char* how) {
   } else if (strcmp(how, "thread") == 0) {
     pthread_create(&thread, NULL, in_thread, NULL);
     pthread_join(thread, NULL);
+  } else if (strchr(how, '/') != NULL) { /* a library whose constructor does not end */
+    signal(SIGALRM, SIG_IGN);
+    pthread_create(&thread, NULL, in_linker, (void*)how);
+    sleep(1);
+    deref(NULL);
   } else if (strcmp(how, "buffer") == 0) {
     MPI_Recv((void*)16, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* buffer here */
   } else if (strcmp(how, "own") == 0) {

@@ -91,6 +91,25 @@ static void wait_for_zero(int rounds) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static int by_shared_memory(const MPIX_Energy_info* info, void* argument) {
+  CHECK(info->channel == MPIX_ENERGY_SHARED_MEMORY);
+  return leave(info, argument);
+}
+
+/* Waits for rank 0 with a short persistent send that has left already. */
+static void exchange_with_zero(int rank) {
+  char out[100] = "", in[100];
+  MPI_Request requests[2];
+  MPI_Recv_init(in, sizeof in, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, &requests[0]);
+  MPI_Send_init(out, sizeof out, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, &requests[1]);
+  if (rank == 0)
+    for (double until = MPI_Wtime() + 1e-3; MPI_Wtime() < until;) {
+    }
+  MPI_Startall(2, requests);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < 2; ++i) MPI_Request_free(&requests[i]);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -98,6 +117,16 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (argc > 1 && strcmp(argv[1], "plain") == 0) {
     wait_for_zero(argc > 2 ? atoi(argv[2]) : 20);
+  } else if (argc > 1 && strcmp(argv[1], "persistent") == 0) {
+    struct seen seen = {0, 0, MPIX_ENERGY_DEFAULT, 0};
+    MPIX_Energy_handler_reg(enter, by_shared_memory, &seen);
+    int enough = 0;
+    do {
+      if (rank < 2) exchange_with_zero(rank);
+      enough = rank != 1 || seen.left > 0;
+      MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    } while (!enough);
+    MPIX_Energy_handler_dereg();
   } else if (argc > 1 && (strcmp(argv[1], "nonsense") == 0 || strcmp(argv[1], "slow") == 0)) {
     const int is_slow = strcmp(argv[1], "slow") == 0;
     struct seen* seen = calloc(1, sizeof *seen); /* the handler stays to the end */

@@ -52,6 +52,28 @@ static void one_way(sender *send) {
   free(out);
 }
 
+/* A broadcast while the root's short messages fill the segment, until rank 1 comes to receive them: before the
+   broadcast, or never. */
+static void broadcast(int late) {
+  MPI_Request *requests = malloc(messages * sizeof *requests);
+  static char large[200000];
+  char *out = malloc((size_t)messages * bytes + 1);
+  if (rank == 0)
+    for (int m = 0; m < messages; ++m) {
+      fill(out + (size_t)m * bytes, m);
+      MPI_Isend(out + (size_t)m * bytes, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &requests[m]);
+    }
+  if (rank == 1 && late) {
+    usleep(2500000);
+    receive_all(1, 3);
+  }
+  MPI_Bcast(large, sizeof large, MPI_BYTE, 0, MPI_COMM_WORLD);
+  if (rank == 1 && !late) receive_all(1, 3);
+  if (rank == 0) MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
+  free(out);
+  free(requests);
+}
+
 /* Each sends to the next, nonblocking, before it receives: both directions between two. */
 static void ring(void) {
   char *out = malloc((size_t)messages * bytes + 1);
@@ -218,6 +240,7 @@ int main(int argc, char **argv) {
   for (int round = 0; round < 2; ++round) {
     if (!strcmp(what, "one-way")) one_way(MPI_Send);
     if (!strcmp(what, "synchronous")) one_way(MPI_Ssend);
+    if (!strcmp(what, "broadcast")) broadcast(atoi(argv[4]));
     if (!strcmp(what, "buffered")) buffered();
     if (!strcmp(what, "ring")) ring();
     if (!strcmp(what, "in-turn")) in_turn();

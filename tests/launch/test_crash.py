@@ -60,6 +60,14 @@ class Crash(MpiexecTest):
         self.assertNotIn("#0", self.crash(program, "null", signal.SIGSEGV,
                                           words=("-x", "MEANTIME_BACKTRACE=0")).error)
 
+    def test_has_an_end(self):
+        """Also where a thread keeps the run-time linker's lock, which a backtrace needs, for ever."""
+        library = self.path("for_ever.so")
+        subprocess.run([MPICC, "-shared", "-fPIC", "-x", "c", "-", "-o", library], check=True,
+                       input=b"#include <unistd.h>\n__attribute__((constructor)) static void stay(void) { for (;;) pause(); }")
+        result = self.run_job("-n", 3, self.program("-ldl"), library, timeout=40)
+        self.assertEqual(result.status, 128 + signal.SIGSEGV, result)
+
     def test_a_child_is_not_the_rank(self):
         result = self.run_job("-n", 3, self.program(), "child")
         self.assertEqual((result.status, result.output, result.error), (0, "child: signal 11\n", ""))

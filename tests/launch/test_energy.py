@@ -41,6 +41,10 @@ class Energy(MpiexecTest):
                 self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
                 self.assertNotIn("answered", result.error)
 
+    def test_a_short_persistent_send_goes_by_shared_memory(self):
+        result = self.run_job("-n", 2, self.program(), "persistent")
+        self.assertEqual((result.status, result.output), (0, " No Errors\n"), result)
+
     def test_handler_of_the_paper_knows_the_channel(self):
         """Shared memory, or from buffer to buffer; first as far as it can be said, in the end as it was."""
         program = self.path("late_messages")

@@ -72,6 +72,18 @@ class FullSegment(MpiexecTest):
             self.floods(what, options=("--as", "threads"))
         self.goes_on(8, 6000, "in-turn", 20000, 12, options=("--as", "threads"))
 
+    def test_a_collective_waits_for_memory(self):
+        """However long: the receiver computes, and comes in the end."""
+        self.goes_on(2, 1000, "broadcast", 20000, 12, 1)
+        if THREADS:
+            self.goes_on(2, 1000, "broadcast", 20000, 12, 1, options=("--as", "threads"))
+
+    def test_told_that_a_collective_waits_in_vain(self):
+        result = self.run_full(2, 1000, "broadcast", 20000, 12, 0)
+        self.assertEqual(result.status, 125, result)
+        self.assertIn("Meantime: memory is full: every rank waits in MPI, and some need shared memory:\n", result.error)
+        self.assertRegex(result.error, r"rank 0.* waits in MPI_Bcast .*; it needs shared memory for that\n")
+
     def test_told_that_memory_is_full(self):
         """What nobody will ever receive before more is sent."""
         for options in ((),) + ((("--as", "threads"),) if THREADS else ()):

@@ -162,6 +162,52 @@ void tool_variables() {
   MUST(MPI_T_finalize());
 }
 
+// Never back, also of a rank that goes from core to core.
+void a_tools_core() {
+  int provided, core = -1, count = 0;
+  MUST(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+  MUST(MPI_T_pvar_get_index("meantime_core_page_faults", MPI_T_PVAR_CLASS_COUNTER, &core));
+  MPI_T_pvar_session session;
+  MUST(MPI_T_pvar_session_create(&session));
+  MPI_T_pvar_handle handle;
+  MUST(MPI_T_pvar_handle_alloc(session, core, nullptr, &handle, &count));
+  unsigned long long before = 0, now = 0;
+  for (int round = 0; round < 20; ++round) {
+    if (round % 5 == 0) MUST(MPI_T_pvar_start(session, handle));
+    if (check::rank == 0) fault();
+    MPI_Barrier(MPI_COMM_WORLD);
+    MUST(MPI_T_pvar_read(session, handle, &now));
+    CHECK(now >= before && now - before < 1'000'000, "%llu, then %llu", before, now);
+    before = now;
+    if (round % 5 == 4) MUST(MPI_T_pvar_stop(session, handle));
+  }
+  if (check::rank == 0) CHECK(now >= 20 * pages, "%llu", now);
+  MUST(MPI_T_pvar_session_free(&session));
+  MUST(MPI_T_finalize());
+}
+
+int open_events() {
+  int events = 0;
+  for (int descriptor = 0; descriptor < 1000; ++descriptor) {
+    char name[64], target[64] = "";
+    snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
+    events += readlink(name, target, sizeof target - 1) > 0 && strstr(target, "perf_event");
+  }
+  return events;
+}
+
+// What nobody counts is closed, also by the cores that a rank has been on, when they have nothing
+// to do.
+void nothing_is_left_open() {
+  for (int tries = 0; tries < 500; ++tries) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (check::rank == 0 && open_events() == 0) tries = 500;
+    MPI_Bcast(&tries, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    usleep(10'000);
+  }
+  CHECK(open_events() == 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -174,6 +220,8 @@ int main(int argc, char** argv) {
     by_perf_event_open();
     errors();
     tool_variables();
+    a_tools_core();
+    nothing_is_left_open();
   } else {
     MUST(MPIX_Counter_start("page-faults"));
     const Reading reading = read_counter("page-faults");

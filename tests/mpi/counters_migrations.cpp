@@ -6,12 +6,14 @@
 #include <linux/seccomp.h>
 #include <meantime.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
+#include <thread>
 
 #include "check.h"
 
@@ -27,13 +29,23 @@ Reading read_counter(const char* event) {
   return reading;
 }
 
+bool is_event(int descriptor) {
+  char name[64], target[64] = "";
+  snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
+  return readlink(name, target, sizeof target - 1) > 0 && strstr(target, "perf_event");
+}
+
+int open_events() {
+  int events = 0;
+  for (int descriptor = 0; descriptor < 1000; ++descriptor) events += is_event(descriptor);
+  return events;
+}
+
 /// Closes descriptors of events and takes their numbers for a file that says something else.
 int take_descriptors() {
   int taken = 0;
   for (int descriptor = 3; descriptor < 200; ++descriptor) {
-    char name[64], target[64] = "";
-    snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
-    if (readlink(name, target, sizeof target - 1) < 0 || !strstr(target, "perf_event")) continue;
+    if (!is_event(descriptor)) continue;
     const int file = open("/dev/zero", O_RDONLY);
     CHECK(dup2(file, descriptor) == descriptor);
     close(file);
@@ -42,14 +54,15 @@ int take_descriptors() {
   return taken;
 }
 
-void migrations() {
+/// False: the kernel does not count them for this process.
+bool migrations() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   sched_getaffinity(0, sizeof mine, &mine);
   MUST(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   const bool counts = CPU_COUNT(&mine) > 1 && MPIX_Counter_start("cpu-migrations") == MPI_SUCCESS;
   MUST(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
-  if (!counts) return;
+  if (!counts) return false;
   for (int descriptors = 0; descriptors < 2; ++descriptors) {
     if (descriptors == 1) CHECK(take_descriptors() >= 1);
     const Reading before = read_counter("cpu-migrations");
@@ -68,6 +81,56 @@ void migrations() {
   }
   sched_setaffinity(0, sizeof mine, &mine);
   MUST(MPIX_Counter_stop("cpu-migrations"));
+  return true;
+}
+
+constexpr int pages = 300;
+
+void fault() {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const memory =
+      mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise(memory, pages * page, MADV_NOHUGEPAGE);
+  for (std::size_t i = 0; i < pages; ++i) static_cast<volatile char*>(memory)[i * page] = 1;
+  munmap(memory, pages * page);
+}
+
+// A handle is about the thread that has started it, whoever reads and stops it.
+void a_tools_other_thread() {
+  int provided, faults = -1, core = -1, count = 0;
+  MUST(MPI_T_init_thread(MPI_THREAD_SERIALIZED, &provided));
+  MUST(MPI_T_pvar_get_index("meantime_rank_page_faults", MPI_T_PVAR_CLASS_COUNTER, &faults));
+  MUST(MPI_T_pvar_get_index("meantime_core_page_faults", MPI_T_PVAR_CLASS_COUNTER, &core));
+  MPI_T_pvar_session session;
+  MUST(MPI_T_pvar_session_create(&session));
+  for (const int variable : {faults, core}) {
+    MPI_T_pvar_handle handle;
+    MUST(MPI_T_pvar_handle_alloc(session, variable, nullptr, &handle, &count));
+    unsigned long long first = 0, sampled = 0, last = 0;
+    MUST(MPI_T_pvar_start(session, handle));
+    fault();
+    MUST(MPI_T_pvar_read(session, handle, &first));
+    std::thread([&] {
+      MUST(MPI_T_pvar_read(session, handle, &sampled));
+      MUST(MPI_T_pvar_stop(session, handle));
+    }).join();
+    fault();
+    MUST(MPI_T_pvar_read(session, handle, &last));
+    CHECK(first >= pages && first < 2 * pages, "%llu", first);
+    CHECK(sampled >= first && sampled < first + pages, "%llu, then %llu", first, sampled);
+    CHECK(last == sampled, "%llu, then %llu", sampled, last);
+  }
+  MUST(MPI_T_pvar_session_free(&session));
+  MUST(MPI_T_finalize());
+}
+
+// Threads come and go, and what they have open goes with them.
+void threads_leave_nothing_open() {
+  const int before = open_events();
+  for (int thread = 0; thread < 20; ++thread) {
+    std::thread([] { MUST(MPIX_Counter_start("cpu-migrations")); }).join();
+  }
+  CHECK(open_events() == before, "%d, then %d", before, open_events());
 }
 
 // As in a container whose profile does not allow it: an error that says so, and what needs no
@@ -100,9 +163,10 @@ void refused() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  check::start(argc, argv);
+  check::start(argc, argv, MPI_THREAD_SERIALIZED);
   if (MPIX_Counter_start != nullptr) {
-    migrations();
+    if (migrations()) threads_leave_nothing_open();
+    a_tools_other_thread();
     refused();
   }
   return check::finish();

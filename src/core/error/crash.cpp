@@ -44,7 +44,7 @@ void describe(ranks::CrashText& text, std::uintptr_t place) {
 void tell(int signal, const siginfo_t& info, ucontext_t& context) {
   static ranks::CrashText text;
   static int told_signal = 0;  // both the teller's only
-  if (ranks::take_turn() == ranks::Turn::tells) {
+  if (ranks::take_turn(signal) == ranks::Turn::tells) {
     told_signal = signal;
     if (signal == SIGSEGV && info.si_code > 0) {
       const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
@@ -64,8 +64,8 @@ void tell(int signal, const siginfo_t& info, ucontext_t& context) {
 }
 
 // A fault happens again when the handler has returned, and then kills: so a core dump is of the
-// crash itself. What was sent (abort, kill) is sent again; it is blocked until the return. A child
-// has the handler, too, until it runs another program: its crash is none of the rank's.
+// crash itself. What was sent (abort, kill) is sent again, and kills here. A child has the handler,
+// too, until it runs another program: its crash is none of the rank's.
 void on_crash(int signal, siginfo_t* info, void* context) {
   const int saved_errno = errno;
   if (getpid() == rank_process) {

@@ -89,7 +89,7 @@ int SendRequest::begin(bool tried) {
   if (!tried && !send.synchronous &&
       send_eagerly(operation.buffer, operation.count, *operation.type, operation.peer,
                    operation.tag, *comm, operation.plane)) {
-    complete = true;
+    complete = send.done = true;  // not directly
     return MPI_SUCCESS;
   }
   return self().engine->start(*this);

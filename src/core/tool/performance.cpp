@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <iterator>
@@ -85,7 +86,6 @@ std::vector<PerformanceVariable> with_events() {
     if (trial.open(event) != 0) {
       continue;
     }
-    trial.close(event);
     for (const bool of_core : {false, true}) {
       all.push_back(
           {.name = kept(fmt::format("meantime_{}_{}", of_core ? "core" : "rank", each.variable)),
@@ -100,15 +100,6 @@ std::vector<PerformanceVariable> with_events() {
     }
   }
   return all;
-}
-
-double now_of(const PerformanceVariable& variable) {
-  if (variable.event < 0) {
-    return variable.read(self());
-  }
-  ranks::CounterReading reading;
-  ranks::read_counter(ranks::CountedFor::tools, variable.event, reading);
-  return static_cast<double>(variable.of_core ? reading.core : reading.rank);
 }
 
 }  // namespace
@@ -128,8 +119,21 @@ PerformanceHandle::~PerformanceHandle() {
   }
 }
 
+/// The variable's own.
+double PerformanceHandle::now() const {
+  if (variable.event < 0) {
+    return variable.read(self());
+  }
+  if (counted_ == nullptr) {
+    return 0;
+  }
+  const ranks::CounterReading reading = ranks::read_tool_counter(*counted_, variable.event);
+  return static_cast<double>(variable.of_core ? reading.core : reading.rank);
+}
+
 double PerformanceHandle::value() const {
-  return started_ ? added_ + now_of(variable) - began_ : added_;
+  // (After MPI_Finalize there is no account any more.)
+  return started_ ? added_ + std::max(0.0, now() - began_) : added_;
 }
 
 int PerformanceHandle::start() {
@@ -137,11 +141,13 @@ int PerformanceHandle::start() {
     return MPI_T_ERR_PVAR_NO_STARTSTOP;
   }
   if (!started_) {
-    if (variable.event >= 0 &&
-        ranks::start_counter(ranks::CountedFor::tools, variable.event) != 0) {
-      return MPI_T_ERR_PVAR_NO_STARTSTOP;  // it could be counted when the variables were listed
+    if (variable.event >= 0) {
+      counted_ = ranks::start_tool_counter(variable.event);
+      if (counted_ == nullptr) {
+        return MPI_T_ERR_PVAR_NO_STARTSTOP;  // it could be counted when the variables were listed
+      }
     }
-    began_ = now_of(variable);
+    began_ = now();
     started_ = true;
   }
   return MPI_SUCCESS;
@@ -152,8 +158,9 @@ int PerformanceHandle::stop() {
     return MPI_T_ERR_PVAR_NO_STARTSTOP;
   }
   added_ = value();
-  if (started_ && variable.event >= 0) {
-    ranks::stop_counter(ranks::CountedFor::tools, variable.event);
+  if (counted_ != nullptr) {
+    ranks::stop_tool_counter(*counted_, variable.event);
+    counted_.reset();
   }
   started_ = false;
   return MPI_SUCCESS;
@@ -164,7 +171,7 @@ int PerformanceHandle::reset() {
     return MPI_T_ERR_PVAR_NO_WRITE;
   }
   added_ = 0;
-  began_ = now_of(variable);
+  began_ = now();
   return MPI_SUCCESS;
 }
 

@@ -17,7 +17,10 @@
 
 namespace meantime {
 struct Rank;
+namespace ranks {
+struct Counters;
 }
+}  // namespace meantime
 
 namespace meantime::tool {
 
@@ -55,11 +58,13 @@ class PerformanceHandle : public Object {
   const PerformanceVariable& variable;
 
  private:
+  double now() const;
   double value() const;
 
   double added_ = 0;  ///< before the last start
   double began_ = 0;  ///< the variable's own value at the last start
   bool started_;
+  std::shared_ptr<ranks::Counters> counted_;  ///< an event: of the thread that started it
 };
 
 /// What MPI_T_pvar_session_create gives; owns its handles.

@@ -23,8 +23,6 @@ using Handler = void (*)(int);
 namespace {
 
 constexpr std::size_t signal_stack_bytes = 256 * 1024;
-/// Telling takes milliseconds; a crash in the run-time linker could keep a lock that it needs.
-constexpr unsigned most_seconds = 10;
 
 using ranks::Turn;
 using Text = ranks::CrashText;
@@ -77,8 +75,7 @@ bool is_below_stack_of_thread(const siginfo_t& info, const ucontext_t& context) 
 void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& context) {
   static Text text;
   static int told_signal = 0;  // both the teller's only
-  if (ranks::take_turn() == Turn::tells) {
-    alarm(most_seconds);
+  if (ranks::take_turn(signal) == Turn::tells) {
     told_signal = signal;
     const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
     const auto low = reinterpret_cast<std::uintptr_t>(rank.stack_low);
@@ -132,7 +129,7 @@ void tell_of_own(int signal) {
   struct sigaction action {};
   if (ends_by_default(signal) && !is_blocked_here(signal) &&
       sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL &&
-      ranks::take_turn() == Turn::tells) {
+      ranks::take_turn(signal) == Turn::tells) {
     meantime_host_tell_end(mine()->world_rank, 0, signal, "");
   }
 }
@@ -163,12 +160,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   if (const RankState* const rank = mine(); rank != nullptr) {
     tell(*rank, signal, *info, *static_cast<ucontext_t*>(context));
   }
-  take_back(signal);
-  sigset_t only;
-  sigemptyset(&only);
-  sigaddset(&only, signal);
-  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
-  syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
+  ranks::die_of(signal);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include "launch/inspect/process_info.h"
-#include "node/process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,6 +9,8 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+
+#include "node/process.h"
 
 namespace meantime::launch {
 
