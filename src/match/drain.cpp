@@ -34,7 +34,7 @@ bool Engine::drain(int world_rank, Receive* last) {
   // then, not to a cell. (Unless a thread sleeps that may wait for it.)
   const bool posting = last != nullptr;
   const auto more = [&] {
-    return box.inbox.load(std::memory_order_seq_cst) != 0 ||
+    return !box.inbox.empty(std::memory_order_seq_cst) ||
            ((!posting || box.sleepers.load(std::memory_order_seq_cst) != 0) &&
             express_waits(area, std::memory_order_seq_cst));
   };
@@ -46,12 +46,7 @@ bool Engine::drain(int world_rank, Receive* last) {
       }
       // Somebody matches for us just now. The receive goes the way of the messages; then look
       // again.
-      const Link link = segment_.link(last);
-      Link head = box.inbox.load(std::memory_order_relaxed);
-      do {
-        last->next.store(head, std::memory_order_relaxed);
-      } while (!box.inbox.compare_exchange_weak(head, link, std::memory_order_seq_cst,
-                                                std::memory_order_relaxed));
+      box.inbox.push(segment_.link(last), last->next);
       last = nullptr;
       continue;
     }
@@ -61,8 +56,7 @@ bool Engine::drain(int world_rank, Receive* last) {
       return moved;
     }
     QueueView queues(*segment_.at<Queues>(box.queues), pool);
-    if (box.inbox.load(std::memory_order_relaxed) != 0 ||
-        (last == nullptr && express_waits(area))) {
+    if (!box.inbox.empty() || (last == nullptr && express_waits(area))) {
       empty_inbox(area, queues);
       moved = true;
     }
@@ -79,13 +73,13 @@ bool Engine::drain(int world_rank, Receive* last) {
 // the right that fails because of us is answered, as in `drain`, by a look at the inbox after the
 // release.
 Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
-  const bool else_to_do = box_.attention.load(std::memory_order_relaxed) != 0 ||
-                          !pipes_out_.empty() || !pipes_in_.empty() || deferred_ != 0;
+  const bool else_to_do =
+      !box_.attention.empty() || !pipes_out_.empty() || !pipes_in_.empty() || deferred_ != 0;
   if (else_to_do || !try_right(box_)) {
     return nullptr;
   }
   QueueView queues(*segment_.at<Queues>(box_.queues), pool);
-  if (box_.inbox.load(std::memory_order_relaxed) != 0) {
+  if (!box_.inbox.empty()) {
     empty_inbox(area_, queues);  // with no hand: a receive that was posted before may lie in it
   }
   Message* message = queues.find_message(hand.context, hand.source, hand.tag);
@@ -96,7 +90,7 @@ Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
     hand_ = &hand;
     caught_ = nullptr;
     for (int turn = 0;; ++turn) {
-      if (box_.inbox.load(std::memory_order_relaxed) != 0 || express_waits(area_)) {
+      if (!box_.inbox.empty() || express_waits(area_)) {
         empty_inbox(area_, queues);
       }
       if (caught_ != nullptr || turn >= turns) {
@@ -113,7 +107,7 @@ Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
   }
   let_go_of_right(box_);
   // What lies in a ring may wait for the next call, if this rank has no thread that sleeps.
-  if (box_.inbox.load(std::memory_order_seq_cst) != 0 ||
+  if (!box_.inbox.empty(std::memory_order_seq_cst) ||
       (box_.sleepers.load(std::memory_order_seq_cst) != 0 &&
        express_waits(area_, std::memory_order_seq_cst))) {
     drain(rank.world_rank);
@@ -125,10 +119,10 @@ Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
 /// And the rings.
 void Engine::empty_inbox(node::RankArea& area, QueueView& queues) {
   node::Mailbox& box = area.mailbox;
-  while (box.inbox.load(std::memory_order_relaxed) != 0 || take_all_express(area, queues)) {
+  while (!box.inbox.empty() || take_all_express(area, queues)) {
     // The line of the newest message comes while the exchange gets the inbox's.
-    __builtin_prefetch(segment_.at<Item>(box.inbox.load(std::memory_order_relaxed)));
-    Link newest = box.inbox.exchange(0, std::memory_order_seq_cst);
+    __builtin_prefetch(segment_.at<Item>(box.inbox.newest()));
+    Link newest = box.inbox.take_all();
     // The stack has the newest first; turn it round to keep each sender's order.
     Link oldest = 0;
     while (newest != 0) {
@@ -206,14 +200,7 @@ void Engine::join(Message& message, Receive& receive) {
     call_for_owner(receive);
   } else {
     // The owner finds the payload in the cell. From the state's change on, the entry is its own.
-    std::uint32_t old = receive.state.load(std::memory_order_acquire);
-    node::SleepLink waiter = 0;
-    do {
-      waiter = (old & awaited) != 0 ? receive.waiter.load(std::memory_order_relaxed) : 0;
-    } while (!receive.state.compare_exchange_weak(old, matched, std::memory_order_acq_rel));
-    if (waiter != 0) {
-      wake(waiter);
-    }
+    wake(receive.awaited().become(matched).sleep);
   }
 }
 
@@ -242,10 +229,10 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
     transfer.holders.store(1, std::memory_order_relaxed);
     transfer.piped.store(by_wire, std::memory_order_relaxed);
     if (limits.wire.interface_answers) {
-      receive.state.fetch_or(copying, std::memory_order_acq_rel);
+      receive.awaited().add(copying);
       ready_to_receive(message);
     } else if (mine) {
-      receive.state.fetch_or(copying, std::memory_order_acq_rel);
+      receive.awaited().add(copying);
       put_on_wire(receive);
     } else {
       call_for_owner(receive);
@@ -255,8 +242,8 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
   if (direct && from_me && !mine && transfer.destination_address != 0) {
     // Its owner computes or sleeps: the sender moves everything, and wakes it when all is there.
     transfer.holders.store(1, std::memory_order_relaxed);
-    transfer.state.fetch_or(moving, std::memory_order_acq_rel);
-    receive.state.fetch_or(copying, std::memory_order_acq_rel);
+    transfer.awaited().add(moving);
+    receive.awaited().add(copying);
     to_copy_.push_back(&message);
     return;
   }
@@ -267,12 +254,12 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
                       transfer.bytes > transfer.fragment && mine && !from_me;
   if (mine) {
     // Before the sender knows: it may move everything before we come to it, and `done` is final.
-    receive.state.fetch_or(copying, std::memory_order_acq_rel);
+    receive.awaited().add(copying);
   }
   if (!direct || shared) {
     notice_sender(message);
   }
-  transfer.state.fetch_or(moving, std::memory_order_acq_rel);
+  transfer.awaited().add(moving);
   if (!direct) {
     wake_rank(static_cast<int>(message.origin));
   }
@@ -323,7 +310,7 @@ void Engine::after_drain() {
   }
 }
 
-void Engine::wake(node::SleepLink sleep) {
+void Engine::wake_sleeper(node::SleepLink sleep) {
   if (holds_right_) {
     to_wake_.push_back(sleep);
   } else {

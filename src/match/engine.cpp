@@ -110,7 +110,7 @@ bool Engine::copy_to_posted(int destination, const Envelope& envelope, const cha
     receive->matched_bytes = bytes;
     receive->error = MPI_SUCCESS;
     receive->directly.store(1, std::memory_order_relaxed);
-    receive->state.fetch_or(copying, std::memory_order_acq_rel);
+    receive->awaited().add(copying);
   }
   let_go_of_right(box);
   if (fits) {
@@ -120,7 +120,7 @@ bool Engine::copy_to_posted(int destination, const Envelope& envelope, const cha
     finish(*receive, done);
   }
   // (A process rank may have begun a ring to this one before it was known to be a thread rank.)
-  if (box.inbox.load(std::memory_order_seq_cst) != 0 ||
+  if (!box.inbox.empty(std::memory_order_seq_cst) ||
       (box.sleepers.load(std::memory_order_seq_cst) != 0 &&
        express_waits(segment_.area(destination), std::memory_order_seq_cst))) {
     drain(destination);
@@ -169,11 +169,7 @@ void Engine::push(Message& message) {
   node::Mailbox& box = segment_.area(destination).mailbox;
   const Link link = segment_.link(&message);
   const bool offer = message.kind == ItemKind::rendezvous;
-  Link head = box.inbox.load(std::memory_order_relaxed);
-  do {
-    message.next.store(head, std::memory_order_relaxed);
-  } while (!box.inbox.compare_exchange_weak(head, link, std::memory_order_seq_cst,
-                                            std::memory_order_relaxed));
+  box.inbox.push(link, message.next);
   // One that is awake in MPI empties its inbox itself. One that computes does so at its next call,
   // unless there is a large payload that could be moved meanwhile. For one that sleeps we match, so
   // that it is woken only by what it waits for.
@@ -307,7 +303,7 @@ bool Engine::goes_directly(const LocalSend& send) const {
 bool Engine::reap(LocalSend& send) {
   Message& message = *send.message;
   Transfer& transfer = transfer_of(message);
-  if ((transfer.state.load(std::memory_order_acquire) & state_mask) != delivered) {
+  if (transfer.state() != delivered) {
     return false;
   }
   if ((message.flags & noticed) != 0 && !send.attended) {
@@ -348,32 +344,6 @@ bool Engine::reap(LocalSend& send) {
   return true;
 }
 
-namespace {
-
-/// Marks a state word as awaited; false if the state is already final.
-// Whoever makes it final reads the waiter, then changes the word that it saw before. Each arming
-// gives the word another number, so that its change fails if meanwhile one thread of the owner has
-// disarmed and another armed. (The number comes round after 8 million armings of one entry.)
-bool mark_awaited(std::atomic<std::uint32_t>& state, std::atomic<SleepLink>& place,
-                  SleepLink waiter, bool (*over)(std::uint32_t)) {
-  // The waiter's link is written before the flag (release), read after it (acquire).
-  place.store(waiter, std::memory_order_relaxed);
-  std::uint32_t old = state.load(std::memory_order_acquire);
-  while (!over(old & state_mask)) {
-    if (state.compare_exchange_weak(old, (old + arming_step) | awaited,
-                                    std::memory_order_acq_rel)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void clear_awaited(std::atomic<std::uint32_t>& state) {
-  state.fetch_and(~awaited, std::memory_order_acq_rel);
-}
-
-}  // namespace
-
 node::SleepLink Engine::sleep_to_arm(const node::Waiter& waiter) const {
   return wait::sleep_of(waiter) | (arms_for_rank ? node::for_the_rank : 0);
 }
@@ -384,15 +354,15 @@ int Engine::arm(LocalSend& send, node::Waiter& waiter) {
     return send.done ? 0 : 1;
   }
   Transfer& transfer = transfer_of(*send.message);
-  return mark_awaited(transfer.state, transfer.waiter, sleep_to_arm(waiter),
-                      [](std::uint32_t state) { return state == delivered; })
+  return transfer.awaited().arm(sleep_to_arm(waiter),
+                                [](std::uint32_t state) { return state == delivered; })
              ? 1
              : 0;
 }
 
 void Engine::disarm(LocalSend& send) {
   if (send.message != nullptr) {
-    clear_awaited(transfer_of(*send.message).state);
+    transfer_of(*send.message).awaited().disarm();
   }
 }
 
@@ -415,7 +385,7 @@ Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::in
   receive->source = source;
   receive->tag = tag;
   receive->owner = static_cast<std::uint32_t>(rank.world_rank);
-  receive->state.store(posted, std::memory_order_relaxed);
+  receive->word.store(posted, std::memory_order_relaxed);
   receive->request = reinterpret_cast<std::uint64_t>(&local);
   receive->address = address;
   receive->capacity = capacity;
@@ -449,7 +419,7 @@ bool Engine::finished(Receive& receive) {
   if (cancels_ != 0) [[unlikely]] {
     try_to_cancel(receive);
   }
-  const std::uint32_t state = receive.state.load(std::memory_order_acquire) & state_mask;
+  const std::uint32_t state = receive.state();
   if (state == matched) {
     auto* message = segment_.at<Message>(receive.message);
     if (message->kind == ItemKind::eager) {
@@ -462,7 +432,7 @@ bool Engine::finished(Receive& receive) {
 }
 
 bool Engine::goes_directly(const Receive& receive, int from) const {
-  if ((receive.state.load(std::memory_order_acquire) & state_mask) != posted) {
+  if (receive.state() != posted) {
     return receive.directly.load(std::memory_order_relaxed) != 0;
   }
   const int sender = from != node::no_peer ? from : (rank.world_rank + 1) % rank.world_size;
@@ -473,14 +443,15 @@ bool Engine::goes_directly(const Receive& receive, int from) const {
 }
 
 int Engine::arm(Receive& receive, node::Waiter& waiter) {
-  return mark_awaited(receive.state, receive.waiter, sleep_to_arm(waiter),
-                      [](std::uint32_t state) { return state != posted && state != copying; })
+  return receive.awaited().arm(
+             sleep_to_arm(waiter),
+             [](std::uint32_t state) { return state != posted && state != copying; })
              ? 1
              : 0;
 }
 
 void Engine::disarm(Receive& receive) {
-  clear_awaited(receive.state);
+  receive.awaited().disarm();
 }
 
 }  // namespace meantime::match

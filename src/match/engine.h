@@ -363,7 +363,13 @@ struct Engine {
   bool take_from_wire();
   void help_neighbours();
   node::SleepLink sleep_to_arm(const node::Waiter& waiter) const;
-  void wake(node::SleepLink sleep);
+  /// 0: nobody sleeps.
+  void wake(node::SleepLink sleep) {
+    if (sleep != 0) {
+      wake_sleeper(sleep);
+    }
+  }
+  void wake_sleeper(node::SleepLink sleep);
   void wake_rank(int world_rank);
 
   node::Segment& segment_;

@@ -500,7 +500,7 @@ TEST_F(EngineTest, TakenBackReceiveMatchesNothing) {
       engine.new_receive(receive, 2, 0, 1, reinterpret_cast<std::uint64_t>(receive.data.data()), 8);
   engine.post(*entry);
   engine.cancel(*entry);
-  EXPECT_EQ(entry->state.load(), cancelled);
+  EXPECT_EQ(entry->state(), cancelled);
   Message* message = engine.eager_cell(0, 8, true);
   message->context = 2;
   message->source = 0;
@@ -508,7 +508,7 @@ TEST_F(EngineTest, TakenBackReceiveMatchesNothing) {
   engine.push(*message);
   engine.progress();
   EXPECT_NE(engine.probe(2, 0, 1, false), nullptr);
-  EXPECT_EQ(entry->state.load(), cancelled);
+  EXPECT_EQ(entry->state(), cancelled);
 }
 
 /// A process that is stopped until the end of the scope.
@@ -566,7 +566,7 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
   }
   box.right = 0;
   EXPECT_TRUE(engine.finished(*entry));
-  EXPECT_EQ(entry->state.load(), cancelled);
+  EXPECT_EQ(entry->state(), cancelled);
   EXPECT_FALSE(engine.starving());
   EXPECT_NE(engine.probe(2, 1, 1, false), nullptr);
   engine.seek(waiter, 2, 0, 8);  // again, though it was on the list

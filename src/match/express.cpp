@@ -197,7 +197,7 @@ bool Engine::take_all_express(node::RankArea& area, QueueView& queues) {
       if (!ring.has(ring.taken.load(std::memory_order_relaxed), std::memory_order_acquire)) {
         break;
       }
-      if (area.mailbox.inbox.load(std::memory_order_relaxed) != 0) {
+      if (!area.mailbox.inbox.empty()) {
         return true;
       }
       take_express(area, queues, ring);

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "match/awaited_word.h"
 #include "node/layout.h"
 
 namespace meantime::match {
@@ -26,23 +27,21 @@ using node::SleepLink;
 
 enum class ItemKind : std::uint8_t { eager, synchronous, rendezvous, posted };
 
-/// States of a Receive. `awaited` is a flag on top: a waiter sleeps for the change.
+/// States of a Receive (AwaitedWord).
 ///   posted ──► matched   eager: the payload waits in the cell for its owner to fetch it;
 ///      │                 rendezvous: the owner is asked to take part in the transfer
 ///      ├─────► copying   somebody moves the payload, the owner need not do anything
 ///      ├─────► done      everything is there
 ///      └─────► cancelled
-/// (matched and copying are bits, so that both are set without a look at `awaited`.)
+/// (matched and copying are bits: steps on the way are added.)
 enum ReceiveState : std::uint32_t { posted = 0, matched = 1, copying = 3, done = 4, cancelled = 8 };
 /// States of a Transfer: the sender's side of the same story.
 enum TransferState : std::uint32_t { offered = 0, moving = 1, delivered = 2 };
 /// Whether a Transfer is a pipe: since the match, or since a direct copy was not allowed any more.
 enum Piped : std::uint32_t { not_piped = 0, from_the_start = 1, went_over = 2, by_wire = 3 };
-inline constexpr std::uint32_t awaited = 0x100;
-inline constexpr std::uint32_t state_mask = 0x7f;
-/// Of a Transfer, beside its state: its sender has left MPI. Whoever delivers it has the cell.
+/// Of a Transfer, a mark beside its state: its sender has left MPI. Whoever delivers it has the
+/// cell.
 inline constexpr std::uint32_t orphaned = 0x80;
-inline constexpr std::uint32_t arming_step = 0x200;  ///< the armings are counted above the flag
 
 /// The beginning of both, so that one inbox can carry both.
 struct Item {
@@ -104,9 +103,9 @@ static_assert(sizeof(Message) == 2 * cache_line);
 /// bytes that are not there yet, one for a receiver that takes part. Only the last to leave says
 /// `delivered`, and only then may the sender reuse the cell.
 struct alignas(cache_line) Transfer {
-  std::atomic<std::uint32_t> state;
+  std::atomic<std::uint32_t> word;  ///< state() looks at it
   std::atomic<std::uint32_t> holders;
-  std::atomic<SleepLink> waiter;      ///< of the sender, valid with `awaited`
+  std::atomic<SleepLink> sleep;       ///< of the sender, for it
   std::uint64_t source_address;       ///< 0: not contiguous, or no cross-memory attach
   std::uint64_t destination_address;  ///< 0: not contiguous
   Link receive;
@@ -123,26 +122,32 @@ struct alignas(cache_line) Transfer {
   std::atomic<std::uint32_t> copy_ns;  ///< of a direct copy, both sides together (route.h)
   std::uint32_t pipe_bytes;            ///< a multiple of pipe_parts; known once any are filled
   std::uint64_t due_ns;                ///< by wire: when its next step arrives
+
+  AwaitedWord awaited() { return {word, sleep}; }
+  std::uint32_t state() const { return AwaitedWord::state_in(word); }
 };
 
 static_assert(sizeof(Transfer) == 2 * cache_line);
 
 struct alignas(cache_line) Receive : Item {
-  std::uint32_t owner;  ///< world rank
-  std::atomic<std::uint32_t> state;
-  std::uint64_t order;  ///< of posting: decides between wildcards
+  std::uint32_t owner;              ///< world rank
+  std::atomic<std::uint32_t> word;  ///< state() looks at it
+  std::uint64_t order;              ///< of posting: decides between wildcards
   Link key_next;
   Link key_previous;
   std::uint64_t request;                      ///< the owner's LocalReceive, for itself
   alignas(cache_line) std::uint64_t address;  ///< 0: not contiguous
   std::uint64_t capacity;
   Link message;  ///< once matched
-  std::atomic<SleepLink> waiter;
+  std::atomic<SleepLink> sleep;
   std::int32_t matched_source;
   std::int32_t matched_tag;
   std::uint64_t matched_bytes;
   std::int32_t error;                   ///< an MPI error class
   std::atomic<std::uint32_t> directly;  ///< from buffer to buffer: since the match
+
+  AwaitedWord awaited() { return {word, sleep}; }
+  std::uint32_t state() const { return AwaitedWord::state_in(word); }
 };
 static_assert(sizeof(Receive) == 2 * cache_line);
 

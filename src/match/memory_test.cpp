@@ -105,13 +105,13 @@ TEST_F(MemoryTest, WhatASleeperHasGoesToWhoLacksIt) {
   one->engine().progress();  // it wants no more
   EXPECT_EQ(wanting(), 0u);
   one->engine().let_go();
-  EXPECT_EQ(node::segment().header().given_up, 0u) << "nobody wants it";
+  EXPECT_TRUE(node::segment().header().given_up.empty()) << "nobody wants it";
 
   EXPECT_EQ(other->engine().memory(4096), 0u);
   EXPECT_EQ(wanting(), 1u);
   EXPECT_EQ(other->rank.area->wants_memory, 1u);
   one->engine().let_go();
-  EXPECT_NE(node::segment().header().given_up, 0u);
+  EXPECT_FALSE(node::segment().header().given_up.empty());
   EXPECT_NE(other->engine().memory(4096), 0u);
   other->engine().progress();
   EXPECT_EQ(wanting(), 0u);
@@ -133,7 +133,7 @@ TEST_F(MemoryTest, TwoThatWantDoNotKeepEachOtherFromIt) {
   one->engine().let_go();
   EXPECT_NE(other->engine().memory(small), 0u);
   other->engine().let_go();
-  EXPECT_NE(node::segment().header().given_up, 0u) << "what is left over";
+  EXPECT_FALSE(node::segment().header().given_up.empty()) << "what is left over";
 }
 
 TEST_F(MemoryTest, AReceiveIsThereHoweverFullTheSegmentIs) {
@@ -177,7 +177,7 @@ TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
   one->engine().pool.give_up_all();
   ASSERT_TRUE(send());
   other->engine().progress();
-  EXPECT_NE(node::segment().header().given_up, 0u);
+  EXPECT_FALSE(node::segment().header().given_up.empty());
   EXPECT_NE(other->engine().probe(4, 0, 0, true), nullptr);
 }
 

@@ -67,7 +67,7 @@ void Engine::cancel(Receive& receive) {
 void Engine::cancel_now(Receive& receive) {
   QueueView queues(*segment_.at<Queues>(box_.queues), pool);
   empty_inbox(area_, queues);  // the receive itself may still be in it
-  if ((receive.state.load(std::memory_order_acquire) & state_mask) == posted) {
+  if (receive.state() == posted) {
     queues.remove_receive(receive);
     finish(receive, cancelled);
   }
@@ -76,7 +76,7 @@ void Engine::cancel_now(Receive& receive) {
 
 void Engine::try_to_cancel(Receive& receive) {
   auto& local = *reinterpret_cast<LocalReceive*>(receive.request);
-  const bool open = (receive.state.load(std::memory_order_acquire) & state_mask) == posted;
+  const bool open = receive.state() == posted;
   if (local.to_cancel && (!open || try_right(box_))) {
     local.to_cancel = false;
     --cancels_;

@@ -106,14 +106,7 @@ void Engine::leave_behind(LocalSend& send, Peer& to) {
   send.done = true;
   // Another thread of this rank may sleep for it. Whoever delivers reads the waiter with the flag,
   // so exactly one of the two counts it down.
-  std::uint32_t old = transfer.state.load(std::memory_order_acquire);
-  SleepLink waiter = 0;
-  do {
-    waiter = (old & awaited) != 0 ? transfer.waiter.load(std::memory_order_relaxed) : 0;
-  } while (!transfer.state.compare_exchange_weak(old, old & ~awaited, std::memory_order_acq_rel));
-  if (waiter != 0) {
-    wake(waiter);
-  }
+  wake(transfer.awaited().let_sleeper_go().sleep);
 }
 
 /// The cells of those that were read meanwhile, as far as those come first (there may be a
@@ -152,8 +145,7 @@ void Engine::orphan_left_behind() {
       LocalSend* const next = send->next;
       if (send->kept == nullptr) {  // else nobody is left to read it
         Transfer& transfer = transfer_of(*send->message);
-        const std::uint32_t old = transfer.state.fetch_or(orphaned, std::memory_order_acq_rel);
-        if ((old & state_mask) != delivered) {
+        if (transfer.awaited().add(orphaned) != delivered) {
           to.left_behind.erase(*send);  // counted out with its cell, as an eager message
         } else {
           reap(*send);

@@ -21,29 +21,6 @@ LocalSend& local(Transfer& transfer) {
   return *reinterpret_cast<LocalSend*>(transfer.sender);
 }
 
-void push_on(std::atomic<Link>& list, Item& item, Link link) {
-  Link head = list.load(std::memory_order_relaxed);
-  do {
-    item.next.store(head, std::memory_order_relaxed);
-  } while (!list.compare_exchange_weak(head, link, std::memory_order_seq_cst,
-                                       std::memory_order_relaxed));
-}
-
-/// Moves a state word to its final value and returns who waits for it. The waiter is read before
-/// the change: after it the entry may be gone. `before`: the word until then.
-SleepLink finish_state(std::atomic<std::uint32_t>& state, std::atomic<SleepLink>& place,
-                       std::uint32_t final_state, std::uint32_t* before = nullptr) {
-  std::uint32_t old = state.load(std::memory_order_acquire);
-  SleepLink waiter = 0;
-  do {
-    waiter = (old & awaited) != 0 ? place.load(std::memory_order_relaxed) : 0;
-  } while (!state.compare_exchange_weak(old, final_state, std::memory_order_seq_cst));
-  if (before != nullptr) {
-    *before = old;
-  }
-  return waiter;
-}
-
 bool not_allowed(int error) {
   return error == EPERM || error == ENOSYS || error == EACCES;
 }
@@ -51,21 +28,15 @@ bool not_allowed(int error) {
 }  // namespace
 
 void Engine::finish(Receive& receive, ReceiveState final_state) {
-  if (const SleepLink waiter = finish_state(receive.state, receive.waiter, final_state);
-      waiter != 0) {
-    wake(waiter);
-  }
+  wake(receive.awaited().become(final_state).sleep);
 }
 
 void Engine::deliver(Message& message) {
   Transfer& transfer = transfer_of(message);
   const auto origin = static_cast<int>(message.origin);
-  std::uint32_t before = 0;
-  if (const SleepLink waiter = finish_state(transfer.state, transfer.waiter, delivered, &before);
-      waiter != 0) {
-    wake(waiter);
-  }
-  if ((before & orphaned) != 0) [[unlikely]] {
+  const AwaitedWord::Changed changed = transfer.awaited().become(delivered);
+  wake(changed.sleep);
+  if ((changed.before & orphaned) != 0) [[unlikely]] {
     give_back(message);
     return;
   }
@@ -91,13 +62,7 @@ void Engine::deliver_eager(Message& message, Receive& receive) {
   note_copy(message, stopwatch);
   const bool eager = message.kind == ItemKind::eager;
   // Matched by its owner: until the state is final nobody else touches it, so no compare-and-swap.
-  const std::uint32_t state = receive.state.load(std::memory_order_relaxed);
-  const SleepLink waiter =
-      (state & awaited) != 0 ? receive.waiter.load(std::memory_order_relaxed) : 0;
-  receive.state.store(done, std::memory_order_release);
-  if (waiter != 0) {
-    wake(waiter);  // another thread of this rank
-  }
+  wake(receive.awaited().become_alone(done));  // another thread of this rank
   if (eager) {
     give_back(message);
   } else {
@@ -108,8 +73,8 @@ void Engine::deliver_eager(Message& message, Receive& receive) {
 /// The owner is asked to take part: it finds the receive on its attention list.
 void Engine::call_for_owner(Receive& receive) {
   const auto owner = static_cast<int>(receive.owner);
-  receive.state.fetch_or(matched, std::memory_order_acq_rel);
-  push_on(segment_.area(owner).mailbox.attention, receive, segment_.link(&receive));
+  receive.awaited().add(matched);
+  segment_.area(owner).mailbox.attention.push(segment_.link(&receive), receive.next);
   wake_rank(owner);
 }
 
@@ -117,8 +82,8 @@ void Engine::call_for_owner(Receive& receive) {
 /// that sees it delivered knows whether the message is on its list.
 void Engine::notice_sender(Message& message) {
   message.flags |= noticed;
-  push_on(segment_.area(static_cast<int>(message.origin)).mailbox.attention, message,
-          segment_.link(&message));
+  segment_.area(static_cast<int>(message.origin))
+      .mailbox.attention.push(segment_.link(&message), message.next);
 }
 
 void Engine::copy_fragments(Message& message, bool as_receiver) {
@@ -208,8 +173,8 @@ void Engine::go_on_piped(Message& message, Receive& receive) {
   if (receive.owner == static_cast<std::uint32_t>(rank.world_rank)) {
     pipes_in_.push_back(&receive);
   } else {
-    push_on(segment_.area(static_cast<int>(receive.owner)).mailbox.attention, receive,
-            segment_.link(&receive));
+    segment_.area(static_cast<int>(receive.owner))
+        .mailbox.attention.push(segment_.link(&receive), receive.next);
     wake_rank(static_cast<int>(receive.owner));
   }
   wake_rank(origin);
@@ -222,10 +187,10 @@ void Engine::take_part(Receive& receive) {
     deliver_eager(message, receive);
     return;
   }
-  if ((receive.state.load(std::memory_order_acquire) & state_mask) == matched) {
+  if (receive.state() == matched) {
     // Called by another rank, which moves nothing itself. A receive that we matched ourselves is
     // `copying` already, or, by the sender's doing, `done`.
-    receive.state.fetch_or(copying, std::memory_order_acq_rel);
+    receive.awaited().add(copying);
   }
   switch (transfer_of(message).piped.load(std::memory_order_acquire)) {
     case from_the_start:
@@ -252,7 +217,7 @@ void Engine::take_part(Receive& receive) {
 }
 
 bool Engine::attend() {
-  Link link = box_.attention.exchange(0, std::memory_order_acquire);
+  Link link = box_.attention.take_all();
   const bool moved = link != 0;
   while (link != 0) {
     auto* item = segment_.at<Item>(link);
@@ -270,7 +235,7 @@ bool Engine::attend() {
     auto& message = static_cast<Message&>(*item);
     Transfer& transfer = transfer_of(message);
     local(transfer).attended = true;
-    if ((transfer.state.load(std::memory_order_acquire) & state_mask) == delivered) {
+    if (transfer.state() == delivered) {
       continue;
     }
     switch (transfer.piped.load(std::memory_order_acquire)) {
@@ -418,11 +383,11 @@ bool Engine::empty_pipe(Receive& receive) {
 
 bool Engine::progress() {
   bool moved = false;
-  if (box_.inbox.load(std::memory_order_relaxed) != 0 || express_waits(area_)) {
+  if (!box_.inbox.empty() || express_waits(area_)) {
     moved = drain(rank.world_rank);
     after_drain();
   }
-  if (box_.attention.load(std::memory_order_relaxed) != 0) {
+  if (!box_.attention.empty()) {
     moved |= attend();
   }
   if (box_.rescan.load(std::memory_order_relaxed) != 0) [[unlikely]] {

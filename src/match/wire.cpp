@@ -57,7 +57,7 @@ void Engine::ready_to_receive(Message& message) {
   Transfer& transfer = transfer_of(message);
   transfer.due_ns = std::max(wait::now_ns(), transfer.due_ns) + limits.wire.latency_ns;
   notice_sender(message);
-  transfer.state.fetch_or(moving, std::memory_order_acq_rel);
+  transfer.awaited().add(moving);
   wake_rank(static_cast<int>(message.origin));
 }
 

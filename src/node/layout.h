@@ -11,9 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "node/link_stack.h"
+
 namespace meantime::node {
 
-using Link = std::uint64_t;
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
@@ -79,8 +80,8 @@ struct alignas(cache_line) WorkerAccount {
 /// What the node knows of a worker: a kernel thread of a host that runs thread ranks in turn
 /// (src/scheduling/worker.h).
 struct alignas(cache_line) WorkerPlace {
-  std::atomic<Link> woken;  ///< waiters of its ranks that were rung, newest first; it takes all
-  Waiter bell;              ///< its own, rung if it sleeps while `woken` gets something
+  LinkStack woken;  ///< waiters of its ranks that were rung, newest first; it takes all
+  Waiter bell;      ///< its own, rung if it sleeps while `woken` gets something
   std::atomic<std::uint32_t> suspended;     ///< ranks that sleep if it does; set before it sleeps
   std::atomic<std::uint32_t> elsewhere;     ///< ranks that do not: on their own threads
   std::atomic<std::uint32_t> asleep;        ///< 1 from its falling asleep until it is rung
@@ -93,12 +94,12 @@ struct alignas(cache_line) WorkerPlace {
 /// by its rank, and by senders that push on the inbox; the second one hardly changes while the rank
 /// is awake, so that senders and the rank all have it in their caches.
 struct alignas(cache_line) Mailbox {
-  std::atomic<Link> inbox;           ///< newest item first; any rank pushes, the drainer takes all
+  LinkStack inbox;                   ///< newest item first; any rank pushes, the drainer takes all
   std::atomic<std::uint32_t> right;  ///< 0, or world rank + 1 of who may match
   std::atomic<std::uint32_t> pollers;  ///< this rank is awake in MPI and drains by itself
   std::atomic<std::uint32_t> lookers;  ///< threads of it that look at everything: sleep/lookers.h
   std::atomic<SleepLink> sleeper;      ///< may be rung for any work, 0 = none
-  std::atomic<Link> attention;        ///< matched transfers that the owner is asked to take part in
+  LinkStack attention;                ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
   std::atomic<std::uint32_t> posted;  ///< receives that are posted; a hint, of a thread rank
   Link queues;                        ///< match::Queues, made by the owner; guarded by `right`
@@ -227,7 +228,7 @@ struct Header {
   std::atomic<std::uint32_t> full_because;
   std::atomic<std::uint32_t> wanting;  ///< ranks that lack memory; match/memory.cpp
   /// Pieces that ranks have given up for these, newest first; who lacks memory takes all.
-  alignas(cache_line) std::atomic<Link> given_up;
+  alignas(cache_line) LinkStack given_up;
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap
   /// core/comm/context.cpp
   alignas(cache_line) std::atomic<std::uint64_t> free_contexts[context_kinds];

@@ -181,7 +181,6 @@ bool Pool::join() {
   return !runs.empty();
 }
 
-// A stack that is emptied as a whole knows no ABA.
 bool Pool::give_up_all() {
   const std::vector<Grown> runs = take_all_free();
   if (runs.empty()) {
@@ -195,17 +194,12 @@ bool Pool::give_up_all() {
     }
     last = piece;
   }
-  std::atomic<Link>& given_up = segment().header().given_up;
-  Link head = given_up.load(std::memory_order_relaxed);
-  do {
-    last->next = head;
-  } while (!given_up.compare_exchange_weak(head, runs.front().place, std::memory_order_release,
-                                           std::memory_order_relaxed));
+  segment().header().given_up.push(runs.front().place, last->next);
   return true;
 }
 
 bool Pool::take_given_up() {
-  Link link = segment().header().given_up.exchange(0, std::memory_order_acquire);
+  Link link = segment().header().given_up.take_all();
   const bool any = link != 0;
   while (link != 0) {
     const Piece piece = *segment().at<Piece>(link);

@@ -77,12 +77,8 @@ class Worker {
   node::Link link() const;
 
   // Hints, for anybody.
-  bool has_runnable() const {
-    return !queue_.empty() || place_.woken.load(std::memory_order_relaxed) != 0 || timers_.due();
-  }
-  std::size_t runnable() const {
-    return queue_.size() + (place_.woken.load(std::memory_order_relaxed) != 0 ? 1 : 0);
-  }
+  bool has_runnable() const { return !queue_.empty() || !place_.woken.empty() || timers_.due(); }
+  std::size_t runnable() const { return queue_.size() + (!place_.woken.empty() ? 1 : 0); }
   /// What the kernel says of it so far goes into its account.
   void refresh_account() { times_.refresh(); }
   /// Before the spare carrier that it was handed over to begins: the other one's ends with what it

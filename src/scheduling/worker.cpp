@@ -123,7 +123,7 @@ bool Worker::try_take() {
 /// Those that were rung, in the order in which they were.
 void Worker::take_woken() {
   node::Segment& segment = node::segment();
-  node::Link newest = place_.woken.exchange(0, std::memory_order_acquire);
+  node::Link newest = place_.woken.take_all();
   node::Link oldest = 0;
   while (newest != 0) {
     auto* waiter = segment.at<node::Waiter>(newest);
@@ -214,7 +214,7 @@ void Worker::send_on(Fiber& fiber) {
 }
 
 inline Fiber* Worker::next() {
-  if (place_.woken.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+  if (!place_.woken.empty()) [[unlikely]] {
     take_woken();
   }
   if (!timers_.empty()) [[unlikely]] {
@@ -362,7 +362,7 @@ Fiber* Worker::give_away() {
   if (asleep_.load(std::memory_order_relaxed)) {
     return nullptr;  // its ranks have been counted
   }
-  if (place_.woken.load(std::memory_order_relaxed) != 0) {
+  if (!place_.woken.empty()) {
     take_woken();
   }
   Fiber* const fiber =

@@ -154,7 +154,7 @@ bool Worker::sleep(Carrier& carrier, Countdown& countdown) {
   times_.change_to(ledger::Doing::sleep, wait::now_ns());
   // `living` is 0 before the bell is rung for it (finish), and the bell is armed before the look.
   wait::begin_sleep(place_.bell);
-  if (place_.woken.load(std::memory_order_seq_cst) == 0 &&
+  if (place_.woken.empty(std::memory_order_seq_cst) &&
       host().living.load(std::memory_order_seq_cst) > 0) {
     sleep_on_bell(countdown);
   }

@@ -301,12 +301,7 @@ bool rouse(node::Waiter& waiter, std::optional<std::uint16_t> number = std::null
 node::WorkerPlace& put_on_list(node::Waiter& waiter) {
   node::Segment& segment = node::segment();
   auto& worker = *segment.at<node::WorkerPlace>(waiter.worker);
-  const node::Link link = segment.link(&waiter);
-  node::Link head = worker.woken.load(std::memory_order_relaxed);
-  do {
-    waiter.next_woken.store(head, std::memory_order_relaxed);
-  } while (!worker.woken.compare_exchange_weak(head, link, std::memory_order_seq_cst,
-                                               std::memory_order_relaxed));
+  worker.woken.push(segment.link(&waiter), waiter.next_woken);
   return worker;
 }
 

@@ -195,8 +195,7 @@ bool ReceiveRequest::advance() {
 
 void ReceiveRequest::take_results() {
   complete = true;
-  cancelled =
-      (entry->state.load(std::memory_order_relaxed) & match::state_mask) == match::cancelled;
+  cancelled = entry->state() == match::cancelled;
   if (cancelled) {
     source = MPI_ANY_SOURCE;
     tag = MPI_ANY_TAG;
