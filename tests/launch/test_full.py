@@ -65,6 +65,12 @@ class FullSegment(MpiexecTest):
         for options in ((),) + ((("--as", "threads"),) if THREADS else ()):
             self.goes_on(2, 1000, "leaves", 0, 1024, options=options)
             self.goes_on(3, 3000, "legacy", 12000, 12, options=options)
+            unread = self.run_full(2, 1000, "leaves", 1, 1024, options=options)
+            self.assertEqual((unread.status, unread.error), (0, ""), unread)
+            for_ever = self.run_full(2, 1000, "leaves", 2, 1024, options=options)
+            self.assertEqual(for_ever.status, 125, for_ever)
+            self.assertRegex(for_ever.error, r"rank 0 .* waits in MPI_Finalize")
+            self.assertRegex(for_ever.error, r"rank 1 .* waits in MPI_Recv for rank 0, tag 5 ")
 
     @unittest.skipUnless(THREADS, "thread ranks")
     def test_thread_ranks(self):

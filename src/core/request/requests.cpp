@@ -357,29 +357,46 @@ bool advance_abandoned() {
 
 namespace {
 
-/// What the engine still owes of sends that are over (match/room.cpp). Nobody rings for it.
-struct KeptPayloads final : Request {
-  KeptPayloads() : Request(Type::send) {}
-  bool advance() override { return complete = !self().engine->keeps_payloads(); }
-  int arm(node::Waiter&) override { return 1; }
-  void disarm(node::Waiter&) override {}
-  void describe(wait::Situation&) const override {}
+/// Until all is read that the engine keeps of sends that are over (match/room.cpp), or nobody is
+/// left who could read it: the others are gone, or are here too, which counts as gone. Nobody rings
+/// for either, so it naps; that others wait for ever meanwhile is told all the same (starving).
+class PayloadsAwaited final : public wait::Awaited {
+ public:
+  PayloadsAwaited() { header_.finalized.fetch_add(1, std::memory_order_seq_cst); }
+  ~PayloadsAwaited() { header_.finalized.fetch_sub(1, std::memory_order_seq_cst); }
+  PayloadsAwaited(const PayloadsAwaited&) = delete;
+  PayloadsAwaited& operator=(const PayloadsAwaited&) = delete;
+
+  bool ready() override {
+    return !self().engine->keeps_payloads() ||
+           header_.finalized.load(std::memory_order_seq_cst) >= header_.ranks;
+  }
+  bool progress() override { return core::progress(); }
+  void arm(node::Waiter& waiter) override {
+    wait::expect(waiter, 1);
+    arm_background(waiter);
+  }
+  void disarm(node::Waiter& waiter) override { disarm_background(waiter); }
+  void about_to_sleep() override {
+    let_go_before_sleep(self());
+    self().starving = true;
+  }
+  void describe(wait::Situation& situation) const override { situation.requests = 0; }
+
+ private:
+  node::Header& header_ = node::segment().header();
 };
 
 /// The buffer of a freed receive is the program's again behind MPI_Finalize, and whoever sends to
-/// it may need this rank to be there until then, as who receives what it keeps does. Its message,
-/// or that receive, may never come: nobody is left to post it once all ranks are gone, or are here,
-/// which counts as gone. (To the search for deadlocks a rank that looks for something is awake,
-/// whatever it counts as.)
-void wait_for_freed_receives_and_kept_payloads(std::vector<Request*>& abandoned) {
+/// it may need this rank to be there until then. Its message may never come: nobody is left to send
+/// it once all ranks are gone, or are here, which counts as gone. (To the search for deadlocks a
+/// rank that looks for something is awake, whatever it counts as.)
+void wait_for_freed_receives(std::vector<Request*>& abandoned) {
   const auto first = std::partition(abandoned.begin(), abandoned.end(), [](const Request* request) {
     return request->type == Request::Type::generalized;
   });
   std::vector<Request*> open(first, abandoned.end());  // nobody else moves them on meanwhile
   abandoned.erase(first, abandoned.end());
-  if (self().engine->keeps_payloads()) {
-    open.push_back(new KeptPayloads);
-  }
   if (open.empty()) {
     return;
   }
@@ -400,13 +417,7 @@ void wait_for_freed_receives_and_kept_payloads(std::vector<Request*>& abandoned)
     looked_in_vain(open.data(), static_cast<int>(open.size()), false);
   }
   header.finalized.fetch_sub(1, std::memory_order_seq_cst);
-  for (Request* request : open) {
-    if (request->type == Request::Type::send) {
-      delete request;
-    } else {
-      abandoned.push_back(request);
-    }
-  }
+  abandoned.insert(abandoned.end(), open.begin(), open.end());
 }
 
 }  // namespace
@@ -425,7 +436,11 @@ void wait_for_quiet() {
   for (Request* request : open) {
     delete request;
   }
-  wait_for_freed_receives_and_kept_payloads(abandoned);
+  wait_for_freed_receives(abandoned);
+  if (self().engine->keeps_payloads()) {
+    PayloadsAwaited awaited;
+    wait::until(awaited);
+  }
 }
 
 Request* completed_send() {
