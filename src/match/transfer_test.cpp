@@ -106,6 +106,7 @@ TEST(Transfer, TheSenderLosesItsPermissionBeforeTheReceiverBegins) {
     const std::vector<char> small(in_pieces, 'S');
     LocalSend large_send = send_of(large, 1);
     LocalSend small_send = send_of(small, 2);
+    large_send.blocking = true;
     std::vector<char> received(shared);
     LocalReceive large_receive;
     InPieces small_receive;
@@ -116,6 +117,7 @@ TEST(Transfer, TheSenderLosesItsPermissionBeforeTheReceiverBegins) {
     Receive* large_entry = to.new_receive(large_receive, context, 0, 1,
                                           reinterpret_cast<std::uint64_t>(received.data()), shared);
     Receive* small_entry = to.new_receive(small_receive, context, 0, 2, 0, in_pieces);
+    large_entry->flags = blocking;
     to.post(*large_entry);
     to.post(*small_entry);
     ASSERT_EQ(from.start(large_send), MPI_SUCCESS);

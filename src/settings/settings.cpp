@@ -62,7 +62,7 @@ constexpr Setting table[] = {
     {"MEANTIME_EAGER_MOST", Kind::bytes, Scope::start, "a quarter of the memory, 4G at most, by the number of ranks, 1G at most", {}, 0, terabyte,
      "to what both may grow while short messages are not read; 0: they do not"},
     {"MEANTIME_FRAGMENT", Kind::bytes, Scope::start, "128K", {}, 32 * 1024, terabyte,
-     "the largest fragment of a direct copy"},
+     "the largest fragment of a direct copy that both sides share"},
     {"MEANTIME_CMA", Kind::word, Scope::start, "1", no_yes, 0, 0,
      "cross-memory attach between processes, where it works"},
     {"MEANTIME_CHECKS", Kind::word, Scope::start, "1", no_yes, 0, 0,
