@@ -169,6 +169,10 @@ void Engine::sort_in(node::RankArea& area, QueueView& queues, Item& item) {
   if ((message.flags & behind_express) != 0) {
     take_express_before(area, queues, message);
   }
+  match(area, queues, message);
+}
+
+void Engine::match(node::RankArea& area, QueueView& queues, Message& message) {
   if (Receive* receive = queues.take_receive(message)) {
     join(message, *receive);
     return;
@@ -246,10 +250,11 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
     return;
   }
   transfer.holders.store(2, std::memory_order_relaxed);
-  // By the owner only: else the sender could finish a receive that is still on its owner's attention
-  // list. And only where both sides wait for this message alone. In a window of many each side has
-  // enough to do, and two cores that write to one buffer take its lines from each other: 64 messages
-  // of 64 KiB came at 8.3 GB/s so, by the receiver alone at 10.3, of 1 MiB at 10.9 and 13.0.
+  // By the owner only: else the sender could finish a receive that is still on its owner's
+  // attention list. And only where both sides wait for this message alone. In a window of many each
+  // side has enough to do, and two cores that write to one buffer take its lines from each other:
+  // 64 messages of 64 KiB came at 8.3 GB/s so, by the receiver alone at 10.3; of 1 MiB at 10.9 and
+  // 13.0.
   const bool shared = direct && transfer.destination_address != 0 &&
                       transfer.bytes > least_fragment && mine && !from_me &&
                       (message.flags & receive.flags & blocking) != 0;

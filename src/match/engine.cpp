@@ -165,6 +165,9 @@ inline Message* Engine::free_eager_cell(Peer& to, int destination, std::size_t b
 // holder of the right keeps us from matching, it looks at the inbox again after its release, which
 // is ordered after our failed compare-and-swap and so after our push.
 void Engine::push(Message& message) {
+  if (message.kind == ItemKind::eager && push_cell_express(message)) {
+    return;
+  }
   const auto destination = static_cast<int>(message.destination);
   node::Mailbox& box = segment_.area(destination).mailbox;
   const Link link = segment_.link(&message);

@@ -316,6 +316,8 @@ struct Engine {
   void count_out(Peer& to, std::size_t bytes);
 
   bool make_express(int destination, Peer& to);
+  ExpressSlot* free_slot(int destination, Peer& to);
+  bool push_cell_express(const Message& message);
   Message& adopt(Message& from, Express& ring);
   void take_express(node::RankArea& area, QueueView& queues, Express& ring);
   void take_express_before(node::RankArea& area, QueueView& queues, const Message& message);
@@ -331,6 +333,7 @@ struct Engine {
   bool drain(int world_rank, Receive* last = nullptr);
   void empty_inbox(node::RankArea& area, QueueView& queues);
   void sort_in(node::RankArea& area, QueueView& queues, Item& item);
+  void match(node::RankArea& area, QueueView& queues, Message& message);
   void add_unexpected(node::Mailbox& box, QueueView& queues, Message& message);
   bool is_for_hand(const Message& message) const;
   void join(Message& message, Receive& receive);

@@ -481,7 +481,7 @@ TEST_F(EngineTest, NoMemoryForWhatNobodyWaitsFor) {
     ASSERT_LT(said.size(), 1'000u);
     receiver.engine().probe(2, MPI_ANY_SOURCE, 8, false);  // keeps what is for nobody
   }
-  EXPECT_GE(said.size(), Express::slots - 1);
+  EXPECT_GE(said.size(), Express::slots - 2);  // but those that made the ring
   std::string heard;
   while (heard.size() < said.size()) {
     heard += catch_short(receiver, 0);

@@ -70,10 +70,9 @@ bool Engine::make_express(int destination, Peer& to) {
   return false;
 }
 
-char* Engine::express_slot(int destination, std::size_t bytes, const Envelope& envelope) {
-  Peer& to = peer(destination);
-  if ((to.express == nullptr && !make_express(destination, to)) || !to.waiting.empty())
-      [[unlikely]] {
+/// The next slot of the ring to that rank, or nullptr: there is none, or it is full or closed.
+ExpressSlot* Engine::free_slot(int destination, Peer& to) {
+  if (to.express == nullptr && !make_express(destination, to)) [[unlikely]] {
     return nullptr;
   }
   Express& ring = *to.express;
@@ -88,12 +87,33 @@ char* Engine::express_slot(int destination, std::size_t bytes, const Envelope& e
       return nullptr;
     }
   }
-  ExpressSlot& slot = ring.at(position);
-  slot.bytes = static_cast<std::uint32_t>(bytes);
-  slot.context = envelope.context;
-  slot.source = envelope.source;
-  slot.tag = envelope.tag;
-  return slot.payload;
+  return &ring.at(position);
+}
+
+char* Engine::express_slot(int destination, std::size_t bytes, const Envelope& envelope) {
+  Peer& to = peer(destination);
+  ExpressSlot* const slot = to.waiting.empty() ? free_slot(destination, to) : nullptr;
+  if (slot == nullptr) [[unlikely]] {
+    return nullptr;
+  }
+  slot->bytes = static_cast<std::uint32_t>(bytes);
+  slot->context = envelope.context;
+  slot->source = envelope.source;
+  slot->tag = envelope.tag;
+  return slot->payload;
+}
+
+bool Engine::push_cell_express(const Message& message) {
+  const auto destination = static_cast<int>(message.destination);
+  ExpressSlot* const slot = free_slot(destination, peer(destination));
+  if (slot == nullptr) {
+    return false;
+  }
+  slot->bytes = ExpressSlot::in_cell;
+  const Link link = segment_.link(&message);
+  std::memcpy(slot->payload, &link, sizeof link);
+  push_express(destination);
+  return true;
 }
 
 void Engine::push_express(int destination) {
@@ -143,6 +163,13 @@ Message& Engine::adopt(Message& from, Express& ring) {
 void Engine::take_express(node::RankArea& area, QueueView& queues, Express& ring) {
   const std::uint32_t position = ring.taken.load(std::memory_order_relaxed);
   const ExpressSlot& slot = ring.at(position);
+  if (slot.bytes == ExpressSlot::in_cell) {
+    Link link = 0;
+    std::memcpy(&link, slot.payload, sizeof link);
+    ring.taken.store(position + 1, std::memory_order_release);
+    match(area, queues, *segment_.at<Message>(link));
+    return;
+  }
   const auto owner = static_cast<std::uint32_t>(&area - &segment_.area(0));
   __builtin_prefetch(&ring.at(position + 1));
   Message& message = in_hands_[free_hand_].message;

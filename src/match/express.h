@@ -1,7 +1,8 @@
 // A ring of short messages from one sender to one mailbox, beside the inbox. A message is one line
 // of the cache, which goes from core to core once; through the inbox two go, and some of them come
 // back with the emptied cells.
-//   slot        envelope and payload; full once its number says so
+//   slot        envelope and payload, or the cell of a longer message, which then needs no inbox;
+//               full once its number says so
 //   position    how many messages were pushed before; that of a slot's message is its number less 1
 //   taken       positions before it are out of their slots, which the sender may fill again
 //   to adopt    to give a message that nobody waits for a cell: whose takes it out of the slot, who
@@ -14,10 +15,11 @@
 // Only between process ranks that have cores of their own: where ranks share cores the receiver
 // sleeps, its sender matches for it, and a message that is adopted is copied once more.
 //
-// Order. A sender's messages take the inbox when they are long, or the ring is full. Each says how
-// many went through the ring before it, and whoever sorts it in takes those first. The other way
-// round: whoever sees a slot's number (acquire) sees all of that sender's earlier pushes, so if the
-// inbox is empty after that, they are sorted in. Both by who holds the right (match/engine.h).
+// Order. A sender's messages take the inbox when their payload stays with it, or the ring is full.
+// Each says how many went through the ring before it, and whoever sorts it in takes those first.
+// The other way round: whoever sees a slot's number (acquire) sees all of that sender's earlier
+// pushes, so if the inbox is empty after that, they are sorted in. Both by who holds the right
+// (match/engine.h).
 //
 // No message is overlooked, by the argument of the inbox (Engine::push) with a fence in it: a
 // sender stores the number, then comes its sequentially consistent fence, then its look at
@@ -38,8 +40,10 @@
 namespace meantime::match {
 
 struct alignas(cache_line) ExpressSlot {
+  static constexpr std::uint32_t in_cell = ~std::uint32_t{0};
+
   std::atomic<std::uint32_t> number;
-  std::uint32_t bytes;
+  std::uint32_t bytes;  ///< or in_cell: a cell's Link stands in place of envelope and payload
   std::uint32_t context;
   std::int32_t source;
   std::int32_t tag;
