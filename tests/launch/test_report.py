@@ -63,6 +63,18 @@ class Report(MpiexecTest):
             result = self.run_job("--report", "-n", ranks, program)
             self.assertRegex(result.error.splitlines()[1], says, result)
 
+    def test_advice_names_who_is_waited_for(self):
+        """Not the one that runs longest, if that is the one that waited; nor other ranks' turns on idle cores."""
+        program = self.path("advice")
+        subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "advice.c"), "-o", program], check=True)
+        for ranks, what, says in (
+                (2, "alone", r"Rank 0 waited for 0\.\d+ s, rank 1 for 0\.0\d+ s: look at what|Others had the cores"),
+                (4, "asleep", r"Ranks ran for [01]\.\d+ s and computed for 0\.\d+ s: the rest of it they slept or "
+                              r"read outside of MPI\. Rank 3 waited for 0\.\d+ s, rank \d for 0\.0")):
+            advice = self.run_job("--report", "-n", ranks, program, what).error.splitlines()[1]
+            self.assertRegex(advice, says)
+            self.assertNotRegex(advice, "the others wait for|others' turn")
+
     def test_many_ranks(self):
         """Three lines about all of them, and three of those that waited longest."""
         result = self.run_job("--report", "-n", 9, self.program())
