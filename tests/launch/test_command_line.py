@@ -5,6 +5,7 @@ import re
 import socket
 import tempfile
 import unittest
+from pathlib import Path
 
 from mpiexec import FAKE_RANK, SOURCE, MpiexecTest, main
 
@@ -32,6 +33,25 @@ class OwnOptions(MpiexecTest):
         for words in (("-N", 3), ("-npernode", 3), ("-n", 3, "-N", 2), ("-N", 2, "-n", 3), ("-ppn", 3), ("-perhost", 3),
                       ("-ppn", 2, "-n", 3)):
             self.assertEqual(self.run_job(*words, "echo", "x").output, "x\n" * 3, words)
+
+    def test_number_of_ranks_by_what_there_is(self):
+        """As Open MPI's users say it; a number of their own counts more."""
+        here = sorted(os.sched_getaffinity(0))
+        workers = int(self.run_job("sh", "-c", "echo $MEANTIME_WORKERS").output)  # a quota's, too
+        cores = {tuple(Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/{what}").read_text()
+                       for what in ("physical_package_id", "core_id")) for cpu in here}
+        for words, ranks in ((("--map-by", "ppr:4:node"), 4), (("-ppr", "4:node"), 4), (("-pernode",), 1),
+                             (("--map-by", "PPR:3:Node:PE=1"), 3), (("--map-by", "ppr:3:node,pe=1"), 3),
+                             (("--map-by", "ppr:4:node", "-n", 2), 2), (("-n", 2, "-ppr", "4:l2cache"), 2),
+                             (("-npersocket", 2), 2 * min(workers, len({core[0] for core in cores}))),
+                             (("--map-by", "ppr:2:core"), 2 * min(workers, len(cores))), (("-ppr", "1:hwthread"), workers)):
+            with self.subTest(words=words):
+                self.assertEqual(self.run_job(*words, "echo", "x").output, "x\n" * ranks)
+        for words, parts in ((("--map-by", "ppr:4:l2cache"), ("--map-by ppr:4:l2cache: ranks are counted for", "use -n NUMBER")),
+                             (("-ppr", "4"), ("-ppr wants N:RESOURCE",)), (("-ppr", "x:node"), ("-ppr wants a number of ranks",)),
+                             (("-npersocket", 0), ("-npersocket wants a number of ranks",)),
+                             (("-ppr", "2000000000:core"), ("at most 65535 ranks",))):
+            self.assert_refused(*words, "true", parts=parts)
 
     def test_odd_numbers_of_ranks(self):
         for number in ("0", "-1", "abc", "1x", "", "1.5", "99999999999", "0x4"):
