@@ -45,10 +45,11 @@ class Report(MpiexecTest):
         self.assertRegex(result.error, r"core-seconds: allocated \d+\.\d+ = computing .* asleep "
                          r"\d+\.\d+ \+ unused \d+\.\d+; preempted \d+\.\d+\n")
         self.assertIn("\nwaiting: adaptive\n", result.error)
-        self.assertRegex(result.error, r"by call\n.*\n +\d+( +\d+\.\d{3}){4}  MPI_")
+        self.assertRegex(result.error, r"by call\n.*\n +\d+( +\d+\.\d{3}){2}( +-){2}  MPI_")
         self.assertNotIn("\nworker ", result.error)
         if THREADS:
             result = self.run_job("--report", "--as", "threads", "-n", 4, self.program())
+            self.assertRegex(result.error, r"by call\n.*\n +\d+( +\d+\.\d{3}){4}  MPI_")
             self.assertRegex(result.error, r"\nworker +running +polling +yielding +sleeping +CPU time +preempted +ranks\n")
             self.assertRegex(result.error, r"\n +0( +\d+\.\d{3}){6} +\d\n")
             self.assertRegex(result.error, r"core-seconds: .*; preempted \d+\.\d+\n")
@@ -155,10 +156,11 @@ class Report(MpiexecTest):
                                        sum(rank["waiting"] for rank in report["ranks"]), places=5)
                 self.assertEqual(len({call["call"] for call in report["calls"]}), len(report["calls"]))
                 for call in report["calls"]:
+                    if kind == "processes":  # whom the kernel ran there is not known
+                        self.assertEqual((call["core_others"], call["core_nobody"]), (None, None))
+                        continue
                     self.assertAlmostEqual(call["rank"] + call["core_others"] + call["core_nobody"],
                                            call["seconds"], places=6)
-                    if kind == "processes":
-                        self.assertEqual(call["core_others"], 0)
                 if kind == "threads":
                     self.assertGreater(sum(call["core_others"] for call in report["calls"]), 0)
                 parts = report["core_seconds"]
