@@ -98,13 +98,14 @@ class InstalledTree(unittest.TestCase):
                 pages[name] = file.read().replace("\\-", "-")
         for option in re.findall(r"^  (-\S+)", self.run_in_work("mpiexec", "--help"), re.MULTILINE):
             self.assertIn("\\fB" + option.rstrip(","), pages["mpiexec.1"])
-        for part in ("-oversubscribe", "use -n 1: there is one node", ".SS Refused", "-bind-to X"):
+        for part in ("-oversubscribe", "use --bind user:LIST", ".SS Refused", "-bind-to X"):
             self.assertIn(part, pages["mpiexec.1"])
         understood = pages["mpiexec.1"].partition(".SS Understood\n")[2].partition(".SS ")[0]
         self.assertIn(", -ppn X", understood)
-        self.assertIn("\n.TP\n\\fB-map-by X\\fR\nonly its PE=N counts", understood)
+        self.assertIn("\n.TP\n\\fB-map-by X\\fR\nonly its PE=N and ppr:N:RESOURCE count", understood)
         for command in ("doctor", "ps", "missing"):
             self.assertIn(f".SH meantime {command}\n", pages["meantime.1"])
+        self.assertRegex(pages["mpiexec.1"], r"\.SH DESCRIPTION\n\.PP\nStarts a job")
         self.assertIn("-showme:command", pages["mpifort.1"])
         self.assertEqual(pages["mpirun.1"], ".so man1/mpiexec.1\n")
         if shutil.which("man"):
