@@ -207,7 +207,7 @@ class RealRanks(MpiexecTest):
         for what, call, advice in (("file", "MPI_File_open on MPI_FILE_NULL", "no files (MPI-IO): let ranks write files"),
                                    ("spawn", "MPI_Comm_spawn on communicator MPI_COMM_WORLD",
                                     "no starting and connecting processes: let mpiexec start all ranks"),
-                                   ("put", "MPI_Put on a window of 2 ranks", "no one-sided communication: send messages")):
+                                   ("put", "MPI_Put on a window of 2 ranks", "no one-sided transfers: send messages")):
             for kind in KINDS:
                 for arguments, environment, said_of in (((), self.environment, call.split()[0]),
                                                         (("return",), self.environment, call.split()[0]),
@@ -220,6 +220,7 @@ class RealRanks(MpiexecTest):
                                      r"is not part of Meantime \d+\.\d+\.\d+, which has ")
                     self.assertIn(advice, said)
                     self.assertIn("`meantime missing PROGRAM`", said)
+                    self.assertEqual("MEANTIME_MISSING_CALLS" in said, environment is self.environment, said)
                     self.assertRegex(said, r"; called from .*not_there")
                 result = self.run_job("--as", kind, "-n", 2, program, what, "return", env=leave_it_to_handlers)
                 self.assertEqual((result.status, result.output, result.error), (0, 2 * "unsupported\n", note), result)
