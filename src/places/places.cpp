@@ -92,13 +92,27 @@ PlaceName unnamed(const Place& place) {
                              : fmt::format("{}+{:#x}", base_name(place.file), place.offset)};
 }
 
+/// What compilers append to a procedure inside of another one ("exch.0"), or to a part or a variant
+/// of a function ("solve.part.0"), goes.
+std::string without_suffixes(std::string function) {
+  for (std::size_t dot; (dot = function.rfind('.')) != std::string::npos && dot > 0;) {
+    const std::string_view last = std::string_view(function).substr(dot + 1);
+    if (last.find_first_not_of("0123456789") != std::string_view::npos && last != "part" &&
+        last != "constprop" && last != "isra" && last != "cold" && last != "lto_priv") {
+      break;
+    }
+    function.resize(dot);
+  }
+  return function;
+}
+
 /// "(anonymous namespace)::solve(int, double)" → "solve"
 std::string short_function(std::string function) {
   constexpr std::string_view anonymous = "(anonymous namespace)::";
   for (std::size_t place = 0; (place = function.find(anonymous)) != std::string::npos;) {
     function.erase(place, anonymous.size());
   }
-  return function.substr(0, function.find('('));
+  return without_suffixes(function.substr(0, function.find('(')));
 }
 
 void name_those_of(const std::string& file, const std::vector<Place>& places,
