@@ -296,7 +296,10 @@ class OwnOptions(MpiexecTest):
         result = self.run_job("-v", "--oversubscribe", "-n", 2, "true")
         self.assertRegex(result.error, r"--oversubscribe is ignored: there are no slots")
         self.assertRegex(result.error, r"rank 1 is pid \d+ \(.*true\)")
-        self.assertRegex(result.error, r"2 ranks on \d+ workers")
+        self.assertRegex(result.error, r"2 ranks on \d+ workers? \(")
+        cpu = min(os.sched_getaffinity(0))
+        self.assertIn("1 rank on 1 worker (1 CPU", self.run_job(
+            "-v", "true", preexec_fn=lambda: os.sched_setaffinity(0, {cpu})).error)
 
     def test_debugger(self):
         self.assert_refused("--debugger", "vi", "true", parts=("takes gdb",))
@@ -381,6 +384,9 @@ class OtherLaunchersOptions(MpiexecTest):
         result = self.run_job("--report-bindings", "--bind-to", "hwthread", "-n", 2, "true")
         for rank in (0, 1):
             self.assertIn(f"rank {rank} is bound to CPU {cpus[rank % len(cpus)]}\n", result.error)
+        if len(cpus) > 1:
+            result = self.run_job("--report-bindings", "--bind", f"user:{cpus[0]}+{cpus[1]}", "true")
+            self.assertIn("rank 0 is bound to CPUs ", result.error)
         for words in (("--report-bindings",), ("--display", "bind"), ("--display", "map,bind"), ("--display", "map"),
                       ("-display-map",)):
             result = self.run_job(*words, "-n", 1, "true")
