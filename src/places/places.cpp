@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/timer.h"
+#include "elf/elf_file.h"
 
 namespace meantime::launch {
 namespace {
@@ -122,6 +123,8 @@ void name_those_of(const std::string& file, const std::vector<Place>& places,
     words.push_back(fmt::format("{:#x}", place.offset));
   }
   std::istringstream lines(output_of(words, end));
+  ElfFile elf;
+  const bool readable = elf.open(file);
   std::string function;
   std::string source;
   for (const Place& place : places) {
@@ -132,8 +135,12 @@ void name_those_of(const std::string& file, const std::vector<Place>& places,
       continue;
     }
     PlaceName& name = names[place];
+    const std::string known_source = short_source(source);
+    if (known_source.empty() && !(readable && elf.in_function(place.offset))) {
+      continue;  // without debug info addr2line guesses: the nearest symbol before it
+    }
     name.function = short_function(function);
-    name.source = short_source(source);
+    name.source = known_source;
     name.text = name.source.empty()
                     ? fmt::format("{} ({}+{:#x})", name.function, base_name(file), place.offset)
                     : fmt::format("{} ({})", name.function, name.source);
