@@ -28,6 +28,18 @@ class Command(MpiexecTest):
             self.assertEqual((result.returncode, result.stdout), (2, ""))
             self.assertEqual(result.stderr, f"meantime: there is no command '{word}'; {says}\n")
 
+    def test_wrong_words(self):
+        """One line that says whose they are, and what to do."""
+        for words, says in ((("stack",), "meantime stack: which job? Give the pid of its mpiexec: `meantime ps` lists jobs"),
+                            (("stack", "x"), "meantime stack: job = x: that is no number; `meantime stack --help` shows how"),
+                            (("stack", "1", "--rank", "-3"), "meantime stack: --rank: '-3' is no rank; `meantime stack --help` shows how"),
+                            (("check",), "meantime check: program is missing; `meantime check --help` shows how"),
+                            (("doctor", "x"), "meantime doctor: takes no 'x'; `meantime doctor --help` shows how"),
+                            ((), "meantime: a command is missing; `meantime --help` shows how")):
+            result = self.meantime(*words)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (2, "", says + "\n"))
+        self.assertIn("Usage: meantime stack", self.meantime("stack", "--help").stdout)
+
     def test_doctor(self):
         result = self.meantime("doctor")
         for subject in ("library", "mpicc", "shared memory", "cross-memory attach", "lifeline", "CPUs",
