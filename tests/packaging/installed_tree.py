@@ -160,7 +160,9 @@ class InstalledTree(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "meantime fortran --fc=other"):
             self.run_in_work("mpifort", "-fc=other", os.path.join(HERE, "hello_fortran.f90"), environment=found)
         into = os.path.join(self.work, "own modules")
-        self.run_in_work("meantime", "fortran", "--fc=other", "--into=" + into, environment=found)
+        said = self.run_in_work("meantime", "fortran", "--fc=other", "--into=" + into, environment=found)
+        self.assertRegex(said, r"^meantime fortran: building .* for other, .*\n.* are in .*libmeantime_other\.so\n")
+        self.assertIn(f"use them with: MEANTIME_FORTRAN='{into}' MEANTIME_FC='other' mpifort\n", said)
         own = {**found, "MEANTIME_FC": "other", "MEANTIME_FORTRAN": into}
         self.run_in_work("mpifort", os.path.join(HERE, "hello_fortran.f90"), "-o", "hello", environment=own)
         self.assertIn(into + "/lib/libmeantime_other.so", self.run_in_work("ldd", "hello"))
