@@ -36,12 +36,12 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
       commands.empty() ? "meantime" : "meantime " + commands.front()->get_name();
   std::string text = error.what();
   const auto rest = [&text] { return text.substr(std::min(text.size(), text.find(": ") + 2)); };
-  if (error.get_name() == "RequiredError") {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
     text =
         commands.empty() ? "a command is missing" : text.substr(0, text.find(' ')) + " is missing";
-  } else if (error.get_name() == "ExtrasError") {
+  } else if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
     text = fmt::format("takes no '{}'", rest());
-  } else if (error.get_name() == "ConversionError") {
+  } else if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError)) {
     text = rest() + ": that is no number";
   }
   return command == "meantime stack" && text == "job is missing"
