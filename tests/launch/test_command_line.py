@@ -156,6 +156,13 @@ class OwnOptions(MpiexecTest):
                         "wd", "l", "timeout", "bind", "report-bindings", "cpus-per-rank", "as", "on-deadlock", "debugger", "v", "help"):
                 self.assertRegex(text, rf"--?{name}\b", name)
 
+    def test_environment_is_documented(self):
+        with open(os.path.join(SOURCE, "docs", "reference", "mpiexec.md"), encoding="utf-8") as file:
+            table = file.read().partition("## What a rank finds in its environment")[2].partition("\n## ")[0]
+        found = set(re.findall(r"^(\w+)=", self.run_job("-genvnone", "env").output, re.MULTILINE))
+        self.assertIn("PMI_FD", found)
+        self.assertEqual([name for name in found - {"PWD", "SHLVL", "_", "PATH", "LD_LIBRARY_PATH"} if f"`{name}`" not in table], [])
+
     def test_environment(self):
         environment = dict(self.environment, KEPT="kept", CHANGED="old")
         script = "echo $KEPT,$CHANGED,$NEW,$SPACE"

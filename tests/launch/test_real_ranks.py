@@ -225,6 +225,17 @@ class RealRanks(MpiexecTest):
                 result = self.run_job("--as", kind, "-n", 2, program, what, "return", env=leave_it_to_handlers)
                 self.assertEqual((result.status, result.output, result.error), (0, 2 * "unsupported\n", note), result)
 
+    def test_status_of_an_error(self):
+        """The error's class, where its handler ends the job."""
+        source, program = self.path("error.c"), self.path("error")
+        with open(source, "w") as file:
+            file.write("#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Send(0, 0, MPI_INT, 99, 0, MPI_COMM_WORLD); }\n")
+        subprocess.run([MPICC, *CFLAGS, source, "-o", program], check=True)
+        for kind in KINDS:
+            result = self.run_job("--as", kind, "-n", 2, program)
+            self.assertEqual(result.status, 6, result)
+            self.assert_one_line(result, "MPI_ERR_RANK")
+
     def test_abort_codes(self):
         program = self.program()
         for code, status in ((0, 0), (7, 7), (256, 1)):

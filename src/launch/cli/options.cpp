@@ -338,9 +338,10 @@ reference/mpiexec.md is about mpiexec.
 The usual options of Open MPI's and MPICH's launchers are understood, ignored
 (-v says so) or refused by name. Exit status: 0 if all ranks ended with 0; else
 the first that was not, 128 + N for a rank killed by signal N, MPI_Abort's code,
-124 after --timeout, 125 after a deadlock, 126 and 127 for a program that cannot
-be run or found, 2 for a wrong command line, 1 for a job that is refused or
-cannot be started.
+an error's class (MPI_ERR_RANK: 6) where its handler ends the job, 124 after
+--timeout, 125 after a deadlock, 126 and 127 for a program that cannot be run or
+found, 2 for a wrong command line, 1 for a job that is refused or cannot be
+started.
 )";
 }
 
