@@ -86,6 +86,12 @@ class InstalledTree(unittest.TestCase):
         for path in named:
             self.assertTrue(os.path.exists(os.path.join(self.prefix, path)), path)
 
+    def test_commands_are_in_the_table(self):
+        with open(os.path.join(self.prefix, "share/doc/meantime/docs/guide/start.md"), encoding="utf-8") as file:
+            table = file.read()
+        self.assertEqual([name for name in os.listdir(self.prefix + "/bin") if f"`bin/{name}`" not in table
+                          and not name.endswith("_abi")], [])
+
     def test_links_of_documents(self):
         dead, count = [], 0
         for folder, _, names in os.walk(os.path.join(self.prefix, "share", "doc", "meantime")):
