@@ -76,8 +76,10 @@ std::string remedy(const Job& job, const Ranks& ranks, const CoreSeconds& sums, 
   for (const RankTimes& rank : ranks) {
     running += rank.running;
   }
-  if (sums.preempted && running > worth_a_word * wall * static_cast<double>(ranks.size()) &&
-      sums.computing + *sums.preempted < 0.5 * running) {
+  const double used = sums.computing + sums.preempted.value_or(0);  // by who could run
+  const bool busy = used > 0.5 * sums.allocated;
+  if (sums.preempted && !busy && used < 0.5 * running &&
+      running > worth_a_word * wall * static_cast<double>(ranks.size())) {
     return fmt::format(
         "Ranks ran for {:.3f} s and computed for {:.3f} s: the rest of it they slept or read "
         "outside of MPI.{}{}",
@@ -103,8 +105,7 @@ std::string remedy(const Job& job, const Ranks& ranks, const CoreSeconds& sums, 
   if (!uneven.empty()) {
     return uneven;
   }
-  return job.runners() > job.cpus.workers &&
-                 sums.computing + sums.preempted.value_or(0) > 0.5 * sums.allocated
+  return job.runners() > job.cpus.workers && busy
              ? fmt::format(
                    "No rank waits much longer than the others; {} share {} core{}, so it is also "
                    "others' turn that they wait for.",
