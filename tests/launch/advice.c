@@ -1,5 +1,6 @@
-/* Who waits for whom, for the advice of --report. "alone": rank 0 waits for the others, and computes
- * on when all have met. "asleep": all but the last are asleep outside of MPI, and it waits. */
+/* Who waits for whom, for the advice of --report. "alone": rank 0 waits for the others, and
+ * computes on when all have met. "asleep": all but the last are asleep outside of MPI, and it
+ * waits. */
 #include <mpi.h>
 #include <string.h>
 #include <unistd.h>
