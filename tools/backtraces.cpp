@@ -68,21 +68,31 @@ std::string_view function_of(std::string_view frame) {
     const std::size_t in = frame.find(" in ");
     frame.remove_prefix(in == std::string_view::npos ? 0 : in + 4);
   }
-  return frame.substr(0, frame.find(' '));
+  return frame.substr(0, frame.find_first_of(" (", 1));
 }
+
+/// What an entry point becomes that goes straight on to it (MPI_Wtime).
+constexpr std::string_view of_api = "meantime::api::";
 
 bool is_mpi_call(std::string_view function) {
   return function.starts_with("MPI_") || function.starts_with("PMPI_") ||
          function.starts_with("MPIX_");
 }
 
-/// Of Meantime, whose sources gdb names as they were built, or of libc.
+/// Of Meantime, whose sources gdb names as they were built, of libc, or the kernel's in the
+/// process.
 bool is_inside(std::string_view frame) {
   const auto has = [frame](std::string_view text) {
     return frame.find(text) != std::string_view::npos;
   };
   return has("meantime::") || has(" at ../../src/") || has("libmpi_abi.so") ||
-         has(" at ../sysdeps/") || has("libc.so") || has("libc-");
+         has(" at ../sysdeps/") || has("libc.so") || has("libc-") || has(" clock_gettime ()");
+}
+
+/// What a host of thread ranks calls main by, and what calls that.
+bool is_before_main(std::string_view frame) {
+  return frame.find(" at ../../src/host/") != std::string_view::npos ||
+         function_of(frame) == "_start";
 }
 
 }  // namespace
@@ -100,15 +110,24 @@ std::vector<std::string> frames_of_program(const std::vector<std::string>& lines
   std::vector<std::string> result;
   std::size_t thread = 0;  // where the frames of this one begin
   for (const std::string& line : lines) {
+    if (line.starts_with("#") && is_before_main(line)) {
+      continue;
+    }
     if (!line.starts_with("#")) {
       thread = result.size() + 1;
-    } else if (is_mpi_call(function_of(line))) {
+    } else if (is_mpi_call(function_of(line)) || function_of(line).starts_with(of_api)) {
       const auto inner =
           result.begin() + static_cast<std::ptrdiff_t>(std::min(thread, result.size()));
       result.erase(std::remove_if(inner, result.end(), is_inside), result.end());
     }
     const std::size_t own_source = line.find(" at ../../src/");
     result.push_back(is_mpi_call(function_of(line)) ? line.substr(0, own_source) : line);
+  }
+  for (std::string& line : result) {
+    if (const std::string_view function = function_of(line); function.starts_with(of_api)) {
+      line = fmt::format("{} MPI_{} ()", line.substr(0, line.find(' ')),
+                         function.substr(of_api.size()));
+    }
   }
   return result;
 }
@@ -121,7 +140,9 @@ std::vector<std::string> places_alone(const std::vector<std::string>& lines) {
       continue;
     }
     const std::size_t after = std::min(line.find(") at "), line.find(") from "));
-    result.push_back(fmt::format("{} {}{}", line.substr(0, line.find(' ')), function_of(line),
+    std::string_view function = function_of(line);
+    function.remove_prefix(function.starts_with("PMPI_") ? 1 : 0);  // both are one function
+    result.push_back(fmt::format("{} {}{}", line.substr(0, line.find(' ')), function,
                                  after == std::string::npos ? "" : line.substr(after + 1)));
   }
   return result;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -25,6 +26,27 @@ std::string nearest_subcommand(const CLI::App& app, const std::string& word) {
     }
   }
   return nearest;
+}
+
+/// What is wrong with a command's words, in our words and one line: the parser's do not say whose
+/// they are.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const auto commands = app.get_subcommands();
+  const std::string command =
+      commands.empty() ? "meantime" : "meantime " + commands.front()->get_name();
+  std::string text = error.what();
+  const auto rest = [&text] { return text.substr(std::min(text.size(), text.find(": ") + 2)); };
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
+    text =
+        commands.empty() ? "a command is missing" : text.substr(0, text.find(' ')) + " is missing";
+  } else if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    text = fmt::format("takes no '{}'", rest());
+  } else if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError)) {
+    text = rest() + ": that is no number";
+  }
+  return command == "meantime stack" && text == "job is missing"
+             ? "meantime stack: which job? Give the pid of its mpiexec: `meantime ps` lists jobs"
+             : fmt::format("{}: {}; `{} --help` shows how", command, text, command);
 }
 
 }  // namespace
@@ -75,7 +97,11 @@ int main(int count, char** words) {
   int rank = -1;
   CLI::App* stack = app.add_subcommand("stack", "Show where the ranks of a running job are");
   stack->add_option("job", job, "The pid of its mpiexec, as `meantime ps` tells")->required();
-  stack->add_option("--rank", rank, "Only this rank")->check(CLI::NonNegativeNumber);
+  stack->add_option("--rank", rank, "Only this rank")->check([](const std::string& word) {
+    return word.find_first_not_of("0123456789") == std::string::npos
+               ? ""
+               : fmt::format("'{}' is no rank", word);
+  });
   bool all_frames = false;
   stack->add_flag("--all-frames", all_frames, "With Meantime's own, further in than the MPI call");
   stack->callback([&] { status = meantime::tools::stack(job, rank, all_frames); });
@@ -94,7 +120,11 @@ int main(int count, char** words) {
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) {
+      return app.exit(error);  // --help and --version
+    }
+    fmt::print(stderr, "{}\n", complaint(app, error));
+    return 2;
   }
   return status;
 }

@@ -127,7 +127,8 @@ std::string frames_text(const std::vector<std::string>& frames) {
   return text;
 }
 
-/// Ranks that are in the same places are shown once, without their addresses and arguments.
+/// Ranks that are in the same places are shown once, without their addresses and arguments, which
+/// one that was asked for (`only`) has.
 std::string stacks_text(const std::vector<RankLine>& ranks, const std::vector<Stack>& stacks,
                         int only, const std::string& problem) {
   std::map<std::vector<std::string>, std::vector<std::size_t>> same;
@@ -146,7 +147,7 @@ std::string stacks_text(const std::vector<RankLine>& ranks, const std::vector<St
       of_group.push_back(ranks[rank]);
     }
     text += launch::with_equal_ranks_together(lines_of(of_group));
-    text += frames_text(of_group.size() == 1 ? stacks[each].frames : places);
+    text += frames_text(only >= 0 ? stacks[each].frames : places);
     if (!stacks[each].looked_at) {
       text += frames_text({"no backtrace" + (problem.empty() ? "" : ": " + problem)});
     }

@@ -73,8 +73,10 @@ def main(prefix, words):
             found.save(path)
         text = benchmark.tables(found)
         (options.output / "results.md").write_text(f"{found.heading()}\n\n{text}\n")
-        print(f"{found.heading()}\n\n{text}\n\nWritten to {options.output}: results.json, results.md"
-              + drawing.draw(benchmark.figures, found, options.output))
+        shown = f"{found.heading()}\n\n{text}"
+        print((results.for_terminal(shown) if sys.stdout.isatty() else shown)
+              + f"\n\nWritten to {options.output}: results.json, results.md"
+              + drawing.draw(benchmark.figures, found, options.output, why_not=options.show))
     except results.Problem as problem:
         print(f"meantime bench {name}: {problem}", file=sys.stderr)
         return 1

@@ -44,12 +44,13 @@ def put_below(figure, lines):
     figure.text(box.x0 / width, (box.y0 - 0.1) / height, "\n".join(wrapped), fontsize=6, color="0.3", va="top")
 
 
-def draw(figures, found, folder):
-    """Writes what figures(found, pyplot) yields as (name, figure); returns a sentence for the user."""
+def draw(figures, found, folder, why_not):
+    """Writes what figures(found, pyplot) yields as (name, figure); returns what to say of them, or why there are none, if the
+    user does not know it yet (`why_not`)."""
     try:
         import matplotlib  # noqa: PLC0415
     except ImportError:
-        return f"\n{results.NO_FIGURES}"
+        return f"\n{results.NO_FIGURES}" if why_not else ""
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "meantime"  # the same results give the same file
     matplotlib.rcParams["hatch.linewidth"] = 0.5

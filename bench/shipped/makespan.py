@@ -102,11 +102,12 @@ def measure(prefix, options, found):
                     key = (one.name, us, how)
                     if key in given_up:
                         continue
-                    results.progress(f"run {repetition + 1} of {options.repetitions}: {one.name}, {us} µs, {how}")
+                    what = f"{one.name}, waits of {2 * float(us):g} µs, two jobs {how}"
+                    results.progress(f"run {repetition + 1} of {options.repetitions}: {what}")
                     row = run(one, how, limit, words)
                     if row is None:
                         given_up.add(key)
-                        found.note(f"{one.name}, {us} µs, two jobs {how}: not done after {limit:g} s, not run again")
+                        found.note(f"{what}: not done after {limit:g} s, not run again")
                         continue
                     found.add(row, who=one.name, implementation=one.implementation.key, us=float(us), how=how,
                               cpus=peers.cores(), repetition=repetition)

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import datetime
 import importlib.util
+import itertools
 import json
 import os
+import re
 import shlex
 import statistics
 import sys
@@ -144,6 +146,21 @@ def spread(values, factor=1.0):
 def table(heads, lines):
     rows = [heads, ["---"] * len(heads), *lines]
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows)
+
+
+def for_terminal(text):
+    """Markdown's tables in columns, its headings without marks."""
+    shown = []
+    for is_table, lines in itertools.groupby(text.split("\n"), lambda line: line.startswith("| ")):
+        if not is_table:
+            shown += [re.sub("^#+ ", "", line) for line in lines]
+            continue
+        cells = [line[2:-2].split(" | ") for line in lines]
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        shown += ["  ".join(["-" * width for width in widths] if set(row) == {"---"} else
+                            [f"{cell:{'<' if place == 0 else '>'}{width}}" for place, (cell, width) in enumerate(zip(row, widths))])
+                  for row in cells]
+    return "\n".join(shown)
 
 
 NO_FIGURES = ("No figures: Python's matplotlib is missing. After `apt-get install python3-matplotlib`, "

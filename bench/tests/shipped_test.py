@@ -1,4 +1,5 @@
 """The installed benchmarks as a user has them: what they print, refuse and write. No test looks at a time."""
+import contextlib
 import json
 import os
 import re
@@ -352,8 +353,21 @@ class MeantimeBench(Shipped):
 
     @unittest.skipIf(CPUS < 2, "two jobs at once need two CPUs")
     def test_makespan(self):
-        self.run_here("meantime", "bench", "makespan", "--repetitions", 1, "--modes", "event", "--us", "200", "--seconds", "0.2",
-                      "--no-peers")
+        words = ("bench", "makespan", "--repetitions", "1", "--modes", "event", "--us", "200", "--seconds", "0.2", "--no-peers")
+        terminal, other_end = os.openpty()
+        with os.fdopen(other_end, "wb") as output:
+            result = subprocess.run([os.path.join(BIN, "meantime"), *words], cwd=self.folder, text=True, stdout=output,
+                                    stderr=subprocess.PIPE, timeout=300, env=ENVIRONMENT, check=False)
+            self.assertEqual(result.returncode, 0, result)
+        said = ""
+        with os.fdopen(terminal, "rb", buffering=0) as output, contextlib.suppress(OSError):  # EIO at its end
+            while part := output.read(4096):
+                said += part.decode()
+        self.assertIn("run 1 of 1: Meantime --wait event, waits of 400 µs, two jobs at once\n", result.stderr)
+        self.assertLessEqual((said + result.stderr).count("No figures"), 1)
+        lines = [line for line in said.splitlines() if line.startswith(("---", "Meantime "))]
+        self.assertEqual((len(lines), len(set(map(len, lines)))), (3, 1), said)  # columns, and no Markdown
+        self.assertNotRegex(said, r"\||(?m:^#)")
         rows = self.assert_written("meantime-makespan")["rows"]
         self.assertEqual([(row["who"], row["how"]) for row in rows],
                          [(who, how) for who in ("Meantime --wait event", "Meantime as installed")

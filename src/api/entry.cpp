@@ -54,16 +54,17 @@ int not_part_of_meantime(const char* call) {
           ? "files (MPI-IO): let ranks write files of their own, or gather and let one write"
       : is_one_of({"_spawn", "_port", "_accept", "_connect", "_join", "_name"})
           ? "starting and connecting processes: let mpiexec start all ranks, ':' separates programs"
-          : "one-sided communication: send messages instead";
-  const int code =
-      fail(MPI_ERR_UNSUPPORTED_OPERATION,
-           "this call is not part of Meantime {}, which has no {} (`meantime missing PROGRAM` "
-           "lists a program's calls of this kind; with MEANTIME_MISSING_CALLS=error they go to the "
-           "error handler instead of ending the job)",
-           version, what);
-  return core::missing_calls_end.load(std::memory_order_relaxed)
-             ? core::invoke_error_handler(*resolve(MPI_ERRORS_ARE_FATAL), nullptr, "", code, call)
-             : code;
+          : "one-sided transfers: send messages instead";
+  const bool ends = core::missing_calls_end.load(std::memory_order_relaxed);
+  const int code = fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                        "this call is not part of Meantime {}, which has no {} (`meantime missing "
+                        "PROGRAM` lists a program's calls of this kind{})",
+                        version, what,
+                        ends ? "; with MEANTIME_MISSING_CALLS=error they go to the error handler "
+                               "instead of ending the job"
+                             : "");
+  return ends ? core::invoke_error_handler(*resolve(MPI_ERRORS_ARE_FATAL), nullptr, "", code, call)
+              : code;
 }
 
 std::string name_of(const Communicator& comm) {

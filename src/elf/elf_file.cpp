@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 namespace meantime::launch {
@@ -259,7 +260,8 @@ void ElfFile::for_each_symbol(const std::function<void(const char*, bool)>& foun
   }
 }
 
-bool ElfFile::has_symbol(const std::string& prefix) const {
+template <class Wanted>
+bool ElfFile::any_symbol(Wanted&& wanted) const {
   const auto* header = at<Elf64_Ehdr>(0);
   const auto* sections = at<Elf64_Shdr>(header->e_shoff, header->e_shnum);
   for (int i = 0; sections != nullptr && header->e_shoff != 0 && i < header->e_shnum; ++i) {
@@ -273,13 +275,27 @@ bool ElfFile::has_symbol(const std::string& prefix) const {
     const auto* symbols = at<Elf64_Sym>(table.sh_offset, count);
     const char* text = at<char>(names.sh_offset, names.sh_size);
     for (std::size_t k = 0; symbols != nullptr && text != nullptr && k < count; ++k) {
-      if (symbols[k].st_name + prefix.size() < names.sh_size &&
-          std::memcmp(text + symbols[k].st_name, prefix.data(), prefix.size()) == 0) {
+      if (wanted(symbols[k], std::string_view(text, names.sh_size))) {
         return true;
       }
     }
   }
   return false;
+}
+
+bool ElfFile::has_symbol(const std::string& prefix) const {
+  return any_symbol([&](const Elf64_Sym& symbol, std::string_view names) {
+    return symbol.st_name + prefix.size() < names.size() &&
+           names.substr(symbol.st_name).starts_with(prefix);
+  });
+}
+
+bool ElfFile::in_function(std::size_t address) const {
+  return any_symbol([&](const Elf64_Sym& symbol, std::string_view) {
+    const int type = ELF64_ST_TYPE(symbol.st_info);
+    return symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
+           address >= symbol.st_value && address - symbol.st_value < symbol.st_size;
+  });
 }
 
 std::vector<std::string> ElfFile::imports(const std::string& prefix) const {

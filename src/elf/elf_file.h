@@ -35,6 +35,9 @@ class ElfFile {
   /// one.
   [[nodiscard]] bool has_symbol(const std::string& prefix) const;
 
+  /// Whether a function of either table has this address in it.
+  [[nodiscard]] bool in_function(std::size_t address) const;
+
   /// Asks for no interpreter: nobody loads libraries for it.
   [[nodiscard]] bool without_interpreter() const { return !interpreted_; }
   /// Loading it calls functions of it: resolvers of its indirect functions (IFUNC).
@@ -58,6 +61,10 @@ class ElfFile {
   [[nodiscard]] std::size_t offset_of(std::size_t address) const;
   [[nodiscard]] std::string string_at(std::size_t index) const;
   void read_dynamic_section();
+  /// Whether one of the full symbol table or the dynamic one is such a symbol; `wanted` gets it and
+  /// all names of its table.
+  template <class Wanted>
+  [[nodiscard]] bool any_symbol(Wanted&& wanted) const;
   /// Of the dynamic table: name, and whether it is defined for others.
   void for_each_symbol(const std::function<void(const char*, bool)>& found) const;
   [[nodiscard]] std::size_t symbol_count() const;

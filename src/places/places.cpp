@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/timer.h"
+#include "elf/elf_file.h"
 
 namespace meantime::launch {
 namespace {
@@ -92,13 +93,27 @@ PlaceName unnamed(const Place& place) {
                              : fmt::format("{}+{:#x}", base_name(place.file), place.offset)};
 }
 
+/// What compilers append to a procedure inside of another one ("exch.0"), or to a part or a variant
+/// of a function ("solve.part.0"), goes.
+std::string without_suffixes(std::string function) {
+  for (std::size_t dot; (dot = function.rfind('.')) != std::string::npos && dot > 0;) {
+    const std::string_view last = std::string_view(function).substr(dot + 1);
+    if (last.find_first_not_of("0123456789") != std::string_view::npos && last != "part" &&
+        last != "constprop" && last != "isra" && last != "cold" && last != "lto_priv") {
+      break;
+    }
+    function.resize(dot);
+  }
+  return function;
+}
+
 /// "(anonymous namespace)::solve(int, double)" → "solve"
 std::string short_function(std::string function) {
   constexpr std::string_view anonymous = "(anonymous namespace)::";
   for (std::size_t place = 0; (place = function.find(anonymous)) != std::string::npos;) {
     function.erase(place, anonymous.size());
   }
-  return function.substr(0, function.find('('));
+  return without_suffixes(function.substr(0, function.find('(')));
 }
 
 void name_those_of(const std::string& file, const std::vector<Place>& places,
@@ -108,6 +123,8 @@ void name_those_of(const std::string& file, const std::vector<Place>& places,
     words.push_back(fmt::format("{:#x}", place.offset));
   }
   std::istringstream lines(output_of(words, end));
+  ElfFile elf;
+  const bool readable = elf.open(file);
   std::string function;
   std::string source;
   for (const Place& place : places) {
@@ -118,8 +135,12 @@ void name_those_of(const std::string& file, const std::vector<Place>& places,
       continue;
     }
     PlaceName& name = names[place];
+    const std::string known_source = short_source(source);
+    if (known_source.empty() && !(readable && elf.in_function(place.offset))) {
+      continue;  // without debug info addr2line guesses: the nearest symbol before it
+    }
     name.function = short_function(function);
-    name.source = short_source(source);
+    name.source = known_source;
     name.text = name.source.empty()
                     ? fmt::format("{} ({}+{:#x})", name.function, base_name(file), place.offset)
                     : fmt::format("{} ({})", name.function, name.source);

@@ -45,7 +45,7 @@ inline constexpr char deadlock_variable[] = "MEANTIME_ON_DEADLOCK";
 inline constexpr int deadlock_status = 125;
 
 /// First word of every packet; a packet without it comes from another MPI library (see PMI_FD in
-/// supervisor.cpp).
+/// supervisor_messages.cpp).
 inline constexpr std::uint32_t control_magic = 0x4d454154;
 inline constexpr std::uint32_t control_version = 1;
 

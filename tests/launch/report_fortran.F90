@@ -67,7 +67,7 @@ program report_fortran
       call send_late
       call send_late
     else if (rank == 1) then
-      call MPI_Recv(got, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierror)  ! blocking
+      call receive
       call MPI_Irecv(got, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, request, ierror)
       call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)  ! of a request
     end if
@@ -76,4 +76,8 @@ program report_fortran
     call MPI_Barrier(MPI_COMM_WORLD, ierror)  ! for all
   end do
   call MPI_Finalize(ierror)
+contains
+  subroutine receive
+    call MPI_Recv(got, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierror)  ! blocking
+  end subroutine
 end program

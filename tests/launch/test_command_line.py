@@ -5,6 +5,7 @@ import re
 import socket
 import tempfile
 import unittest
+from pathlib import Path
 
 from mpiexec import FAKE_RANK, SOURCE, MpiexecTest, main
 
@@ -32,6 +33,25 @@ class OwnOptions(MpiexecTest):
         for words in (("-N", 3), ("-npernode", 3), ("-n", 3, "-N", 2), ("-N", 2, "-n", 3), ("-ppn", 3), ("-perhost", 3),
                       ("-ppn", 2, "-n", 3)):
             self.assertEqual(self.run_job(*words, "echo", "x").output, "x\n" * 3, words)
+
+    def test_number_of_ranks_by_what_there_is(self):
+        """As Open MPI's users say it; a number of their own counts more."""
+        here = sorted(os.sched_getaffinity(0))
+        workers = int(self.run_job("sh", "-c", "echo $MEANTIME_WORKERS").output)  # a quota's, too
+        cores = {tuple(Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/{what}").read_text()
+                       for what in ("physical_package_id", "core_id")) for cpu in here}
+        for words, ranks in ((("--map-by", "ppr:4:node"), 4), (("-ppr", "4:node"), 4), (("-pernode",), 1),
+                             (("--map-by", "PPR:3:Node:PE=1"), 3), (("--map-by", "ppr:3:node,pe=1"), 3),
+                             (("--map-by", "ppr:4:node", "-n", 2), 2), (("-n", 2, "-ppr", "4:l2cache"), 2),
+                             (("-npersocket", 2), 2 * min(workers, len({core[0] for core in cores}))),
+                             (("--map-by", "ppr:2:core"), 2 * min(workers, len(cores))), (("-ppr", "1:hwthread"), workers)):
+            with self.subTest(words=words):
+                self.assertEqual(self.run_job(*words, "echo", "x").output, "x\n" * ranks)
+        for words, parts in ((("--map-by", "ppr:4:l2cache"), ("--map-by ppr:4:l2cache: ranks are counted for", "use -n NUMBER")),
+                             (("-ppr", "4"), ("-ppr wants N:RESOURCE",)), (("-ppr", "x:node"), ("-ppr wants a number of ranks",)),
+                             (("-npersocket", 0), ("-npersocket wants a number of ranks",)),
+                             (("-ppr", "2000000000:core"), ("at most 65535 ranks",))):
+            self.assert_refused(*words, "true", parts=parts)
 
     def test_odd_numbers_of_ranks(self):
         for number in ("0", "-1", "abc", "1x", "", "1.5", "99999999999", "0x4"):
@@ -135,6 +155,13 @@ class OwnOptions(MpiexecTest):
             if name in ("n", "np", "c", "x", "genv", "env", "genvall", "genvnone", "genvlist", "wdir",
                         "wd", "l", "timeout", "bind", "report-bindings", "cpus-per-rank", "as", "on-deadlock", "debugger", "v", "help"):
                 self.assertRegex(text, rf"--?{name}\b", name)
+
+    def test_environment_is_documented(self):
+        with open(os.path.join(SOURCE, "docs", "reference", "mpiexec.md"), encoding="utf-8") as file:
+            table = file.read().partition("## What a rank finds in its environment")[2].partition("\n## ")[0]
+        found = set(re.findall(r"^(\w+)=", self.run_job("-genvnone", "env").output, re.MULTILINE))
+        self.assertIn("PMI_FD", found)
+        self.assertEqual([name for name in found - {"PWD", "SHLVL", "_", "PATH", "LD_LIBRARY_PATH"} if f"`{name}`" not in table], [])
 
     def test_environment(self):
         environment = dict(self.environment, KEPT="kept", CHANGED="old")
@@ -276,7 +303,10 @@ class OwnOptions(MpiexecTest):
         result = self.run_job("-v", "--oversubscribe", "-n", 2, "true")
         self.assertRegex(result.error, r"--oversubscribe is ignored: there are no slots")
         self.assertRegex(result.error, r"rank 1 is pid \d+ \(.*true\)")
-        self.assertRegex(result.error, r"2 ranks on \d+ workers")
+        self.assertRegex(result.error, r"2 ranks on \d+ workers? \(")
+        cpu = min(os.sched_getaffinity(0))
+        self.assertIn("1 rank on 1 worker (1 CPU", self.run_job(
+            "-v", "true", preexec_fn=lambda: os.sched_setaffinity(0, {cpu})).error)
 
     def test_debugger(self):
         self.assert_refused("--debugger", "vi", "true", parts=("takes gdb",))
@@ -361,6 +391,9 @@ class OtherLaunchersOptions(MpiexecTest):
         result = self.run_job("--report-bindings", "--bind-to", "hwthread", "-n", 2, "true")
         for rank in (0, 1):
             self.assertIn(f"rank {rank} is bound to CPU {cpus[rank % len(cpus)]}\n", result.error)
+        if len(cpus) > 1:
+            result = self.run_job("--report-bindings", "--bind", f"user:{cpus[0]}+{cpus[1]}", "true")
+            self.assertIn("rank 0 is bound to CPUs ", result.error)
         for words in (("--report-bindings",), ("--display", "bind"), ("--display", "map,bind"), ("--display", "map"),
                       ("-display-map",)):
             result = self.run_job(*words, "-n", 1, "true")

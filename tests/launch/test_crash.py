@@ -42,6 +42,12 @@ class Crash(MpiexecTest):
                                 r"\(deeper, crash.c:", r"… and \d\d frames more of the same")
             self.assertLess(result.error.count("\n"), 12, result)
 
+    def test_functions_of_a_stripped_program(self):
+        """The nearest symbol before an address is another function: rather no name."""
+        program = self.path("crash")
+        subprocess.run([MPICC, "-O1", "-w", "-s", "-Wl,-E", PROGRAM, "-lpthread", "-o", program], check=True)
+        self.crash(program, "null", signal.SIGSEGV, r"  #0 crash\+0x\w+\n", r"\(main\+")
+
     def test_elsewhere(self):
         """By a relative name in another folder, and under a shell that lives on."""
         program = self.program()

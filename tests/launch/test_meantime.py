@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from mpiexec import BUILD, CFLAGS, FAKE_RANK, SOURCE, MpiexecTest, main
+from mpiexec import BUILD, CFLAGS, FAKE_RANK, SOURCE, THREADS, MpiexecTest, main
 
 COMMAND = os.path.join(BUILD, "bin", "meantime")
 MPICC = os.path.join(BUILD, "bin", "mpicc")
@@ -27,6 +27,18 @@ class Command(MpiexecTest):
             result = self.meantime(word)
             self.assertEqual((result.returncode, result.stdout), (2, ""))
             self.assertEqual(result.stderr, f"meantime: there is no command '{word}'; {says}\n")
+
+    def test_what_is_said_of_wrong_words(self):
+        """One line that says whose they are, and what to do."""
+        for words, says in ((("stack",), "meantime stack: which job? Give the pid of its mpiexec: `meantime ps` lists jobs"),
+                            (("stack", "x"), "meantime stack: job = x: that is no number; `meantime stack --help` shows how"),
+                            (("stack", "1", "--rank", "-3"), "meantime stack: --rank: '-3' is no rank; `meantime stack --help` shows how"),
+                            (("check",), "meantime check: program is missing; `meantime check --help` shows how"),
+                            (("doctor", "x"), "meantime doctor: takes no 'x'; `meantime doctor --help` shows how"),
+                            ((), "meantime: a command is missing; `meantime --help` shows how")):
+            result = self.meantime(*words)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (2, "", says + "\n"))
+        self.assertIn("Usage: meantime stack", self.meantime("stack", "--help").stdout)
 
     def test_doctor(self):
         result = self.meantime("doctor")
@@ -85,6 +97,31 @@ class Command(MpiexecTest):
         job.terminate()
         job.communicate(timeout=60)
         self.assertNotIn(f"job {job.pid}:", self.meantime("ps").stdout)
+
+    def test_stack_has_the_frames_of_the_program(self):
+        """Of one rank as of several, of one that is in MPI_Wtime as of one that waits; neither what is further in nor what
+        calls main."""
+        if not shutil.which("gdb"):
+            self.skipTest("no gdb")
+        source, program = self.path("places.c"), self.path("places")
+        with open(source, "w") as file:
+            file.write("#include <mpi.h>\nstatic void asks(void) { for (;;) MPI_Wtime(); }\n"
+                       "int main(void) {\n  int rank;\n  MPI_Init(0, 0);\n  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
+                       "  if (rank == 0) asks();\n  if (rank == 1) MPI_Barrier(MPI_COMM_SELF), MPI_Probe(0, 3, MPI_COMM_WORLD, 0);\n"
+                       "  MPI_Barrier(MPI_COMM_WORLD);\n}\n")
+        subprocess.run([MPICC, "-g", "-O1", *CFLAGS, source, "-o", program], check=True)
+        for kind in ("processes", "threads") if THREADS else ("processes",):
+            job = self.start("--as", kind, "-n", 4, program)
+            self.listed(job, "the ranks to wait", lambda text: "ranks 2-3: each waits in MPI_Barrier" in text)
+            result = self.meantime("stack", str(job.pid))
+            job.terminate()
+            job.communicate(timeout=60)
+            if result.returncode != 0:  # where nobody may be traced
+                self.assertIn("ptrace_scope", result.stderr)
+                continue
+            self.assertRegex(result.stdout, r"(?s)#\d+ asks at .*places\.c:2\n.*#\d+ MPI_Probe\n.*#\d+ MPI_Barrier\n")
+            for hidden in ("../src/", "0x", "()", "meantime::", "_start"):
+                self.assertNotIn(hidden, result.stdout)
 
     def test_ranks_that_have_ended(self):
         program = self.path("rank")

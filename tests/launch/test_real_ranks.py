@@ -207,7 +207,7 @@ class RealRanks(MpiexecTest):
         for what, call, advice in (("file", "MPI_File_open on MPI_FILE_NULL", "no files (MPI-IO): let ranks write files"),
                                    ("spawn", "MPI_Comm_spawn on communicator MPI_COMM_WORLD",
                                     "no starting and connecting processes: let mpiexec start all ranks"),
-                                   ("put", "MPI_Put on a window of 2 ranks", "no one-sided communication: send messages")):
+                                   ("put", "MPI_Put on a window of 2 ranks", "no one-sided transfers: send messages")):
             for kind in KINDS:
                 for arguments, environment, said_of in (((), self.environment, call.split()[0]),
                                                         (("return",), self.environment, call.split()[0]),
@@ -220,9 +220,21 @@ class RealRanks(MpiexecTest):
                                      r"is not part of Meantime \d+\.\d+\.\d+, which has ")
                     self.assertIn(advice, said)
                     self.assertIn("`meantime missing PROGRAM`", said)
+                    self.assertEqual("MEANTIME_MISSING_CALLS" in said, environment is self.environment, said)
                     self.assertRegex(said, r"; called from .*not_there")
                 result = self.run_job("--as", kind, "-n", 2, program, what, "return", env=leave_it_to_handlers)
                 self.assertEqual((result.status, result.output, result.error), (0, 2 * "unsupported\n", note), result)
+
+    def test_status_of_an_error(self):
+        """The error's class, where its handler ends the job."""
+        source, program = self.path("error.c"), self.path("error")
+        with open(source, "w") as file:
+            file.write("#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Send(0, 0, MPI_INT, 99, 0, MPI_COMM_WORLD); }\n")
+        subprocess.run([MPICC, *CFLAGS, source, "-o", program], check=True)
+        for kind in KINDS:
+            result = self.run_job("--as", kind, "-n", 2, program)
+            self.assertEqual(result.status, 6, result)
+            self.assert_one_line(result, "MPI_ERR_RANK")
 
     def test_abort_codes(self):
         program = self.program()

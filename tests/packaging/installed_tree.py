@@ -25,7 +25,7 @@ share/doc/meantime/docs/README.md share/doc/meantime/docs/reference/mpiexec.md
 share/doc/meantime/docs/measurements/figures/waiting.svg
 share/man/man1/mpiexec.1 share/man/man1/mpirun.1 share/man/man1/meantime.1 share/man/man1/mpicc.1
 share/man/man1/mpicxx.1 share/man/man1/mpic++.1 share/man/man1/mpifort.1 share/man/man1/mpif90.1
-share/meantime/LICENSE share/meantime/examples/calls.c share/meantime/gdb/meantime.py
+share/meantime/LICENSE share/meantime/examples/calls.c share/meantime/examples/account.h share/meantime/gdb/meantime.py
 share/meantime/gdb/meantime_ranks.py
 share/meantime/bench/libra/libra.cpp share/meantime/bench/common/mpi_program.h share/meantime/bench/overlap/overlap.cpp
 share/meantime/bench/hpccg/hpccg.cpp
@@ -85,10 +85,38 @@ class InstalledTree(unittest.TestCase):
         self.assertGreater(len(named), 3)
         for path in named:
             self.assertTrue(os.path.exists(os.path.join(self.prefix, path)), path)
-        documents = os.path.join(self.prefix, "share", "doc", "meantime")
-        for link in re.findall(r"\]\(([\w/.-]+)", self.run_in_work("cat", documents + "/docs/README.md")):
-            if not link.startswith("../") or link.endswith(("README.md", "SECURITY.md", "CONTRIBUTING.md")):
-                self.assertTrue(os.path.exists(os.path.join(documents, "docs", link)) or "examples" in link, link)
+
+    def test_commands_are_in_the_table(self):
+        with open(os.path.join(self.prefix, "share/doc/meantime/docs/guide/start.md"), encoding="utf-8") as file:
+            table = file.read()
+        self.assertEqual([name for name in os.listdir(self.prefix + "/bin") if f"`bin/{name}`" not in table
+                          and not name.endswith("_abi")], [])
+
+    def test_links_of_documents(self):
+        dead, count = [], 0
+        for folder, _, names in os.walk(os.path.join(self.prefix, "share", "doc", "meantime")):
+            for name in names:
+                if name.endswith(".md"):
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        text = re.sub(r"```.*?```|`[^`]*`", "", file.read(), flags=re.DOTALL)
+                    links = [link for link in re.findall(r"\]\(([^()\s#]+)", text) if not re.match(r"\w+:", link)]
+                    count += len(links)
+                    dead += [f"{name}: {link}" for link in links if not os.path.exists(os.path.join(folder, link))]
+        self.assertEqual(dead, [])
+        self.assertGreater(count, 100)
+
+    def test_examples_of_the_page_on_clocks(self):
+        """Its commands, as they stand there."""
+        with open(os.path.join(self.prefix, "share", "doc", "meantime", "docs", "reference", "clocks.md"), encoding="utf-8") as file:
+            commands = re.findall(r"^    \$ (.*)$", file.read(), re.MULTILINE)
+        self.assertGreater(len(commands), 5)
+        if not os.path.exists(self.prefix + "/libexec/meantime/meantime-host"):
+            commands = [command for command in commands if "--as threads" not in command]
+        self.work = tempfile.mkdtemp(prefix="meantime-page-")  # LD_PRELOAD takes no path with a space
+        self.addCleanup(shutil.rmtree, self.work)
+        for command in commands:
+            said = self.run_in_work("sh", "-c", command.replace("$PREFIX", f'"{self.prefix}"'))
+            self.assertTrue(said or "mpicc" in command, command)
 
     def test_man_pages(self):
         folder = os.path.join(self.prefix, "share", "man", "man1")
@@ -98,13 +126,14 @@ class InstalledTree(unittest.TestCase):
                 pages[name] = file.read().replace("\\-", "-")
         for option in re.findall(r"^  (-\S+)", self.run_in_work("mpiexec", "--help"), re.MULTILINE):
             self.assertIn("\\fB" + option.rstrip(","), pages["mpiexec.1"])
-        for part in ("-oversubscribe", "use -n 1: there is one node", ".SS Refused", "-bind-to X"):
+        for part in ("-oversubscribe", "use --bind user:LIST", ".SS Refused", "-bind-to X"):
             self.assertIn(part, pages["mpiexec.1"])
         understood = pages["mpiexec.1"].partition(".SS Understood\n")[2].partition(".SS ")[0]
         self.assertIn(", -ppn X", understood)
-        self.assertIn("\n.TP\n\\fB-map-by X\\fR\nonly its PE=N counts", understood)
+        self.assertIn("\n.TP\n\\fB-map-by X\\fR\nonly its PE=N and ppr:N:RESOURCE count", understood)
         for command in ("doctor", "ps", "missing"):
             self.assertIn(f".SH meantime {command}\n", pages["meantime.1"])
+        self.assertRegex(pages["mpiexec.1"], r"\.SH DESCRIPTION\n\.PP\nStarts a job")
         self.assertIn("-showme:command", pages["mpifort.1"])
         self.assertEqual(pages["mpirun.1"], ".so man1/mpiexec.1\n")
         if shutil.which("man"):
@@ -159,7 +188,9 @@ class InstalledTree(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "meantime fortran --fc=other"):
             self.run_in_work("mpifort", "-fc=other", os.path.join(HERE, "hello_fortran.f90"), environment=found)
         into = os.path.join(self.work, "own modules")
-        self.run_in_work("meantime", "fortran", "--fc=other", "--into=" + into, environment=found)
+        said = self.run_in_work("meantime", "fortran", "--fc=other", "--into=" + into, environment=found)
+        self.assertRegex(said, r"^meantime fortran: building .* for other, .*\n.* are in .*libmeantime_other\.so\n")
+        self.assertIn(f"use them with: MEANTIME_FORTRAN='{into}' MEANTIME_FC='other' mpifort\n", said)
         own = {**found, "MEANTIME_FC": "other", "MEANTIME_FORTRAN": into}
         self.run_in_work("mpifort", os.path.join(HERE, "hello_fortran.f90"), "-o", "hello", environment=own)
         self.assertIn(into + "/lib/libmeantime_other.so", self.run_in_work("ldd", "hello"))

@@ -147,6 +147,24 @@ int make_singleton(Rank& rank) {
   return MPI_SUCCESS;  // the segment keeps the descriptor: it grows through it
 }
 
+bool all_wait_in_sends(node::Segment& segment) {
+  bool any = false;
+  for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
+    const node::Report& report = segment.area(rank).report;
+    const auto state = static_cast<node::RankState>(report.state.load(std::memory_order_acquire));
+    if (state == node::RankState::finalized) {
+      continue;
+    }
+    const std::string_view call = call_name(static_cast<std::uint16_t>(report.call.load()));
+    if (state != node::RankState::waiting ||
+        (call != "MPI_Send" && call != "MPI_Ssend" && call != "MPI_Rsend")) {
+      return false;
+    }
+    any = true;
+  }
+  return any;
+}
+
 /// For who had room for them elsewhere: short messages that wait to be received are limited here.
 std::string hint_at_room(node::Segment& segment) {
   if (segment.header().wanting.load() != 0) {
@@ -161,7 +179,10 @@ std::string hint_at_room(node::Segment& segment) {
           rank);
     }
   }
-  return "";
+  return all_wait_in_sends(segment)
+             ? "  (all wait in sends of messages that have no room, which wait for their receives: "
+               "let ranks receive first, or call MPI_Sendrecv or MPI_Irecv)\n"
+             : "";
 }
 
 /// By way of mpiexec, which ends the job if it is to; without it here.
@@ -210,9 +231,13 @@ void tell_of_stillness() {
   if (!told.compare_exchange_strong(nothing, 2, std::memory_order_acq_rel)) {
     return;
   }
-  const std::string who = ranks.size() == 1
-                              ? fmt::format("rank {} has", ranks.front())
-                              : fmt::format("rank {} and {} more have", ranks[0], ranks.size() - 1);
+  const std::size_t others = ranks.size() - 1;
+  const bool neighbours = ranks.back() - ranks.front() == static_cast<int>(others);
+  const std::string who = others == 0 ? fmt::format("rank {} has", ranks.front())
+                          : neighbours
+                              ? fmt::format("ranks {}-{} have", ranks.front(), ranks.back())
+                              : fmt::format("rank {} and {} more rank{} have", ranks.front(),
+                                            others, others == 1 ? "" : "s");
   tell_of_waiting(
       fmt::format("perhaps a deadlock: for {} s every rank has waited in MPI and nobody "
                   "has moved, but {} other threads (or generalized requests) that may "

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "launch/cli/option_values.h"
+#include "launch/start/cpus.h"
 #include "settings/shown.h"
 
 namespace meantime::launch {
@@ -27,6 +28,12 @@ std::vector<std::string> split(const std::string& text, char separator) {
     }
   }
   return parts;
+}
+
+std::string lower_case(std::string word) {
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return word;
 }
 
 std::optional<int> number(std::string_view word) {
@@ -111,11 +118,37 @@ int parse_places(std::string_view option, const std::string& word) {
   return *places;
 }
 
+std::optional<std::string> ranks_in_mapping(const std::string& word) {
+  return lower_case(word.substr(0, 4)) == "ppr:" ? std::optional(word.substr(4)) : std::nullopt;
+}
+
+int ranks_of_resource(std::string_view option, const std::string& word) {
+  const std::vector<std::string> parts = split(word, ':');
+  if (parts.size() < 2) {
+    throw Mistake{
+        fmt::format("{} wants N:RESOURCE, as in 4:node, not '{}'", option, settings::shown(word))};
+  }
+  const int each = parse_ranks(option, parts[0]);
+  const std::string resource = lower_case(split(parts[1], ',')[0]);
+  if (resource == "node") {
+    return each;
+  }
+  CommandLine bound;
+  for (const Binding binding : {Binding::hwthread, Binding::core, Binding::numa, Binding::socket}) {
+    if (resource == binding_name(binding) ||
+        (binding == Binding::socket && resource == "package")) {
+      bound.binding = binding;
+    }
+  }
+  std::vector<cpu_set_t> places;
+  find_places(bound, cpu_budget().workers, places);
+  return static_cast<int>(std::min(each * static_cast<long>(places.size()), 1L << 30));
+}
+
 std::optional<int> places_in_mapping(std::string_view option, const std::string& word) {
   for (const std::string& part : split(word, ':')) {
-    for (std::string modifier : split(part, ',')) {
-      std::transform(modifier.begin(), modifier.end(), modifier.begin(),
-                     [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    for (const std::string& typed : split(part, ',')) {
+      const std::string modifier = lower_case(typed);
       if (modifier.starts_with("pe=")) {
         return parse_places(fmt::format("{} {}", option, settings::shown(word)),
                             modifier.substr(3));

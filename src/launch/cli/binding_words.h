@@ -17,6 +17,13 @@ void read_binding(std::string_view option, const std::string& word, CommandLine&
 /// The PE=N of --map-by, anywhere in it; the rest of a mapping is about other nodes and slots.
 std::optional<int> places_in_mapping(std::string_view option, const std::string& word);
 
+/// The N:RESOURCE of a mapping by ppr:N:RESOURCE; as it was typed.
+std::optional<std::string> ranks_in_mapping(const std::string& word);
+
+/// How many ranks N:RESOURCE are here: N for the node, or for each socket, core, ... that this job
+/// may use. 0: it is a RESOURCE that is not counted.
+int ranks_of_resource(std::string_view option, const std::string& word);
+
 int parse_places(std::string_view option, const std::string& word);
 
 /// When all is said: more than one place for each rank means cores where nothing else is bound, as

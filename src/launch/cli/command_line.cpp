@@ -71,6 +71,7 @@ class Parser {
   void parse_program() {
     program_ = {};
     ranks_ = ranks_per_node_ = slots_ = 0;
+    not_counted_.clear();
     while (position_ < words_.size() && is_option(words_[position_])) {
       parse_option();
       if (!output.empty()) {
@@ -90,6 +91,11 @@ class Parser {
       throw Mistake{position_ < words_.size() || !result_.programs.empty()
                         ? "no program before or after ':'"
                         : "no program to start (mpiexec --help shows how)"};
+    }
+    if (ranks_ == 0 && ranks_per_node_ == 0 && !not_counted_.empty()) {
+      throw Mistake{fmt::format(
+          "{}: ranks are counted for a node, socket, numa, core or hwthread only; use -n NUMBER",
+          not_counted_)};
     }
     for (const int ranks : {slots_, ranks_per_node_, ranks_}) {
       program_.ranks = ranks > 0 ? ranks : program_.ranks;
@@ -199,6 +205,12 @@ class Parser {
     result_.places_option = spelled_;
   }
 
+  /// "2:socket", and what was typed to say so
+  void set_ranks_of_resource(const std::string& word, const std::string& typed) {
+    ranks_per_node_ = ranks_of_resource(spelled_, word);
+    not_counted_ = ranks_per_node_ == 0 ? fmt::format("{} {}", spelled_, shown(typed)) : "";
+  }
+
   void apply(const Option& option, const std::vector<std::string>& arguments) {
     const std::string& first = arguments[0];
     require_one_for_all(option, first);
@@ -207,7 +219,14 @@ class Parser {
         ranks_ = parse_ranks(spelled_, first);
         break;
       case Action::ranks_per_node:
-        ranks_per_node_ = parse_ranks(spelled_, first);
+        ranks_per_node_ =
+            parse_ranks(spelled_, option.arguments == 0 ? std::string(option.note) : first);
+        break;
+      case Action::ranks_per_socket:
+        set_ranks_of_resource(first + ":socket", first);
+        break;
+      case Action::ranks_per_resource:
+        set_ranks_of_resource(first, first);
         break;
       case Action::export_variable:
         if (first.find('=') != std::string::npos) {
@@ -276,6 +295,9 @@ class Parser {
         if (const std::optional<int> places = places_in_mapping(spelled_, first)) {
           set_places(*places);
           result_.places_option = fmt::format("{} {}", spelled_, shown(first));
+        }
+        if (const std::optional<std::string> ranks = ranks_in_mapping(first)) {
+          set_ranks_of_resource(*ranks, first);
         }
         result_.notes.push_back(fmt::format("{}: {}", spelled_, option.note));
         break;
@@ -393,7 +415,8 @@ class Parser {
   // Of this program, each more important than the next; 0: not given.
   int ranks_ = 0;
   int ranks_per_node_ = 0;
-  int slots_ = 0;  ///< of the hosts
+  int slots_ = 0;            ///< of the hosts
+  std::string not_counted_;  ///< what would be ranks_per_node_, of a resource that is not counted
   bool timeout_given_ = false;
   // Of this and the programs that follow, until another is given.
   std::optional<std::string> wait_;

@@ -1,5 +1,6 @@
-// What the user asked mpiexec for. Only the words of the command line: nothing here looks at files,
-// programs or the machine (host files excepted, which are words too).
+// What the user asked mpiexec for. Only the words of the command line: nothing here looks at files
+// (host files excepted, which are words too) or programs, nor at the machine but to count the
+// sockets and cores that ranks are wanted for.
 #pragma once
 
 #include <optional>

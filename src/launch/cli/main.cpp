@@ -172,8 +172,12 @@ void count_listed_cpus(Job& job) {
 /// For -v, once it is known what the ranks are.
 void say_where_ranks_run(const Job& job) {
   const CommandLine& command = job.command;
-  say("{} ranks on {} workers ({} CPUs{}), {} at a deadlock", command.ranks(), job.cpus.workers,
-      job.cpus.mask, job.cpus.quota > 0 ? fmt::format(", quota of {:.1f}", job.cpus.quota) : "",
+  const auto counted = [](int count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  say("{} on {} ({}{}), {} at a deadlock", counted(command.ranks(), "rank"),
+      counted(job.cpus.workers, "worker"), counted(job.cpus.mask, "CPU"),
+      job.cpus.quota > 0 ? fmt::format(", quota of {:.1f}", job.cpus.quota) : "",
       deadlock_action_name(command.on_deadlock));
   if (job.places.empty() || job.all_threads()) {
     return;

@@ -87,7 +87,7 @@ constexpr Option options[] = {
     {"nooversubscribe", 0, Action::ignore, no_slots},
     {"use-hwthread-cpus", 0, Action::ignore, no_slots},
     {"allow-run-as-root", 0, Action::ignore, "root may always run jobs"},
-    {"map-by", 1, Action::map_by, "only its PE=N counts, if it has one; there is one node"},
+    {"map-by", 1, Action::map_by, "only its PE=N and ppr:N:RESOURCE count, if it has them; there is one node"},
     {"rank-by", 1, Action::ignore, "ranks are numbered in the order of the command line"},
     {"bynode", 0, Action::ignore, no_mapping},
     {"byslot", 0, Action::ignore, no_mapping},
@@ -96,8 +96,8 @@ constexpr Option options[] = {
     {"nolocal", 0, Action::refuse, one_node},
     {"N", 1, Action::ranks_per_node, ""},
     {"npernode", 1, Action::ranks_per_node, ""},
-    {"pernode", 0, Action::refuse, "use -n 1: there is one node"},
-    {"npersocket", 1, Action::ignore, no_mapping},
+    {"pernode", 0, Action::ranks_per_node, "1"},
+    {"npersocket", 1, Action::ranks_per_socket, ""},
     {"cpus-per-proc", 1, Action::cpus_per_rank, ""},
     {"cpus-per-rank", 1, Action::cpus_per_rank, ""},
     {"cpu-set", 1, Action::refuse, "use taskset -c CPUS mpiexec ..."},
@@ -118,6 +118,7 @@ constexpr Option options[] = {
     {"noprefix", 0, Action::ignore, "programs find the library by their run path"},
     {"quiet", 0, Action::ignore, "mpiexec only speaks when something is wrong"},
     {"q", 0, Action::ignore, "mpiexec only speaks when something is wrong"},
+    {"stream-buffering", 1, Action::ignore, "ranks write straight to mpiexec's output, and buffer as they do without it"},
     {"merge-stderr-to-stdout", 0, Action::refuse, "use 2>&1"},
     {"timestamp-output", 0, Action::refuse, "use mpiexec ... | ts"},
     {"output-filename", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program > out.$MEANTIME_RANK'", false, own_files},
@@ -132,6 +133,7 @@ constexpr Option options[] = {
     {"continuous", 0, Action::refuse, "the end of a rank without MPI_Finalize ends the job"},
     {"enable-recovery", 0, Action::refuse, "the end of a rank without MPI_Finalize ends the job"},
     {"disable-recovery", 0, Action::ignore, "that is how it is"},
+    {"with-ft", 1, Action::refuse, "the end of a rank without MPI_Finalize ends the job"},
     {"max-restarts", 1, Action::refuse, "the end of a rank without MPI_Finalize ends the job"},
     {"report-state-on-timeout", 0, Action::ignore, "--timeout always shows what each rank does"},
     {"get-stack-traces", 0, Action::ignore, "--timeout always shows what each rank does"},
@@ -159,7 +161,7 @@ constexpr Option options[] = {
     {"display-topo", 0, Action::ignore, "lstopo shows it"},
     {"cf", 1, Action::ignore, no_mapping},
     {"cartofile", 1, Action::ignore, no_mapping},
-    {"ppr", 1, Action::ignore, no_mapping},
+    {"ppr", 1, Action::ranks_per_resource, ""},
     {"d", 0, Action::refuse, "use -v, or --debugger gdb"},
     {"debug-devel", 0, Action::refuse, "use -v"},
     {"index-argv-by-rank", 0, Action::refuse, "MEANTIME_RANK tells a program its rank"},
@@ -338,9 +340,10 @@ reference/mpiexec.md is about mpiexec.
 The usual options of Open MPI's and MPICH's launchers are understood, ignored
 (-v says so) or refused by name. Exit status: 0 if all ranks ended with 0; else
 the first that was not, 128 + N for a rank killed by signal N, MPI_Abort's code,
-124 after --timeout, 125 after a deadlock, 126 and 127 for a program that cannot
-be run or found, 2 for a wrong command line, 1 for a job that is refused or
-cannot be started.
+an error's class (MPI_ERR_RANK: 6) where its handler ends the job, 124 after
+--timeout, 125 after a deadlock, 126 and 127 for a program that cannot be run or
+found, 2 for a wrong command line, 1 for a job that is refused or cannot be
+started.
 )";
 }
 

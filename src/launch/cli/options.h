@@ -12,7 +12,9 @@ namespace meantime::launch {
 /// What the parser does when it meets the option.
 enum class Action {
   ranks,
-  ranks_per_node,  ///< there is one node: as many ranks, unless their number is given
+  ranks_per_node,      ///< there is one node: as many ranks, unless their number is given
+  ranks_per_socket,    ///< the same for each socket …
+  ranks_per_resource,  ///< … or what its value, N:RESOURCE, says
   export_variable,
   set_for_program,
   set_for_all,
@@ -27,7 +29,7 @@ enum class Action {
   timeout,
   bind,
   cpus_per_rank,
-  map_by,  ///< its PE=N is a number of CPUs for each rank; the rest means nothing here
+  map_by,  ///< its PE=N: CPUs for each rank, ppr:N:RESOURCE: ranks; the rest means nothing here
   report_bindings,
   display,  ///< bind and map, in a list, are `report_bindings`; the rest is ignored
   verbose,

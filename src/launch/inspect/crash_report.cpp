@@ -98,7 +98,7 @@ std::string readable_crash(std::string_view text, double seconds) {
   for (const Line& line : lines) {
     readable.push_back(demangled(line.text));
     const auto name = names.find(line.place);
-    if (name == names.end()) {
+    if (name == names.end() || name->second.function.empty()) {
       continue;
     }
     const PlaceName& where = name->second;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <cstdint>
 #include <vector>
 
 #include "launch/report/job_figures.h"
@@ -14,30 +14,76 @@ namespace {
 // What is less than a tenth is not worth anybody's time.
 constexpr double worth_a_word = 0.1;
 
-/// The time that a rank computed, and its number; the least first.
-using Running = std::vector<std::pair<double, std::size_t>>;
+struct RankTimes {
+  double running = 0;
+  double waiting = 0;
+  std::size_t rank = 0;
+};
 
-Running running_times(const ledger::Figures& figures) {
-  Running all;
+/// Of the ranks in MPI, those that ran least first.
+using Ranks = std::vector<RankTimes>;
+
+Ranks times_of(const ledger::Figures& figures) {
+  Ranks all;
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     const ledger::RankFigures& one = figures.ranks[rank];
     if (one.in_mpi) {
-      all.emplace_back(seconds(one.wall_ns - std::min(one.wall_ns, one.wait_ns)), rank);
+      const std::uint64_t waiting = std::min(one.wall_ns, one.wait_ns);
+      all.push_back({seconds(one.wall_ns - waiting), seconds(waiting), rank});
     }
   }
-  std::sort(all.begin(), all.end());
+  std::sort(all.begin(), all.end(), [](const RankTimes& one, const RankTimes& other) {
+    return one.running < other.running;
+  });
   return all;
 }
 
-/// Why they waited, as far as figures say it, and what helps.
-std::string remedy(const Job& job, const Running& running, const CoreSeconds& sums, double wall) {
-  const auto& [longest, rank] = running.back();
-  const double median = running[(running.size() - 1) / 2].first;
-  if (longest - median > worth_a_word * wall) {
+Ranks by_waiting(Ranks ranks) {
+  std::stable_sort(ranks.begin(), ranks.end(), [](const RankTimes& one, const RankTimes& other) {
+    return one.waiting < other.waiting;
+  });
+  return ranks;
+}
+
+/// That ranks wait for very different times; empty if they do not.
+std::string uneven_waits(const Ranks& by_wait, double wall) {
+  const RankTimes& least = by_wait.front();
+  const RankTimes& most = by_wait.back();
+  return most.waiting - least.waiting > worth_a_word * wall
+             ? fmt::format(
+                   "Rank {} waited for {:.3f} s, rank {} for {:.3f} s: look at what ranks that "
+                   "wait "
+                   "as little as rank {} do before.",
+                   most.rank, most.waiting, least.rank, least.waiting, least.rank)
+             : std::string();
+}
+
+/// Why they waited, as far as figures say it, and what helps. `wall`: of a rank, on average.
+std::string remedy(const Job& job, const Ranks& ranks, const CoreSeconds& sums, double wall) {
+  const RankTimes& longest = ranks.back();
+  const double median = ranks[(ranks.size() - 1) / 2].running;
+  const Ranks by_wait = by_waiting(ranks);
+  // A rank that runs long is waited for only if others wait meanwhile, and it does not.
+  if (longest.running - median > worth_a_word * wall &&
+      by_wait[ranks.size() / 2].waiting - longest.waiting > worth_a_word * wall) {
     return fmt::format(
         "Rank {} ran for {:.3f} s, the median for {:.3f} s: the others wait for what "
         "it does; give it less to do.",
-        rank, longest, median);
+        longest.rank, longest.running, median);
+  }
+  const std::string uneven = uneven_waits(by_wait, wall);
+  double running = 0;
+  for (const RankTimes& rank : ranks) {
+    running += rank.running;
+  }
+  const double used = sums.computing + sums.preempted.value_or(0);  // by who could run
+  const bool busy = used > 0.5 * sums.allocated;
+  if (sums.preempted && !busy && used < 0.5 * running &&
+      running > worth_a_word * wall * static_cast<double>(ranks.size())) {
+    return fmt::format(
+        "Ranks ran for {:.3f} s and computed for {:.3f} s: the rest of it they slept or read "
+        "outside of MPI.{}{}",
+        running, std::min(sums.computing, running), uneven.empty() ? "" : " ", uneven);
   }
   if (sums.computing > 0.75 * sums.allocated) {
     return fmt::format(
@@ -56,28 +102,30 @@ std::string remedy(const Job& job, const Running& running, const CoreSeconds& su
         "leaves to others.",
         sums.awake);
   }
-  return job.runners() > job.cpus.workers
+  if (!uneven.empty()) {
+    return uneven;
+  }
+  return job.runners() > job.cpus.workers && busy
              ? fmt::format(
-                   "No rank runs much longer than the others; {} share {} core{}, so it is also "
+                   "No rank waits much longer than the others; {} share {} core{}, so it is also "
                    "others' turn that they wait for.",
                    job.runners(), job.cpus.workers, job.cpus.workers == 1 ? "" : "s")
-             : "No rank runs much longer than the others: the time is that of messages and of "
-               "their "
-               "order; post receives earlier, send fewer messages.";
+             : "No rank waits much longer than the others: the time is that of messages and of "
+               "their order; post receives earlier, send fewer messages.";
 }
 
 }  // namespace
 
 std::string advice(const Job& job, const ledger::Figures& figures, const CoreSeconds& sums,
                    const std::string& worst_site, std::uint64_t worst_ns) {
-  const Running running = running_times(figures);
+  const Ranks ranks = times_of(figures);
   double wall = 0;
   double waiting = 0;
   for (const ledger::RankFigures& rank : figures.ranks) {
     wall += seconds(rank.wall_ns);
     waiting += seconds(std::min(rank.wait_ns, rank.wall_ns));
   }
-  if (running.empty() || wall == 0) {
+  if (ranks.empty() || wall == 0) {
     return "No rank has called MPI_Init.";
   }
   const std::string share =
@@ -87,7 +135,7 @@ std::string advice(const Job& job, const ledger::Figures& figures, const CoreSec
   }
   return fmt::format("{}, most in {} ({:.0f} %). {}", share, worst_site,
                      100 * seconds(worst_ns) / wall,
-                     remedy(job, running, sums, wall / static_cast<double>(running.size())));
+                     remedy(job, ranks, sums, wall / static_cast<double>(ranks.size())));
 }
 
 }  // namespace meantime::launch

@@ -1,8 +1,9 @@
 // `mpiexec --report`, by MPI call: the time in its waits as the clock has it, the rank and its core
 // (the two points of view of docs/reference/clocks.md).
 //   rank     it was awake itself: looked, and gave its core away between
-//   others   its core ran other ranks meanwhile; a process rank is a core of its own, and has none
+//   others   its core ran other ranks meanwhile
 //   nobody   the rank slept, and no other rank of its core ran
+// What the core of a process rank ran meanwhile is the kernel's affair: unknown.
 #pragma once
 
 #include <string>

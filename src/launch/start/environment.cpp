@@ -140,7 +140,7 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   }
   set(variables_, deadlock_variable, deadlock_action_name(job.command.on_deadlock));
   // A child that loads MPICH or one of its relatives after all greets its launcher here, and so
-  // tells on itself instead of running as so many jobs of one rank (see supervisor.cpp).
+  // tells on itself instead of running as so many jobs of one rank (see supervisor_messages.cpp).
   set(variables_, "PMI_FD", fmt::to_string(descriptors.control));
   const bool finds_ours = program.inspection.finds_ours && !program.as_threads;
   if (!finds_ours && !job.library_folder.empty()) {

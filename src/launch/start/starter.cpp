@@ -29,7 +29,7 @@ constexpr rlim_t own_descriptors = 64;
 /// For --report-bindings; nullptr: wherever mpiexec itself may run.
 std::string binding_of(const cpu_set_t* cpus) {
   if (cpus != nullptr) {
-    return fmt::format("bound to CPU {}", cpu_list(*cpus));
+    return fmt::format("bound to CPU{} {}", CPU_COUNT(cpus) == 1 ? "" : "s", cpu_list(*cpus));
   }
   cpu_set_t own;
   CPU_ZERO(&own);
