@@ -37,6 +37,8 @@ class Crash(MpiexecTest):
             self.crash(program, "abort", signal.SIGABRT, r"abort\+", r"\(crash, crash.c:")
             self.crash(program, "thread", signal.SIGSEGV, r"\(deref, ", r"\(in_thread, ")
             self.crash(program, "buffer", signal.SIGSEGV, " at address 0x10", r"MPI_Recv\+", r"\(crash, crash.c:")
+            # Each fragment that is looked at once more would take its time.
+            self.crash(program, "large", signal.SIGSEGV, " at address 0x10", r"MPI_Send\+", r"\(crash, crash.c:")
             self.crash(program, "nowhere", signal.SIGSEGV, " at address 0x1234", "#0 0x1234", r"\(crash, crash.c:")
             result = self.crash(program, "stack", signal.SIGSEGV, "its stack is full",
                                 r"\(deeper, crash.c:", r"… and \d\d frames more of the same")
