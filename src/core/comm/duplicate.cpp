@@ -135,7 +135,7 @@ class Duplication final : public Request {
     accepted_ = true;
     const Invitation& invitation = invitations_.own;
     if (invitation.error != MPI_SUCCESS) {
-      error = invitation.error;
+      error = not_made(invitation.error);
       return;
     }
     take_context(*child_, invitation.context);

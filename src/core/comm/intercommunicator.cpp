@@ -62,8 +62,7 @@ int negotiate(const Group& own, Communicator& bridge, int remote_leader, int tag
     }
   }
   if (offer.error != MPI_SUCCESS || other.error != MPI_SUCCESS) {
-    return offer.error != MPI_SUCCESS ? offer.error
-                                      : fail(other.error, "the other side has no context to give");
+    return offer.error != MPI_SUCCESS ? offer.error : not_made(other.error);
   }
   invitation.context = offer.context.number != 0 ? offer.context : other.context;
   return MPI_SUCCESS;
@@ -288,7 +287,7 @@ int merge(Communicator& comm, bool high, Communicator** made) {
       }
     }
     if (invitation.error != MPI_SUCCESS) {
-      return fail(invitation.error, "the communicator's leader could not make it");
+      return not_made(invitation.error);
     }
   } else {
     std::vector<int> none;
