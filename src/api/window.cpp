@@ -15,7 +15,7 @@
 #include "core/comm/communicator_make.h"
 #include "core/error/error.h"
 #include "core/object/handles.h"
-#include "match/engine.h"
+#include "core/request/segment_memory.h"
 #include "node/segment.h"
 
 namespace meantime::api {
@@ -91,7 +91,7 @@ int allocate_parts(Window& window) {
   MPI_Aint words_of_memory[] = {0, bytes};  // the link is 0 where there is no memory
   if (team.rank == 0) {
     const auto wanted = static_cast<std::size_t>(std::max<MPI_Aint>(bytes, 1));
-    window.shared = self().engine->memory(wanted);
+    window.shared = core::segment_memory(team, wanted);
     window.shared_bytes = window.shared != 0 ? wanted : 0;
     words_of_memory[0] = static_cast<MPI_Aint>(window.shared);
   }

@@ -80,13 +80,9 @@ void GateWait::take_ticket() {
 }
 
 void GateWait::describe(wait::Situation& situation) const {
-  describe_member(comm_, situation);
-}
-
-void describe_member(const Communicator& comm, wait::Situation& situation) {
-  situation.context = comm.context;
-  situation.name = &comm.name;
-  situation.policy = comm.waiting.get();
+  situation.context = comm_.context;
+  situation.name = &comm_.name;
+  situation.policy = comm_.waiting.get();
 }
 
 void ring_ticket(const Area& area, Stage& stage, std::uint64_t epoch, Gate gate, int group,

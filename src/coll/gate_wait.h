@@ -40,9 +40,6 @@ class GateWait final : public wait::Awaited {
   int ticket_ = -1;
 };
 
-/// A wait in a collective, for no member of it in particular.
-void describe_member(const Communicator& comm, wait::Situation& situation);
-
 /// Rings whoever holds `ticket` at a gate, if there is one.
 void ring_ticket(const Area& area, Stage& stage, std::uint64_t epoch, Gate gate, int group,
                  int ticket);

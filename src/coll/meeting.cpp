@@ -260,6 +260,9 @@ int Meeting::verdict() const {
   if (error == MPI_ERR_TRUNCATE) {
     return fail(error, "the ranks gave different sizes for {}", name_of(what_));
   }
+  if (error == MPI_ERR_NO_MEM) {  // found by another
+    return fail_for_shared_memory(name_of(what_));
+  }
   if (error == MPI_ERR_OTHER) {
     for (int rank = 0; rank < state_.area.members(); ++rank) {
       if (said(rank) != static_cast<std::uint32_t>(what_)) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/comm/communicator.h"
+#include "core/error/error.h"
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "sleep/doorbell.h"
@@ -177,6 +178,17 @@ TEST_P(Meetings, WhoCameForSomethingElseIsToldAndNobodyHangs) {
       meeting.open_all();
     }
     EXPECT_EQ(meeting.pass_all(), MPI_ERR_TRUNCATE);
+  });
+}
+
+TEST_P(Meetings, EveryoneIsToldWhyMemoryIsFull) {
+  run([](Communicator& comm, State& state, int) {
+    Meeting meeting(comm, state, what(Code::allreduce));
+    if (meeting.arrive()) {
+      meeting.open_all(MPI_ERR_NO_MEM);
+    }
+    EXPECT_EQ(meeting.pass_all(), MPI_ERR_NO_MEM);
+    EXPECT_NE(error_detail().find("KiB of shared memory are in use"), std::string_view::npos);
   });
 }
 

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "coll/gate_wait.h"
 #include "coll/schedule/progress.h"
 #include "core/comm/communicator.h"
 #include "core/comm/context.h"
 #include "core/comm/plane.h"
-#include "core/request/point_to_point.h"
-#include "core/request/progress.h"
+#include "core/request/segment_memory.h"
 #include "match/engine.h"
 #include "node/segment.h"
 #include "rank/rank.h"
@@ -145,50 +143,14 @@ void State::take_back() {
   in_use_.resize(kept);
 }
 
-node::Link State::find_place(std::size_t bytes) {
-  take_back();
-  return self().engine->memory(bytes);
-}
-
-/// Others give up what they have that is free when they sleep, at the latest at this collective;
-/// and what this member has given comes back as they read it.
-class State::AwaitedPlace final : public wait::Awaited {
- public:
-  AwaitedPlace(State& state, const Communicator& comm, std::size_t bytes)
-      : state_(state), comm_(comm), bytes_(bytes), starves_(*self().engine) {}
-
-  bool ready() override { return found != 0; }
-  bool progress() override {
-    const bool moved = core::progress();
-    if (found == 0) {
-      found = state_.find_place(bytes_);
-    }
-    return moved || found != 0;
-  }
-  void arm(node::Waiter& waiter) override {
-    wait::expect(waiter, 1);
-    core::arm_background(waiter);
-  }
-  void disarm(node::Waiter& waiter) override { core::disarm_background(waiter); }
-  void about_to_sleep() override { core::let_go_before_sleep(self()); }
-  void describe(wait::Situation& situation) const override { describe_member(comm_, situation); }
-
-  node::Link found = 0;
-
- private:
-  State& state_;
-  const Communicator& comm_;
-  const std::size_t bytes_;
-  const match::Engine::Starves starves_;
-};
-
 node::Link State::place(const Communicator& comm, std::size_t bytes) {
-  node::Link place = find_place(bytes);
-  if (place == 0 && bytes < node::segment().mapped_bytes()) [[unlikely]] {
-    AwaitedPlace awaited(*this, comm, bytes);
-    until(awaited);
-    place = awaited.found;
-  }
+  const node::Link place = core::segment_memory(
+      comm, bytes,
+      [this, bytes] {
+        take_back();
+        return self().engine->memory(bytes);
+      },
+      until);
   if (place != 0) {
     in_use_.push_back({place, bytes, epoch});
   }

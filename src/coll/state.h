@@ -23,8 +23,8 @@ struct State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// A place for a deposit of the epoch that is under way. Waits for memory; 0 when the segment
-  /// is smaller. It is taken back by itself when nobody can read it any more.
+  /// A place for a deposit of the epoch that is under way. Waits for memory
+  /// (core/request/segment_memory.h). It is taken back by itself when nobody can read it any more.
   node::Link place(const Communicator& comm, std::size_t bytes);
   /// A place that this member got is read until all have left `epoch`.
   void keep(node::Link place, std::uint64_t epoch);
@@ -65,9 +65,7 @@ struct State {
     std::size_t bytes;
     std::uint64_t epoch;
   };
-  class AwaitedPlace;
   void take_back();
-  node::Link find_place(std::size_t bytes);
 
   std::vector<InUse> in_use_;
   int tags_ = 0;

@@ -98,7 +98,9 @@ void Engine::copy_fragments(Message& message, bool as_receiver) {
     const std::uint64_t now = std::min(fragment, bytes - begin);
     const wait::Stopwatch stopwatch(bytes <= limits.medium);
     int error = 0;
-    if (!as_receiver) {
+    if (transfer.error.load(std::memory_order_relaxed) != 0) {
+      // All of it will go another way: what is left is counted off, not copied.
+    } else if (!as_receiver) {
       error = node::write_to(static_cast<int>(message.destination),
                              transfer.destination_address + begin,
                              reinterpret_cast<const void*>(transfer.source_address + begin), now);

@@ -1,18 +1,13 @@
 #include "node/cross_memory.h"
 
-#include <fmt/format.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <fstream>
-#include <string>
-#include <vector>
 
 #include "node/process.h"
 #include "node/segment.h"
@@ -62,32 +57,15 @@ int move_all(Transfer transfer, pid_t pid, void* local, std::uint64_t remote, st
   return 0;
 }
 
-bool has_ended(pid_t pid) {
-  if (kill(pid, 0) != 0) {
-    return errno == ESRCH;
-  }
-  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(stat, line);
-  const std::size_t name_end = line.rfind(')');
-  return name_end == std::string::npos || line.find_first_of("ZX", name_end) == name_end + 2;
-}
-
 /// A rank that dies takes its memory with it. Whoever meets the hole first is not to blame and must
 /// not end the job with an error of its own before mpiexec has named the dead one: it waits to be
-/// ended, which takes mpiexec milliseconds. A process in the middle of exit() may have unmapped
-/// some memory but not be gone yet, so a wrong address is looked at twice.
-int unless_it_died(pid_t pid, int error) {
-  if (error != ESRCH && error != EFAULT) {
-    return error;
-  }
-  constexpr timespec moment{0, 10'000'000};
-  for (int look = 0; look < (error == ESRCH ? 1000 : 10); ++look) {
-    if (error == EFAULT && has_ended(pid)) {
-      error = ESRCH;
-      look = 0;
-    }
-    nanosleep(&moment, nullptr);
+/// ended, which takes mpiexec milliseconds. (In the middle of exit() a process may have unmapped
+/// some memory but not be gone yet: that is a wrong address, which goes another way and there waits
+/// for the other side.)
+int unless_it_died(int error) {
+  for (int moment = 0; error == ESRCH && moment < 1000; ++moment) {
+    constexpr timespec pause{0, 10'000'000};
+    nanosleep(&pause, nullptr);
   }
   return error;
 }
@@ -151,8 +129,7 @@ int read_from(int world_rank, void* to, std::uint64_t remote, std::size_t bytes)
     std::memcpy(to, reinterpret_cast<const void*>(remote), bytes);
     return 0;
   }
-  const pid_t pid = pid_of(world_rank);
-  return unless_it_died(pid, move_all(process_vm_readv, pid, to, remote, bytes));
+  return unless_it_died(move_all(process_vm_readv, pid_of(world_rank), to, remote, bytes));
 }
 
 int write_to(int world_rank, std::uint64_t remote, const void* from, std::size_t bytes) {
@@ -160,9 +137,8 @@ int write_to(int world_rank, std::uint64_t remote, const void* from, std::size_t
     std::memcpy(reinterpret_cast<void*>(remote), from, bytes);
     return 0;
   }
-  const pid_t pid = pid_of(world_rank);
-  return unless_it_died(pid,
-                        move_all(process_vm_writev, pid, const_cast<void*>(from), remote, bytes));
+  return unless_it_died(
+      move_all(process_vm_writev, pid_of(world_rank), const_cast<void*>(from), remote, bytes));
 }
 
 }  // namespace meantime::node

@@ -50,7 +50,6 @@ class Segment {
   void trim();
   void untrim();
   bool mapped() const { return base_ != nullptr; }
-  std::size_t mapped_bytes() const { return mapped_; }
 
   Header& header() const { return *reinterpret_cast<Header*>(base_); }
   RankArea& area(int world_rank) const {

@@ -117,6 +117,14 @@ void add_backtrace(CrashText& text, ucontext_t& context, Describe&& describe) {
   }
 }
 
+/// What was not there or not allowed. Of an address that no process can have, and of a fault that
+/// is about none, the kernel tells no address (SI_KERNEL).
+inline void add_address(CrashText& text, const siginfo_t& info) {
+  if (info.si_code != SI_KERNEL) {
+    text.add(" at address {:#x}", reinterpret_cast<std::uintptr_t>(info.si_addr));
+  }
+}
+
 /// Whatever the program has made of the signal.
 inline void die_of(int signal) {
   struct sigaction action {};

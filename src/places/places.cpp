@@ -107,13 +107,23 @@ std::string without_suffixes(std::string function) {
   return function;
 }
 
-/// "(anonymous namespace)::solve(int, double)" → "solve"
+/// "(anonymous namespace)::solve(int, double)" → "solve", and "void call<void (*)()>(void (*)())" →
+/// "void call<void (*)()>"
 std::string short_function(std::string function) {
   constexpr std::string_view anonymous = "(anonymous namespace)::";
   for (std::size_t place = 0; (place = function.find(anonymous)) != std::string::npos;) {
     function.erase(place, anonymous.size());
   }
-  return without_suffixes(function.substr(0, function.find('(')));
+  int depth = 0;
+  for (std::size_t place = 1; place < function.size(); ++place) {
+    const char before = function[place - 1];
+    depth += before == '<' || before == '{' ? 1 : before == '>' || before == '}' ? -1 : 0;
+    if (function[place] == '(' && depth <= 0) {
+      function.resize(place);
+      break;
+    }
+  }
+  return without_suffixes(std::move(function));
 }
 
 void name_those_of(const std::string& file, const std::vector<Place>& places,

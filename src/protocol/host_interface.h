@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define MEANTIME_HOST_INTERFACE 7
+#define MEANTIME_HOST_INTERFACE 8
 
 struct meantime_host_plan {
   int interface_version; /* MEANTIME_HOST_INTERFACE */
@@ -57,6 +57,8 @@ int meantime_host_yield(void);
 /* Tells mpiexec that a (world) rank has ended with this code, or (signal > 0) that it ends the
    whole host by a signal; text is for the user. */
 void meantime_host_tell_end(int rank, int code, int signal, const char* text);
+/* 0: a rank that crashes does not say where (MEANTIME_BACKTRACE). */
+int meantime_host_says_where(void);
 
 #ifdef __cplusplus
 }

@@ -70,7 +70,7 @@ constexpr Setting table[] = {
     {"MEANTIME_MISSING_CALLS", Kind::word, Scope::start, "abort", missing_words, 0, 0,
      "a call that is not there yet ends the job; error: its error handler is called"},
     {"MEANTIME_BACKTRACE", Kind::word, Scope::start, "1", no_yes, 0, 0,
-     "a process rank that crashes says where; 0: it just dies"},
+     "a rank that crashes says where; 0: it just dies"},
     {"MEANTIME_ON_DEADLOCK", Kind::word, Scope::start, "abort", deadlock_words, 0, 0,
      "what to do when every rank waits for ever"},
     {"MEANTIME_TEST_WIRE", Kind::text, Scope::test, "not set", {}, 0, 0,

@@ -54,6 +54,10 @@ static void crash(const char* how) {
     deref(NULL);
   } else if (strcmp(how, "buffer") == 0) {
     MPI_Recv((void*)16, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* buffer here */
+  } else if (strcmp(how, "no address") == 0) { /* that any process can have */
+    deref((int*)0xdead000000000000);
+  } else if (strcmp(how, "large") == 0) {
+    MPI_Send((void*)16, 64 << 20, MPI_BYTE, 0, 6, MPI_COMM_WORLD); /* large here */
   } else if (strcmp(how, "own") == 0) {
     signal(SIGSEGV, on_own);
     deref(NULL);
@@ -80,10 +84,16 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
     MPI_Send(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+    if (strcmp(argv[1], "large") == 0) {
+      MPI_Recv(malloc(64 << 20), 64 << 20, MPI_BYTE, 1, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
   } else if (rank == 1) {
     crash(argv[1]);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
+  if (rank == 1 && strcmp(argv[1], "late") == 0) {
+    deref(NULL); /* late here */
+  }
   return 0;
 }

@@ -52,11 +52,29 @@ static void one_way(sender *send) {
   free(out);
 }
 
-/* A broadcast while the root's short messages fill the segment, until rank 1 comes to receive them: before the
-   broadcast, or never. */
-static void broadcast(int late) {
-  MPI_Request *requests = malloc(messages * sizeof *requests);
+static void broadcast(void) {
   static char large[200000];
+  MPI_Bcast(large, sizeof large, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void make_communicators(void) {
+  enum { many = 130 }; /* more than two pages of the segment have contexts for */
+  MPI_Comm made[many];
+  for (int i = 0; i < many; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &made[i]);
+  for (int i = 0; i < many; ++i) MPI_Comm_free(&made[i]);
+}
+
+static void make_window(void) {
+  MPI_Win window;
+  void *base;
+  MPI_Win_allocate_shared(50000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
+  MPI_Win_free(&window);
+}
+
+/* What needs memory while rank 0's short messages fill the segment, until rank 1 comes to receive them: before that,
+   or never. */
+static void together(void (*call)(void), int late) {
+  MPI_Request *requests = malloc(messages * sizeof *requests);
   char *out = malloc((size_t)messages * bytes + 1);
   if (rank == 0)
     for (int m = 0; m < messages; ++m) {
@@ -67,7 +85,7 @@ static void broadcast(int late) {
     usleep(2500000);
     receive_all(1, 3);
   }
-  MPI_Bcast(large, sizeof large, MPI_BYTE, 0, MPI_COMM_WORLD);
+  call();
   if (rank == 1 && !late) receive_all(1, 3);
   if (rank == 0) MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
   free(out);
@@ -243,7 +261,9 @@ int main(int argc, char **argv) {
   for (int round = 0; round < 2; ++round) {
     if (!strcmp(what, "one-way")) one_way(MPI_Send);
     if (!strcmp(what, "synchronous")) one_way(MPI_Ssend);
-    if (!strcmp(what, "broadcast")) broadcast(atoi(argv[4]));
+    if (!strcmp(what, "broadcast")) together(broadcast, atoi(argv[4]));
+    if (!strcmp(what, "communicators")) together(make_communicators, 1);
+    if (!strcmp(what, "window")) together(make_window, 1);
     if (!strcmp(what, "buffered")) buffered();
     if (!strcmp(what, "ring")) ring();
     if (!strcmp(what, "in-turn")) in_turn();

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import unittest
@@ -37,6 +38,12 @@ class Crash(MpiexecTest):
             self.crash(program, "abort", signal.SIGABRT, r"abort\+", r"\(crash, crash.c:")
             self.crash(program, "thread", signal.SIGSEGV, r"\(deref, ", r"\(in_thread, ")
             self.crash(program, "buffer", signal.SIGSEGV, " at address 0x10", r"MPI_Recv\+", r"\(crash, crash.c:")
+            # Each fragment that is looked at once more would take its time.
+            self.crash(program, "large", signal.SIGSEGV, " at address 0x10", r"MPI_Send\+", r"\(crash, crash.c:")
+            self.crash(program, "late", signal.SIGSEGV, r" after MPI_Finalize at address 0x0\n  #0 \S+ \(deref, ",
+                       r"\(main, crash.c:")
+            if os.uname().machine == "x86_64":
+                self.crash(program, "no address", signal.SIGSEGV, r"Segmentation fault\)\n  #0 \S+ \(deref, ")
             self.crash(program, "nowhere", signal.SIGSEGV, " at address 0x1234", "#0 0x1234", r"\(crash, crash.c:")
             result = self.crash(program, "stack", signal.SIGSEGV, "its stack is full",
                                 r"\(deeper, crash.c:", r"… and \d\d frames more of the same")
@@ -65,6 +72,24 @@ class Crash(MpiexecTest):
         self.assertNotIn("#0", self.crash(program, "killed", signal.SIGKILL).error)
         self.assertNotIn("#0", self.crash(program, "null", signal.SIGSEGV,
                                           words=("-x", "MEANTIME_BACKTRACE=0")).error)
+
+    def test_names_of_templates(self):
+        program = self.path("templates")
+        subprocess.run([MPICC.replace("mpicc", "mpicxx"), "-g", "-O0", "-x", "c++", "-", "-o", program], check=True,
+                       input=b"""#include <mpi.h>
+                                 template <class F> void call(F function) { function(); }
+                                 static void crash() { *(volatile int*)nullptr = 1; }
+                                 int main() { MPI_Init(0, 0); call(crash); call([] {}); }""")
+        result = self.run_job("-n", 1, program)
+        self.assertRegex(result.error, r"\n  #1 templates\+0x\w+ \([^\n]*call<void \(\*\)\(\)>[^\n]*, <stdin>:2\)\n")
+
+    def test_a_core_is_told_after_the_address(self):
+        with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as pattern:
+            if pattern.read().startswith("|"):
+                self.skipTest("cores go to a program")
+        self.crash(self.program(), "null", signal.SIGSEGV, r" at address 0x0, core dumped\n  #0 ",
+                   words=("-wdir", self.path("")), preexec_fn=lambda: resource.setrlimit(
+                       resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2))
 
     def test_has_an_end(self):
         """Also where a thread keeps the run-time linker's lock, which a backtrace needs, for ever."""

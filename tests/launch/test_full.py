@@ -78,11 +78,11 @@ class FullSegment(MpiexecTest):
             self.floods(what, options=("--as", "threads"))
         self.goes_on(8, 6000, "in-turn", 20000, 12, options=("--as", "threads"))
 
-    def test_a_collective_waits_for_memory(self):
+    def test_collective_calls_wait_for_memory(self):
         """However long: the receiver computes, and comes in the end."""
-        self.goes_on(2, 1000, "broadcast", 20000, 12, 1)
-        if THREADS:
-            self.goes_on(2, 1000, "broadcast", 20000, 12, 1, options=("--as", "threads"))
+        for options in ((),) + ((("--as", "threads"),) if THREADS else ()):
+            for what in ("broadcast", "communicators", "window"):
+                self.goes_on(2, 1000, what, 20000, 12, 1, options=options)
 
     def test_told_that_a_collective_waits_in_vain(self):
         result = self.run_full(2, 1000, "broadcast", 20000, 12, 0)

@@ -1,12 +1,15 @@
 // The counters of meantime.h: what is counted for a rank and for its core, what is not, and errors.
 // On another library: that they are there, and say -1.
 //   --cores=N   so many cores (workers) have they
+#include <fcntl.h>
 #include <meantime.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <initializer_list>
+#include <thread>
 
 #include "check.h"
 
@@ -196,6 +199,24 @@ int open_events() {
   return events;
 }
 
+// Started and stopped while another thread makes and closes descriptors.
+void beside_other_descriptors() {
+  MUST(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  const bool counts = MPIX_Counter_start("cpu-migrations") == MPI_SUCCESS;
+  if (counts) MUST(MPIX_Counter_stop("cpu-migrations"));
+  MUST(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+  std::atomic<bool> goes_on{counts};
+  std::thread other([&] {
+    while (goes_on) close(open("/dev/null", O_RDONLY));
+  });
+  for (int turn = 0; turn < 500 && counts; ++turn) {
+    MUST(MPIX_Counter_start("cpu-migrations"));
+    MUST(MPIX_Counter_stop("cpu-migrations"));
+  }
+  goes_on = false;
+  other.join();
+}
+
 // What nobody counts is closed, also by the cores that a rank has been on, when they have nothing
 // to do.
 void nothing_is_left_open() {
@@ -221,6 +242,7 @@ int main(int argc, char** argv) {
     errors();
     tool_variables();
     a_tools_core();
+    beside_other_descriptors();
     nothing_is_left_open();
   } else {
     MUST(MPIX_Counter_start("page-faults"));

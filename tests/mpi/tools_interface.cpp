@@ -130,6 +130,24 @@ void settings() {
   }
 }
 
+/// What MPI_Init will make of the settings.
+void settings_before_start() {
+  int index, count, before = -1;
+  if (MPI_T_cvar_get_index("MEANTIME_WAIT", &index) != MPI_SUCCESS) return;  // another MPI
+  MPI_T_cvar_handle handle;
+  MUST(MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count));
+  MUST(MPI_T_cvar_read(handle, &before));
+  MPI_T_enum words;
+  char name[100];
+  int value = -1, length = sizeof name;
+  MUST(MPI_T_cvar_get_info(index, nullptr, nullptr, nullptr, nullptr, &words, nullptr, nullptr,
+                           nullptr, nullptr));
+  MUST(MPI_T_enum_get_item(words, before, &value, name, &length));
+  if (const char* way = getenv("MEANTIME_WAIT")) CHECK(strcmp(name, way) == 0, "%s", name);
+  CHECK(MPI_T_cvar_write(handle, &before) == MPI_T_ERR_CVAR_SET_NOT_NOW);
+  MUST(MPI_T_cvar_handle_free(&handle));
+}
+
 /// Something to count: both ranks wait for each other.
 void exchange() {
   if (size < 2 || rank > 1) return;
@@ -217,6 +235,7 @@ int main(int argc, char** argv) {
   CHECK(MPI_T_cvar_get_num(&number) == MPI_T_ERR_NOT_INITIALIZED);
   MUST(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
   MUST(MPI_T_cvar_get_num(&number));  // before MPI_Init
+  settings_before_start();
   start(argc, argv);
   MUST(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
   control_variables();

@@ -227,6 +227,21 @@ static void of_another_thread(void) {
   others();
 }
 
+/* What another thread has open at one moment it may have closed at the next. */
+static volatile int opens;
+static void* opener(void* unused) {
+  while (opens) close(open("/dev/null", O_RDONLY));
+  return unused;
+}
+static void beside_another_thread(void) {
+  pthread_t thread;
+  opens = 1;
+  pthread_create(&thread, NULL, opener, NULL);
+  for (int i = 0; i < 300; i++) check(system("exit 3") == 0x300, "system beside another thread");
+  opens = 0;
+  pthread_join(thread, NULL);
+}
+
 static int cpus_of_child(void) {
   char line[20] = "";
   FILE* child = popen("nproc", "r");
@@ -260,6 +275,7 @@ int main(int count, char** words, char** given) {
     numbers_of_another();
     only_ones_own();
     of_another_thread();
+    if (rank == 0) beside_another_thread();
     variables(given);
     cpus();
   }

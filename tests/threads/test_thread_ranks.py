@@ -306,6 +306,8 @@ int main(int c, char** v) {
         self.ends("pipe", 141, r"rank 1 .*signal 13 \(Broken pipe\)\n$")
         self.ends("jump", 139, r"rank 1 .*address 0x10", r"#0 0x10\n", r"#1 ends_c\+0x.*\(jump_to[.\w]*\+")
 
+        result = self.run_ranks(4, self.build("ends.c"), "segv", options=("-x", "MEANTIME_BACKTRACE=0"))
+        self.assertRegex(result.stderr, r"^mpiexec: rank 1 [^\n]*signal 11 \(Segmentation fault\)\n$")
         self.ends("lost", 139, r"rank 1 .*signal 11.*\n *#0 0x0\n.*no more can be read")
 
     def test_a_signal_that_a_rank_sends_to_itself_names_the_rank(self):

@@ -22,7 +22,7 @@ int create_over(Communicator& parent, Group& group, int tag, const Communicator*
   Invitation invitation;
   std::vector<int> none;
   if (group.rank == 0) {
-    invitation.error = acquire_context(group.size, true, &invitation.context);
+    invitation.error = acquire_context(parent, group.size, true, &invitation.context);
     for (int member = 1; member < group.size; ++member) {
       const int peer = parent.group->member(group.world_rank(member));
       if (const int error = send_invitation(invitation, {}, {}, peer, tag, parent);
@@ -77,7 +77,8 @@ int answer_wishes(Communicator& comm, const std::vector<Wish>& wishes, Communica
   int result = MPI_SUCCESS;
   for (const std::vector<int>& ranks : by_color(wishes)) {
     Invitation invitation;
-    invitation.error = acquire_context(static_cast<int>(ranks.size()), true, &invitation.context);
+    invitation.error =
+        acquire_context(comm, static_cast<int>(ranks.size()), true, &invitation.context);
     // An empty list stands for the parent's own group: the members share it then.
     std::vector<int> world;
     bool same = static_cast<int>(ranks.size()) == comm.size;

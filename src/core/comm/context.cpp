@@ -4,11 +4,15 @@
 
 #include <atomic>
 #include <bit>
+#include <new>
 
 #include "coll/area.h"
 #include "core/comm/communicator.h"
 #include "core/error/error.h"
+#include "core/request/segment_memory.h"
+#include "match/engine.h"
 #include "node/segment.h"
+#include "rank/rank.h"
 
 namespace meantime::core {
 namespace {
@@ -75,7 +79,7 @@ Block* pop(int kind) {
 
 /// A page full of new blocks; one is returned, the others go on the free list.
 Block* make_blocks() {
-  const node::Link page = node::segment().grow(batch_bytes);
+  const node::Link page = self().engine->memory(batch_bytes);
   if (page == 0) {
     return nullptr;
   }
@@ -83,6 +87,7 @@ Block* make_blocks() {
   const std::uint32_t first = node::segment().header().contexts.fetch_add(context_step * count);
   Block* blocks = node::segment().at<Block>(page);
   for (std::uint32_t index = count; index-- > 0;) {
+    new (&blocks[index]) Block{};
     blocks[index].number = first + context_step * index;
     if (index > 0) {
       push(&blocks[index]);
@@ -93,27 +98,32 @@ Block* make_blocks() {
 
 }  // namespace
 
-int acquire_context(int members, bool with_collectives, Context* context) {
+int acquire_context(const Communicator& parent, int members, bool with_collectives,
+                    Context* context) {
   const int capacity = with_collectives && members > 1 && members <= 1 << (node::context_kinds - 1)
                            ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(members)))
                            : 0;
-  Block* block = capacity != 0 ? pop(kind_of(capacity)) : nullptr;
-  if (block == nullptr) {
-    block = pop(0);
-  }
-  if (block == nullptr) {
-    block = make_blocks();
-  }
-  if (block == nullptr) {
+  const node::Link place = segment_memory(parent, batch_bytes, [capacity] {
+    Block* block = capacity != 0 ? pop(kind_of(capacity)) : nullptr;
+    if (block == nullptr) {
+      block = pop(0);
+    }
+    if (block == nullptr) {
+      block = make_blocks();
+    }
+    return block != nullptr ? node::segment().link(block) : 0;
+  });
+  if (place == 0) {
     return fail_for_shared_memory("another communicator");
   }
+  Block* const block = node::segment().at<Block>(place);
   block->members.store(members, std::memory_order_relaxed);
   block->unfinished.store(members, std::memory_order_relaxed);
   block->size = static_cast<std::uint32_t>(members);
   block->capacity = capacity;
   context->number = block->number;
   context->members = block->size;
-  context->block = node::segment().link(block);
+  context->block = place;
   return MPI_SUCCESS;
 }
 

@@ -28,8 +28,10 @@ inline constexpr std::uint32_t world_context = context_step;
 inline constexpr std::uint32_t self_context = 2 * context_step;
 
 /// A context for a new communicator of `members` ranks, each of which must leave it once.
-/// `with_collectives`: these may want an area. MPI_ERR_NO_MEM when the segment has no more.
-int acquire_context(int members, bool with_collectives, Context* context);
+/// `with_collectives`: these may want an area. Waits for memory in a call on `parent`
+/// (core/request/segment_memory.h); MPI_ERR_NO_MEM when the segment is that small.
+int acquire_context(const Communicator& parent, int members, bool with_collectives,
+                    Context* context);
 
 /// This rank's last collective in the context is over.
 void finish_context(node::Link block);

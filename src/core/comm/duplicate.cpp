@@ -31,16 +31,16 @@ Invitations acquire(const Communicator& comm) {
   Invitations made;
   Invitation& own = made.own;
   if (!comm.is_inter()) {
-    own.error = acquire_context(comm.size, true, &own.context);
+    own.error = acquire_context(comm, comm.size, true, &own.context);
     return made;
   }
-  own.error = acquire_context(comm.size + comm.remote_group->size, false, &own.context);
+  own.error = acquire_context(comm, comm.size + comm.remote_group->size, false, &own.context);
   if (own.error == MPI_SUCCESS) {
-    own.error = acquire_context(comm.size, true, &own.local);
+    own.error = acquire_context(comm, comm.size, true, &own.local);
   }
   made.remote = own;
   if (own.error == MPI_SUCCESS) {
-    own.error = acquire_context(comm.remote_group->size, true, &made.remote.local);
+    own.error = acquire_context(comm, comm.remote_group->size, true, &made.remote.local);
     made.remote.error = own.error;
   }
   return made;
@@ -135,7 +135,7 @@ class Duplication final : public Request {
     accepted_ = true;
     const Invitation& invitation = invitations_.own;
     if (invitation.error != MPI_SUCCESS) {
-      error = invitation.error;
+      error = not_made(invitation.error);
       return;
     }
     take_context(*child_, invitation.context);

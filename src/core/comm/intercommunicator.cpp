@@ -37,7 +37,7 @@ int negotiate(const Group& own, Communicator& bridge, int remote_leader, int tag
   }
   Offer offer;
   if (self().world_rank < bridge.peer_world_rank(remote_leader)) {
-    offer.error = acquire_context(own.size + remote_size, false, &offer.context);
+    offer.error = acquire_context(bridge, own.size + remote_size, false, &offer.context);
   }
   const std::vector<int> list = world_ranks(own);
   std::vector<char> message(sizeof offer + sizeof(int) * list.size());
@@ -62,8 +62,7 @@ int negotiate(const Group& own, Communicator& bridge, int remote_leader, int tag
     }
   }
   if (offer.error != MPI_SUCCESS || other.error != MPI_SUCCESS) {
-    return offer.error != MPI_SUCCESS ? offer.error
-                                      : fail(other.error, "the other side has no context to give");
+    return offer.error != MPI_SUCCESS ? offer.error : not_made(other.error);
   }
   invitation.context = offer.context.number != 0 ? offer.context : other.context;
   return MPI_SUCCESS;
@@ -78,7 +77,7 @@ int create_over_bridge(Communicator& local, int local_leader, Communicator* brid
   if (local.rank == local_leader) {
     invitation.error = negotiate(*local.group, *bridge, remote_leader, tag, invitation, remote);
     if (invitation.error == MPI_SUCCESS) {
-      invitation.error = acquire_context(local.size, true, &invitation.local);
+      invitation.error = acquire_context(local, local.size, true, &invitation.local);
     }
     for (int member = 0; member < local.size; ++member) {
       if (member != local.rank) {
@@ -135,8 +134,8 @@ int agree_on_contexts(Communicator& comm, const std::map<int, Sides>& colors,
     }
     Offer offer;
     if (is_senior(comm)) {
-      offer.error = acquire_context(static_cast<int>(sides.local.size() + sides.remote.size()),
-                                    false, &offer.context);
+      offer.error = acquire_context(
+          comm, static_cast<int>(sides.local.size() + sides.remote.size()), false, &offer.context);
     }
     offers.push_back(offer);
   }
@@ -157,7 +156,7 @@ int agree_on_contexts(Communicator& comm, const std::map<int, Sides>& colors,
     ++next;
     if (invitation.error == MPI_SUCCESS) {
       invitation.error =
-          acquire_context(static_cast<int>(sides.local.size()), true, &invitation.local);
+          acquire_context(comm, static_cast<int>(sides.local.size()), true, &invitation.local);
     }
   }
   return MPI_SUCCESS;
@@ -269,7 +268,7 @@ int merge(Communicator& comm, bool high, Communicator** made) {
     Side own;
     own.high = high ? 1 : 0;
     if (is_senior(comm)) {
-      own.error = acquire_context(comm.size + comm.remote_group->size, true, &own.context);
+      own.error = acquire_context(comm, comm.size + comm.remote_group->size, true, &own.context);
     }
     Side other;
     if (const int error =
@@ -288,7 +287,7 @@ int merge(Communicator& comm, bool high, Communicator** made) {
       }
     }
     if (invitation.error != MPI_SUCCESS) {
-      return fail(invitation.error, "the communicator's leader could not make it");
+      return not_made(invitation.error);
     }
   } else {
     std::vector<int> none;

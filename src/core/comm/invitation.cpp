@@ -62,7 +62,7 @@ int receive_invitation(Invitation& invitation, std::vector<int>& members,
   }
   std::memcpy(&invitation, message.data(), sizeof invitation);
   if (invitation.error != MPI_SUCCESS) {
-    return fail(invitation.error, "the communicator's leader could not make it");
+    return not_made(invitation.error);
   }
   const char* place = message.data() + sizeof invitation;
   members.resize(invitation.members);
@@ -75,6 +75,11 @@ int receive_invitation(Invitation& invitation, std::vector<int>& members,
                 sizeof(int) * remote_members.size());
   }
   return MPI_SUCCESS;
+}
+
+int not_made(int error) {
+  return error == MPI_ERR_NO_MEM ? fail_for_shared_memory("another communicator")
+                                 : fail(error, "the communicator's leader could not make it");
 }
 
 Communicator* assemble(const Context& context, Group* group, Group* remote,

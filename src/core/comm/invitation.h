@@ -45,6 +45,8 @@ int send_invitation(const Invitation& invitation, std::span<const int> members,
 int receive_invitation(Invitation& invitation, std::vector<int>& members,
                        std::vector<int>& remote_members, int most, int peer, int tag,
                        Communicator& comm);
+/// An error that another rank has told, with what there is to say of it.
+int not_made(int error);
 
 /// A communicator of this context. Takes over the reference to the groups; `remote` may be nullptr.
 /// `parent` gives the error handler; nullptr = MPI_ERRORS_ARE_FATAL.

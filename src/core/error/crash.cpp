@@ -53,7 +53,7 @@ void tell(int signal, const siginfo_t& info, ucontext_t& context) {
         text.add(
             ": its stack is full: it is as large as ulimit -s says, or whoever made the thread");
       } else {
-        text.add(" at address {:#x}", address);
+        ranks::add_address(text, info);
       }
     }
     ranks::add_backtrace(text, context, [](std::uintptr_t place) { describe(text, place); });

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/error/abort.h"
+#include "core/start/settings.h"
 #include "core/start/startup.h"
 #include "node/control_client.h"
 #include "node/segment.h"
@@ -73,6 +74,10 @@ MEANTIME_FOR_HOSTS void meantime_host_abort(int code) {
 
 MEANTIME_FOR_HOSTS int meantime_host_yield() {
   return meantime::ranks::yield() ? 1 : 0;
+}
+
+MEANTIME_FOR_HOSTS int meantime_host_says_where() {
+  return meantime::core::says_where.load(std::memory_order_relaxed) ? 1 : 0;
 }
 
 MEANTIME_FOR_HOSTS void meantime_host_tell_end(int rank, int code, int signal, const char* text) {

@@ -154,10 +154,14 @@ std::string as_started(const settings::Setting& row) {
 }
 
 std::string setting_in_effect(const Rank& rank, const settings::Setting& row) {
-  if (std::string waiting = rank.policy.value(row.name); !waiting.empty()) {
-    return waiting;
+  std::string waiting;
+  if (rank.policy.preset != nullptr) {
+    waiting = rank.policy.value(row.name);
+  } else {  // before MPI_Init, which makes a policy of them
+    std::string problem;
+    waiting = wait::make_policy(wait::wish_from_settings(setting, &problem), false).value(row.name);
   }
-  return as_started(row);
+  return waiting.empty() ? as_started(row) : waiting;
 }
 
 std::string locked_by(const settings::Setting& row) {

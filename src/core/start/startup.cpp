@@ -266,6 +266,7 @@ void start_host(const Settings& settings, bool crowded) {
   }
   argument_checks.store(settings.argument_checks);
   missing_calls_end.store(settings.missing_calls_end);
+  says_where.store(settings.backtrace);
   wait::deadlock_hook = tell_of_deadlock;
   wait::stillness_hook = tell_of_stillness;
   wait::still_ns = settings.still_ns;

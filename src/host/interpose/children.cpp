@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -49,12 +50,12 @@ std::size_t action_bytes() {
 
 /// What makes the child's descriptors the rank's, then what the program wants done to them. `pipe`:
 /// among them its standard input or output, from a place that is the host's: whatever the rank has
-/// by that number comes later.
+/// by that number comes later. While there is one, the rank's descriptors stay as they are.
 class Actions {
  public:
   Actions(const posix_spawn_file_actions_t* more, const ChildsPipe& pipe) {
     posix_spawn_file_actions_init(&own_);
-    for (auto [number, place] : mine()->descriptors.for_child()) {
+    for (auto [number, place] : mine()->descriptors.for_child(locked_)) {
       place = number == pipe.number ? pipe.place : place;
       if (place >= 0) {
         posix_spawn_file_actions_adddup2(&own_, place, number);
@@ -81,6 +82,7 @@ class Actions {
   const posix_spawn_file_actions_t* get() const { return &all_; }
 
  private:
+  const std::unique_lock<std::mutex> locked_ = mine()->descriptors.lock();
   posix_spawn_file_actions_t own_;
   posix_spawn_file_actions_t all_;
   std::vector<char> bytes_;
@@ -127,10 +129,10 @@ int spawn_own(pid_t* child, const char* path, bool searches,
               const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
               char* const words[], char* const variables[], const ChildsPipe& pipe) {
   MEANTIME_REAL(posix_spawn);
-  const Actions all(actions, pipe);
   const posix_spawnattr_t own = with_signals(attributes);
   const Elsewhere elsewhere;
   const OnAnyCpu unbound;
+  const Actions all(actions, pipe);
   if (!searches || strchr(path, '/') != nullptr) {
     return real(child, own_program(path), all.get(), &own, words, variables);
   }

@@ -72,28 +72,34 @@ bool is_below_stack_of_thread(const siginfo_t& info, const ucontext_t& context) 
          address + elf::page > pointer;
 }
 
+void say_where(Text& text, const RankState& rank, int signal, const siginfo_t& info,
+               ucontext_t& context) {
+  const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  const auto low = reinterpret_cast<std::uintptr_t>(rank.stack_low);
+  if (signal == SIGSEGV && info.si_code > 0) {
+    if (address + guard_below_stack >= low && address < low + 4096) {
+      text.add(": its stack is full: it is as large as ulimit -s says (use a larger one)");
+    } else if (is_below_stack_of_thread(info, context)) {
+      text.add(
+          ": the stack of a thread of it is full: it is as large as OMP_STACKSIZE, the program "
+          "or ulimit -s says (use a larger one)");
+    } else {
+      ranks::add_address(text, info);
+    }
+  }
+  // SIGPIPE is the end of "mpiexec ... | head", and no error of the program.
+  if (signal != SIGPIPE) {
+    ranks::add_backtrace(text, context, [&](std::uintptr_t place) { describe(text, rank, place); });
+  }
+}
+
 void tell(const RankState& rank, int signal, const siginfo_t& info, ucontext_t& context) {
   static Text text;
   static int told_signal = 0;  // both the teller's only
   if (ranks::take_turn(signal) == Turn::tells) {
     told_signal = signal;
-    const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
-    const auto low = reinterpret_cast<std::uintptr_t>(rank.stack_low);
-    if (signal == SIGSEGV && info.si_code > 0) {
-      if (address + guard_below_stack >= low && address < low + 4096) {
-        text.add(": its stack is full: it is as large as ulimit -s says (use a larger one)");
-      } else if (is_below_stack_of_thread(info, context)) {
-        text.add(
-            ": the stack of a thread of it is full: it is as large as OMP_STACKSIZE, the program "
-            "or ulimit -s says (use a larger one)");
-      } else {
-        text.add(" at address {:#x}", address);
-      }
-    }
-    // SIGPIPE is the end of "mpiexec ... | head", and no error of the program.
-    if (signal != SIGPIPE) {
-      ranks::add_backtrace(text, context,
-                           [&](std::uintptr_t place) { describe(text, rank, place); });
+    if (meantime_host_says_where() != 0) {
+      say_where(text, rank, signal, info, context);
     }
   } else {
     take_back(signal);

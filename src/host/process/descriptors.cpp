@@ -280,8 +280,8 @@ void Descriptors::set_closes_locked(int number, bool closes) {
   }
 }
 
-std::vector<std::pair<int, int>> Descriptors::for_child() const {
-  const std::lock_guard guard(lock_);
+std::vector<std::pair<int, int>> Descriptors::for_child(
+    const std::unique_lock<std::mutex>& /*locked*/) const {
   std::vector<std::pair<int, int>> result;
   for (int number = 0; number < 3; ++number) {
     const bool open = open_[number].load(std::memory_order_relaxed);

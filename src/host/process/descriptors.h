@@ -41,8 +41,10 @@ class Descriptors {
   void set_closes_on_exec(int number, bool closes);
 
   /// Of a child of the rank, to be made in this order: `first` is a number there, `second` the
-  /// place here; -1: it has none.
-  std::vector<std::pair<int, int>> for_child() const;
+  /// place here; -1: it has none. True only while it is locked: until the child has been started
+  /// no thread of the rank makes or closes one.
+  std::vector<std::pair<int, int>> for_child(const std::unique_lock<std::mutex>& locked) const;
+  std::unique_lock<std::mutex> lock() const { return std::unique_lock(lock_); }
 
   /// For 0, 1 and 2: the place, open or not.
   int standard_place(int number) const { return standard_[number]; }

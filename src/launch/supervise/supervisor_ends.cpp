@@ -142,21 +142,26 @@ void Supervisor::judge(int rank, int wait_status) {
   }
   if (WIFSIGNALED(wait_status)) {
     int signal = WTERMSIG(wait_status);
-    std::string line = fmt::format("{} was killed by {}{}", name(rank), signal_text(signal),
-                                   WCOREDUMP(wait_status) ? ", core dumped" : "");
+    const auto tell = [&](std::string_view when) {
+      std::string where = signal == process.crash_signal
+                              ? readable_crash(process.crash, most_naming_seconds)
+                              : std::string();
+      if (WCOREDUMP(wait_status)) {
+        where.insert(std::min(where.find('\n'), where.size()), ", core dumped");
+      }
+      mention("{} was killed by {}{}{}", name(rank), signal_text(signal), when, where);
+    };
     if (asked_for(signal)) {
       ending_.begin(128 + signal, {});
     } else if (finalized) {
       if (!died_late_) {  // `| head` ends all of them
-        mention("{} after MPI_Finalize", line);
+        tell(" after MPI_Finalize");
       }
       died_late_ = true;
       ending_.note(128 + signal);
     } else {
       ending_.begin(128 + signal, {});
-      mention(line + (signal == process.crash_signal
-                          ? readable_crash(process.crash, most_naming_seconds)
-                          : ""));
+      tell("");
     }
     return;
   }

@@ -1,0 +1,62 @@
+#include "core/request/segment_memory.h"
+
+#include "core/request/point_to_point.h"
+#include "core/request/progress.h"
+#include "match/engine.h"
+#include "node/segment.h"
+#include "rank/rank.h"
+
+namespace meantime::core {
+namespace {
+
+class AwaitedMemory final : public wait::Awaited {
+ public:
+  AwaitedMemory(const Communicator& comm, const std::function<node::Link()>& look)
+      : comm_(comm), look_(look), starves_(*self().engine) {}
+
+  bool ready() override { return found != 0; }
+  bool progress() override {
+    const bool moved = core::progress();
+    if (found == 0) {
+      found = look_();
+    }
+    return moved || found != 0;
+  }
+  void arm(node::Waiter& waiter) override {
+    wait::expect(waiter, 1);
+    arm_background(waiter);
+  }
+  void disarm(node::Waiter& waiter) override { disarm_background(waiter); }
+  void about_to_sleep() override { let_go_before_sleep(self()); }
+  void describe(wait::Situation& situation) const override {
+    situation.context = comm_.context;
+    situation.name = &comm_.name;
+    situation.policy = comm_.waiting.get();
+  }
+
+  node::Link found = 0;
+
+ private:
+  const Communicator& comm_;
+  const std::function<node::Link()>& look_;
+  const match::Engine::Starves starves_;
+};
+
+}  // namespace
+
+node::Link segment_memory(const Communicator& comm, std::size_t bytes,
+                          const std::function<node::Link()>& look, void (*until)(wait::Awaited&)) {
+  const node::Link place = look();
+  if (place != 0 || bytes >= node::segment().header().heap_end.load(std::memory_order_relaxed)) {
+    return place;
+  }
+  AwaitedMemory awaited(comm, look);
+  until(awaited);
+  return awaited.found;
+}
+
+node::Link segment_memory(const Communicator& comm, std::size_t bytes) {
+  return segment_memory(comm, bytes, [bytes] { return self().engine->memory(bytes); });
+}
+
+}  // namespace meantime::core
