@@ -213,7 +213,9 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
   transfer.receive = segment_.link(&receive);
   transfer.bytes = receive.matched_bytes;
   transfer.destination_address = receive.address;
-  transfer.fragment = transfer.bytes;
+  // Two fragments at least, if both sides may copy, unless they were too small.
+  transfer.fragment =
+      std::max(least_fragment, std::min<std::uint64_t>(limits.fragment, transfer.bytes / 2));
   const bool mine = receive.owner == static_cast<std::uint32_t>(rank.world_rank);
   const bool from_me = message.origin == static_cast<std::uint32_t>(rank.world_rank);
   const bool through_pipe = mine && !from_me && goes_through_pipe(message, transfer, receive);
@@ -250,18 +252,10 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
     return;
   }
   transfer.holders.store(2, std::memory_order_relaxed);
-  // By the owner only: else the sender could finish a receive that is still on its owner's
-  // attention list. And only where both sides wait for this message alone. In a window of many each
-  // side has enough to do, and two cores that write to one buffer take its lines from each other:
-  // 64 messages of 64 KiB came at 8.3 GB/s so, by the receiver alone at 10.3; of 1 MiB at 10.9 and
-  // 13.0.
+  // Only if we are the owner: else the sender could finish a receive that is still on its owner's
+  // attention list.
   const bool shared = direct && transfer.destination_address != 0 &&
-                      transfer.bytes > least_fragment && mine && !from_me &&
-                      (message.flags & receive.flags & blocking) != 0;
-  if (shared) {
-    transfer.fragment =
-        std::max(least_fragment, std::min<std::uint64_t>(limits.fragment, transfer.bytes / 2));
-  }
+                      transfer.bytes > transfer.fragment && mine && !from_me;
   if (mine) {
     // Before the sender knows: it may move everything before we come to it, and `done` is final.
     receive.awaited().add(copying);

@@ -108,8 +108,8 @@ struct Envelope {
   std::int32_t tag;
 };
 
-/// Of a direct transfer, in bytes: each costs half a microsecond of its own.
-inline constexpr std::uint64_t least_fragment = 32 * 1024;
+/// Of a direct transfer, in bytes. 64 KiB in two of 32 go at 8.3 GB/s, in one at 10.3.
+inline constexpr std::uint64_t least_fragment = 64 * 1024;
 
 struct Limits {
   std::size_t eager = 8 * 1024;                ///< bytes: up to this always through a cell

@@ -94,8 +94,8 @@ struct alignas(cache_line) Message : Item {
 static_assert(sizeof(Message) == 2 * cache_line);
 
 /// How a payload gets from the sender's memory to the receiver's.
-///   direct   cross-memory attach (or memcpy inside a host), by one side; if both do nothing else
-///            meanwhile, by both: they claim fragments from one counter
+///   direct   cross-memory attach (or memcpy inside a host) in fragments; receiver and sender, if
+///            they are there, claim fragments from one counter, so two cores share a large copy
 ///   piped    through a ring of chunks in the segment that the sender fills and the receiver
 ///            empties: for non-contiguous senders, and without cross-memory attach
 ///   by wire  direct, but in the three steps of a network (match/wire.h): a test setting
