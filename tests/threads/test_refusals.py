@@ -263,9 +263,10 @@ class Refusals(ThreadsCase):
         self.assertEqual(result.returncode, 0, self.text)
         self.assertIn("ranks are processes: the address space of one process is too small for 100 ranks (ulimit -v)",
                       result.stderr)
-        result = limited("threads", 100, 1)
-        self.assertNotEqual(result.returncode, 0, self.text)
-        self.assertIn("ulimit -v", result.stderr)
+        for ranks, gigabytes in ((100, 1), (4, 0.01)):
+            result = limited("threads", ranks, gigabytes)
+            self.assertNotEqual(result.returncode, 0, self.text)
+            self.assertIn("ulimit -v", result.stderr)
 
     def test_that_may_not_be_read(self):
         program = self.build(MAIN, name="unreadable")

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <deque>
 
@@ -104,10 +105,13 @@ Making::~Making() {
   makers.fetch_sub(1);
 }
 
-void note_inherited_descriptors(const std::vector<int>& of_meantime) {
+int note_inherited_descriptors(const std::vector<int>& of_meantime) {
+  if (owners() == MAP_FAILED) {
+    return ENOMEM;
+  }
   DIR* const folder = opendir("/proc/self/fd");
   if (folder == nullptr) {
-    return;
+    return errno;
   }
   while (const dirent* each = readdir(folder)) {
     const int place = std::atoi(each->d_name);
@@ -121,6 +125,7 @@ void note_inherited_descriptors(const std::vector<int>& of_meantime) {
   }
   closedir(folder);
   hole();
+  return 0;
 }
 
 }  // namespace meantime::host

@@ -370,6 +370,11 @@ const char* limits_of(int error) {
   }
 }
 
+[[noreturn]] void give_up_starting(int ranks, int error) {
+  give_up(fmt::format("{} thread ranks cannot be started: {}{}", ranks, std::strerror(error),
+                      limits_of(error)));
+}
+
 }  // namespace
 }  // namespace meantime::host
 
@@ -386,7 +391,9 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
     give_up("meantime-host is started by mpiexec --as threads");
   }
   raise_descriptor_limit();
-  note_inherited_descriptors(descriptors_of_meantime(words));
+  if (const int error = note_inherited_descriptors(descriptors_of_meantime(words)); error != 0) {
+    give_up_starting(words.ranks, error);
+  }
   auto& programs = *new std::vector<std::unique_ptr<Program>>;  // as long as the process lives
   for (launch::HostProgram& each : words.programs) {
     programs.push_back(open_program(each));
@@ -444,8 +451,7 @@ MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* bloc
   plan.run = run;
   plan.worker_begins = prepare_thread_for_crashes;
   if (const int error = meantime_host_run(&plan); error != 0) {
-    give_up(fmt::format("{} thread ranks cannot be started: {}{}", words.ranks,
-                        std::strerror(error), limits_of(error)));
+    give_up_starting(words.ranks, error);
   }
   reinterpret_cast<void (*)(int)>(real_function("_exit"))(0);
   return 0;

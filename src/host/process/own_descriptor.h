@@ -8,8 +8,9 @@
 
 namespace meantime::host {
 
-/// At the start of the host, before it opens anything: `of_meantime` are no rank's business.
-void note_inherited_descriptors(const std::vector<int>& of_meantime);
+/// At the start of the host, before it opens anything: `of_meantime` are no rank's business. 0, or
+/// the errno of what it lacks.
+int note_inherited_descriptors(const std::vector<int>& of_meantime);
 
 int own_descriptor(int number);
 /// The result of a call that makes a descriptor: number for place. errno stays what it is.
