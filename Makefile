@@ -153,6 +153,11 @@ site: $(site_environment)/bin/mkdocs
 format:
 	@$(sources) | xargs -r $(CLANG_FORMAT) -i
 
+# Other versions of clang-format see some lines in another way.
+format-check:
+	@$(CLANG_FORMAT) --version 2>/dev/null | grep -q 'version 14' || { echo "no clang-format 14 here"; exit 1; }
+	@$(sources) | xargs -r $(CLANG_FORMAT) --dry-run -Werror
+
 tidy:
 	$(call configure,release,-DMEANTIME_TESTS=ON)
 	@$(RUN_CLANG_TIDY) -quiet -p build/release '/src/.*\.cpp$$'
@@ -160,4 +165,4 @@ tidy:
 clean:
 	rm -rf build/release build/debug build/asan build/tsan build/tests build/prefix
 
-.PHONY: help build demo install uninstall wheel wheel-test test-build test test-all conformance projects fuzz stress bench peers site format tidy clean
+.PHONY: help build demo install uninstall wheel wheel-test test-build test test-all conformance projects fuzz stress bench peers site format format-check tidy clean

@@ -1,11 +1,12 @@
 // How long a thread of its own has run its program, as the listings of the paper on MPI
-// virtualization count it: what it sleeps by itself (sleep, a read, a page that comes from a disk) is
-// its own time; what the kernel gives to others is not.
+// virtualization count it: what it sleeps by itself (sleep, a read, a page that comes from a disk)
+// is its own time; what the kernel gives to others is not.
 //   off the core   what passes on the wall's clock and not on the thread's CPU clock
-//   slept          it gave the core up itself: only then can time off the core be its own. All of it
+//   slept          it gave the core up itself: only then can time off the core be its own. All of
+//   it
 //                  is, but what it was ready to run and had to wait for the core ("run delay")
-// A thread that has not been off the core since the last look costs two clocks a look; one that has,
-// a count of the kernel's, and who has slept, a file in /proc as well.
+// A thread that has not been off the core since the last look costs two clocks a look; one that
+// has, a count of the kernel's, and who has slept, a file in /proc as well.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-/* A correct program where the node's segment is full (ulimit -f): every way to send, with more under way than there is
-   memory for. Every message's contents and each sender's order are checked.
+/* A correct program where the node's segment is full (ulimit -f): every way to send, with more
+   under way than there is memory for. Every message's contents and each sender's order are checked.
    full WHAT MESSAGES BYTES [UNREAD BYTES_OF_THEM] */
 #include <mpi.h>
 #include <stdio.h>
@@ -10,12 +10,12 @@
 static int rank, size, messages, bytes;
 static long wrong;
 
-static void fill(char *data, int number) {
+static void fill(char* data, int number) {
   for (int i = 0; i < bytes; ++i) data[i] = (char)(number * 7 + i);
   if (bytes >= 4) memcpy(data, &number, 4);
 }
 
-static void check(const char *data, int number) {
+static void check(const char* data, int number) {
   int got = number;
   if (bytes >= 4) memcpy(&got, data, 4);
   wrong += got != number;
@@ -23,8 +23,8 @@ static void check(const char *data, int number) {
 }
 
 static void receive_all(int senders, int tag) {
-  char *in = malloc(bytes + 1);
-  int *next = calloc(size, sizeof *next);
+  char* in = malloc(bytes + 1);
+  int* next = calloc(size, sizeof *next);
   for (long m = 0; m < (long)messages * senders; ++m) {
     MPI_Status status;
     MPI_Recv(in, bytes, MPI_BYTE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &status);
@@ -35,11 +35,11 @@ static void receive_all(int senders, int tag) {
   free(in);
 }
 
-typedef int sender(const void *, int, MPI_Datatype, int, int, MPI_Comm);
+typedef int sender(const void*, int, MPI_Datatype, int, int, MPI_Comm);
 
 /* All flood rank 1, which begins late; a Barrier then needs memory of who has none. */
-static void one_way(sender *send) {
-  char *out = malloc(bytes + 1);
+static void one_way(sender* send) {
+  char* out = malloc(bytes + 1);
   if (rank == 1) {
     usleep(30000);
     receive_all(size - 1, 3);
@@ -66,16 +66,16 @@ static void make_communicators(void) {
 
 static void make_window(void) {
   MPI_Win window;
-  void *base;
+  void* base;
   MPI_Win_allocate_shared(50000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
   MPI_Win_free(&window);
 }
 
-/* What needs memory while rank 0's short messages fill the segment, until rank 1 comes to receive them: before that,
-   or never. */
+/* What needs memory while rank 0's short messages fill the segment, until rank 1 comes to receive
+   them: before that, or never. */
 static void together(void (*call)(void), int late) {
-  MPI_Request *requests = malloc(messages * sizeof *requests);
-  char *out = malloc((size_t)messages * bytes + 1);
+  MPI_Request* requests = malloc(messages * sizeof *requests);
+  char* out = malloc((size_t)messages * bytes + 1);
   if (rank == 0)
     for (int m = 0; m < messages; ++m) {
       fill(out + (size_t)m * bytes, m);
@@ -94,11 +94,12 @@ static void together(void (*call)(void), int late) {
 
 /* Each sends to the next, nonblocking, before it receives: both directions between two. */
 static void ring(void) {
-  char *out = malloc((size_t)messages * bytes + 1);
-  MPI_Request *requests = malloc(messages * sizeof *requests);
+  char* out = malloc((size_t)messages * bytes + 1);
+  MPI_Request* requests = malloc(messages * sizeof *requests);
   for (int m = 0; m < messages; ++m) {
     fill(out + (size_t)m * bytes, m);
-    MPI_Isend(out + (size_t)m * bytes, bytes, MPI_BYTE, (rank + 1) % size, 3, MPI_COMM_WORLD, &requests[m]);
+    MPI_Isend(out + (size_t)m * bytes, bytes, MPI_BYTE, (rank + 1) % size, 3, MPI_COMM_WORLD,
+              &requests[m]);
   }
   receive_all(1, 3);
   MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
@@ -106,9 +107,10 @@ static void ring(void) {
   free(out);
 }
 
-/* The last one begins when what the others have sent is received: they sleep, and their memory is for it. */
+/* The last one begins when what the others have sent is received: they sleep, and their memory is
+ * for it. */
 static void in_turn(void) {
-  char *out = malloc(bytes + 1);
+  char* out = malloc(bytes + 1);
   const int last = size - 1;
   if (rank == 1) {
     receive_all(size - 2, 3);
@@ -133,8 +135,8 @@ static void pieces(void) {
   MPI_Datatype column;
   MPI_Type_vector(bytes, 1, 2, MPI_BYTE, &column);
   MPI_Type_commit(&column);
-  char *out = malloc(2 * (size_t)bytes + 1);
-  char *packed = malloc(bytes + 1);
+  char* out = malloc(2 * (size_t)bytes + 1);
+  char* packed = malloc(bytes + 1);
   if (rank == 1) {
     usleep(30000);
     receive_all(size - 1, 3);
@@ -152,7 +154,7 @@ static void pieces(void) {
 
 static void buffered(void) {
   int room = messages * (bytes + MPI_BSEND_OVERHEAD);
-  char *buffer = malloc(room);
+  char* buffer = malloc(room);
   MPI_Buffer_attach(buffer, room);
   one_way(MPI_Bsend);
   MPI_Buffer_detach(&buffer, &room);
@@ -161,12 +163,13 @@ static void buffered(void) {
 
 /* Collectives while so many short messages that nobody reads yet fill the segment. */
 static void collectives(int flood, int flood_bytes) {
-  char *out = malloc(bytes + 1);
-  char *all = malloc((size_t)bytes * size + 1);
-  char *others = malloc((size_t)bytes * size + 1);
-  char *short_one = calloc(1, flood_bytes);
+  char* out = malloc(bytes + 1);
+  char* all = malloc((size_t)bytes * size + 1);
+  char* others = malloc((size_t)bytes * size + 1);
+  char* short_one = calloc(1, flood_bytes);
   if (rank != 1)
-    for (int m = 0; m < flood; ++m) MPI_Send(short_one, flood_bytes, MPI_BYTE, 1, 5, MPI_COMM_WORLD);
+    for (int m = 0; m < flood; ++m)
+      MPI_Send(short_one, flood_bytes, MPI_BYTE, 1, 5, MPI_COMM_WORLD);
   for (int m = 0; m < messages; ++m) {
     if (rank == m % size) fill(out, m);
     MPI_Bcast(out, bytes, MPI_BYTE, m % size, MPI_COMM_WORLD);
@@ -177,22 +180,24 @@ static void collectives(int flood, int flood_bytes) {
   }
   if (rank == 1)
     for (int m = 0; m < flood * (size - 1); ++m)
-      MPI_Recv(short_one, flood_bytes, MPI_BYTE, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(short_one, flood_bytes, MPI_BYTE, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
   free(short_one);
   free(others);
   free(all);
   free(out);
 }
 
-/* Rank 0 sends until its messages do not fit into shared memory any more, a few of those as well, and leaves; only
-   then are they received (MESSAGES 1: never; 2: but first one that nobody sends). Memory is left for them in small
-   pieces only, no two of them side by side. */
+/* Rank 0 sends until its messages do not fit into shared memory any more, a few of those as well,
+   and leaves; only then are they received (MESSAGES 1: never; 2: but first one that nobody sends).
+   Memory is left for them in small pieces only, no two of them side by side. */
 static int leaves(void) {
   enum { pieces = 64, last = 12 };
   char small[100] = {0}, *out = malloc(bytes);
   int sent = 0;
   if (rank == 0) {
-    for (int i = 0; i < pieces; ++i) MPI_Send(small, sizeof small, MPI_BYTE, 1, i % 2, MPI_COMM_WORLD);
+    for (int i = 0; i < pieces; ++i)
+      MPI_Send(small, sizeof small, MPI_BYTE, 1, i % 2, MPI_COMM_WORLD);
     MPI_Recv(&sent, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int fits = 1; fits; ++sent) {
       MPI_Request request;
@@ -228,32 +233,34 @@ static int leaves(void) {
   return 0;
 }
 
-/* Rank 0 leaves before its messages are read. What it had in use then is all there is for what rank 1 sends, and
-   rank 2 reads that from the end. */
+/* Rank 0 leaves before its messages are read. What it had in use then is all there is for what rank
+   1 sends, and rank 2 reads that from the end. */
 static int legacy(void) {
-  char *out = calloc(1, bytes + 1);
+  char* out = calloc(1, bytes + 1);
   if (rank == 0)
     for (int m = 0; m < messages; ++m) MPI_Send(out, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD);
   if (rank == 1) {
     usleep(500000);
-    for (int m = 0; m < messages; ++m) MPI_Recv(out, bytes, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int m = 0; m < messages; ++m)
+      MPI_Recv(out, bytes, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int m = 0; m < messages; ++m) MPI_Send(out, bytes, MPI_BYTE, 2, 3, MPI_COMM_WORLD);
     MPI_Send(out, 0, MPI_BYTE, 2, 4, MPI_COMM_WORLD);
   }
   if (rank == 2) {
     MPI_Recv(out, 0, MPI_BYTE, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    for (int m = 0; m < messages; ++m) MPI_Recv(out, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int m = 0; m < messages; ++m)
+      MPI_Recv(out, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     printf("wrong: %ld\n", wrong);
   }
   free(out);
   return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const char *what = argv[1];
+  const char* what = argv[1];
   messages = atoi(argv[2]);
   bytes = atoi(argv[3]);
   if (!strcmp(what, "leaves")) return leaves() | MPI_Finalize();
