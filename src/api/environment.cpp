@@ -12,6 +12,7 @@
 #include <string>
 
 #include "api/generated/calls.h"
+#include "base/clock.h"
 #include "base/version.h"
 #include "core/error/error.h"
 #include "core/error/error_codes.h"
@@ -96,9 +97,7 @@ int Is_thread_main(int* flag) {
 // --- Time: one clock for the node, so MPI_WTIME_IS_GLOBAL is true
 
 double Wtime() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  return now_seconds();
 }
 
 double Wtick() {

@@ -1,25 +1,33 @@
-// The clock that waits are measured with.
+// The clocks that time is measured with. Any thread.
 #pragma once
 
 #include <cstdint>
 #include <ctime>
 
-namespace meantime::wait {
+namespace meantime {
 
-/// Nanoseconds of CLOCK_MONOTONIC. Any thread.
-inline std::uint64_t now_ns() {
+inline std::uint64_t clock_ns(clockid_t clock) {
   timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
+  clock_gettime(clock, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+/// Nanoseconds of CLOCK_MONOTONIC, which nobody sets.
+inline std::uint64_t now_ns() {
+  return clock_ns(CLOCK_MONOTONIC);
+}
+
+/// The same in seconds.
+inline double now_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 /// CPU time of the calling thread; a system call.
 inline std::uint64_t thread_cpu_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(time.tv_nsec);
+  return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /// Times a piece of work, if it is wanted; else it costs nothing and says 0.
@@ -35,4 +43,4 @@ class Stopwatch {
   std::uint64_t began_;
 };
 
-}  // namespace meantime::wait
+}  // namespace meantime

@@ -1,4 +1,4 @@
-// Time, as mpiexec measures it: seconds, by a clock that nobody sets.
+// A time limit to wait for beside other descriptors.
 #pragma once
 
 #include <sys/timerfd.h>
@@ -7,13 +7,7 @@
 #include <cmath>
 #include <ctime>
 
-namespace meantime::launch {
-
-inline double seconds_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+namespace meantime {
 
 /// A descriptor that becomes readable once the time is over.
 class Timer {
@@ -36,4 +30,4 @@ class Timer {
   int descriptor_;
 };
 
-}  // namespace meantime::launch
+}  // namespace meantime

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "base/timer.h"
+#include "base/clock.h"
 #include "settings/terminal.h"
 
 namespace meantime::launch {
@@ -104,12 +104,12 @@ void remove_empty_file(int descriptor, const std::string& path) {
 
 void write_while_read(int descriptor, std::string_view text) {
   const Interruptions interruptions(listening_seconds / 4);
-  double last_read = seconds_now();
-  while (!text.empty() && seconds_now() < last_read + listening_seconds) {
+  double last_read = now_seconds();
+  while (!text.empty() && now_seconds() < last_read + listening_seconds) {
     const ssize_t written = write(descriptor, text.data(), text.size());
     if (written > 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
-      last_read = seconds_now();
+      last_read = now_seconds();
     } else if (errno == EAGAIN) {
       pollfd ready{descriptor, POLLOUT, 0};
       poll(&ready, 1, static_cast<int>(listening_seconds * 1000));

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <optional>
 
+#include "base/clock.h"
 #include "ledger/histogram.h"
 #include "ledger/kernel_account.h"
 #include "node/segment.h"
@@ -19,13 +20,6 @@ namespace {
 /// More pages than any sane program has call sites; a program that makes up code as it runs does
 /// not fill the segment.
 constexpr int most_pages = 200;
-
-std::uint64_t clock_ns(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 node::Link copy_path(const char* path) {
   node::Segment& segment = node::segment();

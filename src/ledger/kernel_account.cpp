@@ -8,14 +8,13 @@
 #include <cstdio>
 #include <ctime>
 
+#include "base/clock.h"
+
 namespace meantime::ledger {
 
 std::uint64_t cpu_ns_of(int thread) {
-  timespec time{};
   // The kernel's number for the CPU clock of one thread (as pthread_getcpuclockid makes it).
-  clock_gettime(static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | 6), &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(time.tv_nsec);
+  return clock_ns(static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | 6));
 }
 
 namespace {

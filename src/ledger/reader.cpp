@@ -69,7 +69,7 @@ struct LastWait {
       return;
     }
     const std::uint64_t since = value(report.since_ns);
-    const std::uint64_t now = wait::now_ns();
+    const std::uint64_t now = now_ns();
     ns = now > since ? std::min(now - since, most_ns) : 0;
     address = value(report.call_site);
     place = node::read_words(report.place);
@@ -143,7 +143,7 @@ std::map<node::Link, int> read_workers(const node::Segment& segment, int ranks,
   };
   std::vector<Found> all;
   std::set<node::Link> seen;
-  const std::uint64_t now = wait::now_ns();
+  const std::uint64_t now = now_ns();
   for (int rank = 0; rank < ranks; ++rank) {
     const node::RankArea& area = segment.area(rank);
     for (node::Link link : {value(area.home), value(area.worker)}) {
@@ -176,7 +176,7 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   if (!rank.in_mpi) {
     return rank;
   }
-  rank.wall_ns = (ended != 0 ? ended : wait::now_ns()) - began;
+  rank.wall_ns = (ended != 0 ? ended : now_ns()) - began;
   rank.wait_ns = value(account.wait_ns);
   rank.waits = value(account.waits);
   rank.parks = value(account.parks);

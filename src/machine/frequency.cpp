@@ -15,6 +15,7 @@
 #include <ctime>
 #include <new>
 
+#include "base/clock.h"
 #include "machine/small_file.h"
 
 namespace meantime::machine {
@@ -39,12 +40,6 @@ constexpr KnobFiles files_of(Knob knob) {
 }
 
 constexpr char lowest_preference[] = "power";
-
-double now_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 bool is_number(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),

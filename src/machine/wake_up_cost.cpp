@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "machine/wake_up_cache.h"
 
 namespace meantime::machine {
@@ -25,13 +26,6 @@ constexpr std::size_t least_rounds = 9;
 /// From the sleeper's last word to the system call: by then it sleeps.
 constexpr std::uint64_t settle_ns = 20'000;
 constexpr std::uint64_t time_limit_ns = 3'000'000;
-
-std::uint64_t now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const timespec* timeout = nullptr) {

@@ -269,7 +269,7 @@ void Engine::join_rendezvous(Message& message, Receive& receive) {
   }
   if (through_pipe) {
     timed_pipe_ = &receive;
-    timed_pipe_began_ = wait::now_ns();
+    timed_pipe_began_ = now_ns();
   }
   if (mine) {
     to_take_part_.push_back(&receive);

@@ -215,7 +215,7 @@ bool Engine::offer(LocalSend& send, Peer& to) {
   }
   message->flags |= send.blocking ? blocking : 0;
   if (limits.wire.on) [[unlikely]] {
-    transfer.due_ns = wait::now_ns() + limits.wire.latency_ns;
+    transfer.due_ns = now_ns() + limits.wire.latency_ns;
   }
   send.message = message;
   ++to.offers;
@@ -254,7 +254,7 @@ bool Engine::send_in_cell(LocalSend& send, Peer& to) {
   message->context = send.context;
   message->source = send.source;
   message->tag = send.tag;
-  const wait::Stopwatch stopwatch(message->copy_ns != 0);
+  const Stopwatch stopwatch(message->copy_ns != 0);
   if (send.bytes > 0) {
     typed_.pack(send, 0, payload_of(*message), send.bytes);
   }

@@ -94,7 +94,7 @@ struct LocalReceive {
 
 /// After a copy into or out of an eager message's cell. (The receiver writes to the sender's line
 /// only if the copies of this one are timed.)
-inline void note_copy(Message& message, const wait::Stopwatch& stopwatch) {
+inline void note_copy(Message& message, const Stopwatch& stopwatch) {
   if (message.copy_ns != 0) {
     message.copy_ns += stopwatch.nanoseconds();
   }

@@ -61,7 +61,7 @@ bool Engine::finds_credit(Peer& to, std::size_t bytes) {
   }
   if (!room_may_grow(bytes)) {
     // Nobody will be patient, so nobody else looks at those that lie behind an unread one.
-    if (const std::uint64_t now = wait::now_ns(); now >= gather_next_ns_) {
+    if (const std::uint64_t now = now_ns(); now >= gather_next_ns_) {
       gather_next_ns_ = now + limits.patience_ns;
       for_each_peer([this](Peer& other) { gather_left_behind(other); });
     }
@@ -76,7 +76,7 @@ bool Engine::room_may_grow(std::size_t bytes) const {
 
 /// It is about to be offered, with its payload in its cell.
 void Engine::be_patient(LocalSend& send, Peer& to) {
-  send.patient_since_ns = wait::now_ns();
+  send.patient_since_ns = now_ns();
   if (patient_++ == 0) {
     between_looks_ns_ = limits.patience_ns;
     look_at_them_ns_ = send.patient_since_ns + between_looks_ns_;
@@ -208,7 +208,7 @@ bool Engine::make_room() {
   if (patient_ == 0) {
     return false;
   }
-  const std::uint64_t now = wait::now_ns();
+  const std::uint64_t now = now_ns();
   if (now < look_at_them_ns_) {
     return false;
   }

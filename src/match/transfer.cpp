@@ -53,7 +53,7 @@ void Engine::leave(Message& message) {
 /// By the owner: the payload of an eager or synchronous message to where the user wants it.
 void Engine::deliver_eager(Message& message, Receive& receive) {
   const std::size_t bytes = receive.matched_bytes;
-  const wait::Stopwatch stopwatch(message.copy_ns != 0);
+  const Stopwatch stopwatch(message.copy_ns != 0);
   if (receive.address != 0) {
     std::memcpy(reinterpret_cast<void*>(receive.address), payload_of(message), bytes);
   } else if (bytes > 0) {
@@ -96,7 +96,7 @@ void Engine::copy_fragments(Message& message, bool as_receiver) {
       return;
     }
     const std::uint64_t now = std::min(fragment, bytes - begin);
-    const wait::Stopwatch stopwatch(bytes <= limits.medium);
+    const Stopwatch stopwatch(bytes <= limits.medium);
     int error = 0;
     if (transfer.error.load(std::memory_order_relaxed) != 0) {
       // All of it will go another way: what is left is counted off, not copied.
@@ -209,7 +209,7 @@ void Engine::take_part(Receive& receive) {
   }
   const std::uint64_t bytes = transfer_of(message).bytes;
   const auto origin = static_cast<int>(message.origin);  // afterwards the cell is its sender's
-  const wait::Stopwatch stopwatch(bytes > Route::medium_bytes && receive.address != 0);
+  const Stopwatch stopwatch(bytes > Route::medium_bytes && receive.address != 0);
   copy_fragments(message, true);
   leave(message);
   if (const std::uint32_t took = stopwatch.nanoseconds();
@@ -290,7 +290,7 @@ bool Engine::move_pipes() {
       return false;
     }
     if (receive == timed_pipe_) {
-      route_.two_copies_took(transfer.bytes, wait::now_ns() - timed_pipe_began_);
+      route_.two_copies_took(transfer.bytes, now_ns() - timed_pipe_began_);
       timed_pipe_ = nullptr;
     }
     set_done(*receive);

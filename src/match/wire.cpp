@@ -55,7 +55,7 @@ void Engine::put_on_wire(Item& item) {
 /// or, for an interface that answers, by whoever has matched: before the request is there, perhaps.
 void Engine::ready_to_receive(Message& message) {
   Transfer& transfer = transfer_of(message);
-  transfer.due_ns = std::max(wait::now_ns(), transfer.due_ns) + limits.wire.latency_ns;
+  transfer.due_ns = std::max(now_ns(), transfer.due_ns) + limits.wire.latency_ns;
   notice_sender(message);
   transfer.awaited().add(moving);
   wake_rank(static_cast<int>(message.origin));
@@ -63,7 +63,7 @@ void Engine::ready_to_receive(Message& message) {
 
 /// Takes the step if it has arrived; false: it, or the one after it, is under way.
 bool Engine::step_has_arrived(Item& step) {
-  const std::uint64_t now = wait::now_ns();
+  const std::uint64_t now = now_ns();
   const bool receives = step.kind == ItemKind::posted;
   Message& message = receives ? *segment_.at<Message>(static_cast<Receive&>(step).message)
                               : static_cast<Message&>(step);

@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace meantime::node {
 namespace {
 
@@ -18,11 +20,8 @@ std::uint64_t make_number() {
   if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
     // Before the system has any randomness: no two processes are here at this time with this pid,
     // unless they are in two namespaces, and then not at this address.
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    number = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-             static_cast<std::uint64_t>(now.tv_nsec);
-    number ^= static_cast<std::uint64_t>(getpid()) << 48 ^ reinterpret_cast<std::uint64_t>(&number);
+    number = now_ns() ^ static_cast<std::uint64_t>(getpid()) << 48 ^
+             reinterpret_cast<std::uint64_t>(&number);
   }
   return number != 0 ? number : 1;
 }

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/timer.h"
+#include "base/clock.h"
 #include "elf/elf_file.h"
 
 namespace meantime::launch {
@@ -29,7 +29,7 @@ std::string base_name(const std::string& path) {
 /// False if there is still nothing to read when it is time to stop.
 bool readable_before(int descriptor, double end) {
   for (;;) {
-    const double left = end - seconds_now();
+    const double left = end - now_seconds();
     pollfd news{descriptor, POLLIN, 0};
     const int count = poll(&news, 1, std::max(0, static_cast<int>(left * 1e3)));
     if (count >= 0 || errno != EINTR) {
@@ -160,7 +160,7 @@ void name_those_of(const std::string& file, const std::vector<Place>& places,
 }  // namespace
 
 std::map<Place, PlaceName> name_places(const std::vector<Place>& places, double seconds) {
-  const double give_up = seconds_now() + seconds;
+  const double give_up = now_seconds() + seconds;
   std::map<Place, PlaceName> names;
   // Libraries last, if there is no time for all: their sources are seldom the user's.
   std::map<std::pair<bool, std::string>, std::vector<Place>> by_file;
@@ -173,7 +173,7 @@ std::map<Place, PlaceName> name_places(const std::vector<Place>& places, double 
   }
   for (const auto& [key, those] : by_file) {
     const std::string& file = key.second;
-    for (std::size_t begin = 0; begin < those.size() && seconds_now() < give_up;
+    for (std::size_t begin = 0; begin < those.size() && now_seconds() < give_up;
          begin += most_words) {
       const std::size_t end = std::min(begin + most_words, those.size());
       name_those_of(

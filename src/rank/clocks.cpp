@@ -62,12 +62,12 @@ void Clocks::begin() {
   by_cpu = !away && (fiber->state.load(std::memory_order_relaxed) != State::running ||
                      fiber->worker->shares_its_cpu());
   if (by_cpu) {
-    since = wait::thread_cpu_ns();
+    since = thread_cpu_ns();
     return;
   }
   since = Ticks::now();
   if (!away && since - fiber->carrier->mark.ticks > Ticks::per_ms()) [[unlikely]] {
-    fiber->carrier->mark = {since, wait::thread_cpu_ns()};
+    fiber->carrier->mark = {since, thread_cpu_ns()};
   }
 }
 
@@ -76,7 +76,7 @@ Span Clocks::passed() {
     return {0, running.passed_ns()};
   }
   if (by_cpu) {
-    return {0, difference(wait::thread_cpu_ns(), since)};
+    return {0, difference(thread_cpu_ns(), since)};
   }
   // acquire: the state is changed after hand_over was written.
   const bool left_alone = !away && fiber->state.load(std::memory_order_acquire) == State::elsewhere;
@@ -84,12 +84,12 @@ Span Clocks::passed() {
   Span span{difference(now.ticks, since), 0};
   if (!away && is_long(span.ticks)) [[unlikely]] {
     CpuMark& mark = fiber->carrier->mark;
-    now.cpu_ns = left_alone ? fiber->hand_over.cpu_ns : wait::thread_cpu_ns();
+    now.cpu_ns = left_alone ? fiber->hand_over.cpu_ns : thread_cpu_ns();
     span.ticks -= std::min(span.ticks, lost_ticks(mark, now));
     mark = now;
   }
   if (left_alone) [[unlikely]] {
-    span.ns = difference(wait::thread_cpu_ns(), fiber->hand_over.cpu_ns);
+    span.ns = difference(thread_cpu_ns(), fiber->hand_over.cpu_ns);
   }
   return span;
 }

@@ -180,7 +180,7 @@ CounterSet CounterFiles::read(CounterSet wanted, Counts& counts) {
     const CounterEvent& each = events[event];
     if (each.source == Source::usage) {
       if (each.config == task_clock) {
-        counts[event] = wait::thread_cpu_ns();
+        counts[event] = thread_cpu_ns();
         continue;
       }
       if (!asked_usage) {

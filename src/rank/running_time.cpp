@@ -28,8 +28,8 @@ std::uint64_t times_slept() {
 RunningTime::Clocks RunningTime::now() {
   // The CPU clock first: what lies between the two is time off the core, then, and never less than
   // none.
-  const std::uint64_t cpu_ns = wait::thread_cpu_ns();
-  return {.wall_ns = wait::now_ns(), .cpu_ns = cpu_ns};
+  const std::uint64_t cpu_ns = thread_cpu_ns();
+  return {.wall_ns = now_ns(), .cpu_ns = cpu_ns};
 }
 
 std::uint64_t RunningTime::off_ns(const Clocks& from, const Clocks& to) {

@@ -57,7 +57,7 @@ Pair look() {
   std::uint64_t narrowest = ~std::uint64_t{0};
   for (int attempt = 0; attempt < 8; ++attempt) {
     const std::uint64_t before = __rdtsc();
-    const std::uint64_t ns = wait::now_ns();
+    const std::uint64_t ns = now_ns();
     const std::uint64_t width = __rdtsc() - before;
     if (width < narrowest) {
       narrowest = width;

@@ -9,6 +9,8 @@
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
+
+#include "base/clock.h"
 #endif
 
 namespace meantime::ranks {
@@ -28,10 +30,7 @@ class Ticks {
       return __rdtsc();
     }
 #endif
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-           static_cast<std::uint64_t>(time.tv_nsec);
+    return now_ns();
   }
   static double seconds() {
     return seconds_;

@@ -138,7 +138,7 @@ void hand_over(Worker& worker, const Watched& watched, bool computes) {
   worker.close_account(cpu_ns);
   spare->assigned = &worker;
   spare->called.send();
-  suspects.push_back({fiber, &before, wait::now_ns()});
+  suspects.push_back({fiber, &before, now_ns()});
 }
 
 /// Who held a worker up and still sleeps in the kernel long after is told of, once a host: the user
@@ -149,7 +149,7 @@ void look_at_suspects() {
     return;
   }
   const Suspect first = suspects.front();
-  if (wait::now_ns() - first.since_ns < worth_telling_ns) {
+  if (now_ns() - first.since_ns < worth_telling_ns) {
     return;
   }
   suspects.erase(suspects.begin());
@@ -182,7 +182,7 @@ bool computes_too_long(const Worker& worker, const Watched& watched, std::uint64
 }
 
 void look(std::vector<Watched>& all) {
-  const std::uint64_t now = wait::now_ns();
+  const std::uint64_t now = now_ns();
   Worker* sleeper = nullptr;
   for (const std::unique_ptr<Worker>& worker : host().workers) {
     sleeper = worker->asleep() ? worker.get() : sleeper;
@@ -227,7 +227,7 @@ void send_strays_home() {
 
 void refresh_accounts() {
   static std::uint64_t next_ns = 0;
-  const std::uint64_t now = wait::now_ns();
+  const std::uint64_t now = now_ns();
   if (now >= next_ns) {
     next_ns = now + accounts_ns;
     for (const std::unique_ptr<Worker>& worker : host().workers) {

@@ -166,7 +166,7 @@ bool leave_worker(bool for_a_time) {
     fiber->carrier->held_by.store(nullptr, std::memory_order_relaxed);  // nobody's riddle
     return true;
   }
-  fiber->left_ns = wait::now_ns();
+  fiber->left_ns = now_ns();
   fiber->naps = for_a_time;
   fiber->worker->leave(*fiber, State::elsewhere, Worker::After::elsewhere);
   return true;
@@ -185,7 +185,7 @@ void come_back() {
   }
   {
     const Stopped until_its_turn;
-    const std::uint64_t cpu = wait::thread_cpu_ns();
+    const std::uint64_t cpu = thread_cpu_ns();
     fiber.needed_elsewhere(cpu - std::exchange(fiber.own_cpu_ns, cpu));
     fiber.ticket->worker = worker_of(fiber.rank);
     meantime_switch_stack(&fiber.mark, fiber.parked);

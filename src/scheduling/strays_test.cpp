@@ -34,33 +34,33 @@ void get_stolen(int index, std::uint64_t deadline) {
   while (!began.load() && home_number(self()) != 0) {
     yield();  // whoever begins earlier would steal rank 0
   }
-  while (index != 0 && home_number(self()) == 0 && !is_stray() && wait::now_ns() < deadline) {
+  while (index != 0 && home_number(self()) == 0 && !is_stray() && now_ns() < deadline) {
     yield();
   }
   if (is_stray()) {
     stolen.fetch_add(1);
   }
   if (index == 0) {
-    std::uint64_t since = wait::now_ns();
-    while (stolen.load() < can_be_stolen && wait::now_ns() < deadline) {
-      if (wait::now_ns() - since > hold_ns) {
+    std::uint64_t since = now_ns();
+    while (stolen.load() < can_be_stolen && now_ns() < deadline) {
+      if (now_ns() - since > hold_ns) {
         yield();
-        since = wait::now_ns();
+        since = now_ns();
       }
     }
     return;
   }
   const Elsewhere as_around_a_system_call;
-  while (stolen.load() < can_be_stolen && wait::now_ns() < deadline) {
+  while (stolen.load() < can_be_stolen && now_ns() < deadline) {
     usleep(100);
   }
 }
 
 void rank_life(int index) {
-  const std::uint64_t deadline = wait::now_ns() + most_ns;
+  const std::uint64_t deadline = now_ns() + most_ns;
   get_stolen(index, deadline);
   bool counted = false;
-  while (at_home.load() < fibers && wait::now_ns() < deadline) {
+  while (at_home.load() < fibers && now_ns() < deadline) {
     yield();
     if (!counted && !is_stray()) {
       counted = true;

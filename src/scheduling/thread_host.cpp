@@ -170,7 +170,7 @@ void* own_thread(void* argument) {
   fiber.mark =
       new_stack(static_cast<char*>(__builtin_frame_address(0)) - own_bytes, fiber_entry, &fiber);
   fiber.plan->prepare(fiber.index);
-  fiber.own_cpu_ns = wait::thread_cpu_ns();
+  fiber.own_cpu_ns = thread_cpu_ns();
   fiber.ready.send();
   for (;;) {
     fiber.called.wait();

@@ -25,7 +25,7 @@ class Timers {
   /// CLOCK_MONOTONIC, or never.
   std::uint64_t next_ns() const { return next_ns_.load(std::memory_order_relaxed); }
   /// Looks at the clock only if there is a timer.
-  bool due() const { return !empty() && wait::now_ns() >= next_ns(); }
+  bool due() const { return !empty() && now_ns() >= next_ns(); }
 
   void set(std::uint64_t at_ns, node::Waiter& waiter) {
     const auto place = std::upper_bound(timers_.begin(), timers_.end(), at_ns, later);

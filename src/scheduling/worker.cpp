@@ -52,7 +52,7 @@ void Fiber::needed_elsewhere(std::uint64_t cpu_ns) {
 
 void Fiber::is_back() {
   if (rank.area != nullptr) {
-    ledger::add(rank.area->account.elsewhere_ns, wait::now_ns() - left_ns);
+    ledger::add(rank.area->account.elsewhere_ns, now_ns() - left_ns);
   }
 }
 
@@ -166,7 +166,7 @@ void Worker::take_woken() {
 // ringer was first, the timer is gone before the rank can set another one: it is taken out here, or
 // when the rank is taken from the list (both on this worker: it was suspended here).
 void Worker::take_due() {
-  const std::uint64_t now = wait::now_ns();
+  const std::uint64_t now = now_ns();
   while (node::Waiter* waiter = timers_.take_due(now)) {
     if (wait::time_is_over(*waiter)) {
       Fiber& fiber = host().fiber_of(static_cast<int>(waiter->owner));
@@ -321,7 +321,7 @@ void Worker::suspend_until(Fiber& fiber, node::Waiter& waiter, std::uint64_t at_
 void Worker::work(Carrier& carrier) {
   carrier.mark = {};
   times_.picked_up(carrier.thread_id.load(std::memory_order_relaxed),
-                   host().plan->first_worker + number_, wait::now_ns());
+                   host().plan->first_worker + number_, now_ns());
   int napped = 0;  // in the idle time before, in which the worker looked for so long
   std::uint64_t looked_ns = 0;
   while (host().living.load(std::memory_order_acquire) > 0) {
@@ -346,14 +346,14 @@ void Worker::work(Carrier& carrier) {
       // This worker has been another's for a while. The fiber goes to its list, like any that comes
       // back from elsewhere, now that its stack is left. What this thread did meanwhile it did for
       // that fiber alone.
-      back->needed_elsewhere(wait::thread_cpu_ns() - back->hand_over.cpu_ns);
+      back->needed_elsewhere(thread_cpu_ns() - back->hand_over.cpu_ns);
       carrier.held_by.store(nullptr, std::memory_order_relaxed);
       wait::make_runnable(*back->ticket);
       return;
     }
     arrived(nullptr);
   }
-  times_.ends(wait::now_ns());
+  times_.ends(now_ns());
 }
 
 // --- the outsiders' side
@@ -393,7 +393,7 @@ Fiber* Worker::hand_over(Carrier& spare, bool computes) {
   Fiber* const fiber = running_;
   running_->hand_over =
       hand_over_now(carrier().thread_id.load(std::memory_order_relaxed), computes);
-  running_->left_ns = wait::now_ns();
+  running_->left_ns = now_ns();
   handed_over_.fetch_add(1, std::memory_order_relaxed);
   computing_beside_.fetch_add(computes ? 1 : 0, std::memory_order_relaxed);
   // Before anybody else's look at the list: see runs_on.

@@ -72,7 +72,7 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
       return false;
     }
     if ((turn & 63) == 0) {
-      const std::uint64_t now = wait::now_ns();
+      const std::uint64_t now = now_ns();
       if (now - began - waited >= wait::Surroundings::hold_up_ns) [[unlikely]] {
         surroundings_.held_up();
       }
@@ -99,18 +99,18 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
 }
 
 std::uint64_t Worker::idle(Carrier& carrier, Eagerness eagerness, bool naps, bool quiet) {
-  const std::uint64_t began = wait::now_ns();
+  const std::uint64_t began = now_ns();
   if (naps && wait::policy().sleeps() && !returns_.any(began)) {
     eagerness = std::min(eagerness, Eagerness::looks);
   }
   times_.change_to(ledger::Doing::poll, began);
   Countdown countdown(host().plan->first_worker + number_, quiet, began);
   const bool in_vain = poll_for_work(carrier, eagerness, began, countdown);
-  const std::uint64_t looked = naps ? wait::now_ns() - began : 0;
+  const std::uint64_t looked = naps ? now_ns() - began : 0;
   if (in_vain && sleep(carrier, countdown) && host().plan->steal && !has_runnable()) {
     help(carrier);
   }
-  const std::uint64_t now = wait::now_ns();
+  const std::uint64_t now = now_ns();
   times_.change_to(ledger::Doing::run, now);
   patience_ns_ = wait::policy().patience_after(now - began, patience_ns_);
   return looked;
@@ -122,7 +122,7 @@ std::uint64_t Worker::idle(Carrier& carrier, Eagerness eagerness, bool naps, boo
 void Worker::sleep_on_bell(Countdown& countdown) {
   const std::uint64_t timer = timers_.next_ns();
   for (;;) {
-    const std::uint64_t now = wait::now_ns();
+    const std::uint64_t now = now_ns();
     if (timer <= now) {
       return;
     }
@@ -139,7 +139,7 @@ void Worker::sleep_on_bell(Countdown& countdown) {
       return;
     }
     if (until == timer) {
-      lateness_.learn(wait::now_ns() - timer);
+      lateness_.learn(now_ns() - timer);
       return;
     }
   }
@@ -151,7 +151,7 @@ bool Worker::sleep(Carrier& carrier, Countdown& countdown) {
     return false;
   }
   carrier.counter_files.close_what_is_not_in_use();
-  times_.change_to(ledger::Doing::sleep, wait::now_ns());
+  times_.change_to(ledger::Doing::sleep, now_ns());
   // `living` is 0 before the bell is rung for it (finish), and the bell is armed before the look.
   wait::begin_sleep(place_.bell);
   if (place_.woken.empty(std::memory_order_seq_cst) &&
@@ -172,10 +172,10 @@ bool Worker::sleep(Carrier& carrier, Countdown& countdown) {
 /// Rung with nothing on its list: the monitor has seen a worker with too many. Its ranks may want
 /// no looking at all, so it looks only as long as a thief needs to see the same.
 void Worker::help(Carrier& carrier) {
-  const std::uint64_t began = wait::now_ns();
+  const std::uint64_t began = now_ns();
   times_.change_to(ledger::Doing::poll, began);
   Thief thief(*this);
-  for (std::uint64_t now = began;; now = wait::now_ns()) {
+  for (std::uint64_t now = began;; now = now_ns()) {
     if (thief.try_steal(carrier, now) || now - began >= Thief::look_ns || has_runnable() ||
         host().living.load(std::memory_order_relaxed) == 0) {
       return;

@@ -58,17 +58,17 @@ TEST(WorkerTimes, AGapIsSomebodyElses) {
 /// Each carrier's CPU time while it has the worker, not before and not after.
 TEST(WorkerTimes, OneCarrierAfterTheOther) {
   const auto compute = [](std::uint64_t ns) {
-    const std::uint64_t until = wait::thread_cpu_ns() + ns;
-    while (wait::thread_cpu_ns() < until) {
+    const std::uint64_t until = thread_cpu_ns() + ns;
+    while (thread_cpu_ns() < until) {
     }
   };
   node::WorkerAccount account{};
   WorkerTimes times(account);
   const auto carry = [&] {
     compute(20'000'000);
-    times.picked_up(gettid(), 0, wait::now_ns());
+    times.picked_up(gettid(), 0, now_ns());
     compute(10'000'000);
-    const std::uint64_t handed_over = wait::thread_cpu_ns();
+    const std::uint64_t handed_over = thread_cpu_ns();
     compute(10'000'000);  // before that is told
     times.put_down(handed_over);
     compute(20'000'000);
@@ -112,7 +112,7 @@ TEST(WorkerTimes, WhatTheKernelDoesNotTell) {
   give_away_the_core();
   times.refresh();
   EXPECT_EQ(ledger::told(account.preempted_ns), told);
-  times.put_down(wait::thread_cpu_ns());
+  times.put_down(thread_cpu_ns());
   times.picked_up(gettid(), 0, 2000);  // another carrier's account goes on from there
   may_open(true);
   times.refresh();

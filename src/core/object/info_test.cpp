@@ -38,7 +38,7 @@ TEST(Info, EnvironmentTellsHowTheProgramWasStarted) {
   ASSERT_NE(info, nullptr);
   EXPECT_TRUE(info->read_only);
   ASSERT_NE(info->find("command"), nullptr);
-  EXPECT_NE(info->find("command")->find("unit.core.info"), std::string::npos);
+  EXPECT_NE(info->find("command")->find("unit.core.object.info"), std::string::npos);
   char directory[PATH_MAX];
   ASSERT_NE(getcwd(directory, sizeof directory), nullptr);
   EXPECT_EQ(*info->find("wd"), directory);

@@ -28,7 +28,7 @@ bool take_payload(match::Message& message, void* buffer, MPI_Count count, Dataty
       (!type.contiguous && ends_within_element(type, message.bytes))) {
     return false;
   }
-  const wait::Stopwatch stopwatch(message.copy_ns != 0);
+  const Stopwatch stopwatch(message.copy_ns != 0);
   if (bytes == 0) {
     // No data, and perhaps no buffer.
   } else if (type.contiguous) {
@@ -83,7 +83,7 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
   message->context = context;
   message->source = comm.rank;
   message->tag = tag;
-  const wait::Stopwatch stopwatch(message->copy_ns != 0);
+  const Stopwatch stopwatch(message->copy_ns != 0);
   pack_all(buffer, count, type, payload_of(*message), bytes);
   match::note_copy(*message, stopwatch);
   engine.push(*message);

@@ -51,9 +51,9 @@ class Handler final : public wait::Advisor {
       return std::nullopt;
     }
     const MPIX_Energy_info info = info_of(question);
-    const std::uint64_t began = wait::now_ns();
+    const std::uint64_t began = now_ns();
     const int answer = call_user(MPIX_ENERGY_DEFAULT, [&] { return enter_(&info, argument_); });
-    took(question.world_rank, wait::now_ns() - began, slow_, "for an answer");
+    took(question.world_rank, now_ns() - began, slow_, "for an answer");
     switch (answer) {
       case MPIX_ENERGY_DEFAULT:
         return std::nullopt;
@@ -81,9 +81,9 @@ class Handler final : public wait::Advisor {
   void over(const wait::Question& question) override {
     if (leave_ != nullptr) {
       const MPIX_Energy_info info = info_of(question);
-      const std::uint64_t began = wait::now_ns();
+      const std::uint64_t began = now_ns();
       call_user(0, [&] { return leave_(&info, argument_); });
-      took(question.world_rank, wait::now_ns() - began, slow_at_the_end_, "at the end of a wait");
+      took(question.world_rank, now_ns() - began, slow_at_the_end_, "at the end of a wait");
     }
   }
 

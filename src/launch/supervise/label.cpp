@@ -13,6 +13,7 @@
 #include <csignal>
 #include <string_view>
 
+#include "base/clock.h"
 #include "launch/messages.h"
 
 namespace meantime::launch {
@@ -25,9 +26,7 @@ constexpr long patience_ms = 100;
 constexpr std::size_t longest_line = 64 * 1024;
 
 long now_ms() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+  return static_cast<long>(now_ns() / 1'000'000);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "launch/supervise/relay.h"
 
-#include "base/timer.h"
+#include "base/clock.h"
 #include "launch/inspect/process_info.h"
 
 namespace meantime::launch {
@@ -12,10 +12,10 @@ Relay::Relay(const Job& job) : job_(job) {
 bool Relay::pass_on(int signal, int ranks_with_it) {
   sigaddset(&passed_on_, signal);
   if (signal == SIGINT || signal == SIGTERM) {
-    if (interrupted_ > 0 && seconds_now() - interrupted_ > same_signal_seconds) {
+    if (interrupted_ > 0 && now_seconds() - interrupted_ > same_signal_seconds) {
       return false;
     }
-    interrupted_ = seconds_now();
+    interrupted_ = now_seconds();
   }
   for (std::size_t rank = static_cast<std::size_t>(ranks_with_it); rank < job_.ranks.size();
        ++rank) {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.h"
 #include "launch/inspect/process_info.h"
 #include "launch/inspect/report.h"
 #include "launch/messages.h"
@@ -80,7 +81,7 @@ bool Supervisor::killed_meanwhile() {
 }
 
 bool Supervisor::start_ranks() {
-  began_ = seconds_now();
+  began_ = now_seconds();
   if (job_.command.reports()) {
     energy_.emplace(job_.machine_root);
     energy_look_.set(machine::EnergyMeter::look_every_seconds);
@@ -126,7 +127,7 @@ void Supervisor::look_at_libraries() {
       again = again || process.other_library.empty();
     }
   }
-  library_look_.set(again ? std::max(first_library_look, (seconds_now() - began_) / 10) : 0);
+  library_look_.set(again ? std::max(first_library_look, (now_seconds() - began_) / 10) : 0);
 }
 
 // The ranks are in mpiexec's process group, where the terminal's keys reach them; from now on what
@@ -302,7 +303,7 @@ void Supervisor::report_ledger() {
     return;
   }
   JobTimes times;
-  times.wall_seconds = seconds_now() - began_;
+  times.wall_seconds = now_seconds() - began_;
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
   times.cpu_seconds = cpu_seconds(used);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/clock.h"
 #include "launch/inspect/crash_report.h"
 #include "launch/inspect/process_info.h"
 #include "launch/messages.h"
@@ -39,9 +40,9 @@ bool has_finalized(const RankProcess& process, int segment, int rank) {
 // a busy machine as far behind as the front is from getting a CPU.
 bool Supervisor::asked_for(int signal) {
   const sigset_t supervised = supervised_signals();
-  const double began = seconds_now();
+  const double began = now_seconds();
   const auto may_come = [&] {
-    const double waited = seconds_now() - began;
+    const double waited = now_seconds() - began;
     return waited < same_signal_seconds ||
            (waited < busy_front_seconds && process_stat(front_).state == 'R');
   };
