@@ -111,7 +111,7 @@ std::vector<Stack> stacks_of(const std::vector<RankLine>& ranks, int only, bool 
     stack.looked_at = found != all.end() || rank.ended || (rank.host <= 0 && rank.pid <= 0);
     if (found != all.end()) {
       stack.frames = all_frames ? found->second : frames_of_program(found->second);
-    } else if (!rank.ended && rank.host <= 0 && rank.pid > 0 && has_ended(rank)) {
+    } else if (!rank.ended && has_ended(rank)) {
       stack = {{"has ended meanwhile"}, true};
     }
     stacks.push_back(std::move(stack));

@@ -12,14 +12,14 @@ import time
 from mpiexec import FAKE_RANK, MPIEXEC, MpiexecTest, main, processes_of
 
 
-def supervisor_of(pid):
+def supervisor_of(pid, pause=0.01):
     """Once mpiexec has started it."""
     give_up = time.monotonic() + 60
     while time.monotonic() < give_up:
         with open(f"/proc/{pid}/task/{pid}/children") as file:
             if children := file.read().split():
                 return int(children[0])
-        time.sleep(0.01)
+        time.sleep(pause)
     raise AssertionError(f"mpiexec ({pid}) has no supervisor")
 
 
@@ -107,6 +107,14 @@ class Kill(MpiexecTest):
                 os.kill(supervisor_of(job.pid), signal.SIGSTOP)
                 job.kill()
                 self.assert_all_gone(job)
+
+    def test_kill_mpiexec_beside_a_supervisor_stopped_at_once(self):
+        """That has not even its name yet, mostly."""
+        for _ in range(10):
+            job = self.start("-n", 2, "sleep", 60)
+            os.kill(supervisor_of(job.pid, pause=0), signal.SIGSTOP)
+            job.kill()
+            self.assert_all_gone(job)
 
     def test_kill_by_name(self):
         # killall and pkill go by the process name, pkill -f by the arguments.

@@ -59,13 +59,13 @@ class Looks(MpiexecTest):
                 lines = rank_lines(result.error)
                 self.assertEqual(len(lines), 2, result)
                 for line in lines.values():
-                    self.assertRegex(line, r"(asks again and again:|waits in) MPI_Test.* called from .*, for [01]\.\d s",
+                    self.assertRegex(line, r"asks again and again: MPI_Test.* called from .*, for [01]\.\d s",
                                      f"{kind}, {wait}")
 
     def test_since_when_a_rank_asks(self):
         """However often something else had its core: since it began to ask for the same."""
         program = self.program()
-        asks = "(asks again and again:|waits in) MPI_Test.*, for "
+        asks = "asks again and again: MPI_Test.*, for "
         for kind in KINDS:
             result = self.run_job("--as", kind, "--wait", "event", "--timeout", 3, "-n", 2, program, "breaks")
             lines = rank_lines(result.error)

@@ -28,8 +28,9 @@ inline constexpr std::uint32_t world_context = context_step;
 inline constexpr std::uint32_t self_context = 2 * context_step;
 
 /// A context for a new communicator of `members` ranks, each of which must leave it once.
-/// `with_collectives`: these may want an area. Waits for memory in a call on `parent`
-/// (core/request/segment_memory.h); MPI_ERR_NO_MEM when the segment is that small.
+/// `with_collectives`: these may want an area. Waits for memory in a call on `parent`,
+/// MPI_Comm_idup too, where the alternative is to fail (core/request/segment_memory.h).
+/// MPI_ERR_NO_MEM when the segment is that small.
 int acquire_context(const Communicator& parent, int members, bool with_collectives,
                     Context* context);
 

@@ -1,12 +1,14 @@
 #include "launch/supervise/front.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "launch/messages.h"
 #include "launch/report/ledger_report.h"
@@ -40,6 +42,27 @@ void rename_process(const char* name, char** arguments) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   rename_process(supervisor_name, arguments);
   _exit(supervise(job));
+}
+
+/// A supervisor that is stopped before it has asked for the signal itself (PR_SET_PDEATHSIG) would
+/// stay so: the kernel also sends it one when the only write end of a pipe closes, this process's.
+/// (When it asks, it looks whether it is too late.) The read end is from before the fork.
+void continue_when_we_are_gone(pid_t supervisor, int read_end) {
+  const std::string path = fmt::format("/proc/self/fd/{}", read_end);
+  if (open(path.c_str(), O_WRONLY | O_CLOEXEC) >= 0 &&
+      fcntl(read_end, F_SETSIG, front_is_gone_signal()) == 0 &&
+      fcntl(read_end, F_SETOWN, supervisor) == 0) {
+    fcntl(read_end, F_SETFL, O_ASYNC);
+  }
+}
+
+/// A pipe's read end, of which nobody has the write end yet; or -1.
+int read_end_of_pipe() {
+  int ends[2] = {-1, -1};
+  if (pipe2(ends, O_CLOEXEC) == 0) {
+    close(ends[1]);
+  }
+  return ends[0];
 }
 
 // Ctrl-C in a terminal: end of it as a program that does not catch it would, so that a shell's
@@ -96,6 +119,7 @@ int run_job(Job& job, char** arguments) {
   sigprocmask(SIG_BLOCK, &blocked, nullptr);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   pid_t front = getpid();
+  const int read_end = read_end_of_pipe();
   pid_t supervisor = fork();
   if (supervisor == 0) {
     become_supervisor(job, arguments, front);
@@ -105,6 +129,7 @@ int run_job(Job& job, char** arguments) {
     remove_empty_reports(job);
     return 1;
   }
+  continue_when_we_are_gone(supervisor, read_end);
   bool interrupted = false;
   for (;;) {
     siginfo_t info{};

@@ -80,7 +80,14 @@ std::string communicator_name(const node::Report& report) {
 }
 
 std::string called_from(int pid, std::uint64_t site) {
-  return fmt::format(", called from {}", place_in(pid, site - 1));  // the call, not what follows
+  // The call, not what follows.
+  return site == 0 ? "" : fmt::format(", called from {}", place_in(pid, site - 1));
+}
+
+std::string place_of(const node::Report& report, int pid) {
+  const std::string place = node::read_words(report.place);
+  return place.empty() ? called_from(pid, report.call_site.load())
+                       : ", called from " + settings::shown(place, settings::any_length);
 }
 
 std::string describe_wait(const node::Report& report, int pid, CallName call_name) {
@@ -103,26 +110,22 @@ std::string describe_wait(const node::Report& report, int pid, CallName call_nam
   if (peer >= 0 && peer != world_peer) {
     text += fmt::format(" (rank {} there)", peer);
   }
-  if (const std::string place = node::read_words(report.place); !place.empty()) {
-    text += ", called from " + settings::shown(place, settings::any_length);
-  } else if (const std::uint64_t site = report.call_site.load(); site != 0) {
-    text += called_from(pid, site);
-  }
-  return text + fmt::format(", for {:.1f} s", seconds_since(report.since_ns.load()));
+  return text + place_of(report, pid) +
+         fmt::format(", for {:.1f} s", seconds_since(report.since_ns.load()));
 }
 
-/// ", asks again and again: MPI_Test, called from stencil+0x1234, for 2.0 s", of a rank that does.
-std::string describe_asking(const node::Asking& asking, int pid, CallName call_name) {
+/// "asks again and again: MPI_Test, called from stencil+0x1234, for 2.0 s": the same between two
+/// naps (`asked`: an Asking) and in one (a Report).
+template <class Asked>
+std::string describe_asking(const Asked& asked, const std::string& place, CallName call_name) {
+  return fmt::format("asks again and again: {}{}, for {:.1f} s",
+                     call_name(static_cast<std::uint16_t>(asked.call.load())), place,
+                     seconds_since(asked.since_ns.load()));
+}
+
+bool asks(const node::Asking& asking) {
   const std::uint64_t asked = asking.asked_ns.load(std::memory_order_acquire);
-  if (asked == 0 || now_ns() > asked + note_lasts_ns) {
-    return "";
-  }
-  std::string text = fmt::format(", asks again and again: {}",
-                                 call_name(static_cast<std::uint16_t>(asking.call.load())));
-  if (const std::uint64_t site = asking.call_site.load(); site != 0) {
-    text += called_from(pid, site);
-  }
-  return text + fmt::format(", for {:.1f} s", seconds_since(asking.since_ns.load()));
+  return asked != 0 && now_ns() <= asked + note_lasts_ns;
 }
 
 /// A thread rank that is in no wait may still not be running.
@@ -172,9 +175,16 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
         state = describe_beginning(area);
         break;
       case RankState::running:
-        state = describe_turn(area) + describe_asking(area.asking, pid, call_name);
+        state = asks(area.asking)
+                    ? describe_asking(area.asking, called_from(pid, area.asking.call_site.load()),
+                                      call_name)
+                    : describe_turn(area);
         break;
       case RankState::waiting:
+        if (area.napping.load() != 0) {
+          state = describe_asking(area.report, place_of(area.report, pid), call_name);
+          break;
+        }
         state = describe_wait(area.report, pid, call_name);
         if (area.wants_memory.load() != 0) {
           state += "; it needs shared memory for that";
