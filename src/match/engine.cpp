@@ -320,8 +320,9 @@ bool Engine::reap(LocalSend& send) {
       !in_one_address_space(send.destination)) {
     route_.one_copy_took(message.bytes, took);
   }
-  if (transfer.pipe != 0) {
+  if (transfer.pipe != 0) {  // else it went back already, with the place among pipes_out_
     release_pipe(transfer);
+    std::erase(pipes_out_, &message);
   }
   if (area_.out_of_credit.load(std::memory_order_relaxed) != 0) {
     area_.out_of_credit.store(0, std::memory_order_relaxed);

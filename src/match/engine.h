@@ -357,7 +357,7 @@ struct Engine {
   bool goes_through_pipe(const Message& message, const Transfer& transfer, const Receive& receive);
   bool move_pipes();
   bool make_pipe(Transfer& transfer);
-  void release_pipe(const Transfer& transfer);
+  void release_pipe(Transfer& transfer);
   bool fill_pipe(Message& message);
   bool empty_pipe(Receive& receive);
   void ready_to_receive(Message& message);

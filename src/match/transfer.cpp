@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -279,8 +280,15 @@ bool Engine::move_pipes() {
   moves_pipes_ = true;
   std::erase_if(pipes_out_, [&](Message* message) {
     moved |= fill_pipe(*message);
+    // Until it is emptied, not until the send's owner asks: a window of a thousand would have a
+    // thousand pipes, and the one that is waited for none. (The receiver says so after its copy.)
     Transfer& transfer = transfer_of(*message);
-    return transfer.filled.load(std::memory_order_relaxed) == transfer.bytes;
+    const bool over = transfer.emptied.load(std::memory_order_acquire) == transfer.bytes;
+    if (over) {
+      release_pipe(transfer);
+      moved = true;
+    }
+    return over;
   });
   std::erase_if(pipes_in_, [&](Receive* receive) {
     Message& message = *segment_.at<Message>(receive->message);
@@ -302,16 +310,19 @@ bool Engine::move_pipes() {
   return moved;
 }
 
-/// A small one is better than none, and where nothing is free there is still the rank's own.
+/// No larger than what goes through it. A small one is better than none, and where nothing is free
+/// there is still the rank's own.
 bool Engine::make_pipe(Transfer& transfer) {
-  for (std::uint32_t bytes = limits.pipe_bytes; transfer.pipe == 0 && bytes >= least_pipe_bytes;
-       bytes /= 4) {
+  const auto wanted = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      std::bit_ceil(transfer.bytes), 2 * spare_pipe_bytes, limits.pipe_bytes));
+  const std::uint32_t least = std::min(wanted, least_pipe_bytes);
+  for (std::uint32_t bytes = wanted; transfer.pipe == 0 && bytes >= least; bytes /= 4) {
     transfer.pipe = pool.allocate(bytes);
     transfer.pipe_bytes = bytes;
   }
   if (transfer.pipe == 0) {
-    transfer.pipe = find_memory(least_pipe_bytes);
-    transfer.pipe_bytes = least_pipe_bytes;
+    transfer.pipe = find_memory(least);
+    transfer.pipe_bytes = least;
   }
   if (transfer.pipe == 0) {
     transfer.pipe = std::exchange(spare_pipe_, 0);
@@ -321,12 +332,13 @@ bool Engine::make_pipe(Transfer& transfer) {
   return transfer.pipe != 0;
 }
 
-void Engine::release_pipe(const Transfer& transfer) {
+void Engine::release_pipe(Transfer& transfer) {
   if (transfer.pipe_bytes == spare_pipe_bytes) {
     spare_pipe_ = transfer.pipe;
   } else {
     pool.release(transfer.pipe, transfer.pipe_bytes);
   }
+  transfer.pipe = 0;
 }
 
 bool Engine::fill_pipe(Message& message) {
