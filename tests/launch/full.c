@@ -152,6 +152,34 @@ static void pieces(void) {
   free(out);
 }
 
+/* All sends under way at once, their receives posted: each takes a pipe. */
+static void window_of_pieces(void) {
+  MPI_Datatype column;
+  MPI_Type_vector(bytes, 1, 2, MPI_BYTE, &column);
+  MPI_Type_commit(&column);
+  const size_t room = 2 * (size_t)bytes;
+  char* data = calloc(messages, room);
+  MPI_Request* requests = malloc(messages * sizeof *requests);
+  if (rank == 1) {
+    for (int m = 0; m < messages; ++m)
+      MPI_Irecv(data + m * room, 1, column, 0, 3, MPI_COMM_WORLD, &requests[m]);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    for (int m = 0; m < messages; ++m) {
+      for (int i = 0; i < bytes; ++i) data[m * room + 2 * i] = (char)(m * 7 + i);
+      MPI_Isend(data + m * room, 1, column, 1, 3, MPI_COMM_WORLD, &requests[m]);
+    }
+  }
+  if (rank < 2) MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
+  for (int m = 0; rank == 1 && m < messages; ++m) {
+    for (int i = 0; i < bytes; ++i) wrong += data[m * room + 2 * i] != (char)(m * 7 + i);
+  }
+  MPI_Type_free(&column);
+  free(requests);
+  free(data);
+}
+
 static void buffered(void) {
   int room = messages * (bytes + MPI_BSEND_OVERHEAD);
   char* buffer = malloc(room);
@@ -275,6 +303,7 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "ring")) ring();
     if (!strcmp(what, "in-turn")) in_turn();
     if (!strcmp(what, "pieces")) pieces();
+    if (!strcmp(what, "window-of-pieces")) window_of_pieces();
     if (!strcmp(what, "collectives")) collectives(atoi(argv[4]), atoi(argv[5]));
     MPI_Barrier(MPI_COMM_WORLD);
   }

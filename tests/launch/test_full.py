@@ -56,6 +56,10 @@ class FullSegment(MpiexecTest):
             for ranks, kibibytes, size in SHAPES:
                 self.goes_on(ranks, kibibytes, what, 300 if size == 12 else 30, size)
 
+    def test_pipes_of_a_window(self):
+        """Each is free once it is emptied, not when the owner of its send asks."""
+        self.goes_on(2, 10240, "window-of-pieces", 600, 9000)
+
     def test_collectives(self):
         for ranks, kibibytes, unread, size in ((2, 1000, 1500, 5000), (4, 1500, 1000, 5000), (8, 3000, 800, 5000),
                                                (4, 2500, 500, 20000)):

@@ -4,6 +4,7 @@ of its supervisor, of all that bears its name, of its process group."""
 import contextlib
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import termios
@@ -21,6 +22,20 @@ def supervisor_of(pid, pause=0.01):
                 return int(children[0])
         time.sleep(pause)
     raise AssertionError(f"mpiexec ({pid}) has no supervisor")
+
+
+def wait_until_it_says_when_it_goes(pid):
+    """mpiexec has a descriptor by which the kernel signals its supervisor (front.cpp): O_ASYNC."""
+    give_up = time.monotonic() + 60
+    while time.monotonic() < give_up:
+        for name in os.listdir(f"/proc/{pid}/fdinfo"):
+            try:
+                with open(f"/proc/{pid}/fdinfo/{name}") as file:
+                    if re.search(r"^flags:\s+[0-7]*[2367][0-7]{4}$", file.read(), re.M):
+                        return
+            except FileNotFoundError:
+                pass
+    raise AssertionError(f"mpiexec ({pid}) has no such descriptor")
 
 
 def process_name(pid):
@@ -113,6 +128,7 @@ class Kill(MpiexecTest):
         for _ in range(10):
             job = self.start("-n", 2, "sleep", 60)
             os.kill(supervisor_of(job.pid, pause=0), signal.SIGSTOP)
+            wait_until_it_says_when_it_goes(job.pid)
             job.kill()
             self.assert_all_gone(job)
 
