@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "launch/start/installation.h"
 #include "settings/misspelt.h"
+#include "settings/shown.h"
 #include "subcommands.h"
 
 namespace {
@@ -113,7 +114,8 @@ int main(int count, char** words) {
 
   if (count > 1 && words[1][0] != '-' && nearest_subcommand(app, words[1]) != words[1]) {
     const std::string near = nearest_subcommand(app, words[1]);
-    fmt::print(stderr, "meantime: there is no command '{}'{}\n", words[1],
+    fmt::print(stderr, "meantime: there is no command '{}'{}\n",
+               meantime::settings::shown(words[1]),
                near.empty() ? "; --help lists them" : fmt::format("; did you mean '{}'?", near));
     return 2;
   }
@@ -123,7 +125,7 @@ int main(int count, char** words) {
     if (error.get_exit_code() == 0) {
       return app.exit(error);  // --help and --version
     }
-    fmt::print(stderr, "{}\n", complaint(app, error));
+    fmt::print(stderr, "{}\n", meantime::settings::shown_lines(complaint(app, error)));
     return 2;
   }
   return status;

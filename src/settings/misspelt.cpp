@@ -8,6 +8,7 @@
 #include <set>
 
 #include "settings/settings.h"
+#include "settings/shown.h"
 
 namespace meantime::settings {
 namespace {
@@ -111,7 +112,7 @@ std::string unknown_variables(const std::vector<std::string>& names) {
   for (const std::string& name : unknown) {
     constexpr std::size_t longest_name = 60;
     const std::string_view near = name.size() <= longest_name ? nearest(name) : std::string_view();
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name.substr(0, longest_name),
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", shown(name, longest_name),
                         near.empty() ? std::string() : fmt::format(" (meant {}?)", near));
   }
   return fmt::format("nothing in Meantime reads {}; `meantime config` lists all settings", text);

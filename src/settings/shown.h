@@ -36,11 +36,15 @@ inline std::size_t utf8_length(std::string_view text) {
   return (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90) ? 0 : length;
 }
 
-/// True for U+0000 to U+001F and U+007F to U+009F; some terminals take U+009B for ESC [.
+/// True for U+0000 to U+001F and U+007F to U+009F (some terminals take U+009B for ESC [), and for
+/// what turns the direction in which the rest of a line is read (U+202A to U+202E, U+2066 to
+/// U+2069).
 inline bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character.front());
   return first < 0x20 || first == 0x7f ||
-         (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
+         (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0) ||
+         (character >= "\u202a" && character <= "\u202e") ||
+         (character >= "\u2066" && character <= "\u2069");
 }
 
 /// The first characters (UTF-8) of a text, with "…" behind them if there were more; '?' for what

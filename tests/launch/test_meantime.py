@@ -28,6 +28,15 @@ class Command(MpiexecTest):
             self.assertEqual((result.returncode, result.stdout), (2, ""))
             self.assertEqual(result.stderr, f"meantime: there is no command '{word}'; {says}\n")
 
+    def test_words_are_shown_and_not_sent_to_the_terminal(self):
+        escape, turned = "\033[31mx", "a\u202eb"
+        for words in ((escape,), (turned,), ("ps", escape), ("config", f"MEANTIME_{escape}{turned}"),
+                      ("missing", f"./{escape}{turned}")):
+            result = self.meantime(*words)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertNotRegex(result.stderr, "[\033\u202e]", words)
+            self.assertIn("?", result.stderr)
+
     def test_what_is_said_of_wrong_words(self):
         """One line that says whose they are, and what to do."""
         for words, says in ((("stack",), "meantime stack: which job? Give the pid of its mpiexec: `meantime ps` lists jobs"),
