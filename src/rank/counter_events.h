@@ -44,7 +44,7 @@ void event_out_of_use(int event);
 class CounterFiles {
  public:
   CounterFiles() = default;
-  ~CounterFiles() { close_all_of(open_); }
+  ~CounterFiles() { close_all(); }
   CounterFiles(const CounterFiles&) = delete;
   CounterFiles& operator=(const CounterFiles&) = delete;
   /// 0, or errno of perf_event_open.
@@ -52,6 +52,7 @@ class CounterFiles {
   void close(int event);
   /// Fills in those of `wanted`; returns those that could not be read.
   CounterSet read(CounterSet wanted, Counts& counts);
+  void close_all() { close_all_of(open_); }
   /// Else it would keep one of the processor's few counters whenever this thread runs. Whoever
   /// begins to count meanwhile does it on another thread, or opens it again (read).
   void close_what_is_not_in_use() {

@@ -89,7 +89,9 @@ void carry(Carrier& carrier) {
     host().plan->worker_begins();
   }
   for (;;) {
-    carrier.counter_files.close_what_is_not_in_use();
+    // All: who does not run does not learn when the last one stops counting. (read opens them
+    // again.)
+    carrier.counter_files.close_all();
     carrier.called.wait();
     if (host().ending.load(std::memory_order_acquire)) {
       return;

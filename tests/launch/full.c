@@ -248,7 +248,10 @@ static int leaves(void) {
   MPI_Send(&sent, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
   MPI_Recv(&sent, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   usleep(1000000);
-  if (messages == 1) return 0;
+  if (messages == 1) {
+    free(out);
+    return 0;
+  }
   if (messages == 2) MPI_Recv(&sent, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   for (int m = 0; m < sent; ++m) {
     MPI_Recv(out, bytes, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -129,8 +129,10 @@ class Command(MpiexecTest):
                 self.assertIn("ptrace_scope", result.stderr)
                 continue
             self.assertRegex(result.stdout, r"(?s)#\d+ asks at .*places\.c:2\n.*#\d+ MPI_Probe\n.*#\d+ MPI_Barrier\n")
+            # A sanitizer's functions stand in front of libc's, beside the program's.
+            shown = "\n".join(line for line in result.stdout.split("\n") if "libsanitizer" not in line)
             for hidden in ("../src/", "0x", "()", "meantime::", "_start"):
-                self.assertNotIn(hidden, result.stdout)
+                self.assertNotIn(hidden, shown)
 
     def test_ranks_that_have_ended(self):
         program = self.path("rank")
