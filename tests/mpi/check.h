@@ -87,6 +87,17 @@ inline void require_expected_library() {
 }
 
 // For the few things that MPICH itself gets wrong; each use says what.
+/// Of ranks that are threads; their own file, /proc/self/exe, is the program's.
+inline bool in_a_host() {
+  FILE* const maps = fopen("/proc/self/maps", "r");
+  char line[4200];
+  bool found = false;
+  while (maps != nullptr && fgets(line, sizeof line, maps) != nullptr)
+    found = found || strstr(line, "/meantime-host") != nullptr;
+  if (maps != nullptr) fclose(maps);
+  return found;
+}
+
 inline bool on_mpich() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;

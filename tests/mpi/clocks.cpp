@@ -20,17 +20,6 @@ bool ours() {
 bool thread_ranks = false;
 long cores = 0;
 
-/// Of ranks that are threads; their own file, /proc/self/exe, is the program's.
-bool in_a_host() {
-  FILE* const maps = fopen("/proc/self/maps", "r");
-  char line[4200];
-  bool found = false;
-  while (maps != nullptr && fgets(line, sizeof line, maps) != nullptr)
-    found = found || strstr(line, "/meantime-host") != nullptr;
-  if (maps != nullptr) fclose(maps);
-  return found;
-}
-
 void compute_a_little() {
   volatile double x = 1;
   for (int i = 0; i < 2000; ++i) x = x * 1.0000001 + 1e-9;
@@ -256,7 +245,7 @@ void plain_wall_clock() {
 int main(int argc, char** argv) {
   const double early = ours() ? MPIX_Rtime() : 0;
   check::start(argc, argv);
-  thread_ranks = in_a_host();
+  thread_ranks = check::in_a_host();
   cores = check::option("cores", 0);
   if (ours()) {
     CHECK(MPIX_Rtime() >= early);
