@@ -43,7 +43,8 @@ def main(prefix, words):
         return 0
     name, *words = words
     if name not in BENCHMARKS:
-        print(f"meantime bench: there is no benchmark '{name}'\n\n{overview()}", file=sys.stderr)
+        shown = "".join(letter if letter.isprintable() else "?" for letter in name)
+        print(f"meantime bench: there is no benchmark '{shown}'\n\n{overview()}", file=sys.stderr)
         return 2
     benchmark = importlib.import_module(f"shipped.{name}")
     parser = common_options(name)

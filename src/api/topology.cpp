@@ -240,12 +240,11 @@ int Graph_neighbors(Communicator& comm, int rank, int maxneighbors, int neighbor
 }
 
 int Graph_map(Communicator& comm, int nnodes, const int indx[], const int edges[], int* newrank) {
-  if (const int error =
-          check_array(edges, nnodes > 0 && indx != nullptr ? indx[nnodes - 1] : 0, "edges");
-      error != MPI_SUCCESS) {
+  // First, because a wrong number of nodes is no place in `indx`.
+  if (const int error = map_first(comm, nnodes, MPI_ERR_ARG, newrank); error != MPI_SUCCESS) {
     return error;
   }
-  return map_first(comm, nnodes, MPI_ERR_ARG, newrank);
+  return check_array(edges, nnodes > 0 && indx != nullptr ? indx[nnodes - 1] : 0, "edges");
 }
 
 // --- Distributed graphs

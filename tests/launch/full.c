@@ -180,6 +180,28 @@ static void window_of_pieces(void) {
   free(data);
 }
 
+/* Many collectives that go by messages at once: what one rank cannot receive yet others wait for.
+ */
+static void schedules(void) {
+  const int count = bytes / (int)sizeof(int);
+  int* in = malloc((size_t)messages * bytes);
+  int* out = calloc(messages, bytes);
+  MPI_Request* requests = malloc(messages * sizeof *requests);
+  for (int m = 0; m < messages; ++m) {
+    for (int i = 0; i < count; ++i) in[m * count + i] = rank + m + i;
+    MPI_Iscan(in + m * count, out + m * count, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+              &requests[m]);
+  }
+  for (int m = 0; m < messages; ++m) {
+    MPI_Wait(&requests[m], MPI_STATUS_IGNORE);
+    for (int i = 0; i < count; ++i)
+      wrong += out[m * count + i] != (rank + 1) * (m + i) + rank * (rank + 1) / 2;
+  }
+  free(requests);
+  free(out);
+  free(in);
+}
+
 static void buffered(void) {
   int room = messages * (bytes + MPI_BSEND_OVERHEAD);
   char* buffer = malloc(room);
@@ -306,6 +328,7 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "ring")) ring();
     if (!strcmp(what, "in-turn")) in_turn();
     if (!strcmp(what, "pieces")) pieces();
+    if (!strcmp(what, "schedules")) schedules();
     if (!strcmp(what, "window-of-pieces")) window_of_pieces();
     if (!strcmp(what, "collectives")) collectives(atoi(argv[4]), atoi(argv[5]));
     MPI_Barrier(MPI_COMM_WORLD);

@@ -60,6 +60,10 @@ class FullSegment(MpiexecTest):
         """Each is free once it is emptied, not when the owner of its send asks."""
         self.goes_on(2, 10240, "window-of-pieces", 600, 9000)
 
+    def test_collectives_by_messages(self):
+        """None goes on without a step that lacks memory: others would have its wrong result."""
+        self.goes_on(6, 6000, "schedules", 300, 8000)
+
     def test_collectives(self):
         for ranks, kibibytes, unread, size in ((2, 1000, 1500, 5000), (4, 1500, 1000, 5000), (8, 3000, 800, 5000),
                                                (4, 2500, 500, 20000)):

@@ -71,6 +71,9 @@ void requests() {
 void grids() {
   int dims[] = {size + 1}, periods[] = {0}, place = 0, from = 0, to = 0;
   CLASS(MPI_ERR_DIMS, MPI_Cart_map(MPI_COMM_WORLD, 1, dims, periods, &place));
+  // What is in no array is not read: so many nodes are more than there are ranks.
+  const int node = 0;
+  CLASS(MPI_ERR_ARG, MPI_Graph_map(MPI_COMM_WORLD, 2147483647, &node, &node, &place));
   // Nobody has a place in a grid without places.
   int empty[] = {1, 0}, rings[] = {0, 0};
   MUST(MPI_Cart_map(MPI_COMM_WORLD, 2, empty, rings, &place));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 
 #include "coll/elements.h"
 #include "coll/schedule/progress.h"
@@ -143,8 +144,12 @@ bool ScheduleRequest::run_to_next_fence() {
     if (steps[next_].kind == Schedule::Kind::fence && !all_arrived()) {
       return false;
     }
+    if (!run(steps[next_])) {
+      all_arrived();  // what is over gives memory back
+      return false;
+    }
     ++moved_;
-    run(steps[next_++]);
+    ++next_;
   }
   return all_arrived();
 }
@@ -166,17 +171,29 @@ bool ScheduleRequest::all_arrived() {
   return left == 0;
 }
 
-void ScheduleRequest::run(const Schedule::Step& step) {
+/// False: there is no memory for it now. Then the rank naps, and tries again at each look: what
+/// comes after it, another rank's result even, needs this step.
+bool ScheduleRequest::run(const Schedule::Step& step) {
   Request* request = nullptr;
   switch (step.kind) {
     case Schedule::Kind::send:
       note(core::start_send(step.from.buffer, step.from.count, *step.from.type, step.peer, tag_,
                             *comm, core::Mode::standard, core::Plane::collective, &request));
       break;
-    case Schedule::Kind::receive:
-      note(core::start_receive(step.to.buffer, step.to.count, *step.to.type, step.peer, tag_, *comm,
-                               core::Plane::collective, &request));
+    case Schedule::Kind::receive: {
+      const int result =
+          core::start_receive(step.to.buffer, step.to.count, *step.to.type, step.peer, tag_, *comm,
+                              core::Plane::collective, &request);
+      if (result == MPI_ERR_NO_MEM) {
+        if (starves_ == nullptr) {
+          starves_ = std::make_shared<match::Engine::Starves>(*self().engine);
+        }
+        return false;
+      }
+      starves_.reset();
+      note(result);
       break;
+    }
     case Schedule::Kind::fence:
       break;
     case Schedule::Kind::copy:
@@ -193,6 +210,7 @@ void ScheduleRequest::run(const Schedule::Step& step) {
   if (request != nullptr) {
     under_way_.push_back(request);
   }
+  return true;
 }
 
 void ScheduleRequest::note(int error) {
@@ -248,7 +266,7 @@ int ScheduleRequest::arm_messages(node::Waiter& waiter) {
     leaves += request->arm(waiter);
   }
   unattended_ = false;
-  return leaves;
+  return leaves + (starves_ != nullptr ? 1 : 0);  // it cannot go on by itself
 }
 
 void ScheduleRequest::disarm_messages(node::Waiter& waiter) {

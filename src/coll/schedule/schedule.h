@@ -4,7 +4,8 @@
 //   fence     what follows waits for all messages before it
 //   schedule  the steps of one rank; made once, run once or (persistent) many times
 // Steps between two fences are started together, so a rank sleeps once per fence at most. A step
-// that fails is noted and the rest goes on: no other rank waits for ever.
+// that fails is noted and the rest goes on: no other rank waits for ever. One that lacks memory is
+// tried again until it has some.
 #pragma once
 
 #include <mpi.h>
@@ -80,7 +81,7 @@ class ScheduleRequest final : public Request {
  private:
   /// True at the end.
   bool run_to_next_fence();
-  void run(const Schedule::Step& step);
+  bool run(const Schedule::Step& step);
   void note(int error);
   int arm_messages(node::Waiter& waiter);
   void disarm_messages(node::Waiter& waiter);
@@ -92,9 +93,10 @@ class ScheduleRequest final : public Request {
   const int tag_;
   std::size_t next_ = 0;
   std::vector<Request*> under_way_;
-  wait::Channel went_{};                ///< the last that is not any more
-  std::size_t moved_ = 0;               ///< steps started and messages over, ever
-  bool unattended_ = false;             ///< messages of it may ring nobody
+  std::shared_ptr<void> starves_;  ///< match::Engine::Starves, while there is no memory to go on
+  wait::Channel went_{};           ///< the last that is not any more
+  std::size_t moved_ = 0;          ///< steps started and messages over, ever
+  bool unattended_ = false;        ///< messages of it may ring nobody
   std::vector<node::Waiter*> waiters_;  ///< sleep for this one
 };
 
