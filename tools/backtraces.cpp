@@ -71,6 +71,20 @@ std::string_view function_of(std::string_view frame) {
   return frame.substr(0, frame.find_first_of(" (", 1));
 }
 
+/// Where " at FILE" of a frame begins, if FILE is a source of Meantime in `folder`; else npos. gdb
+/// names it as the compiler was given it: from the root, or, where ccache shortens paths, from the
+/// build.
+std::size_t own_source(std::string_view frame, std::string_view folder = "src/") {
+  for (const std::string_view root :
+       {std::string_view(MEANTIME_SOURCE_ROOT "/"), std::string_view("../../")}) {
+    const std::size_t at = frame.find(fmt::format(" at {}{}", root, folder));
+    if (at != std::string_view::npos) {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
 /// What an entry point becomes that goes straight on to it (MPI_Wtime).
 constexpr std::string_view of_api = "meantime::api::";
 
@@ -79,20 +93,18 @@ bool is_mpi_call(std::string_view function) {
          function.starts_with("MPIX_");
 }
 
-/// Of Meantime, whose sources gdb names as they were built, of libc, or the kernel's in the
-/// process.
+/// Of Meantime, of libc, or the kernel's in the process.
 bool is_inside(std::string_view frame) {
   const auto has = [frame](std::string_view text) {
     return frame.find(text) != std::string_view::npos;
   };
-  return has("meantime::") || has(" at ../../src/") || has("libmpi_abi.so") ||
+  return has("meantime::") || own_source(frame) != std::string_view::npos || has("libmpi_abi.so") ||
          has(" at ../sysdeps/") || has("libc.so") || has("libc-") || has(" clock_gettime ()");
 }
 
 /// What a host of thread ranks calls main by, and what calls that.
 bool is_before_main(std::string_view frame) {
-  return frame.find(" at ../../src/host/") != std::string_view::npos ||
-         function_of(frame) == "_start";
+  return own_source(frame, "src/host/") != std::string_view::npos || function_of(frame) == "_start";
 }
 
 }  // namespace
@@ -120,8 +132,7 @@ std::vector<std::string> frames_of_program(const std::vector<std::string>& lines
           result.begin() + static_cast<std::ptrdiff_t>(std::min(thread, result.size()));
       result.erase(std::remove_if(inner, result.end(), is_inside), result.end());
     }
-    const std::size_t own_source = line.find(" at ../../src/");
-    result.push_back(is_mpi_call(function_of(line)) ? line.substr(0, own_source) : line);
+    result.push_back(is_mpi_call(function_of(line)) ? line.substr(0, own_source(line)) : line);
   }
   for (std::string& line : result) {
     if (const std::string_view function = function_of(line); function.starts_with(of_api)) {

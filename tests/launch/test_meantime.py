@@ -131,7 +131,7 @@ class Command(MpiexecTest):
             self.assertRegex(result.stdout, r"(?s)#\d+ asks at .*places\.c:2\n.*#\d+ MPI_Probe\n.*#\d+ MPI_Barrier\n")
             # A sanitizer's functions stand in front of libc's, beside the program's.
             shown = "\n".join(line for line in result.stdout.split("\n") if "libsanitizer" not in line)
-            for hidden in ("../src/", "0x", "()", "meantime::", "_start"):
+            for hidden in ("/src/", "0x", "()", "meantime::", "_start"):
                 self.assertNotIn(hidden, shown)
 
     def test_ranks_that_have_ended(self):
