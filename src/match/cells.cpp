@@ -209,21 +209,16 @@ void Engine::come_back() {
   take_back_cells();
   if ((first & node::others_took) != 0) {
     // It begins anew; what still lies unread of what it sent before is beyond its credit.
-    for_each_peer([](Peer& to) { to.bytes = 0; });
-    bytes_out_ = 0;
+    peers_.for_each([](Peer& to) { to.bytes = 0; });
+    credit_.begin_anew();
   }
-}
-
-/// Not below 0: it may be from before a new beginning.
-void Engine::count_out(Peer& to, std::size_t bytes) {
-  to.bytes -= std::min(to.bytes, bytes);
-  bytes_out_ -= std::min(bytes_out_, bytes);
 }
 
 void Engine::take_back_cell(Link link) {
   auto* message = segment_.at<Message>(link);
   if ((message->flags & adopted) == 0) {
-    count_out(peer(static_cast<int>(message->destination)), std::size_t{1} << message->size_class);
+    credit_.count_out(peers_[static_cast<int>(message->destination)],
+                      std::size_t{1} << message->size_class);
   }
   if (message->copy_ns != 0) {
     route_.two_copies_took(message->bytes, message->copy_ns);

@@ -82,7 +82,7 @@ Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
   if (!box_.inbox.empty()) {
     empty_inbox(area_, queues);  // with no hand: a receive that was posted before may lie in it
   }
-  Message* message = queues.find_message(hand.context, hand.source, hand.tag);
+  Message* message = queues.find_message(hand);
   bool polled = false;
   if (message != nullptr) {
     queues.remove_message(*message);
@@ -142,12 +142,6 @@ void Engine::empty_inbox(node::RankArea& area, QueueView& queues) {
   }
 }
 
-bool Engine::is_for_hand(const Message& message) const {
-  return hand_ != nullptr && hand_->context == message.context &&
-         (hand_->source == message.source || hand_->source == MPI_ANY_SOURCE) &&
-         (hand_->tag == message.tag || hand_->tag == MPI_ANY_TAG);
-}
-
 void Engine::add_unexpected(node::Mailbox& box, QueueView& queues, Message& message) {
   queues.add_message(message);
   for_each_seeker(segment_, box, message,
@@ -157,7 +151,7 @@ void Engine::add_unexpected(node::Mailbox& box, QueueView& queues, Message& mess
 void Engine::sort_in(node::RankArea& area, QueueView& queues, Item& item) {
   if (item.kind == ItemKind::posted) {
     auto& receive = static_cast<Receive&>(item);
-    if (Message* message = queues.find_message(receive.context, receive.source, receive.tag)) {
+    if (Message* message = queues.find_message(receive)) {
       queues.remove_message(*message);
       join(*message, receive);
     } else {
@@ -177,7 +171,7 @@ void Engine::match(node::RankArea& area, QueueView& queues, Message& message) {
     join(message, *receive);
     return;
   }
-  if (is_for_hand(message)) {
+  if (hand_ != nullptr && takes(*hand_, message)) {
     hand_ = nullptr;  // what comes after it is not for us
     caught_ = &message;
     return;

@@ -19,11 +19,15 @@ Engine::Engine(Rank& owner, const Typed& typed)
       area_(*owner.area),
       box_(owner.area->mailbox),
       typed_(typed),
-      peers_((static_cast<std::size_t>(owner.world_size) + peers_a_block - 1) / peers_a_block) {
-  const std::size_t node_credit = std::min<std::size_t>(node_room(), 1u << 30);
+      peers_(owner.world_size),
+      credit_(limits) {
+  constexpr std::size_t most = 1u << 30;
   const auto ranks = static_cast<std::size_t>(owner.world_size);
-  limits.rank_credit = std::clamp<std::size_t>(node_credit / ranks, 4u << 20, 64u << 20);
-  limits.most_room = std::min<std::size_t>(node_room() / ranks, 1u << 30);
+  const std::size_t node_room =
+      std::min<std::size_t>(segment_.header().memory, segment_.header().limit) / 4;
+  limits.rank_credit =
+      std::clamp<std::size_t>(std::min(node_room, most) / ranks, 4u << 20, 64u << 20);
+  limits.most_room = std::min(node_room / ranks, most);
 }
 
 ArmingForRank::ArmingForRank()
@@ -51,15 +55,6 @@ void Engine::prepare() {
   }
   box_.queues = place;
   box_.right.store(0, std::memory_order_seq_cst);
-}
-
-Engine::Peer& Engine::peer(int world_rank) {
-  const auto index = static_cast<std::size_t>(world_rank);
-  std::unique_ptr<PeerBlock>& block = peers_[index / peers_a_block];
-  if (block == nullptr) {
-    block = std::make_unique<PeerBlock>();
-  }
-  return (*block)[index % peers_a_block];
 }
 
 // --- sending
@@ -94,12 +89,12 @@ bool Engine::copy_to_posted(int destination, const Envelope& envelope, const cha
                             std::size_t bytes) {
   node::Mailbox& box = segment_.area(destination).mailbox;
   if (!is_thread_rank() || box.posted.load(std::memory_order_relaxed) == 0 ||
-      !node::in_this_host(destination) || !peer(destination).waiting.empty() || !try_right(box)) {
+      !node::in_this_host(destination) || !peers_[destination].waiting.empty() || !try_right(box)) {
     return false;
   }
   QueueView queues(*segment_.at<Queues>(box.queues), pool);
   empty_inbox(segment_.area(destination), queues);
-  Receive* const receive = queues.find_receive(envelope.context, envelope.source, envelope.tag);
+  Receive* const receive = queues.find_receive(envelope);
   const bool fits =
       receive != nullptr && bytes <= receive->capacity && (receive->address != 0 || bytes == 0);
   if (fits) {
@@ -130,7 +125,7 @@ bool Engine::copy_to_posted(int destination, const Envelope& envelope, const cha
 }
 
 Message* Engine::eager_cell(int destination, std::size_t bytes, bool contiguous) {
-  Peer& to = peer(destination);
+  Peer& to = peers_[destination];
   if (!to.waiting.empty()) [[unlikely]] {
     return nullptr;
   }
@@ -143,8 +138,8 @@ inline Message* Engine::free_eager_cell(Peer& to, int destination, std::size_t b
     return nullptr;
   }
   const std::size_t need = sizeof(Message) + (bytes > tiny_bytes ? bytes : 0);
-  if (!has_credit(to, need) && !finds_credit(to, need)) [[unlikely]] {
-    if (bytes <= limits.eager && !room_may_grow(bytes)) {
+  if (!credit_.allows(to, need) && !finds_credit(to, need)) [[unlikely]] {
+    if (bytes <= limits.eager && !credit_.room_may_grow(bytes)) {
       area_.out_of_credit.store(1, std::memory_order_relaxed);
     }
     return nullptr;
@@ -152,8 +147,7 @@ inline Message* Engine::free_eager_cell(Peer& to, int destination, std::size_t b
   Message* message = cell(destination, need);
   if (message != nullptr) {
     const std::size_t size = std::size_t{1} << message->size_class;
-    to.bytes += size;
-    bytes_out_ += size;
+    credit_.count_in(to, size);
     message->kind = ItemKind::eager;
     fill_envelope(*message, destination, to, bytes);
   }
@@ -186,7 +180,7 @@ void Engine::push(Message& message) {
 
 bool Engine::offer(LocalSend& send, Peer& to) {
   const bool is_short = send.bytes <= limits.eager;
-  const bool patient = is_short && !send.synchronous && room_may_grow(send.bytes);
+  const bool patient = is_short && !send.synchronous && credit_.room_may_grow(send.bytes);
   bool carried = send.bytes <= (send.synchronous || patient ? limits.eager : tiny_bytes);
   Message* message = cell(send.destination, offer_bytes(carried ? send.bytes : 0));
   if (message == nullptr && carried && send.bytes > tiny_bytes) {
@@ -202,9 +196,7 @@ bool Engine::offer(LocalSend& send, Peer& to) {
     send.contiguous = send.kept.get();
   }
   message->kind = carried ? ItemKind::synchronous : ItemKind::rendezvous;
-  message->context = send.context;
-  message->source = send.source;
-  message->tag = send.tag;
+  message->envelope() = send;
   fill_envelope(*message, send.destination, to, send.bytes);
   Transfer& transfer = *new (&transfer_of(*message)) Transfer{};
   transfer.sender = reinterpret_cast<std::uint64_t>(&send);
@@ -231,8 +223,8 @@ bool Engine::offer(LocalSend& send, Peer& to) {
 }
 
 int Engine::start(LocalSend& send) {
-  Peer& to = peer(send.destination);
-  if (to.waiting.empty() && to.offers < limits.pair_offers && offer(send, to)) {
+  Peer& to = peers_[send.destination];
+  if (to.waiting.empty() && credit_.allows_offer(to) && offer(send, to)) {
     if (limits.wire.on) [[unlikely]] {
       progress();  // an interface may have answered within this call
     }
@@ -251,9 +243,7 @@ bool Engine::send_in_cell(LocalSend& send, Peer& to) {
   if (message == nullptr) {
     return false;
   }
-  message->context = send.context;
-  message->source = send.source;
-  message->tag = send.tag;
+  message->envelope() = send;
   const Stopwatch stopwatch(message->copy_ns != 0);
   if (send.bytes > 0) {
     typed_.pack(send, 0, payload_of(*message), send.bytes);
@@ -266,7 +256,7 @@ bool Engine::send_in_cell(LocalSend& send, Peer& to) {
 
 bool Engine::send_deferred() {
   bool moved = false;
-  for_each_peer([&](Peer& to) {
+  peers_.for_each([&](Peer& to) {
     // Room comes from earlier offers that are over, whether or not their owner has asked yet.
     while (!to.waiting.empty() && !to.offered.empty() && reap(*to.offered.front())) {
     }
@@ -274,7 +264,7 @@ bool Engine::send_deferred() {
       LocalSend* send = to.waiting.front();
       to.waiting.erase(*send);
       --deferred_;
-      if (!send_in_cell(*send, to) && (to.offers >= limits.pair_offers || !offer(*send, to))) {
+      if (!send_in_cell(*send, to) && (!credit_.allows_offer(to) || !offer(*send, to))) {
         to.waiting.push_front(*send);
         ++deferred_;
         break;
@@ -328,9 +318,9 @@ bool Engine::reap(LocalSend& send) {
     area_.out_of_credit.store(0, std::memory_order_relaxed);
   }
   send.directly = goes_directly(send);
-  Peer& to = peer(send.destination);
+  Peer& to = peers_[send.destination];
   if (send.patient_since_ns != 0 || send.left_behind) {
-    count_out(to, std::size_t{1} << message.size_class);
+    credit_.count_out(to, std::size_t{1} << message.size_class);
   }
   if (send.left_behind) {
     kept_ -= send.kept != nullptr ? 1 : 0;
@@ -372,8 +362,8 @@ void Engine::disarm(LocalSend& send) {
 
 // --- receiving
 
-Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
-                             std::int32_t tag, std::uint64_t address, std::uint64_t capacity) {
+Receive* Engine::new_receive(LocalReceive& local, const Envelope& wanted, std::uint64_t address,
+                             std::uint64_t capacity) {
   Link place = pool.allocate(sizeof(Receive));
   if (place == 0) [[unlikely]] {
     place = spare_receive_count_ != 0 ? spare_receives_[--spare_receive_count_]
@@ -385,9 +375,7 @@ Receive* Engine::new_receive(LocalReceive& local, std::uint32_t context, std::in
   auto* receive = segment_.at<Receive>(place);
   receive->kind = ItemKind::posted;
   receive->flags = 0;
-  receive->context = context;
-  receive->source = source;
-  receive->tag = tag;
+  receive->envelope() = wanted;
   receive->owner = static_cast<std::uint32_t>(rank.world_rank);
   receive->word.store(posted, std::memory_order_relaxed);
   receive->request = reinterpret_cast<std::uint64_t>(&local);

@@ -10,87 +10,19 @@
 // those that wait for credit. Private to its rank, the rank's lock held (src/rank/lock.h).
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <vector>
 
 #include "base/clock.h"
 #include "match/express.h"
 #include "match/items.h"
+#include "match/peers.h"
 #include "match/queues.h"
 #include "match/route.h"
-#include "match/wire.h"
 #include "node/pool.h"
 #include "rank/rank.h"
 
 namespace meantime::match {
-
-struct LocalSend;
-struct LocalReceive;
-
-/// The core's side: what the engine cannot know, because it knows no datatypes.
-struct Typed {
-  /// Bytes [offset, offset + bytes) of the send's packed stream.
-  void (*pack)(const LocalSend& send, std::size_t offset, void* to, std::size_t bytes);
-  void (*unpack)(const LocalReceive& receive, std::size_t offset, const void* from,
-                 std::size_t bytes);
-};
-
-/// A send that is not over at once, at its sender.
-struct LocalSend {
-  std::uint32_t context = 0;
-  std::int32_t source = 0;  ///< own rank in the communicator
-  std::int32_t tag = 0;
-  int destination = 0;  ///< world rank
-  std::uint64_t bytes = 0;
-  const char* contiguous = nullptr;  ///< where the data lies in one run, or nullptr
-  bool synchronous = false;
-  bool blocking = false;  ///< its call returns only when it is done
-  /// The payload of a patient one (room.cpp) where there is no shared memory for it.
-  std::shared_ptr<char[]> kept;
-  Message* message = nullptr;  ///< once pushed
-  bool attended = false;       ///< popped from the attention list
-  bool left_behind = false;    ///< by who sent it: the engine's, and on its peer's list of these
-  std::uint64_t patient_since_ns = 0;  ///< of one beyond its credit (room.cpp), else 0
-  bool directly = false;               ///< of one that is done: from buffer to buffer
-  bool done = false;          ///< the payload is out of the sender's hands, the cell is free again
-  int error = 0;              ///< MPI error class
-  LocalSend* next = nullptr;  ///< of the list that it is on (SendList)
-  LocalSend* previous = nullptr;
-};
-
-/// Sends to one rank, in order. A send is on one list at most, and the list takes no memory: a rank
-/// may send to a thousand others.
-class SendList {
- public:
-  bool empty() const { return first_ == nullptr; }
-  LocalSend* front() const { return first_; }
-  void push_back(LocalSend& send) { put_in(send, last_, nullptr); }
-  void push_front(LocalSend& send) { put_in(send, nullptr, first_); }
-  void erase(LocalSend& send) {
-    (send.previous != nullptr ? send.previous->next : first_) = send.next;
-    (send.next != nullptr ? send.next->previous : last_) = send.previous;
-    send.next = send.previous = nullptr;
-  }
-
- private:
-  void put_in(LocalSend& send, LocalSend* previous, LocalSend* next) {
-    send.previous = previous;
-    send.next = next;
-    (previous != nullptr ? previous->next : first_) = &send;
-    (next != nullptr ? next->previous : last_) = &send;
-  }
-
-  LocalSend* first_ = nullptr;
-  LocalSend* last_ = nullptr;
-};
-
-/// A posted receive, at its owner.
-struct LocalReceive {
-  Receive* entry = nullptr;
-  bool to_cancel = false;  ///< as soon as the right can be had
-};
 
 /// After a copy into or out of an eager message's cell. (The receiver writes to the sender's line
 /// only if the copies of this one are timed.)
@@ -100,34 +32,8 @@ inline void note_copy(Message& message, const Stopwatch& stopwatch) {
   }
 }
 
-/// By what a message and a receive find each other; a receive's may say MPI_ANY_SOURCE,
-/// MPI_ANY_TAG.
-struct Envelope {
-  std::uint32_t context;
-  std::int32_t source;
-  std::int32_t tag;
-};
-
 /// Of a direct transfer, in bytes. 64 KiB in two of 32 go at 8.3 GB/s, in one at 10.3.
 inline constexpr std::uint64_t least_fragment = 64 * 1024;
-
-struct Limits {
-  std::size_t eager = 8 * 1024;                ///< bytes: up to this always through a cell
-  std::size_t medium = Route::medium_bytes;    ///< … and up to this if that is the cheaper way
-  std::size_t pair_credit = 2 * 1024 * 1024;   ///< bytes of cells that may lie in one mailbox
-  std::size_t rank_credit = 16 * 1024 * 1024;  ///< … in all mailboxes together
-  /// To which both may grow while short messages are not read; less than they are: not at all.
-  std::size_t most_room = 64 * 1024 * 1024;
-  /// For so long nothing is read until then.
-  std::uint64_t patience_ns = 20'000'000;
-  /// Descriptions that may lie in one mailbox. Beyond it a send waits at the sender, and with it
-  /// all later ones to that rank: a program that relies on a later one could hang, so this is only
-  /// the memory's last defence (256 MiB a pair), not a means of flow control.
-  std::uint32_t pair_offers = 1u << 20;
-  std::size_t fragment = 128 * 1024;  ///< of a direct transfer
-  std::uint32_t pipe_bytes = 256 * 1024;
-  Wire wire;
-};
 
 struct Engine {
   Engine(Rank& rank, const Typed& typed);
@@ -161,8 +67,8 @@ struct Engine {
 
   // --- receiving
   /// nullptr when out of memory. `address` is 0 for a non-contiguous receive.
-  Receive* new_receive(LocalReceive& local, std::uint32_t context, std::int32_t source,
-                       std::int32_t tag, std::uint64_t address, std::uint64_t capacity);
+  Receive* new_receive(LocalReceive& local, const Envelope& wanted, std::uint64_t address,
+                       std::uint64_t capacity);
   void post(Receive& receive);
   /// For a blocking receive, before it is posted: most messages are under way already, and then no
   /// entry, no queue and no request is needed. The message for `hand`, taken out of the mailbox, if
@@ -186,10 +92,10 @@ struct Engine {
   /// is stopped, it stays open, and `finished` tries again.
   void cancel(Receive& receive);
   /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
-  Message* probe(std::uint32_t context, std::int32_t source, std::int32_t tag, bool take);
+  Message* probe(const Envelope& wanted, bool take);
   /// A sleep for such a message: until `stop_seeking`, one that is added to the unexpected ones
   /// counts the waiter down.
-  void seek(node::Waiter& waiter, std::uint32_t context, std::int32_t source, std::int32_t tag);
+  void seek(node::Waiter& waiter, const Envelope& wanted);
   void stop_seeking(node::Waiter& waiter);
 
   // --- progress
@@ -234,48 +140,7 @@ struct Engine {
   node::Pool pool;
 
  private:
-  /// What this rank has lying at one other rank.
-  struct Peer {
-    Express* express = nullptr;
-    std::uint32_t express_taken = 0;  ///< as last seen
-    std::uint32_t until_express = 0;  ///< short messages so far
-    std::size_t bytes = 0;            ///< of cells
-    std::size_t room = 0;             ///< for them, once it has grown
-    std::size_t bytes_at_look = 0;    ///< of them, when make_room came by last
-    std::uint64_t read_ns = 0;        ///< when that found fewer than before
-    SendList waiting;                 ///< for credit
-    SendList offered;                 ///< until they are found to be over
-    SendList left_behind;             ///< … though nobody waits for that
-    std::uint32_t offers = 0;         ///< synchronous and rendezvous messages, but those
-  };
-
-  /// Most ranks send to few others, and a word of each for each were 8 MB in a host of a thousand.
-  static constexpr std::size_t peers_a_block = 16;
-  using PeerBlock = std::array<Peer, peers_a_block>;
-
-  Peer& peer(int world_rank);
-  template <class Function>
-  void for_each_peer(Function function) {
-    for (const std::unique_ptr<PeerBlock>& block : peers_) {
-      if (block == nullptr) {
-        continue;
-      }
-      for (Peer& peer : *block) {
-        function(peer);
-      }
-    }
-  }
-  bool has_credit(const Peer& to, std::size_t bytes) const {
-    // Medium messages leave half of it to small ones.
-    const std::size_t share = bytes > limits.eager + sizeof(Message) ? 2 : 1;
-    return to.bytes + bytes <= room_at(to) / share &&
-           bytes_out_ + bytes <= room_everywhere() / share;
-  }
   bool finds_credit(Peer& to, std::size_t bytes);
-  std::size_t node_room() const;
-  std::size_t room_at(const Peer& to) const { return std::max(limits.pair_credit, to.room); }
-  std::size_t room_everywhere() const { return std::max(limits.rank_credit, room_); }
-  bool room_may_grow(std::size_t bytes) const;
   void be_patient(LocalSend& send, Peer& to);
   void leave_behind(LocalSend& send, Peer& to);
   void gather_left_behind(Peer& to);
@@ -313,7 +178,6 @@ struct Engine {
   Link unload(Link link, Take take);
   void leave_returned();
   bool take_from_who_left();
-  void count_out(Peer& to, std::size_t bytes);
 
   bool make_express(int destination, Peer& to);
   ExpressSlot* free_slot(int destination, Peer& to);
@@ -335,7 +199,6 @@ struct Engine {
   void sort_in(node::RankArea& area, QueueView& queues, Item& item);
   void match(node::RankArea& area, QueueView& queues, Message& message);
   void add_unexpected(node::Mailbox& box, QueueView& queues, Message& message);
-  bool is_for_hand(const Message& message) const;
   void join(Message& message, Receive& receive);
   void join_rendezvous(Message& message, Receive& receive);
   void after_drain();
@@ -379,9 +242,8 @@ struct Engine {
   node::RankArea& area_;
   node::Mailbox& box_;
   Typed typed_;
-  std::vector<std::unique_ptr<PeerBlock>> peers_;
-  std::size_t bytes_out_ = 0;
-  std::size_t room_ = 0;  ///< for these, once it has grown
+  Peers peers_;
+  Credit credit_;
   Route route_;
   std::size_t deferred_ = 0;
   std::size_t patient_ = 0;            ///< sends

@@ -159,9 +159,7 @@ void play(int me, int ranks, int rounds, bool piped, std::atomic<int>& failures)
         auto send = std::make_unique<Send>();
         send->data.resize(random_size(sizes(me, to)));
         fill(send->data, me, static_cast<unsigned>(round));
-        send->context = 2;
-        send->source = me;
-        send->tag = round % 3;
+        send->envelope() = {2, me, round % 3};
         send->destination = to;
         send->bytes = send->data.size();
         send->synchronous = random() % 4 == 0;
@@ -176,9 +174,7 @@ void play(int me, int ranks, int rounds, bool piped, std::atomic<int>& failures)
           std::memcpy(slot, send->data.data(), send->data.size());
           engine.push_express(to);
         } else if (message != nullptr) {
-          message->context = 2;
-          message->source = me;
-          message->tag = round % 3;
+          message->envelope() = {2, me, round % 3};
           std::memcpy(payload_of(*message), send->data.data(), send->data.size());
           engine.push(*message);
         } else {
@@ -194,7 +190,7 @@ void play(int me, int ranks, int rounds, bool piped, std::atomic<int>& failures)
         receive->data.resize(random_size(sizes(from, me)));
         const bool contiguous = !piped && random() % 4 != 0;
         Receive* entry = engine.new_receive(
-            *receive, 2, from, random() % 2 == 0 ? MPI_ANY_TAG : round % 3,
+            *receive, {2, from, random() % 2 == 0 ? MPI_ANY_TAG : round % 3},
             contiguous ? reinterpret_cast<std::uint64_t>(receive->data.data()) : 0,
             receive->data.size());
         ASSERT_NE(entry, nullptr);
@@ -267,9 +263,7 @@ TEST_F(EngineTest, WildcardsTakeTheEarliest) {
   const auto say = [&](std::int32_t tag, char what) {
     Message* message = sender.engine().eager_cell(1, 1, true);
     ASSERT_NE(message, nullptr);
-    message->context = 2;
-    message->source = 0;
-    message->tag = tag;
+    message->envelope() = {2, 0, tag};
     *payload_of(*message) = what;
     sender.engine().push(*message);
   };
@@ -277,7 +271,7 @@ TEST_F(EngineTest, WildcardsTakeTheEarliest) {
     TypedReceive receive;
     receive.data.resize(1);
     Receive* entry = receiver.engine().new_receive(
-        receive, 2, source, tag, reinterpret_cast<std::uint64_t>(receive.data.data()), 1);
+        receive, {2, source, tag}, reinterpret_cast<std::uint64_t>(receive.data.data()), 1);
     receiver.engine().post(*entry);
     EXPECT_TRUE(receiver.engine().finished(*entry));
     receiver.engine().release(*entry);
@@ -312,9 +306,7 @@ TEST_F(EngineTest, RingAndInboxKeepTheOrder) {
     } else {
       Message* message = sender.engine().eager_cell(1, bytes, true);
       ASSERT_NE(message, nullptr);
-      message->context = envelope.context;
-      message->source = envelope.source;
-      message->tag = envelope.tag;
+      message->envelope() = envelope;
       std::memcpy(payload_of(*message), &said, sizeof said);
       sender.engine().push(*message);
     }
@@ -336,7 +328,7 @@ TEST_F(EngineTest, RingAndInboxKeepTheOrder) {
         return;
       }
       case 1: {
-        Message* message = engine.probe(2, MPI_ANY_SOURCE, 7, true);
+        Message* message = engine.probe({2, MPI_ANY_SOURCE, 7}, true);
         ASSERT_NE(message, nullptr);
         check(payload_of(*message));
         engine.empty(*message);
@@ -346,7 +338,7 @@ TEST_F(EngineTest, RingAndInboxKeepTheOrder) {
         TypedReceive receive;
         receive.data.resize(64);
         Receive* entry = engine.new_receive(
-            receive, 2, 0, 7, reinterpret_cast<std::uint64_t>(receive.data.data()), 64);
+            receive, {2, 0, 7}, reinterpret_cast<std::uint64_t>(receive.data.data()), 64);
         engine.post(*entry);
         engine.progress();
         ASSERT_TRUE(engine.finished(*entry));
@@ -392,9 +384,7 @@ bool say_short(Player& sender, int to, char what, bool by_ring) {
   if (message == nullptr) {
     return false;
   }
-  message->context = envelope.context;
-  message->source = envelope.source;
-  message->tag = envelope.tag;
+  message->envelope() = envelope;
   *payload_of(*message) = what;
   engine.push(*message);
   return true;
@@ -433,7 +423,7 @@ TEST_F(EngineTest, AnEarlierReceiveInTheInboxComesFirst) {
     TypedReceive receive;
     receive.data.resize(1);
     Receive* entry = receiver.engine().new_receive(
-        receive, 2, 0, 7, reinterpret_cast<std::uint64_t>(receive.data.data()), 1);
+        receive, {2, 0, 7}, reinterpret_cast<std::uint64_t>(receive.data.data()), 1);
     receiver.engine().post(*entry);
     right.store(0);
     ASSERT_TRUE(say_short(sender, 1, 'b', by_ring));
@@ -479,7 +469,7 @@ TEST_F(EngineTest, NoMemoryForWhatNobodyWaitsFor) {
       break;
     }
     ASSERT_LT(said.size(), 1'000u);
-    receiver.engine().probe(2, MPI_ANY_SOURCE, 8, false);  // keeps what is for nobody
+    receiver.engine().probe({2, MPI_ANY_SOURCE, 8}, false);  // keeps what is for nobody
   }
   EXPECT_GE(said.size(), Express::slots - 2);  // but those that made the ring
   std::string heard;
@@ -496,18 +486,16 @@ TEST_F(EngineTest, TakenBackReceiveMatchesNothing) {
   Engine& engine = player.engine();
   TypedReceive receive;
   receive.data.resize(8);
-  Receive* entry =
-      engine.new_receive(receive, 2, 0, 1, reinterpret_cast<std::uint64_t>(receive.data.data()), 8);
+  Receive* entry = engine.new_receive(receive, {2, 0, 1},
+                                      reinterpret_cast<std::uint64_t>(receive.data.data()), 8);
   engine.post(*entry);
   engine.cancel(*entry);
   EXPECT_EQ(entry->state(), cancelled);
   Message* message = engine.eager_cell(0, 8, true);
-  message->context = 2;
-  message->source = 0;
-  message->tag = 1;
+  message->envelope() = {2, 0, 1};
   engine.push(*message);
   engine.progress();
-  EXPECT_NE(engine.probe(2, 0, 1, false), nullptr);
+  EXPECT_NE(engine.probe({2, 0, 1}, false), nullptr);
   EXPECT_EQ(entry->state(), cancelled);
 }
 
@@ -544,20 +532,18 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
   Engine& engine = player.engine();
   node::Mailbox& box = player.rank().area->mailbox;
   Message* message = other.engine().eager_cell(0, 0, true);
-  message->context = 2;
-  message->source = 1;
-  message->tag = 1;
+  message->envelope() = {2, 1, 1};
   other.engine().push(*message);
   TypedReceive receive;
-  Receive* entry = engine.new_receive(receive, 2, 0, 7, 0, 0);
+  Receive* entry = engine.new_receive(receive, {2, 0, 7}, 0, 0);
   engine.post(*entry);
   auto& waiter = *node::segment().at<node::Waiter>(node::segment().grow(4096));
-  engine.seek(waiter, 2, 0, 9);
+  engine.seek(waiter, {2, 0, 9});
   {
     const StoppedProcess stopped;
     other.rank().area->pid = stopped.id();
     box.right = 2;  // it stopped just after it took it
-    EXPECT_EQ(engine.probe(2, 1, 1, false), nullptr);
+    EXPECT_EQ(engine.probe({2, 1, 1}, false), nullptr);
     engine.stop_seeking(waiter);
     EXPECT_EQ(waiter.sought_context.load(), no_context);
     engine.cancel(*entry);
@@ -568,8 +554,8 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
   EXPECT_TRUE(engine.finished(*entry));
   EXPECT_EQ(entry->state(), cancelled);
   EXPECT_FALSE(engine.starving());
-  EXPECT_NE(engine.probe(2, 1, 1, false), nullptr);
-  engine.seek(waiter, 2, 0, 8);  // again, though it was on the list
+  EXPECT_NE(engine.probe({2, 1, 1}, false), nullptr);
+  engine.seek(waiter, {2, 0, 8});  // again, though it was on the list
   engine.stop_seeking(waiter);
   EXPECT_EQ(box.seekers, 0u);
 }
@@ -603,7 +589,7 @@ std::vector<char> received(Player& receiver, int tag, std::size_t bytes, Functio
   TypedReceive receive;
   receive.data.resize(bytes);
   Receive* const entry = receiver.engine().new_receive(
-      receive, 2, 0, tag, reinterpret_cast<std::uint64_t>(receive.data.data()), bytes);
+      receive, {2, 0, tag}, reinterpret_cast<std::uint64_t>(receive.data.data()), bytes);
   receiver.engine().post(*entry);
   while (!receiver.engine().finished(*entry)) {
     meanwhile();
@@ -622,9 +608,7 @@ TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
   constexpr int messages = 20'000;
   for (int number = 0; number < messages; ++number) {
     if (Message* message = sender.engine().eager_cell(1, 1024, true)) {
-      message->context = 2;
-      message->source = 0;
-      message->tag = number % 100;
+      message->envelope() = {2, 0, number % 100};
       sender.engine().push(*message);
       ++eager;
       continue;
@@ -662,9 +646,7 @@ TEST_F(EngineTest, ShortOnesThatNobodyReadsAreLeftBehind) {
   std::vector<std::unique_ptr<Send>> waiting;
   for (int number = 0; number < messages; ++number) {
     if (Message* const message = sender.engine().eager_cell(1, bytes, true)) {  // it has grown
-      message->context = 2;
-      message->source = 0;
-      message->tag = 0;
+      message->envelope() = {2, 0, 0};
       std::memset(payload_of(*message), number, bytes);
       sender.engine().push(*message);
       continue;

@@ -91,21 +91,19 @@ ExpressSlot* Engine::free_slot(int destination, Peer& to) {
 }
 
 char* Engine::express_slot(int destination, std::size_t bytes, const Envelope& envelope) {
-  Peer& to = peer(destination);
+  Peer& to = peers_[destination];
   ExpressSlot* const slot = to.waiting.empty() ? free_slot(destination, to) : nullptr;
   if (slot == nullptr) [[unlikely]] {
     return nullptr;
   }
   slot->bytes = static_cast<std::uint32_t>(bytes);
-  slot->context = envelope.context;
-  slot->source = envelope.source;
-  slot->tag = envelope.tag;
+  slot->envelope = envelope;
   return slot->payload;
 }
 
 bool Engine::push_cell_express(const Message& message) {
   const auto destination = static_cast<int>(message.destination);
-  ExpressSlot* const slot = free_slot(destination, peer(destination));
+  ExpressSlot* const slot = free_slot(destination, peers_[destination]);
   if (slot == nullptr) {
     return false;
   }
@@ -117,7 +115,7 @@ bool Engine::push_cell_express(const Message& message) {
 }
 
 void Engine::push_express(int destination) {
-  Express& ring = *peer(destination).express;
+  Express& ring = *peers_[destination].express;
   const std::uint32_t position = ring.pushed++;
   __builtin_prefetch(&ring.at(position + ahead), 1);  // the receiver's core has it still
   // No exchange: while it waited for the stores before it, a receiver that polls the line would
@@ -147,9 +145,7 @@ Message& Engine::adopt(Message& from, Express& ring) {
   }
   message->kind = ItemKind::eager;
   message->flags = adopted;
-  message->context = from.context;
-  message->source = from.source;
-  message->tag = from.tag;
+  message->envelope() = from;
   message->origin = from.origin;
   message->bytes = from.bytes;
   message->copy_ns = 0;
@@ -175,9 +171,7 @@ void Engine::take_express(node::RankArea& area, QueueView& queues, Express& ring
   Message& message = in_hands_[free_hand_].message;
   message.kind = ItemKind::eager;
   message.flags = in_hand;
-  message.context = slot.context;
-  message.source = slot.source;
-  message.tag = slot.tag;
+  message.envelope() = slot.envelope;
   message.origin = ring.origin;
   message.destination = owner;
   message.bytes = slot.bytes;
@@ -187,7 +181,7 @@ void Engine::take_express(node::RankArea& area, QueueView& queues, Express& ring
   if (Receive* receive = queues.take_receive(message)) {
     const bool mine = receive->owner == static_cast<std::uint32_t>(rank.world_rank);
     join(mine ? message : adopt(message, ring), *receive);
-  } else if (is_for_hand(message)) {
+  } else if (hand_ != nullptr && takes(*hand_, message)) {
     hand_ = nullptr;
     caught_ = &message;
     free_hand_ = 1 - free_hand_;

@@ -44,9 +44,7 @@ struct alignas(cache_line) ExpressSlot {
 
   std::atomic<std::uint32_t> number;
   std::uint32_t bytes;  ///< or in_cell: a cell's Link stands in place of envelope and payload
-  std::uint32_t context;
-  std::int32_t source;
-  std::int32_t tag;
+  Envelope envelope;
   char payload[44];
 };
 static_assert(sizeof(ExpressSlot) == cache_line);

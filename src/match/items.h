@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "match/awaited_word.h"
+#include "match/envelope.h"
 #include "node/layout.h"
 
 namespace meantime::match {
@@ -44,14 +45,11 @@ enum Piped : std::uint32_t { not_piped = 0, from_the_start = 1, went_over = 2, b
 inline constexpr std::uint32_t orphaned = 0x80;
 
 /// The beginning of both, so that one inbox can carry both.
-struct Item {
-  std::atomic<Link> next;
+struct Item : Envelope {
   ItemKind kind;
   std::uint8_t size_class;  ///< the cell is 2^size_class bytes
   std::uint16_t flags;
-  std::uint32_t context;
-  std::int32_t source;  ///< rank in the communicator; a Receive may say MPI_ANY_SOURCE
-  std::int32_t tag;
+  std::atomic<Link> next;
 };
 inline constexpr std::uint16_t noticed = 1;   ///< a Message on its sender's attention list
 inline constexpr std::uint16_t blocking = 2;  ///< its owner stays in MPI until it is done

@@ -58,13 +58,9 @@ Link Engine::find_memory(std::size_t bytes) {
 void Engine::gather_free() {
   take_back_cells();
   if (!moves_pipes_) {  // reaping may copy, and begin with a pipe
-    for_each_peer([this](Peer& to) {
+    peers_.for_each([this](Peer& to) {
       gather_left_behind(to);
-      for (LocalSend* send = to.offered.front(); send != nullptr;) {
-        LocalSend* const next = send->next;
-        reap(*send);
-        send = next;
-      }
+      to.offered.for_each([this](LocalSend& send) { reap(send); });
     });
   }
   for (Link& first : free_cells_) {

@@ -71,9 +71,7 @@ class MemoryTest : public testing::Test {
   int send_all() const {
     int sent = 0;
     while (Message* const message = one->engine().eager_cell(1, 0, true)) {
-      message->context = 4;
-      message->source = 0;
-      message->tag = 0;
+      message->envelope() = {4, 0, 0};
       one->engine().push(*message);
       ++sent;
     }
@@ -140,14 +138,14 @@ TEST_F(MemoryTest, AReceiveIsThereHoweverFullTheSegmentIs) {
   one->take_all(small);
   LocalReceive local;
   std::vector<Receive*> receives;
-  while (Receive* const receive = one->engine().new_receive(local, 4, 0, 0, 0, 0)) {
+  while (Receive* const receive = one->engine().new_receive(local, {4, 0, 0}, 0, 0)) {
     receives.push_back(receive);
   }
   EXPECT_GE(receives.size(), 8u);
   for (Receive* receive : receives) {
     one->engine().release(*receive);
   }
-  EXPECT_NE(one->engine().new_receive(local, 4, 0, 0, 0, 0), nullptr);
+  EXPECT_NE(one->engine().new_receive(local, {4, 0, 0}, 0, 0), nullptr);
 }
 
 TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
@@ -160,9 +158,7 @@ TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
       return true;
     }
     Message* const message = one->engine().eager_cell(1, 0, true);
-    message->context = envelope.context;
-    message->source = envelope.source;
-    message->tag = envelope.tag;
+    message->envelope() = envelope;
     one->engine().push(*message);
     return false;
   };
@@ -178,7 +174,7 @@ TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
   ASSERT_TRUE(send());
   other->engine().progress();
   EXPECT_FALSE(node::segment().header().given_up.empty());
-  EXPECT_NE(other->engine().probe(4, 0, 0, true), nullptr);
+  EXPECT_NE(other->engine().probe({4, 0, 0}, true), nullptr);
 }
 
 TEST_F(MemoryTest, EmptyCellsAreOfUseForEverything) {
@@ -214,7 +210,7 @@ TEST_F(MemoryTest, SoDoesWhatItHasLeftBehind) {
   EXPECT_TRUE(std::all_of(sends.begin(), sends.end(), [](auto& send) { return send.done; }));
   const auto receive_synchronous = [this] {
     LocalReceive local;
-    Receive* const receive = other->engine().new_receive(local, 4, 0, 0, 0, 0);
+    Receive* const receive = other->engine().new_receive(local, {4, 0, 0}, 0, 0);
     other->engine().post(*receive);
     EXPECT_TRUE(other->engine().finished(*receive));
     other->engine().release(*receive);

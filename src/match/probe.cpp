@@ -57,8 +57,8 @@ void Engine::give_right_back() {
 void Engine::cancel(Receive& receive) {
   if (take_right()) {
     cancel_now(receive);
-  } else if (auto& local = *reinterpret_cast<LocalReceive*>(receive.request); !local.to_cancel) {
-    local.to_cancel = true;
+  } else if (LocalReceive& own = local(receive); !own.to_cancel) {
+    own.to_cancel = true;
     ++cancels_;
   }
 }
@@ -75,10 +75,10 @@ void Engine::cancel_now(Receive& receive) {
 }
 
 void Engine::try_to_cancel(Receive& receive) {
-  auto& local = *reinterpret_cast<LocalReceive*>(receive.request);
+  LocalReceive& own = local(receive);
   const bool open = receive.state() == posted;
-  if (local.to_cancel && (!open || try_right(box_))) {
-    local.to_cancel = false;
+  if (own.to_cancel && (!open || try_right(box_))) {
+    own.to_cancel = false;
     --cancels_;
     if (open) {
       cancel_now(receive);
@@ -86,24 +86,23 @@ void Engine::try_to_cancel(Receive& receive) {
   }
 }
 
-Message* Engine::probe(std::uint32_t context, std::int32_t source, std::int32_t tag, bool take) {
+Message* Engine::probe(const Envelope& wanted, bool take) {
   if (!take_right()) {
     return nullptr;  // it is found later
   }
   QueueView queues(*segment_.at<Queues>(box_.queues), pool);
   empty_inbox(area_, queues);
-  Message* message = queues.find_message(context, source, tag);
+  Message* message = queues.find_message(wanted);
   if (message != nullptr && take) {
     queues.remove_message(*message);
-  } else if (message != nullptr && source == MPI_ANY_SOURCE) {
+  } else if (message != nullptr && wanted.source == MPI_ANY_SOURCE) {
     queues.show(*message);
   }
   give_right_back();
   return message;
 }
 
-void Engine::seek(node::Waiter& waiter, std::uint32_t context, std::int32_t source,
-                  std::int32_t tag) {
+void Engine::seek(node::Waiter& waiter, const Envelope& wanted) {
   if (!take_right()) {
     rank.starving = true;  // nobody will ring
     rank.nap_ns = wait::nap_for_memory_ns;
@@ -112,7 +111,7 @@ void Engine::seek(node::Waiter& waiter, std::uint32_t context, std::int32_t sour
   if (is_listed(waiter)) {
     unlist_seeker(segment_, box_, waiter);
   }
-  list_seeker(segment_, box_, waiter, context, source, tag);
+  list_seeker(segment_, box_, waiter, wanted);
   give_right_back();
 }
 

@@ -1,7 +1,5 @@
 #include "match/queues.h"
 
-#include <mpi.h>
-
 #include <cstring>
 
 namespace meantime::match {
@@ -20,10 +18,11 @@ constexpr std::uint32_t short_turn = 32;
 /// switches of rank as the order of arrival, in which a sender's messages lie in long runs, too.
 constexpr std::uint32_t long_turn = 2048;
 
-std::uint32_t hash(std::uint32_t context, std::int32_t source, std::int32_t tag) {
-  std::uint64_t key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32) |
-                      static_cast<std::uint32_t>(tag);
-  key = (key + context * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
+std::uint32_t hash(const Envelope& envelope) {
+  std::uint64_t key =
+      (static_cast<std::uint64_t>(static_cast<std::uint32_t>(envelope.source)) << 32) |
+      static_cast<std::uint32_t>(envelope.tag);
+  key = (key + envelope.context * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
   return static_cast<std::uint32_t>(key >> 33);
 }
 
@@ -33,9 +32,20 @@ unsigned wildcard_kind(const Receive& receive) {
 
 }  // namespace
 
-Chain& QueueView::chain(const Table& table, std::uint32_t context, std::int32_t source,
-                        std::int32_t tag) const {
-  return segment_.at<Chain>(table.chains)[hash(context, source, tag) & table.mask];
+Chain& QueueView::chain(const Table& table, const Envelope& key) const {
+  return segment_.at<Chain>(table.chains)[hash(key) & table.mask];
+}
+
+template <class Entry>
+Entry* QueueView::first_like(const Table& table, const Envelope& key) const {
+  for (Link link = chain(table, key).first; link != 0;) {
+    auto* entry = segment_.at<Entry>(link);
+    if (static_cast<const Envelope&>(*entry) == key) {
+      return entry;
+    }
+    link = entry->key_next;
+  }
+  return nullptr;
 }
 
 void QueueView::prepare() {
@@ -51,7 +61,7 @@ void QueueView::append(Table& table, Entry& entry) {
   if (++table.entries > 2 * (table.mask + 1)) {
     enlarge<Entry>(table);
   }
-  Chain& place = chain(table, entry.context, entry.source, entry.tag);
+  Chain& place = chain(table, entry);
   const Link link = segment_.link(&entry);
   entry.key_next = 0;
   entry.key_previous = place.last;
@@ -62,7 +72,7 @@ void QueueView::append(Table& table, Entry& entry) {
 template <class Entry>
 void QueueView::unlink(Table& table, Entry& entry) {
   --table.entries;
-  Chain& place = chain(table, entry.context, entry.source, entry.tag);
+  Chain& place = chain(table, entry);
   (entry.key_previous != 0 ? segment_.at<Entry>(entry.key_previous)->key_next : place.first) =
       entry.key_next;
   (entry.key_next != 0 ? segment_.at<Entry>(entry.key_next)->key_previous : place.last) =
@@ -94,28 +104,20 @@ void QueueView::enlarge(Table& table) {
   ++table.entries;  // the one that is about to be appended
 }
 
-Receive* QueueView::find_receive(std::uint32_t context, std::int32_t source,
-                                 std::int32_t tag) const {
+Receive* QueueView::find_receive(const Envelope& message) const {
   if (queues_.posted.entries == 0) {
     return nullptr;
   }
-  const auto first = [&](std::int32_t of_source, std::int32_t of_tag) -> Receive* {
-    for (Link link = chain(queues_.posted, context, of_source, of_tag).first; link != 0;) {
-      auto* receive = segment_.at<Receive>(link);
-      if (receive->context == context && receive->source == of_source && receive->tag == of_tag) {
-        return receive;
-      }
-      link = receive->key_next;
-    }
-    return nullptr;
-  };
   const std::uint32_t* with_kind = queues_.posted_by_kind;
-  Receive* best = with_kind[0] != 0 ? first(source, tag) : nullptr;
+  Receive* best = with_kind[0] != 0 ? first_like<Receive>(queues_.posted, message) : nullptr;
   if ((with_kind[1] | with_kind[2] | with_kind[3]) != 0) [[unlikely]] {
     for (unsigned kind = 1; kind < 4; ++kind) {
-      Receive* other = with_kind[kind] == 0 ? nullptr
-                                            : first((kind & 1) != 0 ? MPI_ANY_SOURCE : source,
-                                                    (kind & 2) != 0 ? MPI_ANY_TAG : tag);
+      Receive* other = with_kind[kind] == 0
+                           ? nullptr
+                           : first_like<Receive>(queues_.posted,
+                                                 {message.context,
+                                                  (kind & 1) != 0 ? MPI_ANY_SOURCE : message.source,
+                                                  (kind & 2) != 0 ? MPI_ANY_TAG : message.tag});
       best = best == nullptr || (other != nullptr && other->order < best->order) ? other : best;
     }
   }
@@ -123,7 +125,7 @@ Receive* QueueView::find_receive(std::uint32_t context, std::int32_t source,
 }
 
 Receive* QueueView::take_receive(const Message& message) {
-  Receive* const receive = find_receive(message.context, message.source, message.tag);
+  Receive* const receive = find_receive(message);
   if (receive != nullptr) {
     remove_receive(*receive);
   }
@@ -141,28 +143,20 @@ void QueueView::remove_receive(Receive& receive) {
   unlink(queues_.posted, receive);
 }
 
-Message* QueueView::find_message(std::uint32_t context, std::int32_t source,
-                                 std::int32_t tag) const {
+Message* QueueView::find_message(const Envelope& wanted) const {
   if (queues_.unexpected.entries == 0) {
     return nullptr;
   }
-  if (source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) {
-    for (Link link = chain(queues_.unexpected, context, source, tag).first; link != 0;) {
-      auto* message = segment_.at<Message>(link);
-      if (message->context == context && message->source == source && message->tag == tag) {
-        return message;
-      }
-      link = message->key_next;
-    }
-    return nullptr;
+  const bool from_any = wanted.source == MPI_ANY_SOURCE;
+  if (!from_any && wanted.tag != MPI_ANY_TAG) {
+    return first_like<Message>(queues_.unexpected, wanted);
   }
-  if (source == MPI_ANY_SOURCE && queues_.in_lanes && queues_.lanes_in_use > 1) {
-    return find_in_lanes(context, tag);
+  if (from_any && queues_.in_lanes && queues_.lanes_in_use > 1) {
+    return find_in_lanes(wanted);
   }
   for (Link link = queues_.arrivals.first; link != 0;) {
     auto* message = segment_.at<Message>(link);
-    if (message->context == context && (source == MPI_ANY_SOURCE || message->source == source) &&
-        (tag == MPI_ANY_TAG || message->tag == tag)) {
+    if (takes(wanted, *message)) {
       return message;
     }
     link = message->arrival_next;
@@ -174,13 +168,14 @@ Lane& QueueView::lane(std::uint32_t world_rank) const {
   return segment_.at<Lane>(queues_.lanes)[world_rank];
 }
 
-Message* QueueView::find_in_lanes(std::uint32_t context, std::int32_t tag) const {
+/// From any source.
+Message* QueueView::find_in_lanes(const Envelope& wanted) const {
   std::uint32_t number = queues_.turn;
   for (std::uint32_t left = queues_.lanes_in_use; left > 0; --left) {
     const Lane& one = lane(number);
     for (Link link = one.messages.first; link != 0;) {
       auto* message = segment_.at<Message>(link);
-      if (message->context == context && (tag == MPI_ANY_TAG || message->tag == tag)) {
+      if (takes(wanted, *message)) {
         if (number != queues_.turn) {
           queues_.turn = number;
           queues_.served = 0;

@@ -61,14 +61,14 @@ class QueueView {
   void prepare();
 
   /// The receive that takes such a message, left where it is; nullptr if there is none.
-  Receive* find_receive(std::uint32_t context, std::int32_t source, std::int32_t tag) const;
+  Receive* find_receive(const Envelope& message) const;
   /// The same, taken out of the queue.
   Receive* take_receive(const Message& message);
   void add_receive(Receive& receive);
   void remove_receive(Receive& receive);
 
   /// The unexpected message that such a receive gets, left where it is; nullptr if there is none.
-  Message* find_message(std::uint32_t context, std::int32_t source, std::int32_t tag) const;
+  Message* find_message(const Envelope& wanted) const;
   /// It will be the same next time, unless one is removed before.
   void show(const Message& message);
   void add_message(Message& message);
@@ -82,12 +82,13 @@ class QueueView {
   template <class Entry>
   void enlarge(Table& table);
   Lane& lane(std::uint32_t world_rank) const;
-  Message* find_in_lanes(std::uint32_t context, std::int32_t tag) const;
+  Message* find_in_lanes(const Envelope& wanted) const;
   void make_lanes();
   void join_lane(Message& message, Link link);
   void leave_lane(const Message& message);
-  Chain& chain(const Table& table, std::uint32_t context, std::int32_t source,
-               std::int32_t tag) const;
+  template <class Entry>
+  Entry* first_like(const Table& table, const Envelope& key) const;
+  Chain& chain(const Table& table, const Envelope& key) const;
 
   Queues& queues_;
   node::Pool& pool_;

@@ -18,7 +18,6 @@
 //                   waits until it is read: then a deadlock is one, and is told
 
 #include <algorithm>
-#include <bit>
 
 #include "base/clock.h"
 #include "match/engine.h"
@@ -41,37 +40,23 @@ bool is_stuck(const node::RankArea& receiver, std::uint64_t now_ns) {
          (asked_ns != 0 && asked_ns + wait::note_lasts_ns > now_ns);
 }
 
-/// What such a message takes of it: its cell.
-std::size_t room_for(std::size_t bytes) {
-  return std::bit_ceil(offer_bytes(bytes));
-}
-
 }  // namespace
 
-std::size_t Engine::node_room() const {
-  return std::min<std::size_t>(segment_.header().memory, segment_.header().limit) / 4;
-}
-
-/// The same after a search for what has become free.
+/// Credit after a search for what has become free.
 bool Engine::finds_credit(Peer& to, std::size_t bytes) {
   take_back_cells();
   gather_first_left_behind(to);
-  if (has_credit(to, bytes)) {
+  if (credit_.allows(to, bytes)) {
     return true;
   }
-  if (!room_may_grow(bytes)) {
+  if (!credit_.room_may_grow(bytes)) {
     // Nobody will be patient, so nobody else looks at those that lie behind an unread one.
     if (const std::uint64_t now = now_ns(); now >= gather_next_ns_) {
       gather_next_ns_ = now + limits.patience_ns;
-      for_each_peer([this](Peer& other) { gather_left_behind(other); });
+      peers_.for_each([this](Peer& other) { gather_left_behind(other); });
     }
   }
-  return has_credit(to, bytes);
-}
-
-/// Whether a short message's payload may lie in its cell beyond the credit.
-bool Engine::room_may_grow(std::size_t bytes) const {
-  return bytes_out_ + room_for(bytes) <= limits.most_room;
+  return credit_.allows(to, bytes);
 }
 
 /// It is about to be offered, with its payload in its cell.
@@ -83,9 +68,7 @@ void Engine::be_patient(LocalSend& send, Peer& to) {
   }
   rank.starving = true;  // also if it has armed already, and only looks once more before it sleeps
   rank.nap_ns = between_looks_ns_;
-  const std::size_t size = std::size_t{1} << send.message->size_class;
-  to.bytes += size;
-  bytes_out_ += size;
+  credit_.count_in(to, std::size_t{1} << send.message->size_class);
 }
 
 /// The send is over for who waits for it. What is still to do hangs in memory of the engine's.
@@ -121,18 +104,16 @@ void Engine::gather_first_left_behind(Peer& to) {
 }
 
 void Engine::gather_left_behind(Peer& to) {
-  for (LocalSend* send = to.left_behind.front(); send != nullptr;) {
-    LocalSend* const next = send->next;
-    if (reap(*send)) {
-      delete send;
+  to.left_behind.for_each([this](LocalSend& send) {
+    if (reap(send)) {
+      delete &send;
     }
-    send = next;
-  }
+  });
 }
 
 bool Engine::keeps_payloads() {
   if (kept_ != 0) {
-    for_each_peer([this](Peer& to) { gather_left_behind(to); });
+    peers_.for_each([this](Peer& to) { gather_left_behind(to); });
   }
   return kept_ != 0;
 }
@@ -140,65 +121,51 @@ bool Engine::keeps_payloads() {
 // Their cells shall come back when this rank does not look any more. It and whoever delivers change
 // one word, so exactly one of the two finds that the other was there before, and has the cell.
 void Engine::orphan_left_behind() {
-  for_each_peer([this](Peer& to) {
-    for (LocalSend* send = to.left_behind.front(); send != nullptr;) {
-      LocalSend* const next = send->next;
-      if (send->kept == nullptr) {  // else nobody is left to read it
-        Transfer& transfer = transfer_of(*send->message);
-        if (transfer.awaited().add(orphaned) != delivered) {
-          to.left_behind.erase(*send);  // counted out with its cell, as an eager message
-        } else {
-          reap(*send);
-        }
-        delete send;
+  peers_.for_each([this](Peer& to) {
+    to.left_behind.for_each([&](LocalSend& send) {
+      if (send.kept != nullptr) {
+        return;  // nobody is left to read it
       }
-      send = next;
-    }
+      if (transfer_of(*send.message).awaited().add(orphaned) != delivered) {
+        to.left_behind.erase(send);  // counted out with its cell, as an eager message
+      } else {
+        reap(send);
+      }
+      delete &send;
+    });
   });
 }
 
 void Engine::forget_left_behind() {
-  for_each_peer([](Peer& to) {
-    while (LocalSend* const send = to.left_behind.front()) {
-      to.left_behind.erase(*send);
-      delete send;
-    }
-  });
+  peers_.for_each([](Peer& to) { to.left_behind.for_each([](LocalSend& send) { delete &send; }); });
 }
 
 /// True if a send is over by it, or was.
 bool Engine::end_patience(Peer& to, std::uint64_t now_ns) {
-  LocalSend* send = to.offered.front();
-  if (send == nullptr) {
+  const LocalSend* const first = to.offered.front();
+  if (first == nullptr) {
     return false;
   }
-  if (to.bytes < to.bytes_at_look) {
-    to.read_ns = now_ns;
-  }
-  to.bytes_at_look = to.bytes;
-  const bool stuck = is_stuck(segment_.area(send->destination), now_ns);
+  const std::uint64_t unread_ns = credit_.unread_since(to, now_ns);
+  const bool stuck = is_stuck(segment_.area(first->destination), now_ns);
   bool moved = false;
   bool grows = false;
-  while (send != nullptr) {
-    LocalSend* const next = send->next;
-    if (send->patient_since_ns != 0) {
-      const bool has_room = to.bytes <= room_at(to) && bytes_out_ <= room_everywhere();
-      const std::uint64_t since = std::max(send->patient_since_ns, to.read_ns);
-      if (reap(*send)) {
-        moved = true;
-      } else if (has_room || (stuck && now_ns - since >= limits.patience_ns)) {
-        leave_behind(*send, to);
-        moved = true;
-        grows = grows || !has_room;
-      }
+  to.offered.for_each([&](LocalSend& send) {
+    if (send.patient_since_ns == 0) {
+      return;
     }
-    send = next;
-  }
-  if (grows && to.bytes > room_at(to)) {
-    to.room = std::min(2 * to.bytes, limits.most_room);
-  }
-  if (grows && bytes_out_ > room_everywhere()) {
-    room_ = std::min(2 * bytes_out_, limits.most_room);
+    const bool has_room = credit_.has_room(to);
+    const std::uint64_t since = std::max(send.patient_since_ns, unread_ns);
+    if (reap(send)) {
+      moved = true;
+    } else if (has_room || (stuck && now_ns - since >= limits.patience_ns)) {
+      leave_behind(send, to);
+      moved = true;
+      grows = grows || !has_room;
+    }
+  });
+  if (grows) {
+    credit_.grow(to);
   }
   return moved;
 }
@@ -214,7 +181,7 @@ bool Engine::make_room() {
   }
   take_back_cells();
   bool moved = false;
-  for_each_peer([&](Peer& to) {
+  peers_.for_each([&](Peer& to) {
     gather_left_behind(to);
     moved |= end_patience(to, now);
   });

@@ -9,8 +9,6 @@
 // probes again. Who reads the old word meanwhile wakes it in vain.)
 #pragma once
 
-#include <mpi.h>
-
 #include "match/items.h"
 #include "node/layout.h"
 #include "node/segment.h"
@@ -27,12 +25,12 @@ inline bool is_listed(const node::Waiter& waiter) {
   return waiter.sought_context.load(std::memory_order_relaxed) != 0;
 }
 
-/// `context` not 0.
+/// A context that is not 0.
 inline void list_seeker(node::Segment& segment, node::Mailbox& box, node::Waiter& waiter,
-                        std::uint32_t context, std::int32_t source, std::int32_t tag) {
-  waiter.sought_context.store(context, std::memory_order_relaxed);
-  waiter.sought_source = source;
-  waiter.sought_tag = tag;
+                        const Envelope& wanted) {
+  waiter.sought_context.store(wanted.context, std::memory_order_relaxed);
+  waiter.sought_source = wanted.source;
+  waiter.sought_tag = wanted.tag;
   waiter.next_seeking = box.seekers;
   box.seekers = segment.link(&waiter);
 }
@@ -50,9 +48,9 @@ inline void unlist_seeker(node::Segment& segment, node::Mailbox& box, node::Wait
 
 inline bool looks_for(const node::Waiter& seeker, const Message& message) {
   const std::uint32_t context = seeker.sought_context.load(std::memory_order_relaxed);
-  return (context == message.context || context == any_context) &&
-         (seeker.sought_source == message.source || seeker.sought_source == MPI_ANY_SOURCE) &&
-         (seeker.sought_tag == message.tag || seeker.sought_tag == MPI_ANY_TAG);
+  return takes(
+      {context == any_context ? message.context : context, seeker.sought_source, seeker.sought_tag},
+      message);
 }
 
 /// By who holds the right and has added the message to the queue.

@@ -20,7 +20,7 @@ class Seekers : public testing::Test {
   }
 
   void seek(int waiter, std::uint32_t context, std::int32_t source, std::int32_t tag) {
-    list_seeker(segment, box, waiters[waiter], context, source, tag);
+    list_seeker(segment, box, waiters[waiter], {context, source, tag});
   }
   void stop(int waiter) { unlist_seeker(segment, box, waiters[waiter]); }
 

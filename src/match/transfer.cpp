@@ -15,13 +15,6 @@
 namespace meantime::match {
 namespace {
 
-LocalReceive& local(Receive& receive) {
-  return *reinterpret_cast<LocalReceive*>(receive.request);
-}
-LocalSend& local(Transfer& transfer) {
-  return *reinterpret_cast<LocalSend*>(transfer.sender);
-}
-
 bool not_allowed(int error) {
   return error == EPERM || error == ENOSYS || error == EACCES;
 }
@@ -260,17 +253,17 @@ bool Engine::attend() {
 
 /// Rare (see go_on_piped): finds the sends that have to go on as pipes and do not yet.
 void Engine::rescan_offers() {
-  for_each_peer([&](const Peer& to) {
-    for (LocalSend* send : {to.offered.front(), to.left_behind.front()}) {
-      for (; send != nullptr; send = send->next) {
-        if (send->message != nullptr &&
-            transfer_of(*send->message).piped.load(std::memory_order_acquire) == went_over &&
-            std::find(pipes_out_.begin(), pipes_out_.end(), send->message) == pipes_out_.end() &&
-            transfer_of(*send->message).filled.load() == 0) {
-          pipes_out_.push_back(send->message);
-        }
-      }
+  const auto look = [&](const LocalSend& send) {
+    if (send.message != nullptr &&
+        transfer_of(*send.message).piped.load(std::memory_order_acquire) == went_over &&
+        std::find(pipes_out_.begin(), pipes_out_.end(), send.message) == pipes_out_.end() &&
+        transfer_of(*send.message).filled.load() == 0) {
+      pipes_out_.push_back(send.message);
     }
+  };
+  peers_.for_each([&](const Peer& to) {
+    to.offered.for_each(look);
+    to.left_behind.for_each(look);
   });
 }
 

@@ -114,9 +114,9 @@ TEST(Transfer, TheSenderLosesItsPermissionBeforeTheReceiverBegins) {
 
     Engine& from = sender.engine();
     Engine& to = receiver.engine();
-    Receive* large_entry = to.new_receive(large_receive, context, 0, 1,
+    Receive* large_entry = to.new_receive(large_receive, {context, 0, 1},
                                           reinterpret_cast<std::uint64_t>(received.data()), shared);
-    Receive* small_entry = to.new_receive(small_receive, context, 0, 2, 0, in_pieces);
+    Receive* small_entry = to.new_receive(small_receive, {context, 0, 2}, 0, in_pieces);
     large_entry->flags = blocking;
     to.post(*large_entry);
     to.post(*small_entry);

@@ -63,14 +63,14 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
   const auto bytes = static_cast<std::size_t>(count * type.size);
   match::Engine& engine = *self().engine;
   const int world_rank = comm.peer_world_rank(destination);
-  const std::uint32_t context = comm.context | static_cast<std::uint32_t>(plane);
+  const match::Envelope envelope{comm.context | static_cast<std::uint32_t>(plane), comm.rank, tag};
   if (type.contiguous && bytes <= engine.limits.eager &&
-      engine.copy_to_posted(world_rank, {context, comm.rank, tag},
-                            static_cast<const char*>(buffer) + type.true_lb, bytes)) {
+      engine.copy_to_posted(world_rank, envelope, static_cast<const char*>(buffer) + type.true_lb,
+                            bytes)) {
     return true;
   }
   if (bytes <= match::express_bytes && bytes <= engine.limits.eager) {
-    if (char* place = engine.express_slot(world_rank, bytes, {context, comm.rank, tag})) {
+    if (char* place = engine.express_slot(world_rank, bytes, envelope)) {
       pack_all(buffer, count, type, place, bytes);
       engine.push_express(world_rank);
       return true;
@@ -80,9 +80,7 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
   if (message == nullptr) {
     return false;
   }
-  message->context = context;
-  message->source = comm.rank;
-  message->tag = tag;
+  message->envelope() = envelope;
   const Stopwatch stopwatch(message->copy_ns != 0);
   pack_all(buffer, count, type, payload_of(*message), bytes);
   match::note_copy(*message, stopwatch);

@@ -73,9 +73,8 @@ int SendRequest::begin(bool tried) {
   }
   LocalSend& send = *this;
   send = LocalSend{};
-  send.context = comm->context | static_cast<std::uint32_t>(operation.plane);
-  send.source = comm->rank;
-  send.tag = operation.tag;
+  send.envelope() = {comm->context | static_cast<std::uint32_t>(operation.plane), comm->rank,
+                     operation.tag};
   send.destination = comm->peer_world_rank(operation.peer);
   send.bytes = static_cast<std::uint64_t>(operation.count * operation.type->size);
   send.contiguous = operation.type->contiguous ? data_begin(operation) : nullptr;
@@ -151,8 +150,9 @@ int ReceiveRequest::make_entry() {
   const std::uint64_t address =
       operation.type->contiguous ? reinterpret_cast<std::uint64_t>(data_begin(operation)) : 0;
   entry = self().engine->new_receive(
-      *this, comm->context | static_cast<std::uint32_t>(operation.plane), operation.peer,
-      operation.tag, address, static_cast<std::uint64_t>(operation.count * operation.type->size));
+      *this,
+      {comm->context | static_cast<std::uint32_t>(operation.plane), operation.peer, operation.tag},
+      address, static_cast<std::uint64_t>(operation.count * operation.type->size));
   if (entry == nullptr) {
     return fail_for_shared_memory("a receive");
   }

@@ -1,0 +1,30 @@
+// What bounds a rank's messages (docs/reference/settings.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "match/route.h"
+#include "match/wire.h"
+
+namespace meantime::match {
+
+struct Limits {
+  std::size_t eager = 8 * 1024;                ///< bytes: up to this always through a cell
+  std::size_t medium = Route::medium_bytes;    ///< … and up to this if that is the cheaper way
+  std::size_t pair_credit = 2 * 1024 * 1024;   ///< bytes of cells that may lie in one mailbox
+  std::size_t rank_credit = 16 * 1024 * 1024;  ///< … in all mailboxes together
+  /// To which both may grow while short messages are not read; less than they are: not at all.
+  std::size_t most_room = 64 * 1024 * 1024;
+  /// For so long nothing is read until then.
+  std::uint64_t patience_ns = 20'000'000;
+  /// Descriptions that may lie in one mailbox. Beyond it a send waits at the sender, and with it
+  /// all later ones to that rank: a program that relies on a later one could hang, so this is only
+  /// the memory's last defence (256 MiB a pair), not a means of flow control.
+  std::uint32_t pair_offers = 1u << 20;
+  std::size_t fragment = 128 * 1024;  ///< of a direct transfer
+  std::uint32_t pipe_bytes = 256 * 1024;
+  Wire wire;
+};
+
+}  // namespace meantime::match
