@@ -12,7 +12,7 @@ node::Link make_area(int ranks) {
   if (ranks < 2 || ranks > 0xffff) {
     return 0;
   }
-  const node::Link place = self().engine->memory(area_bytes(ranks));
+  const node::Link place = self().engine->memory.find(area_bytes(ranks));
   if (place != 0) {
     clear_area(place, ranks);
   }

@@ -148,7 +148,7 @@ node::Link State::place(const Communicator& comm, std::size_t bytes) {
       comm, bytes,
       [this, bytes] {
         take_back();
-        return self().engine->memory(bytes);
+        return self().engine->memory.find(bytes);
       },
       until);
   if (place != 0) {

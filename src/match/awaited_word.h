@@ -15,10 +15,13 @@
 namespace meantime::match {
 
 class AwaitedWord {
+  static constexpr std::uint32_t state_mask = 0x7f;  ///< marks above it
+
  public:
   struct Changed {
     node::SleepLink sleep;  ///< to ring, or 0
-    std::uint32_t before;   ///< state and marks
+    std::uint32_t before;   ///< the word
+    std::uint32_t state() const { return before & state_mask; }
   };
 
   AwaitedWord(std::atomic<std::uint32_t>& word, std::atomic<node::SleepLink>& sleep)
@@ -54,10 +57,11 @@ class AwaitedWord {
     return change([state](std::uint32_t) { return state; });
   }
   /// The same by who owns the entry with nobody else: no compare-and-swap.
-  [[nodiscard]] node::SleepLink become_alone(std::uint32_t state) {
-    const node::SleepLink sleep = armed(word_.load(std::memory_order_relaxed));
+  [[nodiscard]] Changed become_alone(std::uint32_t state) {
+    const std::uint32_t old = word_.load(std::memory_order_relaxed);
+    const node::SleepLink sleep = armed(old);
     word_.store(state, std::memory_order_release);
-    return sleep;
+    return {sleep, old};
   }
   /// The state stays, but nobody needs to wait for it any more.
   [[nodiscard]] Changed let_sleeper_go() {
@@ -65,7 +69,6 @@ class AwaitedWord {
   }
 
  private:
-  static constexpr std::uint32_t state_mask = 0x7f;  ///< marks above it
   static constexpr std::uint32_t awaited = 0x100;
   static constexpr std::uint32_t arming_step = 0x200;
 

@@ -1,85 +1,57 @@
-// The cells that eager messages and descriptions of others travel in. They are of their sender's
-// pool; whoever has emptied one gives it back to its sender, which then counts it as its credit.
-#include <algorithm>
-#include <bit>
+#include "match/cells.h"
 
-#include "match/engine.h"
+#include "match/express.h"
 
 namespace meantime::match {
 
-/// Not found with a right in hand (adopt, which has a reserve): the search may take long, others
-/// would be woken for what this rank can do without, and they could not match meanwhile.
-Message* Engine::cell(int destination, std::size_t bytes) {
-  const int size_class = std::max(7, static_cast<int>(std::bit_width(bytes - 1)));
-  while (free_cells_[size_class] == 0 && take_back_some_cells()) {
+Message* Cells::take(int destination, std::size_t bytes) {
+  int size_class = class_for(bytes);
+  while (free_[size_class] == 0 && take_back_some()) {
   }
-  Link place = free_cells_[size_class];
-  if (place == 0) {
+  if (free_[size_class] == 0) [[unlikely]] {
     // Many small ones at a time, so that emptied cells are fetched back in batches, not one by one.
     const std::size_t size = std::size_t{1} << size_class;
     const std::size_t batch = size <= 512 ? 32 : size <= 4096 ? 8 : 1;
-    if (const Link cells = pool.allocate(size * batch); cells != 0) [[likely]] {
+    if (const Link cells = ground_.pool.allocate(size * batch); cells != 0) {
       for (std::size_t index = batch; index-- > 0;) {
-        add_fresh_cell(cells + index * size, size_class);
+        add_fresh(cells + index * size, size_class);
       }
-    } else if (const Link one = pool.allocate(size); one != 0) {
-      add_fresh_cell(one, size_class);
-    } else if (Message* message = larger_cell(destination, size_class + 1)) {
-      return message;
-    } else if (const Link found = holds_right_ ? 0 : find_memory(size); found != 0) {
-      add_fresh_cell(found, size_class);
+    } else if (const Link one = ground_.pool.allocate(size); one != 0) {
+      add_fresh(one, size_class);
     } else {
-      return nullptr;
-    }
-    place = free_cells_[size_class];
-  }
-  return cell_at(place, destination);
-}
-
-void Engine::add_fresh_cell(Link place, int size_class) {
-  auto* fresh = segment_.at<Message>(place);
-  fresh->size_class = static_cast<std::uint8_t>(size_class);
-  fresh->next.store(free_cells_[size_class], std::memory_order_relaxed);
-  free_cells_[size_class] = place;
-}
-
-/// The segment is full: a cell that this rank has is better than waiting for ever, whatever its
-/// size.
-Message* Engine::larger_cell(int destination, int size_class) {
-  for (; size_class < cell_classes; ++size_class) {
-    if (free_cells_[size_class] != 0) {
-      return cell_at(free_cells_[size_class], destination);
+      // The segment is full: a cell that this rank has is better than waiting for ever, whatever
+      // its size.
+      const Link* const larger = std::find_if(free_ + size_class + 1, free_ + classes,
+                                              [](Link first) { return first != 0; });
+      if (larger == free_ + classes) {
+        return nullptr;
+      }
+      size_class = static_cast<int>(larger - free_);
     }
   }
-  return nullptr;
-}
-
-/// The first free cell of its class.
-Message* Engine::cell_at(Link place, int destination) {
-  auto* message = segment_.at<Message>(place);
-  Link& first = free_cells_[message->size_class];
+  Link& first = free_[size_class];
+  auto* message = ground_.segment.at<Message>(first);
   first = message->next.load(std::memory_order_relaxed);
-  __builtin_prefetch(segment_.at<Message>(first), 1);  // was another core's
+  __builtin_prefetch(ground_.segment.at<Message>(first), 1);  // was another core's
   message->destination = static_cast<std::uint32_t>(destination);
   message->flags = 0;
   return message;
 }
 
-void Engine::give_back(Message& message) {
+void Cells::give_back(Message& message) {
   if ((message.flags & (in_hand | adopted)) != 0) {
     if ((message.flags & in_hand) != 0) {
       return;
     }
-    leave_express(message);
-    if (message.keeper == static_cast<std::uint32_t>(rank.world_rank)) {
-      take_back_cell(segment_.link(&message));
+    express_from(ground_.area, message.origin)->adopted.fetch_sub(1, std::memory_order_relaxed);
+    if (ground_.is_me(message.keeper)) {
+      take_back_one(message);
       return;
     }
   }
-  // A cell of another rank. Not at once: the store to its line would hold up the next push.
-  emptied_[emptied_count_++] = segment_.link(&message);
-  emptied_bytes_ += std::size_t{1} << message.size_class;
-  if (emptied_count_ == emptied_limit || emptied_bytes_ > 64 * 1024) {
+  emptied_[emptied_count_++] = ground_.segment.link(&message);
+  emptied_bytes_ += size_of(message);
+  if (emptied_count_ == emptied_limit || emptied_bytes_ > emptied_bytes_limit) {
     flush_emptied();
   }
 }
@@ -92,22 +64,23 @@ std::uint32_t keeper_of(const Message& message) {
 
 }  // namespace
 
-void Engine::flush_emptied() {
+void Cells::flush_emptied() {
   // Each run of cells of one rank goes back as one chain of a few that carry the others: a chain of
   // all would take each cell's line away from its owner, who would have to fetch one after the
   // other to follow it (1.1 us for 32 of them, on both sides, in a ping-pong of 0.15 us). A push on
   // a stack that only its owner empties, and as a whole, knows no ABA.
   for (std::size_t begin = 0; begin < emptied_count_;) {
-    auto* first = segment_.at<Message>(emptied_[begin]);
+    auto* first = ground_.segment.at<Message>(emptied_[begin]);
     const std::uint32_t keeper = keeper_of(*first);
     std::size_t run = begin + 1;
-    while (run < emptied_count_ && keeper_of(*segment_.at<Message>(emptied_[run])) == keeper) {
+    while (run < emptied_count_ &&
+           keeper_of(*ground_.segment.at<Message>(emptied_[run])) == keeper) {
       ++run;
     }
     Message* last = nullptr;
     std::size_t end = begin;
     while (end < run) {
-      auto* carrier = segment_.at<Message>(emptied_[end]);
+      auto* carrier = ground_.segment.at<Message>(emptied_[end]);
       if (last != nullptr) {
         last->next.store(emptied_[end], std::memory_order_relaxed);
       }
@@ -120,48 +93,43 @@ void Engine::flush_emptied() {
       }
       end += carried;
     }
-    std::atomic<Link>& returned = segment_.area(static_cast<int>(keeper)).returned;
+    std::atomic<Link>& returned = ground_.segment.area(static_cast<int>(keeper)).returned;
     Link head = returned.load(std::memory_order_relaxed);
     do {
       last->next.store(head & ~node::marks_of_returned, std::memory_order_relaxed);
     } while (!returned.compare_exchange_weak(head,
                                              emptied_[begin] | (head & node::marks_of_returned),
                                              std::memory_order_seq_cst, std::memory_order_relaxed));
-    memory_is_back(static_cast<int>(keeper));
+    ground_.bells.memory_is_back(static_cast<int>(keeper));
     begin = end;
   }
   emptied_count_ = 0;
   emptied_bytes_ = 0;
 }
 
-void Engine::take_back_cells() {
-  while (take_back_some_cells()) {
-  }
-}
-
 /// Those of one carrier: their lines are fetched for writing, and the next push waits for that.
-bool Engine::take_back_some_cells() {
+bool Cells::take_back_some() {
   if (carriers_ == 0) {
-    const Link first = area_.returned.load(std::memory_order_relaxed);
+    const Link first = ground_.area.returned.load(std::memory_order_relaxed);
     if (first == 0 || (first & node::owner_left) != 0) {
       return false;
     }
-    carriers_ = area_.returned.exchange(0, std::memory_order_acquire);
+    carriers_ = ground_.area.returned.exchange(0, std::memory_order_acquire);
   }
-  carriers_ = unload(carriers_, [this](Link cell) { take_back_cell(cell); });
+  carriers_ = unload(carriers_, [this](Message& cell) { take_back_one(cell); });
   return true;
 }
 
 /// What that carrier has with it, and itself, to `take`. Returns the next carrier.
 template <class Take>
-Link Engine::unload(Link link, Take take) {
-  auto* carrier = segment_.at<Message>(link);
+Link Cells::unload(Link link, Take take) {
+  auto* carrier = ground_.segment.at<Message>(link);
   const Link next = carrier->next.load(std::memory_order_relaxed);
   Link carried[Message::most_carried];
   std::copy_n(carrier->carried(), Message::most_carried, carried);
-  take(link);
+  take(*carrier);
   for (std::size_t i = 0; i < Message::most_carried && carried[i] != 0; ++i) {
-    take(carried[i]);
+    take(*ground_.segment.at<Message>(carried[i]));
   }
   return next;
 }
@@ -170,22 +138,21 @@ Link Engine::unload(Link link, Take take) {
 // who returns it, who fetches it, and who leaves or comes back change one word, and each sees in it
 // what the one before has done. So the rank knows when it comes back whether any went to others;
 // those it cannot count out.
-void Engine::leave_returned() {
-  take_back_cells();
-  carriers_ = area_.returned.exchange(node::owner_left, std::memory_order_acq_rel);
+void Cells::leave() {
+  take_back();
+  carriers_ = ground_.area.returned.exchange(node::owner_left, std::memory_order_acq_rel);
   while (carriers_ != 0) {
-    take_back_some_cells();
+    take_back_some();
   }
 }
 
-/// Of ranks that have left. They become this rank's. True if there were any.
-bool Engine::take_from_who_left() {
+bool Cells::take_from_who_left() {
   bool any = false;
-  if (segment_.header().finalized.load(std::memory_order_relaxed) == 0) {
+  if (ground_.segment.header().finalized.load(std::memory_order_relaxed) == 0) {
     return any;  // each nap ends with a look
   }
-  for (int other = 0; other < rank.world_size; ++other) {
-    std::atomic<Link>& returned = segment_.area(other).returned;
+  for (int other = 0; other < ground_.rank.world_size; ++other) {
+    std::atomic<Link>& returned = ground_.segment.area(other).returned;
     Link first = returned.load(std::memory_order_relaxed);
     while ((first & node::owner_left) != 0 && (first & ~node::marks_of_returned) != 0) {
       if (!returned.compare_exchange_weak(first, node::marks_of_returned, std::memory_order_acquire,
@@ -193,8 +160,8 @@ bool Engine::take_from_who_left() {
         continue;
       }
       for (first &= ~node::marks_of_returned; first != 0;) {
-        first = unload(first, [this](Link cell) {
-          pool.release(cell, std::size_t{1} << segment_.at<Message>(cell)->size_class);
+        first = unload(first, [this](Message& cell) {
+          ground_.pool.release(ground_.segment.link(&cell), size_of(cell));
         });
       }
       any = true;
@@ -203,28 +170,36 @@ bool Engine::take_from_who_left() {
   return any;
 }
 
-void Engine::come_back() {
-  const Link first = area_.returned.exchange(0, std::memory_order_acquire);
+void Cells::come_back() {
+  const Link first = ground_.area.returned.exchange(0, std::memory_order_acquire);
   carriers_ = first & ~node::marks_of_returned;
-  take_back_cells();
+  take_back();
   if ((first & node::others_took) != 0) {
     // It begins anew; what still lies unread of what it sent before is beyond its credit.
-    peers_.for_each([](Peer& to) { to.bytes = 0; });
-    credit_.begin_anew();
+    ground_.peers.for_each([](Peer& to) { to.bytes = 0; });
+    ground_.credit.begin_anew();
   }
 }
 
-void Engine::take_back_cell(Link link) {
-  auto* message = segment_.at<Message>(link);
-  if ((message->flags & adopted) == 0) {
-    credit_.count_out(peers_[static_cast<int>(message->destination)],
-                      std::size_t{1} << message->size_class);
+void Cells::take_back_one(Message& cell) {
+  if ((cell.flags & adopted) == 0) {
+    ground_.credit.count_out(ground_.peers[static_cast<int>(cell.destination)], size_of(cell));
   }
-  if (message->copy_ns != 0) {
-    route_.two_copies_took(message->bytes, message->copy_ns);
+  if (cell.copy_ns != 0) {
+    ground_.route.two_copies_took(cell.bytes, cell.copy_ns);
   }
-  message->next.store(free_cells_[message->size_class], std::memory_order_relaxed);
-  free_cells_[message->size_class] = link;
+  add(cell);
+}
+
+void Cells::release_free() {
+  for (Link& first : free_) {
+    while (first != 0) {
+      auto* const cell = ground_.segment.at<Message>(first);
+      const Link place = first;
+      first = cell->next.load(std::memory_order_relaxed);
+      ground_.pool.release(place, size_of(*cell));
+    }
+  }
 }
 
 }  // namespace meantime::match

@@ -74,7 +74,7 @@ class Player {
       box.sleepers.fetch_add(1);
       wait::expect(*waiter_, 1);
       const int leaves =
-          send != nullptr ? engine().arm(*send, *waiter_) : engine().arm(*receive, *waiter_);
+          send != nullptr ? engine().sends.arm(*send, *waiter_) : engine().arm(*receive, *waiter_);
       std::atomic_thread_fence(std::memory_order_seq_cst);
       engine().progress();
       if (leaves > 0 && !ready()) {
@@ -83,7 +83,7 @@ class Player {
       box.sleeper.store(0);
       wait::end_sleep(*waiter_);
       if (send != nullptr) {
-        engine().disarm(*send);
+        engine().sends.disarm(*send);
       } else {
         engine().disarm(*receive);
       }
@@ -166,19 +166,19 @@ void play(int me, int ranks, int rounds, bool piped, std::atomic<int>& failures)
         send->contiguous = piped || random() % 4 == 0 ? nullptr : send->data.data();
         char* slot = send->synchronous || send->data.size() > express_bytes
                          ? nullptr
-                         : engine.express_slot(to, send->data.size(), {2, me, round % 3});
+                         : engine.sends.express_slot(to, send->data.size(), {2, me, round % 3});
         Message* message = send->synchronous || slot != nullptr
                                ? nullptr
-                               : engine.eager_cell(to, send->data.size(), true);
+                               : engine.sends.eager_cell(to, send->data.size(), true);
         if (slot != nullptr) {
           std::memcpy(slot, send->data.data(), send->data.size());
-          engine.push_express(to);
+          engine.sends.push_express(to);
         } else if (message != nullptr) {
           message->envelope() = {2, me, round % 3};
           std::memcpy(payload_of(*message), send->data.data(), send->data.size());
-          engine.push(*message);
+          engine.sends.push(*message);
         } else {
-          ASSERT_EQ(engine.start(*send), MPI_SUCCESS);
+          ASSERT_EQ(engine.sends.start(*send), MPI_SUCCESS);
           sends.push_back(std::move(send));
         }
       }
@@ -217,7 +217,7 @@ void play(int me, int ranks, int rounds, bool piped, std::atomic<int>& failures)
       engine.release(*entry);
     }
     for (auto& send : sends) {
-      player.until([&] { return engine.finished(*send); }, send.get(), nullptr);
+      player.until([&] { return engine.sends.finished(*send); }, send.get(), nullptr);
     }
   }
 }
@@ -261,11 +261,11 @@ TEST_F(EngineTest, WildcardsTakeTheEarliest) {
   Player sender(0, 2);
   Player receiver(1, 2);
   const auto say = [&](std::int32_t tag, char what) {
-    Message* message = sender.engine().eager_cell(1, 1, true);
+    Message* message = sender.engine().sends.eager_cell(1, 1, true);
     ASSERT_NE(message, nullptr);
     message->envelope() = {2, 0, tag};
     *payload_of(*message) = what;
-    sender.engine().push(*message);
+    sender.engine().sends.push(*message);
   };
   const auto hear = [&](std::int32_t source, std::int32_t tag) {
     TypedReceive receive;
@@ -298,17 +298,17 @@ TEST_F(EngineTest, RingAndInboxKeepTheOrder) {
   const auto say = [&](bool may_take_ring) {
     const std::size_t bytes = random() % 3 == 0 ? 40 : sizeof said;
     const Envelope envelope{2, 0, 7};
-    char* place = may_take_ring ? sender.engine().express_slot(1, bytes, envelope) : nullptr;
+    char* place = may_take_ring ? sender.engine().sends.express_slot(1, bytes, envelope) : nullptr;
     if (place != nullptr) {
       std::memcpy(place, &said, sizeof said);
-      sender.engine().push_express(1);
+      sender.engine().sends.push_express(1);
       ++by_ring;
     } else {
-      Message* message = sender.engine().eager_cell(1, bytes, true);
+      Message* message = sender.engine().sends.eager_cell(1, bytes, true);
       ASSERT_NE(message, nullptr);
       message->envelope() = envelope;
       std::memcpy(payload_of(*message), &said, sizeof said);
-      sender.engine().push(*message);
+      sender.engine().sends.push(*message);
     }
     ++said;
   };
@@ -328,7 +328,7 @@ TEST_F(EngineTest, RingAndInboxKeepTheOrder) {
         return;
       }
       case 1: {
-        Message* message = engine.probe({2, MPI_ANY_SOURCE, 7}, true);
+        Message* message = engine.matcher.probe({2, MPI_ANY_SOURCE, 7}, true);
         ASSERT_NE(message, nullptr);
         check(payload_of(*message));
         engine.empty(*message);
@@ -372,21 +372,21 @@ bool say_short(Player& sender, int to, char what, bool by_ring) {
   Engine& engine = sender.engine();
   const Envelope envelope{2, sender.rank().world_rank, 7};
   if (by_ring) {
-    char* place = engine.express_slot(to, 1, envelope);
+    char* place = engine.sends.express_slot(to, 1, envelope);
     if (place == nullptr) {
       return false;
     }
     *place = what;
-    engine.push_express(to);
+    engine.sends.push_express(to);
     return true;
   }
-  Message* message = engine.eager_cell(to, 1, true);
+  Message* message = engine.sends.eager_cell(to, 1, true);
   if (message == nullptr) {
     return false;
   }
   message->envelope() = envelope;
   *payload_of(*message) = what;
-  engine.push(*message);
+  engine.sends.push(*message);
   return true;
 }
 
@@ -469,7 +469,7 @@ TEST_F(EngineTest, NoMemoryForWhatNobodyWaitsFor) {
       break;
     }
     ASSERT_LT(said.size(), 1'000u);
-    receiver.engine().probe({2, MPI_ANY_SOURCE, 8}, false);  // keeps what is for nobody
+    receiver.engine().matcher.probe({2, MPI_ANY_SOURCE, 8}, false);  // keeps what is for nobody
   }
   EXPECT_GE(said.size(), Express::slots - 2);  // but those that made the ring
   std::string heard;
@@ -489,13 +489,13 @@ TEST_F(EngineTest, TakenBackReceiveMatchesNothing) {
   Receive* entry = engine.new_receive(receive, {2, 0, 1},
                                       reinterpret_cast<std::uint64_t>(receive.data.data()), 8);
   engine.post(*entry);
-  engine.cancel(*entry);
+  engine.matcher.cancel(*entry);
   EXPECT_EQ(entry->state(), cancelled);
-  Message* message = engine.eager_cell(0, 8, true);
+  Message* message = engine.sends.eager_cell(0, 8, true);
   message->envelope() = {2, 0, 1};
-  engine.push(*message);
+  engine.sends.push(*message);
   engine.progress();
-  EXPECT_NE(engine.probe({2, 0, 1}, false), nullptr);
+  EXPECT_NE(engine.matcher.probe({2, 0, 1}, false), nullptr);
   EXPECT_EQ(entry->state(), cancelled);
 }
 
@@ -531,22 +531,22 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
   const RunsAs runs(player.rank());
   Engine& engine = player.engine();
   node::Mailbox& box = player.rank().area->mailbox;
-  Message* message = other.engine().eager_cell(0, 0, true);
+  Message* message = other.engine().sends.eager_cell(0, 0, true);
   message->envelope() = {2, 1, 1};
-  other.engine().push(*message);
+  other.engine().sends.push(*message);
   TypedReceive receive;
   Receive* entry = engine.new_receive(receive, {2, 0, 7}, 0, 0);
   engine.post(*entry);
   auto& waiter = *node::segment().at<node::Waiter>(node::segment().grow(4096));
-  engine.seek(waiter, {2, 0, 9});
+  engine.matcher.seek(waiter, {2, 0, 9});
   {
     const StoppedProcess stopped;
     other.rank().area->pid = stopped.id();
     box.right = 2;  // it stopped just after it took it
-    EXPECT_EQ(engine.probe({2, 1, 1}, false), nullptr);
-    engine.stop_seeking(waiter);
+    EXPECT_EQ(engine.matcher.probe({2, 1, 1}, false), nullptr);
+    engine.matcher.stop_seeking(waiter);
     EXPECT_EQ(waiter.sought_context.load(), no_context);
-    engine.cancel(*entry);
+    engine.matcher.cancel(*entry);
     EXPECT_FALSE(engine.finished(*entry));
     EXPECT_TRUE(engine.starving()) << "nobody rings when it goes on";
   }
@@ -554,9 +554,9 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
   EXPECT_TRUE(engine.finished(*entry));
   EXPECT_EQ(entry->state(), cancelled);
   EXPECT_FALSE(engine.starving());
-  EXPECT_NE(engine.probe({2, 1, 1}, false), nullptr);
-  engine.seek(waiter, {2, 0, 8});  // again, though it was on the list
-  engine.stop_seeking(waiter);
+  EXPECT_NE(engine.matcher.probe({2, 1, 1}, false), nullptr);
+  engine.matcher.seek(waiter, {2, 0, 8});  // again, though it was on the list
+  engine.matcher.stop_seeking(waiter);
   EXPECT_EQ(box.seekers, 0u);
 }
 
@@ -607,15 +607,15 @@ TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
   int eager = 0;
   constexpr int messages = 20'000;
   for (int number = 0; number < messages; ++number) {
-    if (Message* message = sender.engine().eager_cell(1, 1024, true)) {
+    if (Message* message = sender.engine().sends.eager_cell(1, 1024, true)) {
       message->envelope() = {2, 0, number % 100};
-      sender.engine().push(*message);
+      sender.engine().sends.push(*message);
       ++eager;
       continue;
     }
     auto send = std::make_unique<Send>();
     prepare(*send, 1, number % 100, 1024);
-    ASSERT_EQ(sender.engine().start(*send), MPI_SUCCESS);
+    ASSERT_EQ(sender.engine().sends.start(*send), MPI_SUCCESS);
     sends.push_back(std::move(send));
   }
   EXPECT_LE(eager * 2048u, sender.engine().limits.pair_credit);  // cells of 2 KiB
@@ -627,7 +627,7 @@ TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
     });
   }
   for (auto& send : sends) {
-    EXPECT_TRUE(sender.engine().finished(*send));
+    EXPECT_TRUE(sender.engine().sends.finished(*send));
   }
 }
 
@@ -645,17 +645,18 @@ TEST_F(EngineTest, ShortOnesThatNobodyReadsAreLeftBehind) {
   constexpr std::size_t bytes = 100;
   std::vector<std::unique_ptr<Send>> waiting;
   for (int number = 0; number < messages; ++number) {
-    if (Message* const message = sender.engine().eager_cell(1, bytes, true)) {  // it has grown
+    if (Message* const message =
+            sender.engine().sends.eager_cell(1, bytes, true)) {  // it has grown
       message->envelope() = {2, 0, 0};
       std::memset(payload_of(*message), number, bytes);
-      sender.engine().push(*message);
+      sender.engine().sends.push(*message);
       continue;
     }
     auto send = std::make_unique<Send>();
     prepare(*send, 1, 0, bytes, static_cast<char>(number));
-    ASSERT_EQ(sender.engine().start(*send), MPI_SUCCESS);
+    ASSERT_EQ(sender.engine().sends.start(*send), MPI_SUCCESS);
     sender.engine().progress();
-    if (sender.engine().finished(*send)) {
+    if (sender.engine().sends.finished(*send)) {
       send->data.assign(bytes, 'x');
     } else {
       EXPECT_FALSE(sender.engine().starving());
@@ -672,7 +673,7 @@ TEST_F(EngineTest, ShortOnesThatNobodyReadsAreLeftBehind) {
               std::vector<char>(bytes, static_cast<char>(number)));
   }
   for (auto& send : waiting) {
-    EXPECT_TRUE(sender.engine().finished(*send));
+    EXPECT_TRUE(sender.engine().sends.finished(*send));
   }
 }
 
@@ -696,12 +697,12 @@ TEST_F(EngineTest, RoomThatBecomesFreeIsFound) {
     for (int number = 0; number < messages; ++number) {
       Send& send = sends[static_cast<std::size_t>(number)];
       prepare(send, destination, number, bytes);
-      EXPECT_EQ(engine.eager_cell(destination, bytes, true), nullptr);
-      EXPECT_EQ(engine.start(send), MPI_SUCCESS);
+      EXPECT_EQ(engine.sends.eager_cell(destination, bytes, true), nullptr);
+      EXPECT_EQ(engine.sends.start(send), MPI_SUCCESS);
     }
     engine.progress();
     for (Send& send : sends) {
-      EXPECT_TRUE(engine.finished(send)) << send.tag << " to " << destination;
+      EXPECT_TRUE(engine.sends.finished(send)) << send.tag << " to " << destination;
     }
   };
   send_all_to(1);

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <new>
 
-#include "match/engine.h"
 #include "match/seekers.h"
+#include "match/sends.h"
 #include "wait/policy.h"
 #include "wait/wait.h"
 
@@ -36,27 +36,28 @@ Express* express_from(const node::RankArea& area, std::uint32_t origin) {
 // --- sending
 
 /// Of one that has none yet; called for each short message until it has.
-bool Engine::make_express(int destination, Peer& to) {
+bool Sends::make_express(int destination, Peer& to) {
   if (to.until_express == never || ++to.until_express < worth_a_ring) {
     return false;
   }
   to.until_express = never;
-  if (is_thread_rank() || wait::policy().crowded || destination == rank.world_rank) {
+  if (ground_.is_thread_rank() || wait::policy().crowded ||
+      destination == ground_.rank.world_rank) {
     return false;
   }
-  const auto origin = static_cast<std::uint32_t>(rank.world_rank);
-  node::RankArea& area = segment_.area(destination);
+  const auto origin = static_cast<std::uint32_t>(ground_.rank.world_rank);
+  node::RankArea& area = ground_.segment.area(destination);
   if (area.host.load(std::memory_order_relaxed) != 0 ||
       area.mailbox.express.back().load(std::memory_order_relaxed) != 0) {
     return false;
   }
   constexpr std::size_t bytes =
       sizeof(Express) + (std::size_t{Express::reserve_cells} << Express::reserve_class);
-  const Link link = pool.allocate(bytes);
+  const Link link = ground_.pool.allocate(bytes);
   if (link == 0) {
     return false;
   }
-  auto* ring = new (segment_.at<void>(link)) Express{};
+  auto* ring = new (ground_.segment.at<void>(link)) Express{};
   ring->origin = origin;
   ring->reserve = link + sizeof(Express);
   for (std::atomic<Link>& place : area.mailbox.express) {
@@ -66,12 +67,12 @@ bool Engine::make_express(int destination, Peer& to) {
       return true;
     }
   }
-  pool.release(link, bytes);
+  ground_.pool.release(link, bytes);
   return false;
 }
 
 /// The next slot of the ring to that rank, or nullptr: there is none, or it is full or closed.
-ExpressSlot* Engine::free_slot(int destination, Peer& to) {
+ExpressSlot* Sends::free_slot(int destination, Peer& to) {
   if (to.express == nullptr && !make_express(destination, to)) [[unlikely]] {
     return nullptr;
   }
@@ -90,8 +91,8 @@ ExpressSlot* Engine::free_slot(int destination, Peer& to) {
   return &ring.at(position);
 }
 
-char* Engine::express_slot(int destination, std::size_t bytes, const Envelope& envelope) {
-  Peer& to = peers_[destination];
+char* Sends::express_slot(int destination, std::size_t bytes, const Envelope& envelope) {
+  Peer& to = ground_.peers[destination];
   ExpressSlot* const slot = to.waiting.empty() ? free_slot(destination, to) : nullptr;
   if (slot == nullptr) [[unlikely]] {
     return nullptr;
@@ -101,43 +102,42 @@ char* Engine::express_slot(int destination, std::size_t bytes, const Envelope& e
   return slot->payload;
 }
 
-bool Engine::push_cell_express(const Message& message) {
+bool Sends::push_cell_express(const Message& message) {
   const auto destination = static_cast<int>(message.destination);
-  ExpressSlot* const slot = free_slot(destination, peers_[destination]);
+  ExpressSlot* const slot = free_slot(destination, ground_.peers[destination]);
   if (slot == nullptr) {
     return false;
   }
   slot->bytes = ExpressSlot::in_cell;
-  const Link link = segment_.link(&message);
+  const Link link = ground_.segment.link(&message);
   std::memcpy(slot->payload, &link, sizeof link);
   push_express(destination);
   return true;
 }
 
-void Engine::push_express(int destination) {
-  Express& ring = *peers_[destination].express;
+void Sends::push_express(int destination) {
+  Express& ring = *ground_.peers[destination].express;
   const std::uint32_t position = ring.pushed++;
   __builtin_prefetch(&ring.at(position + ahead), 1);  // the receiver's core has it still
   // No exchange: while it waited for the stores before it, a receiver that polls the line would
   // take it away.
   ring.at(position).number.store(position + 1, std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (segment_.area(destination).mailbox.sleepers.load(std::memory_order_relaxed) != 0) {
-    drain(destination);
-    after_drain();
+  if (ground_.segment.area(destination).mailbox.sleepers.load(std::memory_order_relaxed) != 0) {
+    matcher_.drain(destination);
   }
 }
 
 // --- receiving
 
 /// A cell for a message that nobody waits for yet.
-Message& Engine::adopt(Message& from, Express& ring) {
-  Message* message = cell(static_cast<int>(from.destination),
-                          sizeof(Message) + (from.bytes > tiny_bytes ? from.bytes : 0));
-  std::uint32_t keeper = static_cast<std::uint32_t>(rank.world_rank);
+Message& Matcher::adopt(Message& from, Express& ring) {
+  Message* message = cells_.take(static_cast<int>(from.destination),
+                                 sizeof(Message) + (from.bytes > tiny_bytes ? from.bytes : 0));
+  std::uint32_t keeper = static_cast<std::uint32_t>(ground_.rank.world_rank);
   if (message == nullptr) {
     const std::uint32_t used = ring.reserve_used.load(std::memory_order_relaxed);
-    message = segment_.at<Message>(ring.reserve + (Link{used} << Express::reserve_class));
+    message = ground_.segment.at<Message>(ring.reserve + (Link{used} << Express::reserve_class));
     message->size_class = Express::reserve_class;
     message->destination = from.destination;
     ring.reserve_used.store(used + 1, std::memory_order_relaxed);
@@ -156,17 +156,17 @@ Message& Engine::adopt(Message& from, Express& ring) {
 }
 
 /// The next message of the ring, which is there.
-void Engine::take_express(node::RankArea& area, QueueView& queues, Express& ring) {
+void Matcher::take_express(node::RankArea& area, QueueView& queues, Express& ring) {
   const std::uint32_t position = ring.taken.load(std::memory_order_relaxed);
   const ExpressSlot& slot = ring.at(position);
   if (slot.bytes == ExpressSlot::in_cell) {
     Link link = 0;
     std::memcpy(&link, slot.payload, sizeof link);
     ring.taken.store(position + 1, std::memory_order_release);
-    match(area, queues, *segment_.at<Message>(link));
+    match(area, queues, *ground_.segment.at<Message>(link));
     return;
   }
-  const auto owner = static_cast<std::uint32_t>(&area - &segment_.area(0));
+  const auto owner = static_cast<std::uint32_t>(&area - &ground_.segment.area(0));
   __builtin_prefetch(&ring.at(position + 1));
   Message& message = in_hands_[free_hand_].message;
   message.kind = ItemKind::eager;
@@ -179,11 +179,9 @@ void Engine::take_express(node::RankArea& area, QueueView& queues, Express& ring
   std::memcpy(payload_of(message), slot.payload, slot.bytes);
   ring.taken.store(position + 1, std::memory_order_release);
   if (Receive* receive = queues.take_receive(message)) {
-    const bool mine = receive->owner == static_cast<std::uint32_t>(rank.world_rank);
-    join(mine ? message : adopt(message, ring), *receive);
-  } else if (hand_ != nullptr && takes(*hand_, message)) {
-    hand_ = nullptr;
-    caught_ = &message;
+    transfers_.join(ground_.is_me(receive->owner) ? message : adopt(message, ring), *receive);
+  } else if (is_for_hand(message)) {
+    give_to_hand(message);
     free_hand_ = 1 - free_hand_;
   } else {
     add_unexpected(area.mailbox, queues, adopt(message, ring));
@@ -191,7 +189,7 @@ void Engine::take_express(node::RankArea& area, QueueView& queues, Express& ring
 }
 
 /// Those that were pushed before a message of the same sender that came through the inbox.
-void Engine::take_express_before(node::RankArea& area, QueueView& queues, const Message& message) {
+void Matcher::take_express_before(node::RankArea& area, QueueView& queues, const Message& message) {
   Express& ring = *express_from(area, message.origin);
   while (static_cast<std::int32_t>(message.express_before -
                                    ring.taken.load(std::memory_order_relaxed)) > 0) {
@@ -200,7 +198,7 @@ void Engine::take_express_before(node::RankArea& area, QueueView& queues, const 
 }
 
 /// True if there is more to do: something lies in the inbox, perhaps from before.
-bool Engine::take_all_express(node::RankArea& area, QueueView& queues) {
+bool Matcher::take_all_express(node::RankArea& area, QueueView& queues) {
   const bool with_hand = hand_ != nullptr;
   const auto& places = area.mailbox.express;
   if (places.front().load(std::memory_order_relaxed) == 0) {
@@ -213,7 +211,7 @@ bool Engine::take_all_express(node::RankArea& area, QueueView& queues) {
     if (link == 0) {
       continue;
     }
-    auto& ring = *segment_.at<Express>(link);
+    auto& ring = *ground_.segment.at<Express>(link);
     for (std::uint32_t left = Express::slots; left > 0; --left) {
       if (!ring.has(ring.taken.load(std::memory_order_relaxed), std::memory_order_acquire)) {
         break;
@@ -229,11 +227,6 @@ bool Engine::take_all_express(node::RankArea& area, QueueView& queues) {
     }
   }
   return false;
-}
-
-/// Of an adopted message whose payload is read.
-void Engine::leave_express(const Message& message) {
-  express_from(area_, message.origin)->adopted.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace meantime::match

@@ -19,9 +19,9 @@
 // Each says how many went through the ring before it, and whoever sorts it in takes those first.
 // The other way round: whoever sees a slot's number (acquire) sees all of that sender's earlier
 // pushes, so if the inbox is empty after that, they are sorted in. Both by who holds the right
-// (match/engine.h).
+// (match/matcher.h).
 //
-// No message is overlooked, by the argument of the inbox (Engine::push) with a fence in it: a
+// No message is overlooked, by the argument of the inbox (Matcher::push) with a fence in it: a
 // sender stores the number, then comes its sequentially consistent fence, then its look at
 // `sleepers`. A sleeper counts itself in, then looks at the places and numbers, both sequentially
 // consistent (or behind a fence, sleep/park.cpp). If the sender's look misses the count, the fence

@@ -13,11 +13,13 @@
 // right until it is matched, then to whoever moves its `state`.
 #pragma once
 
+#include <mpi.h>
+
 #include <atomic>
 #include <cstdint>
 
+#include "base/clock.h"
 #include "match/awaited_word.h"
-#include "match/envelope.h"
 #include "node/layout.h"
 
 namespace meantime::match {
@@ -25,6 +27,24 @@ namespace meantime::match {
 using node::cache_line;
 using node::Link;
 using node::SleepLink;
+
+/// By what a message and a receive find each other. A receive's may say MPI_ANY_SOURCE,
+/// MPI_ANY_TAG.
+struct Envelope {
+  std::uint32_t context = 0;
+  std::int32_t source = 0;  ///< rank in the communicator
+  std::int32_t tag = 0;
+
+  Envelope& envelope() { return *this; }
+  bool operator==(const Envelope&) const = default;
+};
+
+/// Whether a receive that says `wanted` takes such a message.
+inline bool takes(const Envelope& wanted, const Envelope& message) {
+  return wanted.context == message.context &&
+         (wanted.source == message.source || wanted.source == MPI_ANY_SOURCE) &&
+         (wanted.tag == message.tag || wanted.tag == MPI_ANY_TAG);
+}
 
 enum class ItemKind : std::uint8_t { eager, synchronous, rendezvous, posted };
 
@@ -54,7 +74,7 @@ struct Item : Envelope {
 inline constexpr std::uint16_t noticed = 1;   ///< a Message on its sender's attention list
 inline constexpr std::uint16_t blocking = 2;  ///< its owner stays in MPI until it is done
 
-inline constexpr std::uint16_t data_on_wire = 4;  ///< match/wire.h
+inline constexpr std::uint16_t data_on_wire = 4;  ///< match/ways/test_wire.h
 
 // Of eager messages: match/express.h.
 inline constexpr std::uint16_t behind_express = 8;  ///< others of its sender went through the ring
@@ -96,7 +116,7 @@ static_assert(sizeof(Message) == 2 * cache_line);
 ///            they are there, claim fragments from one counter, so two cores share a large copy
 ///   piped    through a ring of chunks in the segment that the sender fills and the receiver
 ///            empties: for non-contiguous senders, and without cross-memory attach
-///   by wire  direct, but in the three steps of a network (match/wire.h): a test setting
+///   by wire  direct, but in the three steps of a network (match/ways/test_wire.h): a test setting
 /// Lifetime: `holders` counts who may still touch it besides its owner, the sender: one for the
 /// bytes that are not there yet, one for a receiver that takes part. Only the last to leave says
 /// `delivered`, and only then may the sender reuse the cell.
@@ -146,6 +166,14 @@ struct alignas(cache_line) Receive : Item {
 
   AwaitedWord awaited() { return {word, sleep}; }
   std::uint32_t state() const { return AwaitedWord::state_in(word); }
+  /// There is a match; the message lies there, or nowhere.
+  void meet(const Envelope& of_message, std::uint64_t bytes, Link there) {
+    message = there;
+    matched_source = of_message.source;
+    matched_tag = of_message.tag;
+    matched_bytes = bytes < capacity ? bytes : capacity;
+    error = bytes > capacity ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  }
 };
 static_assert(sizeof(Receive) == 2 * cache_line);
 
@@ -168,6 +196,14 @@ inline char* payload_of(Message& message) {
   }
   return message.payload_behind(message.kind == ItemKind::eager ? eager_payload_offset
                                                                 : synchronous_payload_offset);
+}
+
+/// After a copy into or out of an eager message's cell. (The receiver writes to the sender's line
+/// only if the copies of this one are timed.)
+inline void note_copy(Message& message, const Stopwatch& stopwatch) {
+  if (message.copy_ns != 0) {
+    message.copy_ns += stopwatch.nanoseconds();
+  }
 }
 
 }  // namespace meantime::match

@@ -5,9 +5,16 @@
 #include <cstdint>
 
 #include "match/route.h"
-#include "match/wire.h"
 
 namespace meantime::match {
+
+/// The test setting of match/ways/test_wire.h.
+struct Wire {
+  std::uint64_t latency_ns = 0;
+  double ns_per_byte = 0;
+  bool interface_answers = false;
+  bool on = false;
+};
 
 struct Limits {
   std::size_t eager = 8 * 1024;                ///< bytes: up to this always through a cell

@@ -32,7 +32,7 @@ class MemoryTest : public testing::Test {
 
     std::vector<Link> take_all(std::size_t bytes) {
       std::vector<Link> places;
-      while (const Link place = engine().memory(bytes)) {
+      while (const Link place = engine().memory.find(bytes)) {
         places.push_back(place);
       }
       return places;
@@ -70,9 +70,9 @@ class MemoryTest : public testing::Test {
   /// Empty messages from one to the other, as many as go into cells.
   int send_all() const {
     int sent = 0;
-    while (Message* const message = one->engine().eager_cell(1, 0, true)) {
+    while (Message* const message = one->engine().sends.eager_cell(1, 0, true)) {
       message->envelope() = {4, 0, 0};
-      one->engine().push(*message);
+      one->engine().sends.push(*message);
       ++sent;
     }
     return sent;
@@ -85,7 +85,7 @@ class MemoryTest : public testing::Test {
     }
   }
   void leave() const {
-    one->engine().leave_memory();
+    one->engine().leave();
     node::segment().header().finalized = 1;
   }
   static std::uint32_t wanting() { return node::segment().header().wanting; }
@@ -102,15 +102,15 @@ TEST_F(MemoryTest, WhatASleeperHasGoesToWhoLacksIt) {
   one->release(one->take_all(small), small);
   one->engine().progress();  // it wants no more
   EXPECT_EQ(wanting(), 0u);
-  one->engine().let_go();
+  one->engine().memory.let_go();
   EXPECT_TRUE(node::segment().header().given_up.empty()) << "nobody wants it";
 
-  EXPECT_EQ(other->engine().memory(4096), 0u);
+  EXPECT_EQ(other->engine().memory.find(4096), 0u);
   EXPECT_EQ(wanting(), 1u);
   EXPECT_EQ(other->rank.area->wants_memory, 1u);
-  one->engine().let_go();
+  one->engine().memory.let_go();
   EXPECT_FALSE(node::segment().header().given_up.empty());
-  EXPECT_NE(other->engine().memory(4096), 0u);
+  EXPECT_NE(other->engine().memory.find(4096), 0u);
   other->engine().progress();
   EXPECT_EQ(wanting(), 0u);
   EXPECT_EQ(other->rank.area->wants_memory, 0u);
@@ -118,8 +118,8 @@ TEST_F(MemoryTest, WhatASleeperHasGoesToWhoLacksIt) {
 
 TEST_F(MemoryTest, WhoLeavesKeepsNothing) {
   one->release(one->take_all(small), small);
-  one->engine().leave_memory();
-  EXPECT_NE(other->engine().memory(32 * 1024), 0u);
+  one->engine().leave();
+  EXPECT_NE(other->engine().memory.find(32 * 1024), 0u);
 }
 
 TEST_F(MemoryTest, TwoThatWantDoNotKeepEachOtherFromIt) {
@@ -127,10 +127,10 @@ TEST_F(MemoryTest, TwoThatWantDoNotKeepEachOtherFromIt) {
   other->take_all(small);
   EXPECT_EQ(wanting(), 2u);
   one->release({all.begin(), all.begin() + 3}, small);
-  EXPECT_EQ(one->engine().memory(4096), 0u);  // less than it needs, and it goes on wanting
-  one->engine().let_go();
-  EXPECT_NE(other->engine().memory(small), 0u);
-  other->engine().let_go();
+  EXPECT_EQ(one->engine().memory.find(4096), 0u);  // less than it needs, and it goes on wanting
+  one->engine().memory.let_go();
+  EXPECT_NE(other->engine().memory.find(small), 0u);
+  other->engine().memory.let_go();
   EXPECT_FALSE(node::segment().header().given_up.empty()) << "what is left over";
 }
 
@@ -152,21 +152,21 @@ TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
   allow(512 * 1024);  // a ring takes 72 KiB
   const auto send = [this] {
     const Envelope envelope{4, 0, 0};
-    if (char* const place = one->engine().express_slot(1, 1, envelope)) {
+    if (char* const place = one->engine().sends.express_slot(1, 1, envelope)) {
       *place = 0;
-      one->engine().push_express(1);
+      one->engine().sends.push_express(1);
       return true;
     }
-    Message* const message = one->engine().eager_cell(1, 0, true);
+    Message* const message = one->engine().sends.eager_cell(1, 0, true);
     message->envelope() = envelope;
-    one->engine().push(*message);
+    one->engine().sends.push(*message);
     return false;
   };
   for (int sent = 0; !send(); ++sent) {
     ASSERT_LT(sent, 100) << "there is no ring";
   }
   other->engine().progress();  // adopts what came by it
-  const Link piece = one->engine().memory(4096);
+  const Link piece = one->engine().memory.find(4096);
   other->take_all(small);
   other->engine().progress();  // it wants no more
   one->engine().pool.release(piece, 4096);
@@ -174,7 +174,7 @@ TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
   ASSERT_TRUE(send());
   other->engine().progress();
   EXPECT_FALSE(node::segment().header().given_up.empty());
-  EXPECT_NE(other->engine().probe({4, 0, 0}, true), nullptr);
+  EXPECT_NE(other->engine().matcher.probe({4, 0, 0}, true), nullptr);
 }
 
 TEST_F(MemoryTest, EmptyCellsAreOfUseForEverything) {
@@ -182,8 +182,8 @@ TEST_F(MemoryTest, EmptyCellsAreOfUseForEverything) {
   const int sent = send_all();
   EXPECT_GT(sent, 400);
   receive(sent);
-  other->engine().let_go();  // gives the last ones back, too
-  EXPECT_NE(one->engine().memory(static_cast<std::size_t>(sent) * 128 / 2), 0u);
+  other->engine().memory.let_go();  // gives the last ones back, too
+  EXPECT_NE(one->engine().memory.find(static_cast<std::size_t>(sent) * 128 / 2), 0u);
 }
 
 TEST_F(MemoryTest, WhatComesBackToWhoHasLeftIsForTheOthers) {
@@ -191,7 +191,7 @@ TEST_F(MemoryTest, WhatComesBackToWhoHasLeftIsForTheOthers) {
   receive(sent / 4);
   leave();
   receive(sent - sent / 4);
-  EXPECT_NE(other->engine().memory(static_cast<std::size_t>(sent) * 128 / 2), 0u);
+  EXPECT_NE(other->engine().memory.find(static_cast<std::size_t>(sent) * 128 / 2), 0u);
 }
 
 TEST_F(MemoryTest, SoDoesWhatItHasLeftBehind) {
@@ -204,7 +204,7 @@ TEST_F(MemoryTest, SoDoesWhatItHasLeftBehind) {
   for (LocalSend& send : sends) {
     send.context = 4;
     send.destination = 1;
-    ASSERT_EQ(sender.start(send), 0);
+    ASSERT_EQ(sender.sends.start(send), 0);
   }
   sender.progress();
   EXPECT_TRUE(std::all_of(sends.begin(), sends.end(), [](auto& send) { return send.done; }));
@@ -220,8 +220,8 @@ TEST_F(MemoryTest, SoDoesWhatItHasLeftBehind) {
   for (std::size_t received = 1; received < sends.size(); ++received) {
     receive_synchronous();
   }
-  other->engine().let_go();  // gives the last ones back, too
-  EXPECT_NE(other->engine().memory(40 * 1024), 0u);
+  other->engine().memory.let_go();  // gives the last ones back, too
+  EXPECT_NE(other->engine().memory.find(40 * 1024), 0u);
   sender.come_back();
 }
 
@@ -232,10 +232,10 @@ TEST_F(MemoryTest, WhoComesBackHasItsCreditAgain) {
   for (const bool others_take : {false, true, true, false}) {
     ASSERT_EQ(send_all(), 100);
     receive(50);
-    other->engine().let_go();
+    other->engine().memory.let_go();
     leave();
     receive(50);
-    other->engine().let_go();
+    other->engine().memory.let_go();
     if (others_take) {
       const std::vector<Link> all = other->take_all(small);
       EXPECT_GT(all.size(), 400u);
@@ -254,7 +254,7 @@ TEST_F(MemoryTest, WhoComesBackHasItsCreditAgain) {
   sender.come_back();
   other->engine().progress();
   receive(50);
-  other->engine().let_go();
+  other->engine().memory.let_go();
   EXPECT_EQ(wanting(), 0u);
   EXPECT_GT(send_all(), 0);
 }

@@ -6,39 +6,39 @@
 #include <mpi.h>
 
 #include "base/pause.h"
-#include "match/engine.h"
+#include "match/matcher.h"
 #include "match/seekers.h"
 #include "node/process.h"
-#include "sleep/park.h"
 #include "wait/wait.h"
 
 namespace meantime::match {
 
 /// False: the holder is stopped, perhaps for ever.
-bool Engine::take_right() {
+bool Matcher::take_right() {
   constexpr int quick_turns = 100;
   constexpr int turns_a_look = 64;
-  for (int turn = 1; !try_right(box_); ++turn) {
+  for (int turn = 1; !try_right(ground_.box); ++turn) {
     if (turn <= quick_turns) {
       wait::pause();
       continue;
     }
     wait::give_core_to_kernel();
-    const std::uint32_t holder = box_.right.load(std::memory_order_relaxed);
+    const std::uint32_t holder = ground_.box.right.load(std::memory_order_relaxed);
     if (turn % turns_a_look == 0 && holder != 0 &&
-        node::is_stopped(segment_.area(static_cast<int>(holder) - 1))) {
+        node::is_stopped(ground_.segment.area(static_cast<int>(holder) - 1))) {
       return false;
     }
   }
   return true;
 }
 
-void Engine::let_go_of_right(node::Mailbox& box) {
-  holds_right_ = false;
-  if (is_thread_rank() && box.queues != 0) {
-    box.posted.store(segment_.at<Queues>(box.queues)->posted.entries, std::memory_order_relaxed);
+void Matcher::let_go_of_right(node::Mailbox& box) {
+  ground_.bells.only_note = false;
+  if (ground_.is_thread_rank() && box.queues != 0) {
+    box.posted.store(ground_.segment.at<Queues>(box.queues)->posted.entries,
+                     std::memory_order_relaxed);
   }
-  if (&box == &box_ && box.sleepers.load(std::memory_order_relaxed) == 0) {
+  if (&box == &ground_.box && box.sleepers.load(std::memory_order_relaxed) == 0) {
     // The owner, awake in all its threads: whoever pushes now leaves the matching to us anyway, and
     // we look again once we have counted ourselves among the sleepers.
     box.right.store(0, std::memory_order_release);
@@ -48,13 +48,12 @@ void Engine::let_go_of_right(node::Mailbox& box) {
 }
 
 /// After take_right: and does what others have left to the holder.
-void Engine::give_right_back() {
-  let_go_of_right(box_);
-  drain(rank.world_rank);
-  after_drain();
+void Matcher::give_right_back() {
+  let_go_of_right(ground_.box);
+  drain(ground_.rank.world_rank);
 }
 
-void Engine::cancel(Receive& receive) {
+void Matcher::cancel(Receive& receive) {
   if (take_right()) {
     cancel_now(receive);
   } else if (LocalReceive& own = local(receive); !own.to_cancel) {
@@ -64,20 +63,20 @@ void Engine::cancel(Receive& receive) {
 }
 
 /// With the right, which it gives back.
-void Engine::cancel_now(Receive& receive) {
-  QueueView queues(*segment_.at<Queues>(box_.queues), pool);
-  empty_inbox(area_, queues);  // the receive itself may still be in it
+void Matcher::cancel_now(Receive& receive) {
+  QueueView queues = queues_of(ground_.box);
+  empty_inbox(ground_.area, queues);  // the receive itself may still be in it
   if (receive.state() == posted) {
     queues.remove_receive(receive);
-    finish(receive, cancelled);
+    steps_.finish(receive, cancelled);
   }
   give_right_back();
 }
 
-void Engine::try_to_cancel(Receive& receive) {
+void Matcher::try_to_cancel(Receive& receive) {
   LocalReceive& own = local(receive);
   const bool open = receive.state() == posted;
-  if (own.to_cancel && (!open || try_right(box_))) {
+  if (own.to_cancel && (!open || try_right(ground_.box))) {
     own.to_cancel = false;
     --cancels_;
     if (open) {
@@ -86,12 +85,12 @@ void Engine::try_to_cancel(Receive& receive) {
   }
 }
 
-Message* Engine::probe(const Envelope& wanted, bool take) {
+Message* Matcher::probe(const Envelope& wanted, bool take) {
   if (!take_right()) {
     return nullptr;  // it is found later
   }
-  QueueView queues(*segment_.at<Queues>(box_.queues), pool);
-  empty_inbox(area_, queues);
+  QueueView queues = queues_of(ground_.box);
+  empty_inbox(ground_.area, queues);
   Message* message = queues.find_message(wanted);
   if (message != nullptr && take) {
     queues.remove_message(*message);
@@ -102,20 +101,19 @@ Message* Engine::probe(const Envelope& wanted, bool take) {
   return message;
 }
 
-void Engine::seek(node::Waiter& waiter, const Envelope& wanted) {
+void Matcher::seek(node::Waiter& waiter, const Envelope& wanted) {
   if (!take_right()) {
-    rank.starving = true;  // nobody will ring
-    rank.nap_ns = wait::nap_for_memory_ns;
+    ground_.starve(wait::nap_for_memory_ns);  // nobody will ring
     return;
   }
   if (is_listed(waiter)) {
-    unlist_seeker(segment_, box_, waiter);
+    unlist_seeker(ground_.segment, ground_.box, waiter);
   }
-  list_seeker(segment_, box_, waiter, wanted);
+  list_seeker(ground_.segment, ground_.box, waiter, wanted);
   give_right_back();
 }
 
-void Engine::stop_seeking(node::Waiter& waiter) {
+void Matcher::stop_seeking(node::Waiter& waiter) {
   if (!is_listed(waiter)) {
     return;
   }
@@ -123,7 +121,7 @@ void Engine::stop_seeking(node::Waiter& waiter) {
     waiter.sought_context.store(no_context, std::memory_order_relaxed);
     return;
   }
-  unlist_seeker(segment_, box_, waiter);
+  unlist_seeker(ground_.segment, ground_.box, waiter);
   give_right_back();
 }
 

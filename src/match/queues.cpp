@@ -37,7 +37,7 @@ Chain& QueueView::chain(const Table& table, const Envelope& key) const {
 }
 
 template <class Entry>
-Entry* QueueView::first_like(const Table& table, const Envelope& key) const {
+inline Entry* QueueView::first_like(const Table& table, const Envelope& key) const {
   for (Link link = chain(table, key).first; link != 0;) {
     auto* entry = segment_.at<Entry>(link);
     if (static_cast<const Envelope&>(*entry) == key) {

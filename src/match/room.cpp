@@ -13,14 +13,14 @@
 //                   other offers do, by the transfer's state, which only this rank looks at; once
 //                   it has left MPI, as those of eager messages
 //   room            what may lie in cells, to one rank and in all. Where a receiver is stuck and
-//                   reads nothing for limits.patience_ns it becomes twice what lies there now, up
-//                   to limits.most_room. Beyond that the payload stays with the user and the send
-//                   waits until it is read: then a deadlock is one, and is told
+//                   reads nothing for ground_.limits.patience_ns it becomes twice what lies there
+//                   now, up to limits.most_room. Beyond that the payload stays with the user and
+//                   the send waits until it is read: then a deadlock is one, and is told
 
 #include <algorithm>
 
 #include "base/clock.h"
-#include "match/engine.h"
+#include "match/sends.h"
 #include "sleep/park.h"
 #include "wait/deadlock/asking.h"
 
@@ -43,36 +43,35 @@ bool is_stuck(const node::RankArea& receiver, std::uint64_t now_ns) {
 }  // namespace
 
 /// Credit after a search for what has become free.
-bool Engine::finds_credit(Peer& to, std::size_t bytes) {
-  take_back_cells();
+bool Sends::finds_credit(Peer& to, std::size_t bytes) {
+  cells_.take_back();
   gather_first_left_behind(to);
-  if (credit_.allows(to, bytes)) {
+  if (ground_.credit.allows(to, bytes)) {
     return true;
   }
-  if (!credit_.room_may_grow(bytes)) {
+  if (!ground_.credit.room_may_grow(bytes)) {
     // Nobody will be patient, so nobody else looks at those that lie behind an unread one.
     if (const std::uint64_t now = now_ns(); now >= gather_next_ns_) {
-      gather_next_ns_ = now + limits.patience_ns;
-      peers_.for_each([this](Peer& other) { gather_left_behind(other); });
+      gather_next_ns_ = now + ground_.limits.patience_ns;
+      ground_.peers.for_each([this](Peer& other) { gather_left_behind(other); });
     }
   }
-  return credit_.allows(to, bytes);
+  return ground_.credit.allows(to, bytes);
 }
 
 /// It is about to be offered, with its payload in its cell.
-void Engine::be_patient(LocalSend& send, Peer& to) {
+void Sends::be_patient(LocalSend& send, Peer& to) {
   send.patient_since_ns = now_ns();
   if (patient_++ == 0) {
-    between_looks_ns_ = limits.patience_ns;
+    between_looks_ns_ = ground_.limits.patience_ns;
     look_at_them_ns_ = send.patient_since_ns + between_looks_ns_;
   }
-  rank.starving = true;  // also if it has armed already, and only looks once more before it sleeps
-  rank.nap_ns = between_looks_ns_;
-  credit_.count_in(to, std::size_t{1} << send.message->size_class);
+  ground_.starve(between_looks_ns_);
+  ground_.credit.count_in(to, Cells::size_of(*send.message));
 }
 
 /// The send is over for who waits for it. What is still to do hangs in memory of the engine's.
-void Engine::leave_behind(LocalSend& send, Peer& to) {
+void Sends::leave_behind(LocalSend& send, Peer& to) {
   auto* heir = new LocalSend(send);
   heir->contiguous = nullptr;  // the user's again
   heir->patient_since_ns = 0;
@@ -89,12 +88,12 @@ void Engine::leave_behind(LocalSend& send, Peer& to) {
   send.done = true;
   // Another thread of this rank may sleep for it. Whoever delivers reads the waiter with the flag,
   // so exactly one of the two counts it down.
-  wake(transfer.awaited().let_sleeper_go().sleep);
+  ground_.bells.ring(transfer.awaited().let_sleeper_go().sleep);
 }
 
 /// The cells of those that were read meanwhile, as far as those come first (there may be a
 /// million).
-void Engine::gather_first_left_behind(Peer& to) {
+void Sends::gather_first_left_behind(Peer& to) {
   while (LocalSend* const send = to.left_behind.front()) {
     if (!reap(*send)) {
       return;
@@ -103,7 +102,7 @@ void Engine::gather_first_left_behind(Peer& to) {
   }
 }
 
-void Engine::gather_left_behind(Peer& to) {
+void Sends::gather_left_behind(Peer& to) {
   to.left_behind.for_each([this](LocalSend& send) {
     if (reap(send)) {
       delete &send;
@@ -111,17 +110,17 @@ void Engine::gather_left_behind(Peer& to) {
   });
 }
 
-bool Engine::keeps_payloads() {
+bool Sends::keeps_payloads() {
   if (kept_ != 0) {
-    peers_.for_each([this](Peer& to) { gather_left_behind(to); });
+    ground_.peers.for_each([this](Peer& to) { gather_left_behind(to); });
   }
   return kept_ != 0;
 }
 
 // Their cells shall come back when this rank does not look any more. It and whoever delivers change
 // one word, so exactly one of the two finds that the other was there before, and has the cell.
-void Engine::orphan_left_behind() {
-  peers_.for_each([this](Peer& to) {
+void Sends::orphan_left_behind() {
+  ground_.peers.for_each([this](Peer& to) {
     to.left_behind.for_each([&](LocalSend& send) {
       if (send.kept != nullptr) {
         return;  // nobody is left to read it
@@ -136,65 +135,52 @@ void Engine::orphan_left_behind() {
   });
 }
 
-void Engine::forget_left_behind() {
-  peers_.for_each([](Peer& to) { to.left_behind.for_each([](LocalSend& send) { delete &send; }); });
-}
-
 /// True if a send is over by it, or was.
-bool Engine::end_patience(Peer& to, std::uint64_t now_ns) {
+bool Sends::end_patience(Peer& to, std::uint64_t now_ns) {
   const LocalSend* const first = to.offered.front();
   if (first == nullptr) {
     return false;
   }
-  const std::uint64_t unread_ns = credit_.unread_since(to, now_ns);
-  const bool stuck = is_stuck(segment_.area(first->destination), now_ns);
+  const std::uint64_t unread_ns = ground_.credit.unread_since(to, now_ns);
+  const bool stuck = is_stuck(ground_.segment.area(first->destination), now_ns);
   bool moved = false;
   bool grows = false;
   to.offered.for_each([&](LocalSend& send) {
     if (send.patient_since_ns == 0) {
       return;
     }
-    const bool has_room = credit_.has_room(to);
+    const bool has_room = ground_.credit.has_room(to);
     const std::uint64_t since = std::max(send.patient_since_ns, unread_ns);
     if (reap(send)) {
       moved = true;
-    } else if (has_room || (stuck && now_ns - since >= limits.patience_ns)) {
+    } else if (has_room || (stuck && now_ns - since >= ground_.limits.patience_ns)) {
       leave_behind(send, to);
       moved = true;
       grows = grows || !has_room;
     }
   });
   if (grows) {
-    credit_.grow(to);
+    ground_.credit.grow(to);
   }
   return moved;
 }
 
 /// Now and then, while a send is patient. True if one is over by it.
-bool Engine::make_room() {
-  if (patient_ == 0) {
-    return false;
-  }
+bool Sends::make_room() {
   const std::uint64_t now = now_ns();
   if (now < look_at_them_ns_) {
     return false;
   }
-  take_back_cells();
+  cells_.take_back();
   bool moved = false;
-  peers_.for_each([&](Peer& to) {
+  ground_.peers.for_each([&](Peer& to) {
     gather_left_behind(to);
     moved |= end_patience(to, now);
   });
-  between_looks_ns_ =
-      moved ? limits.patience_ns : std::min(2 * between_looks_ns_, longest_between_looks_ns);
+  between_looks_ns_ = moved ? ground_.limits.patience_ns
+                            : std::min(2 * between_looks_ns_, longest_between_looks_ns);
   look_at_them_ns_ = now + between_looks_ns_;
   return moved;
-}
-
-std::uint64_t Engine::nap_ns() const {
-  const bool for_memory =
-      deferred_ != 0 || no_pipe_ || steps_on_wire_ != 0 || cancels_ != 0 || lacking_ != 0;
-  return patient_ != 0 && !for_memory ? between_looks_ns_ : wait::nap_for_memory_ns;
 }
 
 }  // namespace meantime::match

@@ -226,7 +226,7 @@ struct Header {
   /// Why the heap could not grow when it could not last: an errno, or addresses_end. 0: it always
   /// could.
   std::atomic<std::uint32_t> full_because;
-  std::atomic<std::uint32_t> wanting;  ///< ranks that lack memory; match/memory.cpp
+  std::atomic<std::uint32_t> wanting;  ///< ranks that lack memory; match/memory.h
   /// Pieces that ranks have given up for these, newest first; who lacks memory takes all.
   alignas(cache_line) LinkStack given_up;
   alignas(cache_line) std::atomic<std::uint64_t> heap_end;  ///< bump pointer of the heap

@@ -16,9 +16,9 @@
 // and rings him if one is over by then. All this is done with the rank's lock held, so a sleeper on
 // the rank's list (park.cpp) stays there meanwhile: it sleeps, or has been rung and will disarm,
 // which makes the rank unattended again. That no completion falls between its state and its arming
-// is the argument of match/engine.cpp (mark_awaited), and that of doorbell.h from there on. That
-// the heir's count is set to 1 loses nothing: a completion that counts it down just before or just
-// after finds 1 or the heir's own count, and a count that has reached 0 has rung.
+// is the argument of match/awaited_word.h, and that of doorbell.h from there on. That the heir's
+// count is set to 1 loses nothing: a completion that counts it down just before or just after finds
+// 1 or the heir's own count, and a count that has reached 0 has rung.
 // tests/model/handover.pml is this protocol for the model checker.
 #pragma once
 

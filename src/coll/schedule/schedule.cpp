@@ -186,7 +186,7 @@ bool ScheduleRequest::run(const Schedule::Step& step) {
                               core::Plane::collective, &request);
       if (result == MPI_ERR_NO_MEM) {
         if (starves_ == nullptr) {
-          starves_ = std::make_shared<match::Engine::Starves>(*self().engine);
+          starves_ = std::make_shared<match::Memory::Starves>(self().engine->memory);
         }
         return false;
       }

@@ -93,7 +93,7 @@ class ScheduleRequest final : public Request {
   const int tag_;
   std::size_t next_ = 0;
   std::vector<Request*> under_way_;
-  std::shared_ptr<void> starves_;  ///< match::Engine::Starves, while there is no memory to go on
+  std::shared_ptr<void> starves_;  ///< match::Memory::Starves, while there is no memory to go on
   wait::Channel went_{};           ///< the last that is not any more
   std::size_t moved_ = 0;          ///< steps started and messages over, ever
   bool unattended_ = false;        ///< messages of it may ring nobody

@@ -79,7 +79,7 @@ Block* pop(int kind) {
 
 /// A page full of new blocks; one is returned, the others go on the free list.
 Block* make_blocks() {
-  const node::Link page = self().engine->memory(batch_bytes);
+  const node::Link page = self().engine->memory.find(batch_bytes);
   if (page == 0) {
     return nullptr;
   }

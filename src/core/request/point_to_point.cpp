@@ -62,21 +62,22 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
                   Communicator& comm, Plane plane) {
   const auto bytes = static_cast<std::size_t>(count * type.size);
   match::Engine& engine = *self().engine;
+  match::Sends& sends = engine.sends;
   const int world_rank = comm.peer_world_rank(destination);
   const match::Envelope envelope{comm.context | static_cast<std::uint32_t>(plane), comm.rank, tag};
   if (type.contiguous && bytes <= engine.limits.eager &&
-      engine.copy_to_posted(world_rank, envelope, static_cast<const char*>(buffer) + type.true_lb,
-                            bytes)) {
+      sends.copy_to_posted(world_rank, envelope, static_cast<const char*>(buffer) + type.true_lb,
+                           bytes)) {
     return true;
   }
   if (bytes <= match::express_bytes && bytes <= engine.limits.eager) {
-    if (char* place = engine.express_slot(world_rank, bytes, envelope)) {
+    if (char* place = sends.express_slot(world_rank, bytes, envelope)) {
       pack_all(buffer, count, type, place, bytes);
-      engine.push_express(world_rank);
+      sends.push_express(world_rank);
       return true;
     }
   }
-  match::Message* message = engine.eager_cell(world_rank, bytes, type.contiguous);
+  match::Message* message = sends.eager_cell(world_rank, bytes, type.contiguous);
   if (message == nullptr) {
     return false;
   }
@@ -84,7 +85,7 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
   const Stopwatch stopwatch(message->copy_ns != 0);
   pack_all(buffer, count, type, payload_of(*message), bytes);
   match::note_copy(*message, stopwatch);
-  engine.push(*message);
+  sends.push(*message);
   return true;
 }
 
@@ -238,7 +239,7 @@ void disarm_background(node::Waiter& waiter) {
 void let_go_before_sleep(Rank& rank) {
   hand_over_background(rank);
   if (rank.engine != nullptr) {
-    rank.engine->let_go();
+    rank.engine->memory.let_go();
   }
 }
 

@@ -37,7 +37,7 @@ void set_status_of(MPI_Status* status, const match::Message& message) {
 
 match::Message* find(int source, int tag, Communicator& comm, MPI_Status* status, bool take) {
   match::Engine& engine = *self().engine;
-  match::Message* message = engine.probe({comm.context, source, tag}, take);
+  match::Message* message = engine.matcher.probe({comm.context, source, tag}, take);
   if (message != nullptr) {
     set_status_of(status, *message);
   }
@@ -60,10 +60,10 @@ class MessageAwaited final : public wait::Awaited {
   void arm(node::Waiter& waiter) override {
     wait::expect(waiter, 1);
     core::arm_background(waiter);
-    self().engine->seek(waiter, {comm_.context, source_, tag_});
+    self().engine->matcher.seek(waiter, {comm_.context, source_, tag_});
   }
   void disarm(node::Waiter& waiter) override {
-    self().engine->stop_seeking(waiter);
+    self().engine->matcher.stop_seeking(waiter);
     core::disarm_background(waiter);
   }
   void about_to_sleep() override { core::let_go_before_sleep(self()); }

@@ -91,11 +91,11 @@ int SendRequest::begin(bool tried) {
     complete = send.done = true;  // not directly
     return MPI_SUCCESS;
   }
-  return self().engine->start(*this);
+  return self().engine->sends.start(*this);
 }
 
 bool SendRequest::advance() {
-  if (!complete && self().engine->finished(*this)) {
+  if (!complete && self().engine->sends.finished(*this)) {
     complete = true;
     error = match::LocalSend::error != 0
                 ? fail(match::LocalSend::error, "the send buffer cannot be read")
@@ -105,10 +105,10 @@ bool SendRequest::advance() {
 }
 
 int SendRequest::arm(node::Waiter& waiter) {
-  return self().engine->arm(*this, waiter);
+  return self().engine->sends.arm(*this, waiter);
 }
 void SendRequest::disarm(node::Waiter&) {
-  self().engine->disarm(*this);
+  self().engine->sends.disarm(*this);
 }
 
 void SendRequest::describe(wait::Situation& situation) const {
@@ -116,7 +116,7 @@ void SendRequest::describe(wait::Situation& situation) const {
 }
 
 wait::Channel SendRequest::channel() const {
-  return channel_of(self().engine->goes_directly(*this));
+  return channel_of(self().engine->sends.goes_directly(*this));
 }
 
 int SendRequest::start() {
@@ -251,7 +251,7 @@ int ReceiveRequest::start() {
 
 int ReceiveRequest::cancel() {
   if (!complete && entry != nullptr) {
-    self().engine->cancel(*entry);
+    self().engine->matcher.cancel(*entry);
   }
   return MPI_SUCCESS;
 }
@@ -368,7 +368,7 @@ class PayloadsAwaited final : public wait::Awaited {
   PayloadsAwaited& operator=(const PayloadsAwaited&) = delete;
 
   bool ready() override {
-    return !self().engine->keeps_payloads() ||
+    return !self().engine->sends.keeps_payloads() ||
            header_.finalized.load(std::memory_order_seq_cst) >= header_.ranks;
   }
   bool progress() override { return core::progress(); }
@@ -437,7 +437,7 @@ void wait_for_quiet() {
     delete request;
   }
   wait_for_freed_receives(abandoned);
-  if (self().engine->keeps_payloads()) {
+  if (self().engine->sends.keeps_payloads()) {
     PayloadsAwaited awaited;
     wait::until(awaited);
   }

@@ -12,7 +12,7 @@ namespace {
 class AwaitedMemory final : public wait::Awaited {
  public:
   AwaitedMemory(const Communicator& comm, const std::function<node::Link()>& look)
-      : comm_(comm), look_(look), starves_(*self().engine) {}
+      : comm_(comm), look_(look), starves_(self().engine->memory) {}
 
   bool ready() override { return found != 0; }
   bool progress() override {
@@ -39,7 +39,7 @@ class AwaitedMemory final : public wait::Awaited {
  private:
   const Communicator& comm_;
   const std::function<node::Link()>& look_;
-  const match::Engine::Starves starves_;
+  const match::Memory::Starves starves_;
 };
 
 }  // namespace
@@ -56,7 +56,7 @@ node::Link segment_memory(const Communicator& comm, std::size_t bytes,
 }
 
 node::Link segment_memory(const Communicator& comm, std::size_t bytes) {
-  return segment_memory(comm, bytes, [bytes] { return self().engine->memory(bytes); });
+  return segment_memory(comm, bytes, [bytes] { return self().engine->memory.find(bytes); });
 }
 
 }  // namespace meantime::core

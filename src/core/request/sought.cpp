@@ -54,7 +54,7 @@ bool is_over(const Request& request) {
 }  // namespace
 
 bool SoughtMessage::is_there() const {
-  return self().engine->probe({context, source, tag}, false) != nullptr;
+  return self().engine->matcher.probe({context, source, tag}, false) != nullptr;
 }
 
 bool Sought::seek(Request& request) {
@@ -163,7 +163,7 @@ void Sought::arm(Arming& arming, node::Waiter& waiter) {
     for (const SoughtMessage& message : messages_) {
       any = both(any, message);
     }
-    self().engine->seek(waiter, {any.context, any.source, any.tag});
+    self().engine->matcher.seek(waiter, {any.context, any.source, any.tag});
   }
 }
 
@@ -176,7 +176,7 @@ void Sought::disarm(node::Waiter& waiter) {
   }
   if (probes_) {
     probes_ = false;
-    self().engine->stop_seeking(waiter);
+    self().engine->matcher.stop_seeking(waiter);
   }
 }
 

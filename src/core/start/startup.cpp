@@ -452,7 +452,7 @@ int go_away(Rank& rank) {
   if (rank.users != 0) {  // another thread has opened a session meanwhile
     return result;
   }
-  rank.engine->leave_memory();
+  rank.engine->leave();
   // The state first: whoever finds it in the sum finds it away (wait/deadlock/deadlock.h).
   set_state(rank, node::RankState::away);
   node::segment().header().finalized.fetch_add(1, std::memory_order_seq_cst);

@@ -19,15 +19,44 @@
 // read).
 #pragma once
 
-#include <cstdint>
+#include <vector>
+
+#include "match/steps.h"
+#include "match/ways/copies.h"
 
 namespace meantime::match {
 
-struct Wire {
-  std::uint64_t latency_ns = 0;
-  double ns_per_byte = 0;
-  bool interface_answers = false;
-  bool on = false;
+struct Engine;
+
+class TestWire final : public Way {
+ public:
+  TestWire(Engine& engine, Steps& steps, Copies& copies);
+  ~TestWire();
+  TestWire(const TestWire&) = delete;
+  TestWire& operator=(const TestWire&) = delete;
+
+  /// The sender is ready to send.
+  void offer(Transfer& transfer) const;
+  /// By an offer this rank is in MPI, and so are those of its worker that do not run now.
+  void take_what_arrived();
+
+  First begin(Message& message, Receive& receive) override;
+  void receive(Message& message, Receive& receive) override;
+  void send(Message& message) override { put_on(message); }
+  bool progress() override;
+  bool idle() const { return steps_under_way_.empty(); }
+
+ private:
+  void ready_to_receive(Message& message);
+  void put_on(Item& item);
+  bool has_arrived(Item& step);
+
+  Engine& engine_;
+  const Wire& wire_;
+  Steps& steps_;
+  Copies& copies_;
+  /// Receives of ours, sends of ours: whose next step comes to us.
+  std::vector<Item*> steps_under_way_;
 };
 
 }  // namespace meantime::match

@@ -120,8 +120,8 @@ TEST(Transfer, TheSenderLosesItsPermissionBeforeTheReceiverBegins) {
     large_entry->flags = blocking;
     to.post(*large_entry);
     to.post(*small_entry);
-    ASSERT_EQ(from.start(large_send), MPI_SUCCESS);
-    ASSERT_EQ(from.start(small_send), MPI_SUCCESS);
+    ASSERT_EQ(from.sends.start(large_send), MPI_SUCCESS);
+    ASSERT_EQ(from.sends.start(small_send), MPI_SUCCESS);
     const Transfer& transfer = transfer_of(*large_send.message);
 
     bool over = false;
@@ -133,8 +133,8 @@ TEST(Transfer, TheSenderLosesItsPermissionBeforeTheReceiverBegins) {
     EXPECT_TRUE(over);
     EXPECT_EQ(transfer.piped.load(), went_over);
     EXPECT_EQ(transfer.holders.load(), 0u);
-    EXPECT_TRUE(from.finished(large_send));
-    EXPECT_TRUE(from.finished(small_send));
+    EXPECT_TRUE(from.sends.finished(large_send));
+    EXPECT_TRUE(from.sends.finished(small_send));
     EXPECT_EQ(received, large);
     EXPECT_EQ(small_receive.data, small);
   }

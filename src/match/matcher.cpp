@@ -1,0 +1,242 @@
+#include "match/matcher.h"
+
+#include "base/pause.h"
+#include "match/seekers.h"
+
+namespace meantime::match {
+
+void Matcher::prepare() {
+  const Link place = ground_.pool.allocate(sizeof(Queues));
+  Queues& queues = *new (ground_.segment.at<void>(place)) Queues{};
+  QueueView(queues, ground_.pool).prepare();
+  // From here on others may match for this rank. What they pushed before is in the inbox.
+  node::Mailbox& box = ground_.box;
+  std::uint32_t free_right = 0;
+  while (!box.right.compare_exchange_weak(
+      free_right, static_cast<std::uint32_t>(ground_.rank.world_rank) + 1)) {
+    free_right = 0;
+  }
+  box.queues = place;
+  box.right.store(0, std::memory_order_seq_cst);
+}
+
+// Why no message is overlooked. The push and the look at `sleepers` are sequentially consistent, as
+// are a sleeper's count-in and its last look at the inbox: one of the two sees the other. If a
+// holder of the right keeps us from matching, it looks at the inbox again after its release, which
+// is ordered after our failed compare-and-swap and so after our push.
+void Matcher::push(Message& message) {
+  const auto destination = static_cast<int>(message.destination);
+  node::Mailbox& box = ground_.segment.area(destination).mailbox;
+  const Link link = ground_.segment.link(&message);
+  const bool offer = message.kind == ItemKind::rendezvous;
+  box.inbox.push(link, message.next);
+  // One that is awake in MPI empties its inbox itself. One that computes does so at its next call,
+  // unless there is a large payload that could be moved meanwhile. For one that sleeps we match, so
+  // that it is woken only by what it waits for.
+  if (box.sleepers.load(std::memory_order_seq_cst) != 0 ||
+      (offer && (box.pollers.load(std::memory_order_relaxed) == 0 ||
+                 ground_.limits.wire.interface_answers))) {
+    drain(destination);
+  }
+}
+
+bool Matcher::try_right(node::Mailbox& box) {
+  std::uint32_t nobody = 0;
+  ground_.bells.only_note = box.right.load(std::memory_order_seq_cst) == 0 &&
+                            box.right.compare_exchange_strong(
+                                nobody, static_cast<std::uint32_t>(ground_.rank.world_rank) + 1,
+                                std::memory_order_seq_cst);
+  return ground_.bells.only_note;
+}
+
+// Why nothing is left lying, if the owner has a thread that sleeps or is about to (`sleepers` is
+// not 0): the release of the right and the look at the inbox after it are sequentially consistent,
+// and so are a pusher's push and its try for the right. If the try found the right taken, the
+// holder's release came later, and so its look sees the push.
+bool Matcher::drain(int world_rank, Receive* last) {
+  node::RankArea& area = ground_.segment.area(world_rank);
+  node::Mailbox& box = area.mailbox;
+  // What lies in the rings may as well come after a receive that is posted: it goes to its buffer
+  // then, not to a cell. (Unless a thread sleeps that may wait for it.)
+  const bool posting = last != nullptr;
+  const auto more = [&] {
+    return !box.inbox.empty(std::memory_order_seq_cst) ||
+           ((!posting || box.sleepers.load(std::memory_order_seq_cst) != 0) &&
+            express_waits(area, std::memory_order_seq_cst));
+  };
+  bool moved = false;
+  do {
+    if (!try_right(box)) {
+      if (last == nullptr) {
+        break;
+      }
+      // Somebody matches for us just now. The receive goes the way of the messages; then look
+      // again.
+      box.inbox.push(ground_.segment.link(last), last->next);
+      last = nullptr;
+      continue;
+    }
+    if (box.queues == 0) {
+      // It has not come to MPI_Init yet: then it will find everything in its inbox.
+      let_go_of_right(box);
+      break;
+    }
+    QueueView queues = queues_of(box);
+    if (!box.inbox.empty() || (last == nullptr && express_waits(area))) {
+      empty_inbox(area, queues);
+      moved = true;
+    }
+    if (last != nullptr) {
+      sort_in(area, queues, *last);
+      last = nullptr;
+    }
+    let_go_of_right(box);
+  } while (more());
+  transfers_.after_match();
+  return moved;
+}
+
+// In order, because all that was pushed before is sorted in first: if a posted receive matches
+// then, no earlier message of its sender does. As with a rendezvous that its sender moves, the
+// receive is out of the queue and `copying`, so it is ours until it is `done`.
+Receive* Matcher::take_posted(int world_rank, const Envelope& envelope, std::size_t bytes) {
+  node::RankArea& area = ground_.segment.area(world_rank);
+  if (!try_right(area.mailbox)) {
+    return nullptr;
+  }
+  QueueView queues = queues_of(area.mailbox);
+  empty_inbox(area, queues);
+  Receive* receive = queues.find_receive(envelope);
+  if (receive != nullptr && bytes <= receive->capacity && (receive->address != 0 || bytes == 0)) {
+    queues.remove_receive(*receive);
+    receive->meet(envelope, bytes, 0);
+    receive->directly.store(1, std::memory_order_relaxed);
+    steps_.begin_copy(*receive);
+  } else {
+    receive = nullptr;
+  }
+  let_go_of_right(area.mailbox);
+  look_again(world_rank);
+  return receive;
+}
+
+// The right stays in the hand meanwhile: who pushes leaves the matching to us anyway, and a try for
+// the right that fails because of us is answered, as in `drain`, by a look at the inbox after the
+// release.
+Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) {
+  node::Mailbox& box = ground_.box;
+  if (!try_right(box)) {
+    return nullptr;
+  }
+  QueueView queues = queues_of(box);
+  if (!box.inbox.empty()) {
+    empty_inbox(ground_.area,
+                queues);  // with no hand: a receive that was posted before may lie in it
+  }
+  Message* message = queues.find_message(hand);
+  bool polled = false;
+  if (message != nullptr) {
+    queues.remove_message(*message);
+  } else {
+    hand_ = &hand;
+    caught_ = nullptr;
+    for (int turn = 0;; ++turn) {
+      if (has_mail()) {
+        empty_inbox(ground_.area, queues);
+      }
+      if (caught_ != nullptr || turn >= turns) {
+        break;
+      }
+      polled = true;
+      wait::pause();
+    }
+    hand_ = nullptr;
+    message = caught_;
+  }
+  if (message != nullptr && at_once != nullptr) {
+    *at_once = !polled;
+  }
+  let_go_of_right(box);
+  look_again(ground_.rank.world_rank);
+  return message;
+}
+
+/// After the release of a right, outside `drain`. What lies in a ring may wait for the owner's next
+/// call, if it has no thread that sleeps. (A process rank may have begun a ring to a thread rank
+/// before it was known to be one.)
+void Matcher::look_again(int world_rank) {
+  const node::RankArea& area = ground_.segment.area(world_rank);
+  const node::Mailbox& box = area.mailbox;
+  if (!box.inbox.empty(std::memory_order_seq_cst) ||
+      (box.sleepers.load(std::memory_order_seq_cst) != 0 &&
+       express_waits(area, std::memory_order_seq_cst))) {
+    drain(world_rank);
+  } else {
+    transfers_.after_match();
+  }
+}
+
+/// And the rings.
+void Matcher::empty_inbox(node::RankArea& area, QueueView& queues) {
+  node::Mailbox& box = area.mailbox;
+  while (!box.inbox.empty() || take_all_express(area, queues)) {
+    // The line of the newest message comes while the exchange gets the inbox's.
+    __builtin_prefetch(ground_.segment.at<Item>(box.inbox.newest()));
+    Link newest = box.inbox.take_all();
+    // The stack has the newest first; turn it round to keep each sender's order.
+    Link oldest = 0;
+    while (newest != 0) {
+      auto* item = ground_.segment.at<Item>(newest);
+      const Link older = item->next.load(std::memory_order_relaxed);
+      if (older != oldest) {  // not for a lone one: the store would fetch its line once more
+        item->next.store(oldest, std::memory_order_relaxed);
+      }
+      oldest = newest;
+      newest = older;
+    }
+    while (oldest != 0) {
+      auto* item = ground_.segment.at<Item>(oldest);
+      oldest = item->next.load(std::memory_order_relaxed);
+      sort_in(area, queues, *item);
+    }
+  }
+}
+
+void Matcher::add_unexpected(node::Mailbox& box, QueueView& queues, Message& message) {
+  queues.add_message(message);
+  for_each_seeker(ground_.segment, box, message, [this](const node::Waiter& seeker) {
+    ground_.bells.ring(wait::sleep_of(seeker));
+  });
+}
+
+void Matcher::sort_in(node::RankArea& area, QueueView& queues, Item& item) {
+  if (item.kind == ItemKind::posted) {
+    auto& receive = static_cast<Receive&>(item);
+    if (Message* message = queues.find_message(receive)) {
+      queues.remove_message(*message);
+      transfers_.join(*message, receive);
+    } else {
+      queues.add_receive(receive);
+    }
+    return;
+  }
+  auto& message = static_cast<Message&>(item);
+  if ((message.flags & behind_express) != 0) {
+    take_express_before(area, queues, message);
+  }
+  match(area, queues, message);
+}
+
+void Matcher::match(node::RankArea& area, QueueView& queues, Message& message) {
+  if (Receive* receive = queues.take_receive(message)) {
+    transfers_.join(message, *receive);
+    return;
+  }
+  if (is_for_hand(message)) {
+    give_to_hand(message);
+    return;
+  }
+  add_unexpected(area.mailbox, queues, message);
+}
+
+}  // namespace meantime::match

@@ -1,0 +1,93 @@
+// Brings messages and posted receives together, of this rank and of those that sleep; what becomes
+// of a match is not its business (Transfers::join).
+//   inbox     a rank's lock-free stack of items; anybody pushes, the holder of the right empties it
+//   right     leave to touch a mailbox's queues; taken by compare-and-swap, never waited for: who
+//             does not get it leaves its item in the inbox, and the holder looks again after
+//             release
+//   hand      the envelope that a rank wants while it looks at its inbox itself
+// One sender's messages to one rank keep their order in the inbox, and between it and the sender's
+// ring (match/express.h). Private to its rank, the rank's lock held.
+#pragma once
+
+#include "match/express.h"
+#include "match/queues.h"
+#include "match/transfers.h"
+
+namespace meantime::match {
+
+class Matcher {
+ public:
+  Matcher(Ground& ground, Cells& cells, Steps& steps, Transfers& transfers)
+      : ground_(ground), cells_(cells), steps_(steps), transfers_(transfers) {}
+  void prepare();
+
+  /// Into the inbox of its destination.
+  void push(Message& message);
+  /// Empties the inbox and the rings of `world_rank` as far as nobody else does it; posts `last`
+  /// behind all that.
+  bool drain(int world_rank, Receive* last = nullptr);
+  /// The receive posted there that takes a message of so many bytes, out of the queue and
+  /// `copying`; nullptr if there is none, or its buffer cannot be written to.
+  Receive* take_posted(int world_rank, const Envelope& envelope, std::size_t bytes);
+
+  // --- of this rank
+  bool has_mail() const { return !ground_.box.inbox.empty() || express_waits(ground_.area); }
+  /// The message for `hand`, taken out of the mailbox, if it is there or comes within so many turns
+  /// of polling; else nullptr. It comes after every receive posted before. *at_once becomes true if
+  /// no turn was needed.
+  Message* catch_message(const Envelope& hand, int turns, bool* at_once);
+  /// Takes it back if there is no match yet. As long as it cannot be known because of a rank that
+  /// is stopped, it stays open, and `try_to_cancel` tries again.
+  void cancel(Receive& receive);
+  void try_to_cancel(Receive& receive);
+  bool is_cancelling() const { return cancels_ != 0; }
+  /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
+  Message* probe(const Envelope& wanted, bool take);
+  /// A sleep for such a message: until `stop_seeking`, one that is added to the unexpected ones
+  /// counts the waiter down.
+  void seek(node::Waiter& waiter, const Envelope& wanted);
+  void stop_seeking(node::Waiter& waiter);
+
+ private:
+  bool try_right(node::Mailbox& box);
+  bool take_right();
+  void let_go_of_right(node::Mailbox& box);
+  void give_right_back();
+  void look_again(int world_rank);
+  QueueView queues_of(const node::Mailbox& box) {
+    return {*ground_.segment.at<Queues>(box.queues), ground_.pool};
+  }
+  void cancel_now(Receive& receive);
+
+  void empty_inbox(node::RankArea& area, QueueView& queues);
+  void sort_in(node::RankArea& area, QueueView& queues, Item& item);
+  void match(node::RankArea& area, QueueView& queues, Message& message);
+  void add_unexpected(node::Mailbox& box, QueueView& queues, Message& message);
+  bool is_for_hand(const Message& message) const {
+    return hand_ != nullptr && takes(*hand_, message);
+  }
+  void give_to_hand(Message& message) {
+    hand_ = nullptr;  // what comes after it is not for us
+    caught_ = &message;
+  }
+
+  // match/express.cpp
+  Message& adopt(Message& from, Express& ring);
+  void take_express(node::RankArea& area, QueueView& queues, Express& ring);
+  void take_express_before(node::RankArea& area, QueueView& queues, const Message& message);
+  bool take_all_express(node::RankArea& area, QueueView& queues);
+
+  Ground& ground_;
+  Cells& cells_;
+  Steps& steps_;
+  Transfers& transfers_;
+
+  const Envelope* hand_ = nullptr;  ///< while catch_message holds the own right
+  Message* caught_ = nullptr;
+  InHand in_hands_[2];  ///< one of them may be the one that is caught
+  int free_hand_ = 0;
+  std::size_t first_ring_ = 0;  ///< of a mailbox's, that is looked at first
+  std::size_t cancels_ = 0;     ///< receives to_cancel
+};
+
+}  // namespace meantime::match

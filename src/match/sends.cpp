@@ -1,0 +1,270 @@
+#include "match/sends.h"
+
+#include <mpi.h>
+
+#include <cstring>
+
+#include "base/clock.h"
+#include "node/cross_memory.h"
+
+namespace meantime::match {
+
+void Sends::fill_envelope(Message& message, int destination, const Peer& to, std::size_t bytes) {
+  message.origin = static_cast<std::uint32_t>(ground_.rank.world_rank);
+  message.destination = static_cast<std::uint32_t>(destination);
+  message.bytes = bytes;
+  message.copy_ns = bytes > ground_.limits.eager ? 1 : 0;
+  if (const Express* ring = to.express; ring != nullptr) {
+    message.express_before = ring->pushed;
+    message.flags |= behind_express;
+  }
+}
+
+/// Of a message that is larger than small ones.
+bool Sends::goes_through_cell(int destination, std::size_t bytes, bool contiguous) {
+  return bytes <= ground_.limits.medium &&
+         (!contiguous || !node::can_attach(destination) ||
+          (!ground_.in_one_address_space(destination) && ground_.route.two_copies(bytes)));
+}
+
+// Who reads an old `posted` takes a cell, or the right for nothing.
+bool Sends::copy_to_posted(int destination, const Envelope& envelope, const char* payload,
+                           std::size_t bytes) {
+  if (!ground_.is_thread_rank() ||
+      ground_.segment.area(destination).mailbox.posted.load(std::memory_order_relaxed) == 0 ||
+      !node::in_this_host(destination) || !ground_.peers[destination].waiting.empty()) {
+    return false;
+  }
+  Receive* const receive = matcher_.take_posted(destination, envelope, bytes);
+  if (receive == nullptr) {
+    return false;
+  }
+  if (bytes > 0) {
+    std::memcpy(reinterpret_cast<void*>(receive->address), payload, bytes);
+  }
+  steps_.finish(*receive, done);
+  return true;
+}
+
+Message* Sends::eager_cell(int destination, std::size_t bytes, bool contiguous) {
+  Peer& to = ground_.peers[destination];
+  if (!to.waiting.empty()) [[unlikely]] {
+    return nullptr;
+  }
+  return free_eager_cell(to, destination, bytes, contiguous);
+}
+
+inline Message* Sends::free_eager_cell(Peer& to, int destination, std::size_t bytes,
+                                       bool contiguous) {
+  if (bytes > ground_.limits.eager && !goes_through_cell(destination, bytes, contiguous)) {
+    return nullptr;
+  }
+  const std::size_t need = sizeof(Message) + (bytes > tiny_bytes ? bytes : 0);
+  if (!ground_.credit.allows(to, need) && !finds_credit(to, need)) [[unlikely]] {
+    if (bytes <= ground_.limits.eager && !ground_.credit.room_may_grow(bytes)) {
+      ground_.area.out_of_credit.store(1, std::memory_order_relaxed);
+    }
+    return nullptr;
+  }
+  Message* message = cell(destination, need);
+  if (message != nullptr) {
+    ground_.credit.count_in(to, Cells::size_of(*message));
+    message->kind = ItemKind::eager;
+    fill_envelope(*message, destination, to, bytes);
+  }
+  return message;
+}
+
+Message* Sends::find_cell(int destination, std::size_t bytes) {
+  const int size_class = Cells::class_for(bytes);
+  const Link place = memory_.search(std::size_t{1} << size_class);
+  if (place == 0) {
+    return nullptr;
+  }
+  cells_.add_fresh(place, size_class);
+  return cells_.take(destination, bytes);
+}
+
+bool Sends::offer(LocalSend& send, Peer& to) {
+  const bool is_short = send.bytes <= ground_.limits.eager;
+  const bool patient = is_short && !send.synchronous && ground_.credit.room_may_grow(send.bytes);
+  bool carried = send.bytes <= (send.synchronous || patient ? ground_.limits.eager : tiny_bytes);
+  Message* message = cell(send.destination, offer_bytes(carried ? send.bytes : 0));
+  if (message == nullptr && carried && send.bytes > tiny_bytes) {
+    carried = false;
+    message = cell(send.destination, offer_bytes(0));
+  }
+  if (message == nullptr) {
+    return false;
+  }
+  if (patient && !carried) {
+    send.kept = std::make_shared_for_overwrite<char[]>(send.bytes);
+    ground_.typed.pack(send, 0, send.kept.get(), send.bytes);
+    send.contiguous = send.kept.get();
+  }
+  message->kind = carried ? ItemKind::synchronous : ItemKind::rendezvous;
+  message->envelope() = send;
+  fill_envelope(*message, send.destination, to, send.bytes);
+  Transfer& transfer = *new (&transfer_of(*message)) Transfer{};
+  transfer.sender = reinterpret_cast<std::uint64_t>(&send);
+  if (carried) {
+    ground_.typed.pack(send, 0, payload_of(*message), send.bytes);
+  } else if (send.contiguous != nullptr && node::can_attach(send.destination)) {
+    transfer.source_address = reinterpret_cast<std::uint64_t>(send.contiguous);
+  }
+  message->flags |= send.blocking ? blocking : 0;
+  if (transfers_.test_wire != nullptr) [[unlikely]] {
+    transfers_.test_wire->offer(transfer);
+  }
+  send.message = message;
+  ++to.offers;
+  to.offered.push_back(send);
+  if (patient) {
+    be_patient(send, to);
+  }
+  matcher_.push(*message);
+  return true;
+}
+
+int Sends::start(LocalSend& send) {
+  Peer& to = ground_.peers[send.destination];
+  if (to.waiting.empty() && ground_.credit.allows_offer(to) && offer(send, to)) {
+    if (transfers_.test_wire != nullptr) [[unlikely]] {
+      transfers_.test_wire->take_what_arrived();
+    }
+    return MPI_SUCCESS;
+  }
+  to.waiting.push_back(send);
+  ++waiting_;
+  return MPI_SUCCESS;
+}
+
+/// A small cell is there again where there is no room for an offer, perhaps, or for ever.
+bool Sends::send_in_cell(LocalSend& send, Peer& to) {
+  Message* const message = send.synchronous ? nullptr
+                                            : free_eager_cell(to, send.destination, send.bytes,
+                                                              send.contiguous != nullptr);
+  if (message == nullptr) {
+    return false;
+  }
+  message->envelope() = send;
+  const Stopwatch stopwatch(message->copy_ns != 0);
+  if (send.bytes > 0) {
+    ground_.typed.pack(send, 0, payload_of(*message), send.bytes);
+  }
+  note_copy(*message, stopwatch);
+  send.done = true;  // who waits for it naps (starving)
+  push(*message);
+  return true;
+}
+
+bool Sends::send_waiting() {
+  bool moved = false;
+  ground_.peers.for_each([&](Peer& to) {
+    // Room comes from earlier offers that are over, whether or not their owner has asked yet.
+    while (!to.waiting.empty() && !to.offered.empty() && reap(*to.offered.front())) {
+    }
+    while (!to.waiting.empty()) {
+      LocalSend* send = to.waiting.front();
+      to.waiting.erase(*send);
+      --waiting_;
+      if (!send_in_cell(*send, to) && (!ground_.credit.allows_offer(to) || !offer(*send, to))) {
+        to.waiting.push_front(*send);
+        ++waiting_;
+        break;
+      }
+      moved = true;
+    }
+  });
+  return moved;
+}
+
+bool Sends::goes_directly(const LocalSend& send) const {
+  if (send.done) {
+    return send.directly;
+  }
+  if (send.message == nullptr) {
+    return send.contiguous != nullptr && node::can_attach(send.destination) &&
+           send.bytes > (send.synchronous ? ground_.limits.eager : tiny_bytes);
+  }
+  const Transfer& transfer = transfer_of(*send.message);
+  const std::uint32_t piped = transfer.piped.load(std::memory_order_relaxed);
+  return transfer.source_address != 0 && (piped == not_piped || piped == by_wire);
+}
+
+/// If the send is over: its cell is free again, its peer has room for another.
+bool Sends::reap(LocalSend& send) {
+  Message& message = *send.message;
+  Transfer& transfer = transfer_of(message);
+  if (transfer.state() != delivered) {
+    return false;
+  }
+  if ((message.flags & noticed) != 0 && !send.attended) {
+    transfers_.attend();  // off the list before the cell is used again
+  }
+  if (transfer.error.load(std::memory_order_relaxed) != 0) {
+    send.error = MPI_ERR_BUFFER;
+  }
+  if (const std::uint32_t took = transfer.copy_ns.load(std::memory_order_relaxed);
+      took != 0 && transfer.bytes == message.bytes && message.bytes <= ground_.limits.medium &&
+      !ground_.in_one_address_space(send.destination)) {
+    ground_.route.one_copy_took(message.bytes, took);
+  }
+  transfers_.pipes.forget(message);
+  if (ground_.area.out_of_credit.load(std::memory_order_relaxed) != 0) {
+    ground_.area.out_of_credit.store(0, std::memory_order_relaxed);
+  }
+  send.directly = goes_directly(send);
+  Peer& to = ground_.peers[send.destination];
+  if (send.patient_since_ns != 0 || send.left_behind) {
+    ground_.credit.count_out(to, Cells::size_of(message));
+  }
+  if (send.left_behind) {
+    kept_ -= send.kept != nullptr ? 1 : 0;
+    to.left_behind.erase(send);
+  } else {
+    to.offered.erase(send);
+    --to.offers;
+    patient_ -= send.patient_since_ns != 0 ? 1 : 0;
+  }
+  cells_.add(message);
+  send.kept.reset();
+  send.message = nullptr;
+  send.done = true;
+  return true;
+}
+
+void Sends::reap_all() {
+  if (transfers_.pipes.is_moving()) {
+    return;  // reaping may copy, and begin with a pipe
+  }
+  ground_.peers.for_each([this](Peer& to) {
+    gather_left_behind(to);
+    to.offered.for_each([this](LocalSend& send) { reap(send); });
+  });
+}
+
+bool Sends::go_on() {
+  const bool roomier = patient_ != 0 && make_room();
+  return (waiting_ != 0 && send_waiting()) || roomier;
+}
+
+// A send that waits for credit has nothing that could be armed: its rank only naps (starving()).
+int Sends::arm(LocalSend& send, node::Waiter& waiter) {
+  if (send.message == nullptr) {
+    return send.done ? 0 : 1;
+  }
+  Transfer& transfer = transfer_of(*send.message);
+  return transfer.awaited().arm(ground_.sleep_to_arm(waiter),
+                                [](std::uint32_t state) { return state == delivered; })
+             ? 1
+             : 0;
+}
+
+void Sends::disarm(LocalSend& send) {
+  if (send.message != nullptr) {
+    transfer_of(*send.message).awaited().disarm();
+  }
+}
+
+}  // namespace meantime::match
