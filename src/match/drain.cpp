@@ -8,6 +8,7 @@
 #include "match/engine.h"
 #include "match/seekers.h"
 #include "node/cross_memory.h"
+#include "sleep/doorbell.h"
 #include "wait/policy.h"
 #include "wait/wait.h"
 

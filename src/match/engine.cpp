@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "node/cross_memory.h"
+#include "sleep/doorbell.h"
 #include "wait/wait.h"
 
 namespace meantime::match {

@@ -9,7 +9,7 @@
 #include "match/engine.h"
 #include "match/seekers.h"
 #include "node/process.h"
-#include "sleep/park.h"
+#include "wait/park.h"
 #include "wait/wait.h"
 
 namespace meantime::match {

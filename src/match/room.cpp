@@ -22,8 +22,8 @@
 
 #include "base/clock.h"
 #include "match/engine.h"
-#include "sleep/park.h"
 #include "wait/deadlock/asking.h"
+#include "wait/park.h"
 
 namespace meantime::match {
 namespace {

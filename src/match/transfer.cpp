@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "match/engine.h"
 #include "node/cross_memory.h"
+#include "sleep/doorbell.h"
 #include "wait/wait.h"
 
 namespace meantime::match {

@@ -12,6 +12,7 @@
 #include "core/request/requests.h"
 #include "match/engine.h"
 #include "rank/rank.h"
+#include "sleep/doorbell.h"
 #include "wait/wait.h"
 
 namespace meantime::coll {

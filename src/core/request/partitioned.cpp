@@ -8,6 +8,7 @@
 #include "core/error/error.h"
 #include "match/engine.h"
 #include "rank/rank.h"
+#include "sleep/doorbell.h"
 #include "wait/wait.h"
 
 namespace meantime::core {

@@ -10,6 +10,7 @@
 #include "core/request/status.h"
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "sleep/doorbell.h"
 #include "wait/wait.h"
 
 namespace meantime::core {
