@@ -1,25 +1,7 @@
 // Waiting: from the moment a rank cannot go on until it can. This part knows no MPI objects; it
 // sees a plain struct and something that can be awaited.
-//   Awaited     what is waited for, as five questions
-//   turn        one look at it that finds nothing; after each the policy names the next rung
-//   rung        poll, yield, park
-//
-//          ready? ──yes──────────────────────────────────► go on      (no cost: never gets here)
-//            │ no
-//            ▼
-//         quick turns ──ready────────────────────────────► go on      (short_wait.h)
-//            │ nothing
-//            ▼
-//         in a crowd: give the core away ──ready─────────► go on      (yielding.h)
-//            │ nothing
-//            ▼
-//      ┌─ progress ── something moved ──► ready?
-//      │     │ nothing
-//      │     ▼
-//      │  policy: poll ──► pause ────────────┐
-//      │          yield ─► sched_yield ──────┤ next turn
-//      │          park ──► arm, look again, sleep on the doorbell, disarm
-//      └─────────────────────────────────────┘
+//   Awaited   what is waited for, as five questions
+// How it waits: ladder.h.
 #pragma once
 
 #include <cstdint>
