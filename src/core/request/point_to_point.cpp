@@ -112,9 +112,10 @@ int start_send(const void* buffer, MPI_Count count, Datatype& type, int destinat
 }
 
 int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag,
-                  Communicator& comm, Plane plane, Request** request) {
+                  Communicator& comm, Plane plane, Request** request, bool in_background) {
   auto* receive =
       new ReceiveRequest({buffer, count, &type, source, tag, plane, Mode::standard}, comm);
+  receive->in_background = in_background;
   const int result = receive->begin();
   if (result != MPI_SUCCESS) {
     delete receive;
