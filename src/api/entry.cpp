@@ -360,7 +360,7 @@ bool Entry::special_buffer(Place place, const void* address, MPI_Count count, MP
     return reject(fail(MPI_ERR_BUFFER, "{} is MPI_IN_PLACE, which is not for this argument",
                        argument(place)));
   }
-  if (address == MPI_BOTTOM && (count == 0 || !is_predefined(type))) {
+  if (address == MPI_BOTTOM && (count == 0 || resolve(type)->holds_addresses())) {
     return true;
   }
   return reject(fail(MPI_ERR_BUFFER, "{} is {}, which is no buffer for {} elements of {}",
@@ -375,7 +375,7 @@ bool Entry::buffer_of(Place place, const void* address, Counts counts, MPI_Count
   }
   // NULL is MPI_BOTTOM if all types with elements have addresses in them.
   for (MPI_Count i = 0; i < count; ++i) {
-    if (counts[i] != 0 && is_predefined(types[i])) {
+    if (counts[i] != 0 && !resolve(types[i])->holds_addresses()) {
       return special_buffer(place, address, counts[i], types[i]);
     }
   }

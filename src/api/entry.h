@@ -22,7 +22,7 @@
 #include "core/request/progress.h"
 #include "protocol/generated/call_ids.h"
 #include "rank/rank.h"
-#include "wait/wait.h"
+#include "wait/program_looks.h"
 
 namespace meantime::api {
 

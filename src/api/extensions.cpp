@@ -17,7 +17,7 @@
 #include "rank/counters.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
-#include "wait/wait.h"
+#include "wait/give_way.h"
 
 // The header's macros are for callers.
 #undef MPIX_Yield

@@ -33,8 +33,8 @@ int check_buffers(const void* address, const Datatype& type, const void* packed,
   const auto is_none = [](const void* buffer) {
     return buffer == nullptr || buffer == MPI_IN_PLACE || buffer == MPI_BUFFER_AUTOMATIC;
   };
-  if (bytes == 0 ||
-      (!is_none(packed) && (!is_none(address) || (address == MPI_BOTTOM && !type.predefined)))) {
+  if (bytes == 0 || (!is_none(packed) &&
+                     (!is_none(address) || (address == MPI_BOTTOM && type.holds_addresses())))) {
     return MPI_SUCCESS;
   }
   return fail(MPI_ERR_BUFFER, "a buffer of this call is NULL or a constant, with {} bytes to move",

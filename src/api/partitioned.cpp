@@ -5,7 +5,7 @@
 #include "core/error/blame.h"
 #include "core/error/error.h"
 #include "core/request/point_to_point.h"
-#include "wait/wait.h"
+#include "wait/program_looks.h"
 
 namespace meantime::api {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/request/partitioned.h"
 #include "core/request/requests.h"
 #include "core/request/status.h"
-#include "wait/wait.h"
+#include "wait/program_looks.h"
 
 namespace meantime::api {
 namespace {

@@ -9,6 +9,7 @@
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
+#include "sleep/doorbell.h"
 #include "wait/policy.h"
 
 namespace meantime::coll {

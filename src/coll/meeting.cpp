@@ -11,8 +11,6 @@
 #include "core/error/error.h"
 #include "core/request/point_to_point.h"
 #include "node/segment.h"
-#include "wait/rounds.h"
-#include "wait/short_wait.h"
 
 namespace meantime::coll {
 namespace {
@@ -200,29 +198,18 @@ void Meeting::look_at(const std::atomic<std::uint64_t>& opened) {
   state_.next_pause = static_cast<std::uint8_t>(std::min(2 * state_.next_pause, 128));
 }
 
-namespace {
-
-template <class Open>
-bool opens_within_rounds(Open&& open) {
-  wait::ShortWait short_wait(self());
-  const bool opened = wait::ready_after_rounds(open, core::progress);
-  if (opened) {
-    short_wait.over(ledger::Activity::help);
-  }
-  return opened;
-}
-
-}  // namespace
-
 int Meeting::pass(Gate gate) {
   const std::atomic<std::uint64_t>& opened = stage_.opened[static_cast<int>(gate)];
   const auto open = [&] { return opened.load(std::memory_order_seq_cst) >= epoch_; };
   if (last_here_ && !open()) {
     look_at(opened);
   }
-  // Thread ranks: most gates open within a round.
-  if (!open() && !(state_.takes_turns && opens_within_rounds(open))) [[unlikely]] {
-    GateWait(comm_, state_, epoch_, gate).wait();
+  if (!open()) [[unlikely]] {
+    GateWait wait(comm_, state_, epoch_, gate);
+    // Thread ranks: most gates open within a round.
+    if (!state_.takes_turns || !wait::is_over_soon(wait)) {
+      wait.wait();
+    }
   }
   return verdict();
 }

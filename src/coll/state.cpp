@@ -12,6 +12,7 @@
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
+#include "wait/give_way.h"
 
 namespace meantime::coll {
 

@@ -9,7 +9,8 @@
 #include "node/cross_memory.h"
 #include "node/pool.h"
 #include "rank/rank.h"
-#include "sleep/park.h"
+#include "sleep/doorbell.h"
+#include "wait/park.h"
 #include "wait/wait.h"
 
 namespace meantime::match {

@@ -13,15 +13,14 @@
 //                   other offers do, by the transfer's state, which only this rank looks at; once
 //                   it has left MPI, as those of eager messages
 //   room            what may lie in cells, to one rank and in all. Where a receiver is stuck and
-//                   reads nothing for ground_.limits.patience_ns it becomes twice what lies there
-//                   now, up to limits.most_room. Beyond that the payload stays with the user and
-//                   the send waits until it is read: then a deadlock is one, and is told
+//                   reads nothing for limits.patience_ns it becomes twice what lies there now, up
+//                   to limits.most_room. Beyond that the payload stays with the user and the send
+//                   waits until it is read: then a deadlock is one, and is told
 
 #include <algorithm>
 
 #include "base/clock.h"
 #include "match/sends.h"
-#include "sleep/park.h"
 #include "wait/deadlock/asking.h"
 
 namespace meantime::match {

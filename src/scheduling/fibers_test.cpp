@@ -11,7 +11,6 @@
 #include "rank/rank.h"
 #include "scheduling/two_workers.h"
 #include "sleep/doorbell.h"
-#include "wait/wait.h"
 
 namespace meantime::ranks {
 namespace {

@@ -15,7 +15,6 @@
 #include "rank/sleeping_call.h"
 #include "scheduling/scheduler.h"
 #include "sleep/doorbell.h"
-#include "wait/wait.h"
 
 namespace meantime::ranks {
 namespace {

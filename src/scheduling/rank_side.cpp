@@ -14,7 +14,6 @@
 #include "scheduling/scheduler.h"
 #include "scheduling/switch_order.h"
 #include "sleep/doorbell.h"
-#include "wait/wait.h"
 
 namespace meantime::ranks {
 namespace {

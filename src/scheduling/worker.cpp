@@ -21,7 +21,6 @@
 #include "scheduling/switch_order.h"
 #include "sleep/doorbell.h"
 #include "wait/policy.h"
-#include "wait/wait.h"
 
 namespace meantime::ranks {
 

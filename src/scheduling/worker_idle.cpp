@@ -85,11 +85,11 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
         countdown.ask(now);
       }
     }
-    const wait::Rung rung = looking.next(turn, waited, plan);
-    if (rung == wait::Rung::park) {
+    const wait::Step rung = looking.next(turn, waited, plan);
+    if (rung == wait::Step::park) {
       return true;
     }
-    if (rung == wait::Rung::yield) {
+    if (rung == wait::Step::yield) {
       times_.yields();
       wait::give_core_to_kernel();
     } else {

@@ -13,7 +13,6 @@
 #include "rank/rank.h"
 #include "scheduling/worker.h"
 #include "wait/deadlock/deadlock.h"
-#include "wait/wait.h"
 
 namespace meantime::wait {
 namespace {

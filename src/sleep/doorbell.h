@@ -34,6 +34,32 @@
 
 namespace meantime::wait {
 
+/// The sleep that `waiter` has begun last. By its own rank, the lock held; or by who holds the
+/// right under which the waiter says what it seeks (match/seekers.h).
+node::SleepLink sleep_of(const node::Waiter& waiter);
+/// For so many completions it sleeps: before it is armed for any; or for one, whatever it is.
+void expect(node::Waiter& waiter, std::int32_t completions);
+/// So many more (or fewer); returns how many are left.
+std::int32_t expect_more(node::Waiter& waiter, std::int32_t more);
+/// `instead` of `expected`; false, and nothing has changed, if something was completed meanwhile.
+bool expect_instead(node::Waiter& waiter, std::int32_t expected, std::int32_t instead);
+
+/// Rings the doorbell of `waiter` if it sleeps: one compare-and-swap, and a system call only if it
+/// truly sleeps in the kernel. What the sleeper shall see must be written before; `ring` orders it.
+void ring(node::Waiter& waiter);
+/// The same if it is still that sleep. For who has learned of it from where it was armed, and may
+/// be late: the sleeper may have gone on by itself, and sleep for something else.
+void ring(node::SleepLink sleep);
+/// `ring` by the world rank: wakes one sleeping waiter of that rank, if there is one, to look for
+/// work (a message to match, a transfer to move). Nobody if another thread of it looks by itself
+/// (lookers.h). One load when it is awake.
+void ring_rank(int world_rank);
+/// The caller completed something that was armed in that sleep: rings if it was the last. (Not
+/// even counted if it was armed for the rank, and another thread looks by itself.)
+void count_down(node::SleepLink sleep);
+
+// --- For the sleeper.
+
 /// What the word says of the sleep's state.
 inline node::Sleep state_of(const node::Waiter& waiter) {
   return static_cast<node::Sleep>(waiter.state.load(std::memory_order_acquire) &

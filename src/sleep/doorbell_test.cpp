@@ -12,7 +12,6 @@
 
 #include "node/segment.h"
 #include "rank/rank.h"
-#include "wait/wait.h"
 
 namespace meantime::wait {
 namespace {

@@ -20,7 +20,7 @@
 #include <atomic>
 
 #include "rank/rank.h"
-#include "wait/wait.h"
+#include "sleep/doorbell.h"
 
 namespace meantime::wait {
 

@@ -1,4 +1,4 @@
-// What a wait does at its end for the other threads of its rank.
+// What a wait does at its end for the other threads of its rank; and a rung of a test's own.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -6,24 +6,33 @@
 
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "wait/ladder.h"
 #include "wait/learning/experience.h"
-#include "wait/wait.h"
 
 namespace meantime::wait {
 namespace {
 
-/// Over at the second look.
+/// Over once it has been looked at so often.
 class Message final : public Awaited {
  public:
-  bool ready() override { return looks++ != 0; }
+  explicit Message(int looks_in_vain = 1) : in_vain(looks_in_vain) {}
+  bool ready() override { return looks++ >= in_vain; }
   bool progress() override { return false; }
   void arm(node::Waiter&) override {}
   void disarm(node::Waiter&) override {}
   void describe(Situation&) const override {}
   void about_to_sleep() override { ++let_go; }
 
+  const int in_vain;
   int looks = 0;
   int let_go = 0;
+};
+
+/// What CONTRIBUTING.md shows: does something useful in the first turns of a long wait.
+struct Guest : Rung<ledger::Activity::help> {
+  static bool is_due(LongWait& wait) { return wait.turns <= 3; }
+  static void step(LongWait&) { ++steps; }
+  static inline int steps = 0;
 };
 
 class Waits : public testing::Test {
@@ -58,6 +67,24 @@ class Waits : public testing::Test {
 TEST_F(Waits, WhatTheRankHasFreeIsForOthersWhenOnlySleepersStay) {
   EXPECT_EQ(let_go_with_sleepers(1), 1);
   EXPECT_EQ(let_go_with_sleepers(0), 0) << "it computes, and is awake";
+}
+
+TEST_F(Waits, ANewRungHasTheTurnsInWhichItIsDue) {
+  Message message(10);
+  Looker looker(self());
+  LongWait wait(self(), message, looker);
+  EXPECT_TRUE((climb<Guest, Poll, Park>(wait)));
+  EXPECT_EQ(Guest::steps, 3);
+  EXPECT_EQ(message.looks, 11);
+  looker.go();
+}
+
+TEST_F(Waits, OfRungsThatAreNotDueThereIsNoTurn) {
+  Message message(10);
+  Wait wait(self(), message);
+  wait.looks_left = 4;
+  EXPECT_FALSE(climb<Look>(wait));
+  EXPECT_EQ(message.looks, 4);
 }
 
 }  // namespace

@@ -35,9 +35,9 @@ std::string nonsense(const Wish& wish) {
 
 }  // namespace
 
-Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan) const {
+Step Policy::next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan) const {
   if (waited_ns > longest_without_sleep_ns) {
-    return Rung::park;
+    return Step::park;
   }
   std::uint64_t turn = turns;
   if (round != 0) [[unlikely]] {
@@ -45,16 +45,16 @@ Rung Policy::next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan
   }
   const std::uint64_t tries = tries_poll(plan);
   if (turn < tries) {
-    return Rung::poll;
+    return Step::poll;
   }
   if (waited_ns < plan.poll_until_ns) {
     // The one we wait for may share our core without our knowing: then it runs only if we let it. A
     // yield on a core of our own is over in 0.2 µs. Who has slept until the message is about to
     // come has given the core already, and does it more rarely: it is there for its latency.
     const std::uint32_t every = plan.sleep_until_ns == 0 ? yield_every : rare_yield_every;
-    return turns % every == 0 ? Rung::yield : Rung::poll;
+    return turns % every == 0 ? Step::yield : Step::poll;
   }
-  return turn - tries < knobs.tries_yield ? Rung::yield : Rung::park;
+  return turn - tries < knobs.tries_yield ? Step::yield : Step::park;
 }
 
 bool Policy::sleeps() const {

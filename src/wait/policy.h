@@ -17,7 +17,7 @@
 
 namespace meantime::wait {
 
-enum class Rung : std::uint8_t { poll, yield, park };
+enum class Step : std::uint8_t { poll, yield, park };
 
 /// What a wake-up counts as costing where nobody has measured it: in the middle of what it cost
 /// between two virtual cores (bench/wakeup).
@@ -41,7 +41,7 @@ struct Policy {
 
   /// `turns`: fruitless turns of this wait so far; `waited_ns` is 0 until the clock is looked at
   /// (every 64 turns).
-  Rung next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan) const;
+  Step next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan) const;
   /// Looks before anything else, in a wait that goes by `plan`.
   std::uint64_t tries_poll(const Plan& plan) const {
     return plan.waits_are_long ? tries_poll_of_long_waits : knobs.tries_poll;

@@ -23,25 +23,25 @@ Policy policy_of(const std::map<std::string, std::string>& settings, bool crowde
 
 TEST(Policy, ClimbsByItsKnobs) {
   const Policy policy = policy_of({{"MEANTIME_TRIES_POLL", "3"}, {"MEANTIME_TRIES_YIELD", "2"}});
-  EXPECT_EQ(policy.next(0, 0, {}), Rung::poll);
-  EXPECT_EQ(policy.next(2, 0, {}), Rung::poll);
-  EXPECT_EQ(policy.next(3, 0, {}), Rung::yield);
-  EXPECT_EQ(policy.next(4, 0, {}), Rung::yield);
-  EXPECT_EQ(policy.next(5, 0, {}), Rung::park);
+  EXPECT_EQ(policy.next(0, 0, {}), Step::poll);
+  EXPECT_EQ(policy.next(2, 0, {}), Step::poll);
+  EXPECT_EQ(policy.next(3, 0, {}), Step::yield);
+  EXPECT_EQ(policy.next(4, 0, {}), Step::yield);
+  EXPECT_EQ(policy.next(5, 0, {}), Step::park);
   EXPECT_TRUE(policy.sleeps());
 }
 
 TEST(Policy, InfinityEndsTheClimbAndZeroSkips) {
   const Policy polls = policy_of({{"MEANTIME_WAIT", "poll"}});
-  EXPECT_EQ(polls.next(4'000'000'000u, 0, {}), Rung::poll);
+  EXPECT_EQ(polls.next(4'000'000'000u, 0, {}), Step::poll);
   EXPECT_FALSE(polls.sleeps());
   const Policy yields = policy_of({{"MEANTIME_WAIT", "event"},
                                    {"MEANTIME_TRIES_POLL", "0"},
                                    {"MEANTIME_TRIES_YIELD", "INFINITY"}});  // as papers do
-  EXPECT_EQ(yields.next(0, 0, {}), Rung::yield);
-  EXPECT_EQ(yields.next(4'000'000'000u, 0, {}), Rung::yield);
+  EXPECT_EQ(yields.next(0, 0, {}), Step::yield);
+  EXPECT_EQ(yields.next(4'000'000'000u, 0, {}), Step::yield);
   const Policy sleeps = policy_of({{"MEANTIME_WAIT", "event"}, {"MEANTIME_TRIES_POLL", "0"}});
-  EXPECT_EQ(sleeps.next(0, 0, {}), Rung::park);
+  EXPECT_EQ(sleeps.next(0, 0, {}), Step::park);
 }
 
 TEST(Policy, WithoutASleepItBeginsAnew) {
@@ -49,7 +49,7 @@ TEST(Policy, WithoutASleepItBeginsAnew) {
       {{"MEANTIME_TRIES_POLL", "3"}, {"MEANTIME_TRIES_YIELD", "1"}, {"MEANTIME_TIMEOUT", "0"}});
   EXPECT_FALSE(policy.sleeps());
   for (std::uint32_t turn = 0; turn < 40; ++turn) {
-    EXPECT_EQ(policy.next(turn, 0, {}), turn % 4 == 3 ? Rung::yield : Rung::poll) << turn;
+    EXPECT_EQ(policy.next(turn, 0, {}), turn % 4 == 3 ? Step::yield : Step::poll) << turn;
   }
 }
 
@@ -57,7 +57,7 @@ TEST(Policy, EveryoneSleepsAfterASecond) {
   for (const Preset& preset : presets) {
     const Policy policy = policy_of({{"MEANTIME_WAIT", std::string(preset.name)}});
     EXPECT_EQ(policy.next(1000, longest_without_sleep_ns + 1, {.poll_until_ns = endless}),
-              Rung::park)
+              Step::park)
         << preset.name;
   }
 }
@@ -65,22 +65,22 @@ TEST(Policy, EveryoneSleepsAfterASecond) {
 TEST(Policy, NobodyPollsLongWhereRanksShareCores) {
   for (const char* name : {"adaptive", "event", "predicted", "ade", "overprovisioned"}) {
     const Policy policy = policy_of({{"MEANTIME_WAIT", name}}, true);
-    EXPECT_NE(policy.next(8, 0, {}), Rung::poll) << name;
+    EXPECT_NE(policy.next(8, 0, {}), Step::poll) << name;
   }
 }
 
 TEST(Policy, LooksAFewTimesWhereWaitsHaveBeenLong) {
   for (const char* name : {"adaptive", "event", "predicted", "ade"}) {
     const Policy policy = policy_of({{"MEANTIME_WAIT", name}});
-    EXPECT_EQ(policy.next(8, 0, {}), Rung::poll) << name;
-    EXPECT_EQ(policy.next(7, 0, {.waits_are_long = true}), Rung::poll) << name;
-    EXPECT_EQ(policy.next(8, 0, {.waits_are_long = true}), Rung::park) << name;
+    EXPECT_EQ(policy.next(8, 0, {}), Step::poll) << name;
+    EXPECT_EQ(policy.next(7, 0, {.waits_are_long = true}), Step::poll) << name;
+    EXPECT_EQ(policy.next(8, 0, {.waits_are_long = true}), Step::park) << name;
   }
   // Who says how often, or never sleeps, is taken at his word.
   const Policy by_hand = policy_of({{"MEANTIME_WAIT", "event"}, {"MEANTIME_TRIES_POLL", "100"}});
-  EXPECT_EQ(by_hand.next(99, 0, {.waits_are_long = true}), Rung::poll);
+  EXPECT_EQ(by_hand.next(99, 0, {.waits_are_long = true}), Step::poll);
   const Policy round = policy_of({{"MEANTIME_WAIT", "event"}, {"MEANTIME_TIMEOUT", "0"}});
-  EXPECT_EQ(round.next(1000, 0, {.waits_are_long = true}), Rung::poll);
+  EXPECT_EQ(round.next(1000, 0, {.waits_are_long = true}), Step::poll);
 }
 
 TEST(Policy, WaitsAreLongAfterEightAndShortAfterOne) {

@@ -61,35 +61,18 @@ class Yielding {
     }
   }
 
-  /// Yields a few times, unless that cost too much or was in vain lately. True once `ready()`,
-  /// which is asked after each. *spent_ns: how long that took. One slice that is lost is enough.
-  template <class Yield, class Ready>
-  bool until(Yield&& yield_once, Ready&& ready, std::uint64_t* spent_ns) {
-    if (!begins()) {
-      return false;
-    }
-    const std::uint64_t began = now_ns();
-    bool over = false;
-    *spent_ns = 0;
-    for (int yield = 0; yield < yields && !over && *spent_ns < slice_ns_; ++yield) {
-      yield_once();
-      over = ready();
-      *spent_ns = now_ns() - began;
-    }
-    ended(over, *spent_ns);
-    return over;
-  }
-
- private:
-  constexpr Yielding(std::uint64_t slice_ns, std::int64_t earned_ns)
-      : slice_ns_(slice_ns), earned_ns_(earned_ns) {}
-
   // Half a microsecond each if nobody else can run here. What a wait needs is as many as the ranks
   // of this core have turns until the last one, perhaps on another core, has come: barrier of 8
   // ranks on 2 cores 46-54 us with two (and the rest asleep), 8 with 8 or 24; Python that computes
   // for 90 us between collectives, 5 ranks, 13.5 s with two or 8, 12 with 24 (and 12.1 without any
   // sleep).
-  static constexpr int yields = 24;
+  static constexpr int most = 24;  ///< in one wait
+  std::uint64_t slice_ns() const { return slice_ns_; }
+
+ private:
+  constexpr Yielding(std::uint64_t slice_ns, std::int64_t earned_ns)
+      : slice_ns_(slice_ns), earned_ns_(earned_ns) {}
+
   static constexpr std::int64_t most_saved_ns = 1'000'000;
   /// A rank that was stopped for a minute does not pay for it for hours.
   static constexpr std::uint64_t most_paid_ns = 20'000'000;
@@ -102,6 +85,40 @@ class Yielding {
   std::int64_t savings_ns_ = 0;
   std::uint32_t vain_ = 0;
   std::uint32_t skip_ = 0;
+};
+
+/// The yields of one wait, as its rank's memory of that kind has them: none if it was in vain or
+/// cost too much lately, and no more once a slice is lost.
+class Yields {
+ public:
+  /// Before the wait's first yield, and after each that did not end it: whether there is another.
+  bool another(Yielding& memory) {
+    if (memory_ == nullptr) {
+      memory_ = &memory;
+      left_ = memory.begins() ? Yielding::most : 0;
+      began_ns_ = left_ != 0 ? now_ns() : 0;
+    } else if (left_ != 0 && (--left_ == 0 || spent_ns() >= memory.slice_ns())) {
+      left_ = 0;
+      memory.ended(false, spent_ns());
+    }
+    return left_ != 0;
+  }
+  /// The latest one has ended the wait.
+  bool have_ended_it() const { return left_ != 0; }
+  /// Then: what they took, which the memory learns.
+  std::uint64_t end() {
+    const std::uint64_t spent = spent_ns();
+    memory_->ended(true, spent);
+    left_ = 0;
+    return spent;
+  }
+
+ private:
+  std::uint64_t spent_ns() const { return now_ns() - began_ns_; }
+
+  Yielding* memory_ = nullptr;  ///< nullptr: not asked yet
+  int left_ = 0;
+  std::uint64_t began_ns_ = 0;
 };
 
 }  // namespace meantime::wait

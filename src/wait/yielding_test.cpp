@@ -58,24 +58,25 @@ TEST(Yielding, AtAGateALostSliceCostsTheNextWaitItsYields) {
 
 TEST(Yielding, AfterALostSliceItSleeps) {
   Yielding gates = Yielding::for_gates();
-  int yields = 0;
-  std::uint64_t spent_ns = 0;
-  const auto lose_a_slice = [&yields] {
-    ++yields;
-    for (const std::uint64_t began = now_ns(); now_ns() - began < 1'000'000;) {
-    }
-  };
-  EXPECT_FALSE(gates.until(
-      lose_a_slice, [] { return false; }, &spent_ns));
-  EXPECT_EQ(yields, 1);
-  EXPECT_GE(spent_ns, 1'000'000u);
+  Yields yields;
+  ASSERT_TRUE(yields.another(gates));
+  for (const std::uint64_t began = now_ns(); now_ns() - began < 1'000'000;) {
+  }
+  EXPECT_FALSE(yields.another(gates));
+  EXPECT_FALSE(yields.another(gates));
+  EXPECT_FALSE(yields.have_ended_it());
+  EXPECT_FALSE(Yields().another(gates)) << "nor does the next wait";
 }
 
 TEST(Yielding, ManyTurnsOfOthersAreWaitedFor) {
   Yielding gates = Yielding::for_gates();
-  int yields = 0;
-  std::uint64_t spent_ns = 0;
-  EXPECT_TRUE(gates.until([&yields] { ++yields; }, [&yields] { return yields == 20; }, &spent_ns));
+  Yields yields;
+  for (int turn = 0; turn < 20; ++turn) {
+    ASSERT_TRUE(yields.another(gates));
+  }
+  EXPECT_TRUE(yields.have_ended_it());
+  yields.end();
+  EXPECT_TRUE(Yields().another(gates));
 }
 
 TEST(Yielding, ItIsTriedAgain) {

@@ -202,6 +202,28 @@ static void schedules(void) {
   free(in);
 }
 
+/* What came last is received first, so all of it lies unread, while a collective goes on. */
+static void last_first(void) {
+  char* data = malloc(bytes + 1);
+  MPI_Request* requests = malloc(messages * sizeof *requests);
+  MPI_Request barrier;
+  for (int round = 0; round < 5; ++round) {
+    fill(data, round);
+    for (int m = 0; rank != 0 && m < messages; ++m)
+      MPI_Isend(data, bytes, MPI_BYTE, 0, m, MPI_COMM_WORLD, &requests[m]);
+    MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
+    for (int from = 1; rank == 0 && from < size; ++from)
+      for (int m = messages - 1; m >= 0; --m) {
+        MPI_Recv(data, bytes, MPI_BYTE, from, m, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        check(data, round);
+      }
+    MPI_Wait(&barrier, MPI_STATUS_IGNORE);
+    if (rank != 0) MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
+  }
+  free(requests);
+  free(data);
+}
+
 static void buffered(void) {
   int room = messages * (bytes + MPI_BSEND_OVERHEAD);
   char* buffer = malloc(room);
@@ -329,6 +351,7 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "in-turn")) in_turn();
     if (!strcmp(what, "pieces")) pieces();
     if (!strcmp(what, "schedules")) schedules();
+    if (!strcmp(what, "last-first")) last_first();
     if (!strcmp(what, "window-of-pieces")) window_of_pieces();
     if (!strcmp(what, "collectives")) collectives(atoi(argv[4]), atoi(argv[5]));
     MPI_Barrier(MPI_COMM_WORLD);

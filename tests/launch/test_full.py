@@ -64,6 +64,11 @@ class FullSegment(MpiexecTest):
         """None goes on without a step that lacks memory: others would have its wrong result."""
         self.goes_on(6, 6000, "schedules", 300, 8000)
 
+    def test_receives_that_lack_memory_wait(self):
+        for options in ((),) + ((("--as", "threads"),) if THREADS else ()):
+            for ranks in (12, 16):
+                self.goes_on(ranks, 1500, "last-first", 64, 500, options=options)
+
     def test_collectives(self):
         for ranks, kibibytes, unread, size in ((2, 1000, 1500, 5000), (4, 1500, 1000, 5000), (8, 3000, 800, 5000),
                                                (4, 2500, 500, 20000)):

@@ -105,6 +105,34 @@ void no_buffers_and_no_arrays() {
   }
 }
 
+/// NULL is MPI_BOTTOM, from which only types with addresses in them lead anywhere.
+void null_with_a_derived_type() {
+  MPI_Datatype two, gapped, resized;
+  MUST(MPI_Type_contiguous(2, MPI_INT, &two));
+  MUST(MPI_Type_vector(2, 1, 2, MPI_INT, &gapped));
+  MUST(MPI_Type_create_resized(MPI_INT, 0, 8, &resized));
+  std::vector<int> data(4 * size);
+  const std::vector<int> ones(size, 1), places(size);
+  const int *one = ones.data(), *at = places.data();
+  for (MPI_Datatype type : {two, gapped, resized}) {
+    MUST(MPI_Type_commit(&type));
+    MPI_Request request;
+    char bytes[64] = {};
+    int position = 0;
+    const std::vector<MPI_Datatype> types(size, type);
+    IS_BUFFER_ERROR(MPI_Send(nullptr, 1, type, rank, 1, world));
+    IS_BUFFER_ERROR(MPI_Irecv(nullptr, 1, type, rank, 1, world, &request));
+    IS_BUFFER_ERROR(MPI_Bcast(nullptr, 1, type, 0, world));
+    IS_BUFFER_ERROR(MPI_Allgatherv(nullptr, 1, type, data.data(), one, at, type, world));
+    IS_BUFFER_ERROR(MPI_Ialltoall(nullptr, 1, type, data.data(), 1, type, world, &request));
+    IS_BUFFER_ERROR(
+        MPI_Alltoallw(nullptr, one, at, types.data(), data.data(), one, at, types.data(), world));
+    IS_BUFFER_ERROR(MPI_Pack(nullptr, 1, type, bytes, sizeof bytes, &position, world));
+    IS_BUFFER_ERROR(MPI_Unpack(bytes, sizeof bytes, &position, nullptr, 1, type, world));
+    MUST(MPI_Type_free(&type));
+  }
+}
+
 /// Whoever expects another number than the root gives is told.
 void other_sizes() {
   int data[10] = {};
@@ -162,7 +190,10 @@ int main(int argc, char** argv) {
   same_memory();
   same_address();
   nothing_of_no_type();
-  if (!on_mpich()) no_buffers_and_no_arrays();  // which checks less
+  if (!on_mpich()) {  // which checks less
+    no_buffers_and_no_arrays();
+    null_with_a_derived_type();
+  }
   other_sizes();
   half_an_element();
   MUST(MPI_Comm_free(&world));

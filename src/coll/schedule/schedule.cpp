@@ -12,6 +12,7 @@
 #include "core/request/requests.h"
 #include "match/engine.h"
 #include "rank/rank.h"
+#include "sleep/doorbell.h"
 #include "wait/wait.h"
 
 namespace meantime::coll {
@@ -183,7 +184,7 @@ bool ScheduleRequest::run(const Schedule::Step& step) {
     case Schedule::Kind::receive: {
       const int result =
           core::start_receive(step.to.buffer, step.to.count, *step.to.type, step.peer, tag_, *comm,
-                              core::Plane::collective, &request);
+                              core::Plane::collective, &request, true);
       if (result == MPI_ERR_NO_MEM) {
         if (starves_ == nullptr) {
           starves_ = std::make_shared<match::Memory::Starves>(self().engine->memory);

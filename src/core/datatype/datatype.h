@@ -54,6 +54,13 @@ struct Datatype : Object {
   std::string name;      ///< as it was made; predefined ones may be renamed in a rank's tables
   int user_handles = 1;  ///< of derived types: what MPI_Type_free still has to be called for
 
+  /// Its data lie at addresses of their own, so it goes with MPI_BOTTOM, which is NULL; or it has
+  /// none. (No program has anything in its first page.)
+  bool holds_addresses() const {
+    constexpr MPI_Count lowest_address = 4096;
+    return size == 0 || (!predefined && true_lb >= lowest_address);
+  }
+
   /// What a user's function gets to see: the ABI's constant or the object's address.
   MPI_Datatype handle() {
     return constant != MPI_DATATYPE_NULL ? constant : reinterpret_cast<MPI_Datatype>(this);

@@ -5,6 +5,7 @@
 
 #include "core/request/progress.h"
 #include "core/request/request.h"
+#include "sleep/doorbell.h"
 #include "wait/wait.h"
 
 namespace meantime::core {

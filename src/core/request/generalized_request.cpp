@@ -5,6 +5,7 @@
 #include "core/request/requests.h"
 #include "core/request/status.h"
 #include "rank/rank.h"
+#include "sleep/doorbell.h"
 #include "wait/wait.h"
 
 namespace meantime::core {

@@ -8,6 +8,7 @@
 #include "core/error/error.h"
 #include "match/engine.h"
 #include "rank/rank.h"
+#include "sleep/doorbell.h"
 #include "wait/wait.h"
 
 namespace meantime::core {
@@ -292,12 +293,14 @@ void PartitionedReceive::post(std::size_t part) {
   if (expected == 0 || (offset % element == 0 && expected % element == 0)) {
     const MPI_Count first = expected == 0 ? 0 : offset / element;
     const MPI_Count count = expected == 0 ? 0 : expected / element;
-    result = start_receive(begin_of(operation_, first), count, *operation_.type, operation_.peer,
-                           tag_of(offer_.channel, part), *comm, Plane::partitioned_data, &request);
+    result =
+        start_receive(begin_of(operation_, first), count, *operation_.type, operation_.peer,
+                      tag_of(offer_.channel, part), *comm, Plane::partitioned_data, &request, true);
   } else {
     staged_[part].reset(new char[static_cast<std::size_t>(expected)]);
-    result = start_receive(staged_[part].get(), expected, *resolve(MPI_BYTE), operation_.peer,
-                           tag_of(offer_.channel, part), *comm, Plane::partitioned_data, &request);
+    result =
+        start_receive(staged_[part].get(), expected, *resolve(MPI_BYTE), operation_.peer,
+                      tag_of(offer_.channel, part), *comm, Plane::partitioned_data, &request, true);
   }
   note(result);
   if (request != nullptr) {

@@ -111,9 +111,10 @@ int start_send(const void* buffer, MPI_Count count, Datatype& type, int destinat
 }
 
 int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag,
-                  Communicator& comm, Plane plane, Request** request) {
+                  Communicator& comm, Plane plane, Request** request, bool in_background) {
   auto* receive =
       new ReceiveRequest({buffer, count, &type, source, tag, plane, Mode::standard}, comm);
+  receive->in_background = in_background;
   const int result = receive->begin();
   if (result != MPI_SUCCESS) {
     delete receive;
@@ -142,6 +143,48 @@ int send(const void* buffer, MPI_Count count, Datatype& type, int destination, i
   return result;
 }
 
+namespace {
+
+class Caught final : public wait::Awaited {
+ public:
+  Caught(match::Engine& engine, const match::Envelope& hand) : engine_(engine), hand_(hand) {}
+  bool ready() override {
+    message = engine_.catch_message(hand_, 0);
+    return message != nullptr;
+  }
+  bool progress() override { return false; }
+  void arm(node::Waiter&) override {}
+  void disarm(node::Waiter&) override {}
+  void describe(wait::Situation&) const override {}
+
+  match::Message* message = nullptr;
+
+ private:
+  match::Engine& engine_;
+  const match::Envelope& hand_;
+};
+
+/// The message, if it is here already or comes with the first looks: then nothing is posted. While
+/// others of its worker can run, a thread rank lets them, for one of them may send it.
+match::Message* catch_message(match::Engine& engine, const match::Envelope& hand) {
+  if (ranks::others_runnable()) {
+    Caught caught(engine, hand);
+    if (!caught.ready()) {
+      wait::is_over_soon(caught);
+    }
+    return caught.message;
+  }
+  bool at_once = false;
+  wait::ShortWait short_wait(self());
+  match::Message* message = engine.catch_message(hand, wait::quick_turns(), &at_once);
+  if (message != nullptr && !at_once) {
+    short_wait.over(ledger::Activity::poll);
+  }
+  return message;
+}
+
+}  // namespace
+
 int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, Communicator& comm,
             Plane plane, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
@@ -152,18 +195,7 @@ int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, 
   const match::Envelope hand{comm.context | static_cast<std::uint32_t>(plane), source, tag};
   advance_abandoned();
   advance_collectives();
-  wait::ShortWait short_wait(self());
-  bool at_once = false;
-  match::Message* message = engine.catch_message(hand, wait::quick_turns(), &at_once);
-  // A thread rank lets others of its worker run before it posts anything: one of them may send it.
-  constexpr int rounds = 4;
-  int round = 0;
-  for (; message == nullptr && round < rounds && ranks::yield(); ++round) {
-    message = engine.catch_message(hand, 0);
-  }
-  if (message != nullptr && !at_once) {
-    short_wait.over(round == 0 ? ledger::Activity::poll : ledger::Activity::help);
-  }
+  match::Message* const message = catch_message(engine, hand);
   if (message != nullptr && message->kind == match::ItemKind::eager &&
       take_payload(*message, buffer, count, type, status)) {
     engine.empty(*message);

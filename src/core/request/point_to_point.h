@@ -29,9 +29,10 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
 /// small messages), else the caller owns the new request.
 int start_send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
                Communicator& comm, Mode mode, Plane plane, Request** request);
-/// Starts a receive; `*request` always is a request that the caller owns.
+/// Starts a receive; `*request` is a request that the caller owns, or nullptr after an error. Where
+/// the segment is full it waits, unless `in_background`: within progress, where it must not.
 int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag,
-                  Communicator& comm, Plane plane, Request** request);
+                  Communicator& comm, Plane plane, Request** request, bool in_background = false);
 
 /// Blocking forms. `status` may be MPI_STATUS_IGNORE.
 int send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,

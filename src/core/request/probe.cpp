@@ -7,7 +7,9 @@
 #include "core/request/status.h"
 #include "match/engine.h"
 #include "rank/rank.h"
+#include "sleep/doorbell.h"
 #include "wait/policy.h"
+#include "wait/program_looks.h"
 #include "wait/wait.h"
 
 namespace meantime::core {

@@ -8,6 +8,7 @@
 #include "core/request/status.h"
 #include "match/engine.h"
 #include "rank/rank.h"
+#include "wait/program_looks.h"
 #include "wait/wait.h"
 
 namespace meantime {

@@ -7,9 +7,11 @@
 #include "core/error/error.h"
 #include "core/request/buffered.h"
 #include "core/request/progress.h"
+#include "core/request/segment_memory.h"
 #include "core/request/status.h"
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "sleep/doorbell.h"
 #include "wait/wait.h"
 
 namespace meantime::core {
@@ -149,12 +151,18 @@ int ReceiveRequest::make_entry() {
   bytes = 0;
   const std::uint64_t address =
       operation.type->contiguous ? reinterpret_cast<std::uint64_t>(data_begin(operation)) : 0;
-  entry = self().engine->new_receive(
-      *this,
-      {comm->context | static_cast<std::uint32_t>(operation.plane), operation.peer, operation.tag},
-      address, static_cast<std::uint64_t>(operation.count * operation.type->size));
-  if (entry == nullptr) {
-    return fail_for_shared_memory("a receive");
+  const auto look = [this, address] {
+    entry = self().engine->new_receive(
+        *this,
+        {comm->context | static_cast<std::uint32_t>(operation.plane), operation.peer,
+         operation.tag},
+        address, static_cast<std::uint64_t>(operation.count * operation.type->size));
+    return entry != nullptr ? node::segment().link(entry) : 0;
+  };
+  if (look() == 0) [[unlikely]] {
+    if (in_background || segment_memory(*comm, sizeof(match::Receive), look) == 0) {
+      return fail_for_shared_memory("a receive");
+    }
   }
   entry->flags = of_blocking_call ? match::blocking : 0;
   return MPI_SUCCESS;

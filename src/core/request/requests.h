@@ -61,6 +61,7 @@ struct ReceiveRequest final : Request, match::LocalReceive {
 
   Operation operation;
   bool of_blocking_call = false;
+  bool in_background = false;  ///< begun within progress: cannot wait for memory
 
  private:
   int make_entry();

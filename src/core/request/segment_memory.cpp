@@ -5,6 +5,7 @@
 #include "match/engine.h"
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "sleep/doorbell.h"
 
 namespace meantime::core {
 namespace {

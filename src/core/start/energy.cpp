@@ -46,7 +46,7 @@ class Handler final : public wait::Advisor {
   Handler(MPIX_Energy_function* enter, MPIX_Energy_function* leave, void* argument)
       : enter_(enter), leave_(leave), argument_(argument) {}
 
-  std::optional<wait::Rung> next(const wait::Question& question) override {
+  std::optional<wait::Step> next(const wait::Question& question) override {
     if (enter_ == nullptr) {
       return std::nullopt;
     }
@@ -58,11 +58,11 @@ class Handler final : public wait::Advisor {
       case MPIX_ENERGY_DEFAULT:
         return std::nullopt;
       case MPIX_ENERGY_POLL:
-        return wait::Rung::poll;
+        return wait::Step::poll;
       case MPIX_ENERGY_YIELD:
-        return wait::Rung::yield;
+        return wait::Step::yield;
       case MPIX_ENERGY_SLEEP:
-        return wait::Rung::park;
+        return wait::Step::park;
       default:
         break;
     }

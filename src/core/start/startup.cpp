@@ -41,6 +41,7 @@
 #include "settings/as_started.h"
 #include "settings/shown.h"
 #include "settings/terminal.h"
+#include "sleep/doorbell.h"
 #include "wait/deadlock/deadlock.h"
 #include "wait/deadlock/place_hook.h"
 #include "wait/deadlock/report.h"

@@ -14,8 +14,8 @@
 #include "node/segment.h"
 #include "node/words.h"
 #include "settings/shown.h"
-#include "sleep/scheduled.h"
 #include "wait/deadlock/asking.h"
+#include "wait/deadlock/scheduled.h"
 
 namespace meantime::wait {
 namespace {

@@ -19,26 +19,26 @@ class Poller : public Advisor {
 };
 
 class Performance final : public Poller {
-  std::optional<Rung> next(const Question& question) override {
+  std::optional<Step> next(const Question& question) override {
     if (question.shared_cores) {
       return std::nullopt;
     }
-    return question.waited_ns < long_poll_ns ? Rung::poll : Rung::park;
+    return question.waited_ns < long_poll_ns ? Step::poll : Step::park;
   }
 };
 
 class Balanced final : public Poller {
-  std::optional<Rung> next(const Question& question) override {
+  std::optional<Step> next(const Question& question) override {
     if (question.shared_cores) {
       return std::nullopt;
     }
     const bool short_waits = question.last_wait_ns < worth_polling_ns;
-    return short_waits && question.waited_ns <= 2 * question.last_wait_ns ? Rung::poll : Rung::park;
+    return short_waits && question.waited_ns <= 2 * question.last_wait_ns ? Step::poll : Step::park;
   }
 };
 
 class Powersave final : public Advisor {
-  std::optional<Rung> next(const Question&) override { return Rung::park; }
+  std::optional<Step> next(const Question&) override { return Step::park; }
 };
 
 /// Several threads of a rank may wait at a time: a wait is known by the address of its situation.
@@ -48,7 +48,7 @@ class Countdown final : public Advisor {
       : after_ns_(after_ns), wish_(std::move(wish)) {}
 
   bool leaves_shared_cores_alone() const override { return true; }
-  std::optional<Rung> next(const Question& question) override {
+  std::optional<Step> next(const Question& question) override {
     if (question.waited_ns >= after_ns_ && place_of(question) == slow_.end()) {
       if (!slow_.empty() || wish_(true)) {
         slow_.push_back(&question.situation);
@@ -146,7 +146,7 @@ std::uint64_t Consultation::longest_sleep_ns() const {
   return advisor_ == nullptr ? 0 : advisor_->longest_sleep_ns(question(record_.waited_ns()));
 }
 
-Rung Consultation::next(std::uint32_t turns, Rung otherwise) {
+Step Consultation::next(std::uint32_t turns, Step otherwise) {
   ++turns_;
   const std::uint64_t waited = (turns & 63) == 0 || !answer_known_ ? record_.waited_ns() : 0;
   if (waited != 0) {
@@ -156,7 +156,7 @@ Rung Consultation::next(std::uint32_t turns, Rung otherwise) {
     answer_known_ = true;
   }
   // Only who sleeps can be found to wait for ever.
-  return waited > longest_without_sleep_ns ? Rung::park : answer_.value_or(otherwise);
+  return waited > longest_without_sleep_ns ? Step::park : answer_.value_or(otherwise);
 }
 
 }  // namespace meantime::wait

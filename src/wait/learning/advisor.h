@@ -47,7 +47,7 @@ class Advisor {
   /// wait that is over then nobody is asked about.
   virtual bool leaves_shared_cores_alone() const { return false; }
   /// With the rank's lock held; must not wait in MPI.
-  virtual std::optional<Rung> next(const Question& question) = 0;
+  virtual std::optional<Step> next(const Question& question) = 0;
   /// How many nanoseconds a sleep that begins now may last until it wants to be asked again; 0: as
   /// long as it takes.
   virtual std::uint64_t longest_sleep_ns(const Question& question) {
@@ -85,7 +85,7 @@ class Consultation {
   /// Its last answer was one.
   bool is_advised() const { return answer_.has_value(); }
   /// `otherwise`: what the policy says.
-  Rung next(std::uint32_t turns, Rung otherwise);
+  Step next(std::uint32_t turns, Step otherwise);
   /// As Advisor's; 0 if there is none.
   std::uint64_t longest_sleep_ns() const;
   /// It slept: the next answer may be another one.
@@ -98,7 +98,7 @@ class Consultation {
   const Record& record_;
   std::shared_ptr<Advisor> advisor_;
   std::uint64_t turns_ = 0;
-  std::optional<Rung> answer_;
+  std::optional<Step> answer_;
   bool answer_known_ = false;
   bool asked_ = false;
 };

@@ -77,18 +77,18 @@ TEST(ReadyAdvisors, AreKnownByName) {
   }
   EXPECT_EQ(ready_advisor("none"), nullptr);
   const Situation wait;
-  EXPECT_EQ(ready_advisor("powersave")->next({wait, 0, 1, 0, 0, false}), Rung::park);
+  EXPECT_EQ(ready_advisor("powersave")->next({wait, 0, 1, 0, 0, false}), Step::park);
 }
 
 TEST(ReadyAdvisors, PollOnlyOnCoresOfTheirOwn) {
   const Situation wait;
   for (const char* name : {"performance", "balanced"}) {
     const std::shared_ptr<Advisor> advisor = ready_advisor(name);
-    EXPECT_EQ(advisor->next({wait, 0, 1, 1'000, 10'000, false}), Rung::poll) << name;
+    EXPECT_EQ(advisor->next({wait, 0, 1, 1'000, 10'000, false}), Step::poll) << name;
     EXPECT_EQ(advisor->next({wait, 0, 1, 1'000, 10'000, true}), std::nullopt) << name;
     EXPECT_TRUE(advisor->leaves_shared_cores_alone()) << name;
   }
-  EXPECT_EQ(ready_advisor("powersave")->next({wait, 0, 1, 1'000, 10'000, true}), Rung::park);
+  EXPECT_EQ(ready_advisor("powersave")->next({wait, 0, 1, 1'000, 10'000, true}), Step::park);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "sleep/park.h"
+#include "wait/park.h"
 
 #include <algorithm>
 

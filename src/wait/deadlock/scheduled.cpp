@@ -1,4 +1,4 @@
-#include "sleep/scheduled.h"
+#include "wait/deadlock/scheduled.h"
 
 #include <sys/uio.h>
 
