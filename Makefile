@@ -1,7 +1,6 @@
 # The front door. What it calls can be called by hand: packaging/dependencies, CMake's presets, CTest.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-TRIES ?= 2
 # The first of these commands that is there.
 first_of = $(firstword $(foreach name,$(1),$(shell command -v $(name))) $(firstword $(1)))
 CLANG_FORMAT ?= $(call first_of,clang-format-14 clang-format)
@@ -32,8 +31,7 @@ help:
 	@echo "make site                  the documents as a site in build/site (mkdocs-material, from PyPI)"
 	@echo "make format, make tidy     clang-format and clang-tidy over the sources"
 	@echo
-	@echo "YES=1 installs packages without asking; JOBS=N builds and tests with N at a time ($(JOBS));"
-	@echo "TRIES=1 does not run a failed test a second time."
+	@echo "YES=1 installs packages without asking; JOBS=N builds and tests with N at a time ($(JOBS))."
 
 # $(call configure,PRESET,OPTIONS): quiet unless it fails.
 define configure
@@ -74,7 +72,7 @@ wheel-test: wheel
 define tests_of
 	@mkdir -p build/tests
 	@printf 'subdirs("../%s")\n' $(1) >build/tests/CTestTestfile.cmake
-	@tests/run-all build/tests --tries $(TRIES) -j $(JOBS) --output-on-failure --no-label-summary $(2)
+	@tests/run-all build/tests -j $(JOBS) --output-on-failure --no-label-summary $(2)
 endef
 
 test-build:

@@ -1,5 +1,5 @@
 // MPI 5.0 chapter 5, but for packing (pack.cpp): constructors of datatypes, what they are made of,
-// sizes, names; and the element counts of a status.
+// sizes, names.
 #include "core/datatype/datatype.h"
 
 #include <algorithm>
@@ -14,7 +14,6 @@
 #include "core/object/attribute.h"
 #include "core/object/counts.h"
 #include "core/object/tables.h"
-#include "core/request/status.h"
 
 namespace meantime::api {
 namespace {
@@ -347,31 +346,6 @@ int Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
   type_name[name.size()] = '\0';
   *resultlen = static_cast<int>(name.size());
   return MPI_SUCCESS;
-}
-
-// --- Elements of a status
-
-int Get_count(const MPI_Status* status, Datatype& datatype, MPI_Count* count) {
-  *count = whole_elements(datatype, core::status_bytes(*status));
-  return MPI_SUCCESS;
-}
-
-int Get_elements(const MPI_Status* status, Datatype& datatype, MPI_Count* count) {
-  *count = basic_elements(datatype, core::status_bytes(*status));
-  return MPI_SUCCESS;
-}
-
-int Get_elements_x(const MPI_Status* status, Datatype& datatype, MPI_Count* count) {
-  return Get_elements(status, datatype, count);
-}
-
-int Status_set_elements(MPI_Status* status, Datatype& datatype, MPI_Count count) {
-  core::set_status_bytes(*status, bytes_of_elements(datatype, count));
-  return MPI_SUCCESS;
-}
-
-int Status_set_elements_x(MPI_Status* status, Datatype& datatype, MPI_Count count) {
-  return Status_set_elements(status, datatype, count);
 }
 
 }  // namespace meantime::api

@@ -9,7 +9,7 @@
 #include "core/error/error.h"
 #include "core/object/tables.h"
 #include "core/request/buffered.h"
-#include "core/start/startup.h"
+#include "core/start/use.h"
 #include "node/control_client.h"
 #include "rank/rank.h"
 

@@ -8,6 +8,7 @@
 #include "core/error/blame.h"
 #include "core/error/error.h"
 #include "core/object/handles.h"
+#include "core/request/ending.h"
 #include "core/request/partitioned.h"
 #include "core/request/requests.h"
 #include "core/request/status.h"
@@ -388,41 +389,6 @@ int Cancel(MPI_Request* request) {
     return fail(MPI_ERR_REQUEST, "the request is persistent and has not been started");
   }
   return cancelled->cancel();
-}
-
-int Test_cancelled(const MPI_Status* status, int* flag) {
-  *flag = core::status_cancelled(*status) ? 1 : 0;
-  return MPI_SUCCESS;
-}
-
-int Status_set_cancelled(MPI_Status* status, int flag) {
-  core::set_status_cancelled(*status, flag != 0);
-  return MPI_SUCCESS;
-}
-
-int Status_get_error(const MPI_Status* status, int* err) {
-  *err = status->MPI_ERROR;
-  return MPI_SUCCESS;
-}
-int Status_get_source(const MPI_Status* status, int* source) {
-  *source = status->MPI_SOURCE;
-  return MPI_SUCCESS;
-}
-int Status_get_tag(const MPI_Status* status, int* tag) {
-  *tag = status->MPI_TAG;
-  return MPI_SUCCESS;
-}
-int Status_set_error(MPI_Status* status, int err) {
-  status->MPI_ERROR = err;
-  return MPI_SUCCESS;
-}
-int Status_set_source(MPI_Status* status, int source) {
-  status->MPI_SOURCE = source;
-  return MPI_SUCCESS;
-}
-int Status_set_tag(MPI_Status* status, int tag) {
-  status->MPI_TAG = tag;
-  return MPI_SUCCESS;
 }
 
 }  // namespace meantime::api

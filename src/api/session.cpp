@@ -13,7 +13,7 @@
 #include "core/error/error.h"
 #include "core/object/memory_kinds.h"
 #include "core/object/tables.h"
-#include "core/start/startup.h"
+#include "core/start/use.h"
 #include "node/control_client.h"
 #include "settings/shown.h"
 

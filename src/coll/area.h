@@ -107,12 +107,4 @@ class Area {
   int members_ = 0;
 };
 
-/// An area in the node's segment for a communicator of at most `ranks` members; 0 when there is no
-/// memory (its collectives then go by messages) or too many ranks. From the calling rank's pool.
-node::Link make_area(int ranks);
-/// Back to the pool: for the rank that has just made it, and shared it with nobody.
-void release_area(node::Link area, int ranks);
-/// As good as new, after a communicator of `ranks` members of which none is left.
-void clear_area(node::Link area, int ranks);
-
 }  // namespace meantime::coll

@@ -34,7 +34,7 @@ int members_of_home(const Communicator& comm, const Rank& self) {
 
 }  // namespace
 
-State::State(Communicator& comm) : rank(comm.rank) {
+State::State(Communicator& comm) : context_block(comm.context_block), rank(comm.rank) {
   if (comm.size > 1 && !comm.is_inter()) {
     if (const node::Link link = core::collective_area(comm); link != 0) {
       area = Area(node::segment().at<char>(link), comm.size);
@@ -68,30 +68,30 @@ void State::take_all_back() {
 
 namespace {
 
+using Retired = std::vector<std::unique_ptr<State>>;
+
 /// Lets go of what nobody reads any more.
-void sweep(std::vector<Progress::Retired>& retired) {
-  std::size_t kept = 0;
-  for (Progress::Retired& one : retired) {
-    if (core::all_finished(one.context_block)) {
-      one.state->take_all_back();
-      core::leave_context(one.context_block);
-    } else {
-      retired[kept++] = std::move(one);
+void sweep(Retired& retired) {
+  std::erase_if(retired, [](const std::unique_ptr<State>& state) {
+    const bool unread = core::all_finished(state->context_block);
+    if (unread) {
+      state->take_all_back();
+      core::leave_context(state->context_block);
     }
-  }
-  retired.resize(kept);
+    return unread;
+  });
 }
 
 /// A rank that runs ahead, making and freeing communicators, must not fill the segment. No wait
 /// that could last: the memory is bounded in practice, and nothing depends on the others coming
 /// along.
-void let_others_catch_up(std::vector<Progress::Retired>& retired) {
+void let_others_catch_up(Retired& retired) {
   constexpr std::size_t most_bytes = std::size_t{32} << 20;
   constexpr int most_yields = 1000;
   for (int yields = 0; yields < most_yields; ++yields) {
     std::size_t bytes = 0;
-    for (const Progress::Retired& one : retired) {
-      bytes += one.state->given_bytes();
+    for (const std::unique_ptr<State>& state : retired) {
+      bytes += state->given_bytes();
     }
     if (bytes <= most_bytes) {
       return;
@@ -101,25 +101,25 @@ void let_others_catch_up(std::vector<Progress::Retired>& retired) {
   }
 }
 
-}  // namespace
-
-void retire(std::unique_ptr<State> state, node::Link context_block) {
-  if (self().engine == nullptr) {
-    return;  // after MPI_Finalize the segment goes with the job
+/// The communicator is gone. After MPI_Finalize the segment goes with the job.
+void retire(State* gone) {
+  std::unique_ptr<State> state(gone);
+  if (state->context_block == 0 || self().engine == nullptr) {
+    return;
   }
-  core::finish_context(context_block);
-  std::vector<Progress::Retired>& retired = progress_of(self()).retired;
+  core::finish_context(state->context_block);
+  Retired& retired = progress_of(self()).retired;
   sweep(retired);
-  if (state != nullptr && state->has_given() && !core::all_finished(context_block)) {
-    retired.push_back({std::move(state), context_block});
+  if (state->has_given() && !core::all_finished(state->context_block)) {
+    retired.push_back(std::move(state));
     let_others_catch_up(retired);
     return;
   }
-  if (state != nullptr) {
-    state->take_all_back();
-  }
-  core::leave_context(context_block);
+  state->take_all_back();
+  core::leave_context(state->context_block);
 }
+
+}  // namespace
 
 void State::look_around() {
   for (std::uint64_t e = epoch; e > known_left && e + stage_count > epoch; --e) {
@@ -174,7 +174,7 @@ int State::next_tag() {
 
 State& state_of(Communicator& comm) {
   if (comm.collectives == nullptr) {
-    comm.collectives = std::make_unique<State>(comm);
+    comm.collectives = {new State(comm), retire};
   }
   return *comm.collectives;
 }

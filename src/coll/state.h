@@ -41,7 +41,8 @@ struct State {
   /// How this member waits; a test has its own way.
   void (*until)(wait::Awaited&) = wait::until;
   Area area;  ///< false: none, the collectives of this communicator go by messages
-  int rank;
+  const node::Link context_block;  ///< the communicator's; 0: it has none
+  const int rank;
   bool lends = true;  ///< large blocks may be read where they lie (lent.h); the same at all members
   /// … and inputs of long reductions, by thread ranks of one host; the same at all members
   bool lends_inputs = true;
@@ -71,11 +72,9 @@ struct State {
   int tags_ = 0;
 };
 
-/// Makes it at first use. Rank's lock held.
+/// Makes it at first use. Rank's lock held. When the communicator is gone, it leaves the context as
+/// soon as its deposits have been read: they go back to where they came from, whoever is the last.
 State& state_of(Communicator& comm);
-/// The communicator is gone; `state` may be nullptr. The rank leaves the context, as soon as its
-/// deposits have been read: they go back to where they came from, whoever is the last.
-void retire(std::unique_ptr<State> state, node::Link context_block);
 
 }  // namespace coll
 }  // namespace meantime

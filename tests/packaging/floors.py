@@ -21,7 +21,8 @@ FLOORS = (
     {"ledger"},  # where the time went
     {"sleep", "scheduling", "rank", "wait"},  # doorbells; workers and fibers; a rank's state; the ladder
     {"match"},  # a message meets a receive, payloads move
-    {"core", "coll"},  # MPI's objects; collectives
+    {"core"},  # MPI's objects
+    {"coll"},  # collectives
     {"api"},  # a function for each call
     {"fortran"},
     {"host"},  # the program that carries thread ranks

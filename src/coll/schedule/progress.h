@@ -60,12 +60,8 @@ struct Progress {
   /// For src/core, which must not know this.
   static const core::CollectiveHooks hooks;
 
-  /// Of a communicator that is gone at this rank, see retire().
-  struct Retired {
-    std::unique_ptr<State> state;
-    node::Link context_block;
-  };
-  std::vector<Retired> retired;
+  /// Of communicators that are gone at this rank: others may still read what it gave them.
+  std::vector<std::unique_ptr<State>> retired;
 
   std::vector<ScheduleRequest*> active;
   node::Waiter* heir = nullptr;

@@ -1,11 +1,11 @@
 #include "core/comm/communicator.h"
 
-#include "coll/state.h"
 #include "core/comm/context.h"
 #include "core/error/errhandler.h"
 #include "core/object/attribute.h"
 #include "core/object/info.h"
 #include "core/topology/topology.h"
+#include "rank/rank.h"
 #include "wait/policy.h"
 #include "wait/wait.h"
 
@@ -14,8 +14,11 @@ namespace meantime {
 Communicator::Communicator() : Object(Kind::communicator) {}
 
 Communicator::~Communicator() {
-  if (context_block != 0) {
-    coll::retire(std::move(collectives), context_block);
+  // What the collectives have here leaves the context itself, once nobody reads it any more. After
+  // MPI_Finalize the segment goes with the job.
+  if (context_block != 0 && collectives == nullptr && self().engine != nullptr) {
+    core::finish_context(context_block);
+    core::leave_context(context_block);
   }
   drop(local);
   drop(group);

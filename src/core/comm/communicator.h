@@ -52,8 +52,9 @@ struct Communicator : Object {
   std::unique_ptr<wait::Policy> waiting;  ///< how this rank waits here; none: as anywhere
   Communicator* local =
       nullptr;  ///< of an intercommunicator: its local group's own intracommunicator
-  MPI_Comm constant = MPI_COMM_NULL;         ///< of MPI_COMM_WORLD and MPI_COMM_SELF
-  std::unique_ptr<coll::State> collectives;  ///< the collectives' own state, see src/coll/state.h
+  MPI_Comm constant = MPI_COMM_NULL;  ///< of MPI_COMM_WORLD and MPI_COMM_SELF
+  /// What the collectives keep here, which only they know, and end. They make it at first use.
+  std::unique_ptr<coll::State, void (*)(coll::State*)> collectives{nullptr, nullptr};
   std::uint64_t collective_area = 0;  ///< MPI_COMM_WORLD's; for others see core/comm/context.h
   std::uint64_t context_block =
       0;  ///< node::Link of what counts its members, see core/comm/context.h

@@ -4,13 +4,14 @@
 
 #include <atomic>
 #include <bit>
+#include <cstring>
 #include <new>
 
-#include "coll/area.h"
 #include "core/comm/communicator.h"
 #include "core/error/error.h"
 #include "core/request/segment_memory.h"
 #include "match/engine.h"
+#include "node/collective_area_bytes.h"
 #include "node/segment.h"
 #include "rank/rank.h"
 
@@ -96,6 +97,21 @@ Block* make_blocks() {
   return &blocks[0];
 }
 
+/// As good as new, after a communicator of `ranks` members of which none is left.
+void clear_area(node::Link area, int ranks) {
+  std::memset(node::segment().at<char>(area), 0, coll::area_bytes(ranks));
+}
+
+/// For a communicator of at most `ranks` members, from the calling rank's pool; 0 when there is no
+/// memory (its collectives then go by messages).
+node::Link make_area(int ranks) {
+  const node::Link area = self().engine->memory.find(coll::area_bytes(ranks));
+  if (area != 0) {
+    clear_area(area, ranks);
+  }
+  return area;
+}
+
 }  // namespace
 
 int acquire_context(const Communicator& parent, int members, bool with_collectives,
@@ -144,7 +160,7 @@ void leave_context(node::Link link) {
   if (area == no_memory) {
     block->area.store(0, std::memory_order_relaxed);
   } else if (area != 0) {
-    coll::clear_area(area, static_cast<int>(block->size));
+    clear_area(area, static_cast<int>(block->size));
   }
   push(block);
 }
@@ -159,13 +175,13 @@ node::Link collective_area(const Communicator& comm) {
   }
   node::Link known = block->area.load(std::memory_order_acquire);
   if (known == 0) {
-    const node::Link made = coll::make_area(block->capacity);
+    const node::Link made = make_area(block->capacity);
     // A member that finds no memory decides so for all: they must go the same way.
     const node::Link wanted = made != 0 ? made : no_memory;
     if (block->area.compare_exchange_strong(known, wanted, std::memory_order_acq_rel)) {
       known = wanted;
     } else if (made != 0) {
-      coll::release_area(made, block->capacity);
+      self().engine->pool.release(made, coll::area_bytes(block->capacity));
     }
   }
   return known != no_memory ? known : 0;

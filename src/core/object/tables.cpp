@@ -3,7 +3,6 @@
 #include <climits>
 #include <cstdlib>
 
-#include "coll/state.h"
 #include "core/comm/context.h"
 #include "core/comm/plane.h"
 #include "core/datatype/datatype.h"

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error/error.h"
+#include "core/request/ending.h"
 #include "match/engine.h"
 #include "rank/rank.h"
 #include "sleep/doorbell.h"

@@ -1,5 +1,6 @@
 #include "core/request/point_to_point.h"
 #include "core/request/buffered.h"
+#include "core/request/ending.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -116,19 +116,7 @@ struct BundleRequest final : Request {
 /// The engine's hooks to pack and unpack.
 extern const match::Typed typed;
 
-/// `delete`, after a generalised one's user has freed its state.
-void destroy(Request* request);
-/// A request that nobody will ask for any more goes when it is complete; `progress` looks.
-void abandon(Request* request);
-/// Moves abandoned requests on. True if one went.
-bool advance_abandoned();
-/// MPI_Finalize: until every send of this rank is out of its hands.
-void wait_for_quiet();
-
 /// A request that was complete from the start (small sends): one for all, never freed.
 Request* completed_send();
-
-/// The request is over for the user: MPI_REQUEST_NULL or inactive, its memory gone.
-void retire(MPI_Request* handle, Request* request);
 
 }  // namespace meantime::core

@@ -1,8 +1,8 @@
 // Calls in which a rank may sleep in the kernel: its own thread makes them, and its worker runs the
 // others meanwhile (Elsewhere in src/scheduling/worker.h). Going and coming back costs two wake-ups
 // of a kernel thread, so a call goes elsewhere only if it would really sleep, as far as that can be
-// seen. (Those that make a descriptor are in in_front_openers.cpp, those for several descriptors in
-// in_front_polling.cpp, those for children in in_front_children.cpp.)
+// seen. (Those that make a descriptor are in openers.cpp, those for several descriptors in
+// polling.cpp, those for children in children.cpp.)
 #include <aio.h>
 #include <mqueue.h>
 #include <netdb.h>

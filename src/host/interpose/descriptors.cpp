@@ -1,5 +1,5 @@
 // Calls on a descriptor, by the number that the rank knows it as. What may sleep is in
-// in_front_blocking.cpp, what makes a descriptor in in_front_openers.cpp.
+// blocking.cpp, what makes a descriptor in openers.cpp.
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // What a program finds out about its own file: "/proc/self/exe" is the host's, and who looks for
 // data beside the program by it would look beside the host. (Calls that open it:
-// in_front_openers.cpp.)
+// openers.cpp.)
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Calls that make a descriptor: it becomes the rank's, by the lowest standard number that the rank
-// has closed, if there is one. (Streams and folders: in_front_files.cpp; children's pipes:
-// in_front_children.cpp.)
+// has closed, if there is one. (Streams and folders: files.cpp; children's pipes:
+// children.cpp.)
 #include <fcntl.h>
 #include <mqueue.h>
 #include <pty.h>

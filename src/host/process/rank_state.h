@@ -71,7 +71,7 @@ struct RankState {
   } getopt;
 
   std::unique_ptr<OwnResults> results;       ///< once it has called a function that has some
-  std::atomic<const void*> locale{nullptr};  ///< that it has set (in_front_locale.cpp); none: "C"
+  std::atomic<const void*> locale{nullptr};  ///< that it has set (interpose/locale.cpp); none: "C"
 
   pthread_t thread{};                 ///< its own
   std::atomic<int> other_threads{0};  ///< that it has started and that have not ended

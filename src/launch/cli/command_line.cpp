@@ -11,6 +11,7 @@
 #include "launch/cli/binding_words.h"
 #include "launch/cli/option_values.h"
 #include "launch/cli/options.h"
+#include "launch/cli/typed_option.h"
 #include "launch/messages.h"
 #include "node/layout.h"
 #include "protocol/control.h"
@@ -117,57 +118,9 @@ class Parser {
   }
 
   void parse_option() {
-    spelled_ = words_[position_++];
-    std::string name = spelled_.substr(spelled_.starts_with("--") ? 2 : 1);
-    std::optional<std::string> attached;
-    if (std::size_t equals = name.find('='); equals != std::string::npos) {
-      attached = name.substr(equals + 1);
-      name.resize(equals);
-      spelled_.resize(spelled_.find('='));
-    }
-    const Option* option = find_option(name);
-    // "-n4" and "-np4", as many people type it.
-    if (option == nullptr && !attached && !spelled_.starts_with("--")) {
-      std::size_t digits = name.find_first_of("0123456789");
-      if (digits != std::string::npos && digits > 0 &&
-          (name.substr(0, digits) == "n" || name.substr(0, digits) == "np" ||
-           name.substr(0, digits) == "c")) {
-        attached = name.substr(digits);
-        option = find_option("n");
-      }
-    }
-    if (option == nullptr) {
-      std::string near = nearest_option(name);
-      throw Mistake{fmt::format(
-          "unknown option '{}'{}", shown(spelled_),
-          near.empty() ? " (mpiexec --help lists them)" : fmt::format("; did you mean {}?", near))};
-    }
-    std::vector<std::string> arguments;
-    if (attached && attached->empty() && option->action == Action::ledger_report) {
-      throw Mistake{
-          fmt::format("{}= wants a file's name; without '=' a table is printed", spelled_)};
-    }
-    if (attached && (option->arguments > 0 || option->action == Action::ledger_report)) {
-      arguments.push_back(*attached);
-    } else if (attached && option->action != Action::ignore && option->action != Action::refuse) {
-      throw Mistake{fmt::format("{} takes no value, not '{}'", spelled_, shown(*attached))};
-    }
-    bool one_word =
-        option->action == Action::set_for_all || option->action == Action::set_for_program;
-    if (one_word && !attached && position_ < words_.size() &&
-        words_[position_].find('=') != std::string::npos) {
-      arguments.push_back(words_[position_++]);  // -genv NAME=VALUE
-    }
-    while (arguments.size() < static_cast<std::size_t>(option->arguments) &&
-           !(one_word && !arguments.empty() && arguments[0].find('=') != std::string::npos)) {
-      if (position_ == words_.size()) {
-        throw Mistake{fmt::format("{} wants {}", spelled_,
-                                  option->arguments == 1 ? "a value" : "a name and a value")};
-      }
-      arguments.push_back(words_[position_++]);
-    }
-    arguments.resize(2);
-    apply(*option, arguments);
+    const TypedOption typed = read_option(words_, position_);
+    spelled_ = typed.spelled;
+    apply(*typed.option, typed.arguments);
   }
 
   /// Said of one program, and yet for the whole job: not twice in different ways.

@@ -1,0 +1,139 @@
+#include "core/start/hang_report.h"
+
+#include <fmt/format.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "node/control_client.h"
+#include "node/segment.h"
+#include "places/named_places.h"
+#include "protocol/call_names.h"
+#include "protocol/control.h"
+#include "rank/rank.h"
+#include "rank/sleeping_call.h"
+#include "settings/terminal.h"
+#include "wait/deadlock/deadlock.h"
+#include "wait/deadlock/place_hook.h"
+#include "wait/deadlock/report.h"
+
+namespace meantime::core {
+namespace {
+
+bool all_wait_in_sends(node::Segment& segment) {
+  bool any = false;
+  for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
+    const node::Report& report = segment.area(rank).report;
+    const auto state = static_cast<node::RankState>(report.state.load(std::memory_order_acquire));
+    if (state == node::RankState::finalized) {
+      continue;
+    }
+    const std::string_view call = call_name(static_cast<std::uint16_t>(report.call.load()));
+    if (state != node::RankState::waiting ||
+        (call != "MPI_Send" && call != "MPI_Ssend" && call != "MPI_Rsend")) {
+      return false;
+    }
+    any = true;
+  }
+  return any;
+}
+
+/// For who had room for them elsewhere: short messages that wait to be received are limited here.
+std::string hint_at_room(node::Segment& segment) {
+  if (segment.header().wanting.load() != 0) {
+    return fmt::format("  ({})\n", wait::describe_lack(segment));
+  }
+  for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
+    if (segment.area(rank).out_of_credit.load(std::memory_order_relaxed) != 0) {
+      return fmt::format(
+          "  (short messages of rank {} that nobody has received fill the room that there is for "
+          "them;"
+          " for more of it: mpiexec -x MEANTIME_EAGER_MOST=8G)\n",
+          rank);
+    }
+  }
+  return all_wait_in_sends(segment)
+             ? "  (all wait in sends of messages that have no room, which wait for their receives: "
+               "let ranks receive first, or call MPI_Sendrecv or MPI_Irecv)\n"
+             : "";
+}
+
+/// By way of mpiexec, which ends the job if it is to; without it here.
+void tell_of_waiting(const std::string& what, bool for_ever) {
+  node::Segment& segment = node::segment();
+  Rank& rank = self();
+  const std::string text = fmt::format(
+      "Meantime: {}:\n{}{}", what, wait::describe_ranks(segment, call_name), hint_at_room(segment));
+  if (rank.control != nullptr && rank.control->connected()) {
+    rank.control->deadlock(text, for_ever);
+    return;
+  }
+  // A search along PATH is not for a program that has more rights than its user.
+  const bool may_run_addr2line = getauxval(AT_SECURE) == 0;
+  std::fputs(settings::laid_out(may_run_addr2line ? launch::with_named_places(text) : text,
+                                settings::page_of(STDERR_FILENO))
+                 .c_str(),
+             stderr);
+  if (for_ever && segment.header().on_deadlock == 0) {
+    std::_Exit(launch::deadlock_status);
+  }
+}
+
+}  // namespace
+
+void tell_of_deadlock() {
+  if (node::segment().header().ending.exchange(1, std::memory_order_acq_rel) != 1) {
+    if (wait::place_hook != nullptr) {
+      usleep(2 * wait::place_after_ns / 1000);  // until each has said where it is
+    }
+    tell_of_waiting(node::segment().header().wanting.load() != 0
+                        ? "memory is full: every rank waits in MPI, and some need shared memory"
+                        : "deadlock: every rank waits in MPI, and nothing can wake one of them",
+                    true);
+  }
+}
+
+void tell_of_stillness() {
+  std::atomic<std::uint32_t>& told = node::segment().header().ending;
+  std::uint32_t nothing = 0;
+  if (told.load(std::memory_order_relaxed) != nothing) {
+    return;
+  }
+  const std::vector<int> ranks = wait::ranks_that_may_be_woken();
+  if (ranks.empty()) {
+    return;  // one of their threads has moved just now
+  }
+  if (!told.compare_exchange_strong(nothing, 2, std::memory_order_acq_rel)) {
+    return;
+  }
+  const std::size_t others = ranks.size() - 1;
+  const bool neighbours = ranks.back() - ranks.front() == static_cast<int>(others);
+  const std::string who = others == 0 ? fmt::format("rank {} has", ranks.front())
+                          : neighbours
+                              ? fmt::format("ranks {}-{} have", ranks.front(), ranks.back())
+                              : fmt::format("rank {} and {} more rank{} have", ranks.front(),
+                                            others, others == 1 ? "" : "s");
+  tell_of_waiting(
+      fmt::format("perhaps a deadlock: for {} s every rank has waited in MPI and nobody "
+                  "has moved, but {} other threads (or generalized requests) that may "
+                  "wake one",
+                  wait::still_ns / 1'000'000'000, who),
+      false);
+}
+
+void tell_of_held_up(int world_rank, int thread) {
+  const std::string call = ranks::sleeping_call(thread);
+  std::fputs(
+      fmt::format("Meantime: rank {} sleeps in the kernel and holds up the other thread ranks "
+                  "of its core{}{}; they go on beside it (said once)\n",
+                  world_rank, call.empty() ? "" : ", in ", call)
+          .c_str(),
+      stderr);
+}
+
+}  // namespace meantime::core

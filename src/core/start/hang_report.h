@@ -1,0 +1,14 @@
+// What the user is told when ranks wait for ever, or hold others up: by the rank that finds it,
+// for all.
+#pragma once
+
+namespace meantime::core {
+
+/// Every rank waits in MPI, and nothing can wake one of them.
+void tell_of_deadlock();
+/// The same for long, but for threads that do not wait in MPI and may wake one.
+void tell_of_stillness();
+/// A thread rank sleeps in the kernel, on that thread, where we do not see it.
+void tell_of_held_up(int world_rank, int thread);
+
+}  // namespace meantime::core

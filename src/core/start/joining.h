@@ -1,0 +1,21 @@
+// Which job a process belongs to: the one that mpiexec describes in its environment, or one of its
+// own (a singleton).
+#pragma once
+
+namespace meantime {
+struct Rank;
+}
+
+namespace meantime::core {
+
+/// That mpiexec has put there; -1: none.
+int number_from_environment(const char* name);
+/// True if mpiexec started this process as a rank, which now has its numbers and the job's segment.
+bool join_job(Rank& rank);
+/// A program started by a launcher that we do not support ends here, with one line that says how to
+/// start it: N silent singletons would be wrong.
+void refuse_unknown_launchers();
+/// An MPI error class.
+int make_singleton(Rank& rank);
+
+}  // namespace meantime::core
