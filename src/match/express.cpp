@@ -3,10 +3,8 @@
 #include <cstring>
 #include <new>
 
-#include "match/seekers.h"
 #include "match/sends.h"
 #include "wait/policy.h"
-#include "wait/wait.h"
 
 namespace meantime::match {
 namespace {

@@ -9,7 +9,6 @@
 #include "match/matcher.h"
 #include "match/seekers.h"
 #include "node/process.h"
-#include "wait/wait.h"
 
 namespace meantime::match {
 

@@ -1,8 +1,5 @@
 #include "match/transfers.h"
 
-#include <mpi.h>
-
-#include <algorithm>
 #include <cstring>
 
 #include "base/clock.h"
