@@ -20,12 +20,12 @@
 #include "core/error/error.h"
 #include "core/object/handle_names.h"
 #include "core/start/settings.h"
+#include "deadlock/report.h"
 #include "places/named_places.h"
 #include "protocol/call_names.h"
 #include "rank/rank_of_thread.h"
 #include "scheduling/worker.h"
 #include "settings/shown.h"
-#include "wait/deadlock/report.h"
 
 namespace meantime::api {
 namespace {

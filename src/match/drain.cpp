@@ -8,8 +8,8 @@
 #include "match/engine.h"
 #include "match/seekers.h"
 #include "node/cross_memory.h"
+#include "policy/policy.h"
 #include "sleep/doorbell.h"
-#include "wait/policy.h"
 #include "wait/wait.h"
 
 namespace meantime::match {

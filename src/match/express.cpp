@@ -5,7 +5,7 @@
 
 #include "match/engine.h"
 #include "match/seekers.h"
-#include "wait/policy.h"
+#include "policy/policy.h"
 #include "wait/wait.h"
 
 namespace meantime::match {

@@ -21,8 +21,8 @@
 #include <bit>
 
 #include "base/clock.h"
+#include "deadlock/asking.h"
 #include "match/engine.h"
-#include "wait/deadlock/asking.h"
 #include "wait/park.h"
 
 namespace meantime::match {

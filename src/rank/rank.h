@@ -9,14 +9,14 @@
 #include <memory>
 #include <vector>
 
+#include "policy/looks.h"
+#include "policy/policy.h"
+#include "policy/sampling.h"
+#include "policy/spreading.h"
+#include "policy/yielding.h"
 #include "rank/lock.h"
 #include "rank/spare_memory.h"
 #include "sleep/sleepers.h"
-#include "wait/learning/sampling.h"
-#include "wait/looks.h"
-#include "wait/policy.h"
-#include "wait/spreading.h"
-#include "wait/yielding.h"
 
 namespace meantime {
 

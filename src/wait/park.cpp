@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "deadlock/deadlock.h"
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
 #include "sleep/doorbell.h"
-#include "wait/deadlock/deadlock.h"
 #include "wait/others_turn.h"
 
 namespace meantime::wait {

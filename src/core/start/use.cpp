@@ -11,6 +11,7 @@
 #include "core/object/tables.h"
 #include "core/request/ending.h"
 #include "core/start/startup.h"
+#include "deadlock/deadlock.h"
 #include "ledger/accounts.h"
 #include "match/engine.h"
 #include "node/control_client.h"
@@ -18,7 +19,6 @@
 #include "rank/rank.h"
 #include "scheduling/worker.h"
 #include "sleep/doorbell.h"
-#include "wait/deadlock/deadlock.h"
 #include "wait/wait.h"
 
 namespace meantime::core {
@@ -80,7 +80,7 @@ int go_away(Rank& rank) {
     return result;
   }
   rank.engine->leave_memory();
-  // The state first: whoever finds it in the sum finds it away (wait/deadlock/deadlock.h).
+  // The state first: whoever finds it in the sum finds it away (deadlock/deadlock.h).
   set_state(rank, node::RankState::away);
   node::segment().header().finalized.fetch_add(1, std::memory_order_seq_cst);
   look_once_more();
