@@ -12,13 +12,13 @@
 #include <sstream>
 #include <string_view>
 
+#include "deadlock/report.h"
 #include "launch/inspect/process_info.h"
 #include "launch/supervise/front.h"
 #include "node/process.h"
 #include "node/segment.h"
 #include "places/named_places.h"
 #include "protocol/call_names.h"
-#include "wait/deadlock/report.h"
 
 namespace meantime::tools {
 namespace {

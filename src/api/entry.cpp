@@ -20,12 +20,12 @@
 #include "core/error/error.h"
 #include "core/object/handle_names.h"
 #include "core/start/settings.h"
+#include "deadlock/report.h"
 #include "places/named_places.h"
 #include "protocol/call_names.h"
 #include "rank/rank_of_thread.h"
 #include "scheduling/worker.h"
 #include "settings/shown.h"
-#include "wait/deadlock/report.h"
 
 namespace meantime::api {
 namespace {
@@ -65,6 +65,24 @@ int not_part_of_meantime(const char* call) {
                              : "");
   return ends ? core::invoke_error_handler(*resolve(MPI_ERRORS_ARE_FATAL), nullptr, "", code, call)
               : code;
+}
+
+/// What a child that the rank has forked may ask, or say: it is about this process alone.
+bool is_for_children(Call call) {
+  switch (call) {
+    case Call::Comm_get_name:
+    case Call::Comm_rank:
+    case Call::Comm_size:
+    case Call::Finalize:
+    case Call::Get_count:
+    case Call::Get_processor_name:
+    case Call::Is_thread_main:
+    case Call::Query_thread:
+    case Call::Type_size:
+      return true;
+    default:
+      return false;
+  }
 }
 
 std::string name_of(const Communicator& comm) {
@@ -155,6 +173,9 @@ int Entry::caught() {
 
 void Entry::check_phase(const void* site) {
   const Phase phase = rank_of_thread().phase.load(std::memory_order_relaxed);
+  if (phase == Phase::forked && is_for_children(call_)) {
+    return;
+  }
   const bool up = phase == Phase::active || phase == Phase::finalizing;
   if (!up || (call_ != Call::Query_thread && call_ != Call::Is_thread_main)) {
     end_of_program(site);
@@ -164,6 +185,8 @@ void Entry::check_phase(const void* site) {
 void Entry::end_of_program(const void* site) {
   const bool no_rank = rank_.fiber == nullptr && ranks::worker_count() > 0;
   const char* when = no_rank ? "by a thread that is no rank (thread ranks have MPI_THREAD_FUNNELED)"
+                     : rank_.phase.load() == Phase::forked
+                         ? "by a child that a rank has forked, which is no rank"
                      : rank_.world_finalized             ? "after MPI_Finalize"
                      : rank_.phase.load() == Phase::away ? "after the last session was finalized"
                                                          : "before MPI_Init";

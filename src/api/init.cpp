@@ -44,6 +44,9 @@ int Init_thread(int*, char***, int required, int* provided) {
 
 int Finalize() {
   Rank& rank = self();
+  if (rank.phase.load() == Phase::forked) {
+    return MPI_SUCCESS;  // as Python's handlers at exit have it, in a child as well
+  }
   if (!rank.world_initialized || rank.world_finalized) {
     return fail(MPI_ERR_OTHER, "MPI_Init has not been called, or MPI_Finalize has been");
   }

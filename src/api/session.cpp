@@ -88,6 +88,10 @@ int Session_finalize(MPI_Session* session) {
   if (object == nullptr) {
     return fail(MPI_ERR_SESSION, "there is no session to finalize");
   }
+  if (self().phase.load() == Phase::forked) {
+    *session = MPI_SESSION_NULL;
+    return MPI_SUCCESS;
+  }
   core::flush_buffer(object->buffer);  // MPI 5.0, 11.3.1: as if it were detached
   delete object;
   *session = MPI_SESSION_NULL;

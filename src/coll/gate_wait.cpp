@@ -7,10 +7,10 @@
 #include "core/request/point_to_point.h"
 #include "core/request/progress.h"
 #include "node/segment.h"
+#include "policy/policy.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
 #include "sleep/doorbell.h"
-#include "wait/policy.h"
 
 namespace meantime::coll {
 namespace {

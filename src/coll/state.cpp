@@ -145,7 +145,7 @@ void State::take_back() {
 }
 
 node::Link State::place(const Communicator& comm, std::size_t bytes) {
-  const node::Link place = core::segment_memory(
+  const node::Link place = core::needed_segment_memory(
       comm, bytes,
       [this, bytes] {
         take_back();

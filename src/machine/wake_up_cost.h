@@ -1,6 +1,6 @@
 // What it costs here to wake a thread that sleeps: from the system call on one CPU until the
 // sleeper runs on another. Whoever has a CPU of his own polls for a few of these before he sleeps
-// (wait/policy.h).
+// (policy/policy.h).
 //   cost   the upper quartile of 15 futex wake-ups, within the bounds below
 // The sleeper has slept for some 20 us each time: a CPU that has idled for longer may lie in a
 // deeper idle state and take longer. Knows no jobs.

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "match/sends.h"
-#include "wait/policy.h"
+#include "policy/policy.h"
 
 namespace meantime::match {
 namespace {

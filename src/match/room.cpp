@@ -20,8 +20,8 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "deadlock/asking.h"
 #include "match/sends.h"
-#include "wait/deadlock/asking.h"
 
 namespace meantime::match {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "node/cross_memory.h"
-#include "wait/policy.h"
+#include "policy/policy.h"
 
 namespace meantime::match {
 

@@ -118,14 +118,25 @@ bool ControlClient::send(unsigned kind, int code, std::string_view text, int fla
 namespace {
 
 /// The first process of a PID namespace: SIGKILL from inside its namespace, as which the kernel
-/// takes the one for a lifeline, is not for it; what it has a handler for is.
-bool end_by_handler() {
-  struct sigaction action {};
-  if (sigaction(SIGIO, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) {
-    return false;  // the program's own
+/// takes the one for a lifeline, is not for it; what it has a handler for is. Best SIGCONT, which
+/// makes a stopped process go on: from the kernel, not from somebody who continues it.
+int signal_with_handler() {
+  for (const int signal : {SIGCONT, SIGIO}) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) {
+      continue;  // the program's own
+    }
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    action.sa_sigaction = [](int, siginfo_t* info, void*) {
+      if (info->si_code > SI_USER) {
+        _exit(128 + SIGKILL);
+      }
+    };
+    if (sigaction(signal, &action, nullptr) == 0) {
+      return signal;
+    }
   }
-  action.sa_handler = [](int) { _exit(128 + SIGKILL); };
-  return sigaction(SIGIO, &action, nullptr) == 0;
+  return SIGKILL;
 }
 
 }  // namespace
@@ -139,9 +150,9 @@ Lifeline hold_lifeline(int descriptor) {
       fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) {
     return Lifeline::absent;
   }
-  const bool handles = getpid() == 1 && end_by_handler();
+  const int signal = getpid() == 1 ? signal_with_handler() : SIGKILL;
   int flags = fcntl(descriptor, F_GETFL);
-  if (flags < 0 || fcntl(descriptor, F_SETSIG, handles ? SIGIO : SIGKILL) != 0 ||
+  if (flags < 0 || fcntl(descriptor, F_SETSIG, signal) != 0 ||
       fcntl(descriptor, F_SETOWN, getpid()) != 0 ||
       fcntl(descriptor, F_SETFL, flags | O_ASYNC | O_NONBLOCK) != 0) {
     return Lifeline::absent;

@@ -128,13 +128,13 @@ struct alignas(cache_line) Report {
   std::atomic<std::uint64_t> call_site;  ///< return address in the user's program
   std::atomic<std::int32_t> world_peer;  ///< the peer's rank in the world, or no_peer
   std::atomic<std::uint64_t> name[10];   ///< of the communicator; characters, 0 = the end
-  /// In the user's program, by name, where an address says nothing (wait/deadlock/place_hook.h); as
+  /// In the user's program, by name, where an address says nothing (deadlock/place_hook.h); as
   /// `name`.
   std::atomic<std::uint64_t> place[8];
 };
 inline constexpr std::int32_t no_peer = -100;
 
-/// What a rank asks again and again without finding it, for reports (wait/deadlock/asking.h).
+/// What a rank asks again and again without finding it, for reports (deadlock/asking.h).
 /// Written by the rank, read by anybody, torn reads allowed.
 struct alignas(cache_line) Asking {
   std::atomic<std::uint64_t> since_ns;   ///< CLOCK_MONOTONIC
@@ -180,16 +180,16 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not rung
   std::atomic<std::uint64_t> sleeps;         ///< how often its waiters fell asleep
   /// 0, or it waits for memory or room: the number of times that this began. See
-  /// wait/deadlock/deadlock.h.
+  /// deadlock/deadlock.h.
   std::atomic<std::uint32_t> starving;
   std::atomic<std::uint32_t> wants_memory;   ///< it counts among the header's `wanting`
   std::atomic<std::uint32_t> out_of_credit;  ///< a short message of it waits for want of room
   std::atomic<std::uint32_t> threads;     ///< that it had when somebody last doubted (deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
-  std::atomic<std::uint32_t> napping;     ///< sleepers of it that wake by themselves (wait/looks.h)
-  std::atomic<std::int32_t> cpu;          ///< CPU + 1 where it polled lately, see wait/spreading.h
-  std::atomic<Link> worker;         ///< of a thread rank: it is asleep if that worker is; else 0
-  std::atomic<Link> home;           ///< of a thread rank: the worker that it began on; else 0
+  std::atomic<std::uint32_t> napping;  ///< sleepers of it that wake by themselves (policy/looks.h)
+  std::atomic<std::int32_t> cpu;       ///< CPU + 1 where it polled lately, see policy/spreading.h
+  std::atomic<Link> worker;            ///< of a thread rank: it is asleep if that worker is; else 0
+  std::atomic<Link> home;              ///< of a thread rank: the worker that it began on; else 0
   std::atomic<std::uint64_t> view;  ///< of a thread rank: address in its host of its RankView …
   std::atomic<std::int32_t> host;   ///< … and that host's pid, which is stored first; else 0
   // A pid means a process in one PID namespace only; node/process.h.

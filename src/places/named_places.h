@@ -1,4 +1,4 @@
-// Lists of what ranks do (wait/deadlock/report.h) and the lines of those that give up
+// Lists of what ranks do (deadlock/report.h) and the lines of those that give up
 // (core/error/errhandler.h), with the places in them as people know them. A rank writes "called
 // from solver+0x1234", for it reads no debug info; mpiexec has the time, and a program without
 // mpiexec once it goes no further.

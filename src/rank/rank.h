@@ -9,14 +9,14 @@
 #include <memory>
 #include <vector>
 
+#include "policy/looks.h"
+#include "policy/policy.h"
+#include "policy/sampling.h"
+#include "policy/spreading.h"
+#include "policy/yielding.h"
 #include "rank/lock.h"
 #include "rank/spare_memory.h"
 #include "sleep/sleepers.h"
-#include "wait/learning/sampling.h"
-#include "wait/looks.h"
-#include "wait/policy.h"
-#include "wait/spreading.h"
-#include "wait/yielding.h"
 
 namespace meantime {
 
@@ -46,8 +46,9 @@ namespace ranks {
 struct Fiber;
 }
 
-/// `away`: no use of MPI is open, but a session may be; `finalized`: the rank has left the job.
-enum class Phase : std::uint8_t { before_init, active, away, finalizing, finalized };
+/// `away`: no use of MPI is open, but a session may be; `finalized`: the rank has left the job;
+/// `forked`: this process is a child that the rank has forked, and no rank.
+enum class Phase : std::uint8_t { before_init, active, away, finalizing, finalized, forked };
 
 /// Many thread ranks take turns on one core, and between two turns the others' data go through its
 /// first-level cache: what every call looks at lies in the first line.

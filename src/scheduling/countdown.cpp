@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "wait/policy.h"
+#include "policy/policy.h"
 
 namespace meantime::ranks {
 

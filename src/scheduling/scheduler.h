@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "node/layout.h"
+#include "policy/policy.h"
+#include "policy/surroundings.h"
 #include "rank/counters.h"
 #include "scheduling/asymmetric_fence.h"
 #include "scheduling/fiber.h"
@@ -26,8 +28,6 @@
 #include "scheduling/timers.h"
 #include "scheduling/worker.h"
 #include "scheduling/worker_times.h"
-#include "wait/learning/surroundings.h"
-#include "wait/policy.h"
 
 namespace meantime::ranks {
 

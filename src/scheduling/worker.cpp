@@ -15,12 +15,12 @@
 #include "base/pause.h"
 #include "ledger/layout.h"
 #include "node/segment.h"
+#include "policy/policy.h"
 #include "scheduling/asymmetric_fence.h"
 #include "scheduling/fiber.h"
 #include "scheduling/scheduler.h"
 #include "scheduling/switch_order.h"
 #include "sleep/doorbell.h"
-#include "wait/policy.h"
 
 namespace meantime::ranks {
 

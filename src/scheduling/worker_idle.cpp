@@ -6,12 +6,12 @@
 #include "base/pause.h"
 #include "ledger/layout.h"
 #include "node/segment.h"
+#include "policy/policy.h"
 #include "scheduling/countdown.h"
 #include "scheduling/fiber.h"
 #include "scheduling/monitor.h"
 #include "scheduling/scheduler.h"
 #include "sleep/doorbell.h"
-#include "wait/policy.h"
 
 namespace meantime::ranks {
 namespace {

@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "deadlock/deadlock.h"
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
-#include "wait/deadlock/deadlock.h"
 
 namespace meantime::wait {
 namespace {

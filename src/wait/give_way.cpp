@@ -3,10 +3,10 @@
 #include <sched.h>
 
 #include "base/pause.h"
+#include "policy/policy.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
 #include "wait/others_turn.h"
-#include "wait/policy.h"
 
 namespace meantime::wait {
 
@@ -26,7 +26,7 @@ void give_way(Rank& rank) {
     sched_yield();
   }
   if (!policy().crowded) {
-    rank.spreading.yielded(rank);
+    rank.spreading.yielded(rank.world_rank, rank.world_size);
   }
 }
 

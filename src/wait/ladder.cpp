@@ -7,11 +7,11 @@
 
 #include "base/clock.h"
 #include "base/pause.h"
+#include "policy/policy.h"
 #include "rank/clocks.h"
 #include "scheduling/worker.h"
 #include "wait/give_way.h"
 #include "wait/others_turn.h"
-#include "wait/policy.h"
 
 namespace meantime::wait {
 namespace {

@@ -17,14 +17,14 @@
 #include <cstdint>
 
 #include "ledger/accounts.h"
+#include "policy/yielding.h"
 #include "rank/rank.h"
 #include "sleep/lookers.h"
-#include "wait/learning/advisor.h"
+#include "wait/advisor.h"
 #include "wait/park.h"
 #include "wait/record.h"
 #include "wait/short_wait.h"
 #include "wait/wait.h"
-#include "wait/yielding.h"
 
 namespace meantime::wait {
 

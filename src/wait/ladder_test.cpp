@@ -6,8 +6,8 @@
 
 #include "node/segment.h"
 #include "rank/rank.h"
+#include "wait/experience.h"
 #include "wait/ladder.h"
-#include "wait/learning/experience.h"
 
 namespace meantime::wait {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "deadlock/deadlock.h"
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
 #include "sleep/doorbell.h"
-#include "wait/deadlock/deadlock.h"
 #include "wait/others_turn.h"
 
 namespace meantime::wait {
@@ -84,7 +84,7 @@ class SleepingPlace {
 
 /// A sleep that ends by itself, because memory that becomes free rings nobody. (A rank gets here
 /// when its short messages lie unread, a million others do, or the segment is full.)
-void sleep_for_memory(Rank& rank, node::Waiter& waiter, std::uint64_t nanoseconds) {
+void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint64_t nanoseconds) {
   if (rank.area->starving.load(std::memory_order_relaxed) == 0) {
     rank.area->starving.store(++rank.starvations, std::memory_order_seq_cst);
   }
@@ -108,7 +108,7 @@ void sleep_for_memory(Rank& rank, node::Waiter& waiter, std::uint64_t nanosecond
     rank.starved_sum = sum;
   } else if (++rank.starved_looks >= starved_looks_for_ever &&
              now - rank.starved_since_ns >= starved_ns_for_ever) {
-    if (nobody_but(rank.world_rank)) {
+    if (nobody_but(rank.world_rank) && !what.goes_without()) {
       report_deadlock();
     }
     rank.starved_looks = 0;
@@ -142,7 +142,7 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
       account.parks.store(account.parks.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
       if (rank.starving) [[unlikely]] {
-        sleep_for_memory(rank, place.waiter(), nanoseconds);
+        sleep_for_memory(rank, what, place.waiter(), nanoseconds);
       } else {
         end_of_starvation(rank);
         OthersTurn turn(rank);

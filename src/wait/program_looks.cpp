@@ -2,12 +2,12 @@
 
 #include <utility>
 
+#include "deadlock/asking.h"
 #include "rank/clocks.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
-#include "wait/deadlock/asking.h"
+#include "wait/advisor.h"
 #include "wait/give_way.h"
-#include "wait/learning/advisor.h"
 #include "wait/park.h"
 #include "wait/record.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
-#include "wait/looks.h"
+#include "policy/looks.h"
 #include "wait/wait.h"
 
 namespace meantime::wait {

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "base/clock.h"
+#include "deadlock/place_hook.h"
 #include "ledger/accounts.h"
-#include "wait/deadlock/place_hook.h"
-#include "wait/learning/experience.h"
-#include "wait/policy.h"
+#include "policy/policy.h"
+#include "wait/experience.h"
 #include "wait/wait.h"
 
 namespace meantime {

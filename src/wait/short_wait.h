@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "ledger/accounts.h"
 #include "rank/rank.h"
-#include "wait/learning/experience.h"
+#include "wait/experience.h"
 #include "wait/wait.h"
 
 namespace meantime::wait {

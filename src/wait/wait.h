@@ -61,6 +61,8 @@ class Awaited {
   /// After those last looks: what they have started is armed now, too. And before a thread that was
   /// awake leaves others of its rank asleep.
   virtual void about_to_sleep() {}
+  /// Memory is full, and nobody will ever give any back. True if the wait is over by that.
+  virtual bool goes_without() { return false; }
 
  protected:
   ~Awaited() = default;

@@ -71,6 +71,32 @@ static void make_window(void) {
   MPI_Win_free(&window);
 }
 
+/* As many as there are, then one that there is no memory for: all ranks are told, and go on. */
+static void windows_until_full(void) {
+  enum { most = 1000 };
+  MPI_Win windows[most];
+  int made = 0, error = MPI_SUCCESS, class = MPI_SUCCESS, worst;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  while (error == MPI_SUCCESS && made < most) {
+    char* base;
+    MPI_Aint of_next;
+    int unit;
+    error = MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &windows[made]);
+    MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    wrong += worst != error;
+    if (error != MPI_SUCCESS) break;
+    memset(base, rank, bytes);
+    MPI_Win_fence(0, windows[made]);
+    MPI_Win_shared_query(windows[made], (rank + 1) % size, &of_next, &unit, &base);
+    wrong += of_next != bytes || base[bytes - 1] != (char)((rank + 1) % size);
+    MPI_Win_fence(0, windows[made++]);
+  }
+  MPI_Error_class(error, &class);
+  wrong += class != MPI_ERR_NO_MEM || made == 0;
+  while (made > 0) MPI_Win_free(&windows[--made]);
+  make_window();
+}
+
 /* What needs memory while rank 0's short messages fill the segment, until rank 1 comes to receive
    them: before that, or never. */
 static void together(void (*call)(void), int late) {
@@ -346,6 +372,7 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "broadcast")) together(broadcast, atoi(argv[4]));
     if (!strcmp(what, "communicators")) together(make_communicators, 1);
     if (!strcmp(what, "window")) together(make_window, 1);
+    if (!strcmp(what, "windows")) windows_until_full();
     if (!strcmp(what, "buffered")) buffered();
     if (!strcmp(what, "ring")) ring();
     if (!strcmp(what, "in-turn")) in_turn();

@@ -97,6 +97,12 @@ class FullSegment(MpiexecTest):
             for what in ("broadcast", "communicators", "window"):
                 self.goes_on(2, 1000, what, 20000, 12, 1, options=options)
 
+    def test_a_window_that_is_not_to_be_had(self):
+        """Not even its few bytes for a new communicator."""
+        for options in ((),) + ((("--as", "threads"),) if THREADS else ()):
+            for ranks, size in ((5, 30000), (6, 1000)):
+                self.goes_on(ranks, 1500, "windows", 1, size, options=options)
+
     def test_told_that_a_collective_waits_in_vain(self):
         result = self.run_full(2, 1000, "broadcast", 20000, 12, 0)
         self.assertEqual(result.status, 125, result)

@@ -30,7 +30,7 @@ class Looks(MpiexecTest):
         self.assertEqual((result.status, result.error), (0, ""), result)
         figures = dict(line.split() for line in result.output.splitlines())
         which = " ".join(map(str, (kind, wait, *words)))
-        # (On cores of its own an adaptive rank sleeps for an eighth of the time: wait/looks_test.cpp.)
+        # (On cores of its own an adaptive rank sleeps for an eighth of the time: policy/looks_test.cpp.)
         if not CFLAGS and wait == "event" and float(figures["cpu"]) > MOST_CPU:
             self.slow.append(f"{which}: {figures['cpu']} s of CPU time")
         # Who polls on a core that several others want as well is late by their turns.

@@ -1,6 +1,7 @@
 """Ranks that each run in namespaces of their own, as container runtimes make them. In PID namespaces
 all have the same pid. And ranks in a control group with little memory."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -60,13 +61,16 @@ class Namespaces(MpiexecTest):
         self.assertIn("rank 1 (pid 1 in its own namespace) waits in MPI_Recv for rank 0", result.error)
 
     def test_kill_both(self):
-        # SIGKILL as a lifeline's signal is not for the first process of a namespace.
-        for words in PID:
-            with self.subTest(words):
+        # SIGKILL as a lifeline's signal is not for the first process of a namespace, nor is SIGSTOP
+        # from inside: who is outside stops it.
+        for words, stopped in itertools.product(PID, (False, True)):
+            with self.subTest(words, stopped=stopped):
                 job = self.start("-n", 3, *self.wrapper(words), FAKE_RANK, "init", "print=ready",
                                  "compute")
                 for _ in range(3):
                     self.assertIn(b"ready", job.stdout.readline())
+                for rank in self.ranks_of(3) if stopped else ():
+                    os.kill(rank, signal.SIGSTOP)
                 supervisor = supervisor_of(job.pid)
                 os.kill(supervisor, signal.SIGSTOP)
                 job.kill()
@@ -75,6 +79,17 @@ class Namespaces(MpiexecTest):
                 job.stdout.close()
                 job.stderr.close()
                 self.assert_nothing_left()
+
+    def test_stop_and_continue(self):
+        job = self.start("-n", 2, *self.wrapper(PID[1]), FAKE_RANK, "handle=10", "init", "print=ready",
+                         "await", "finalize")
+        for _ in range(2):
+            self.assertIn(b"ready", job.stdout.readline())
+        for number in (signal.SIGSTOP, signal.SIGCONT, signal.SIGUSR1):
+            for rank in self.ranks_of(2):
+                os.kill(rank, number)
+        job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 0)
 
     def memory_group(self, limit):
         """A control group of its own, as a container has it."""

@@ -6,7 +6,7 @@
  *   - at most one ring of a sleep succeeds;
  *   - who is rung finds what it waits for, though sleeps end by themselves and ringers come late: a
  *     ring for an earlier sleep does not wake the next one (but for who rings for other work);
- *   - the count of sleepers (wait/deadlock/deadlock.h) is never below 0 and is 0 at the end, though a ring
+ *   - the count of sleepers (deadlock/deadlock.h) is never below 0 and is 0 at the end, though a ring
  *     and the end of the time may meet.
  *
  * spin's memory is sequentially consistent; the fences of the code make the two store-then-load

@@ -19,7 +19,11 @@ FLOORS = (
     {"elf"},  # what an ELF file says
     {"places"},  # places in programs as people know them
     {"ledger"},  # where the time went
-    {"sleep", "scheduling", "rank", "wait"},  # doorbells; workers and fibers; a rank's state; the ladder
+    {"policy"},  # how to wait, as numbers, and what is learnt of waits
+    # Doorbells; workers and fibers; a rank's state; who sleeps for ever: a thread rank's doorbell is its worker's affair,
+    # and the last to fall asleep looks for a deadlock.
+    {"sleep", "scheduling", "rank", "deadlock"},
+    {"wait"},  # the ladder
     {"match"},  # a message meets a receive, payloads move
     {"core"},  # MPI's objects
     {"coll"},  # collectives

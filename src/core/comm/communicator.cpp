@@ -5,8 +5,8 @@
 #include "core/object/attribute.h"
 #include "core/object/info.h"
 #include "core/topology/topology.h"
+#include "policy/policy.h"
 #include "rank/rank.h"
-#include "wait/policy.h"
 #include "wait/wait.h"
 
 namespace meantime {

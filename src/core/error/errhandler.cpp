@@ -13,10 +13,10 @@
 #include "core/error/initial_errhandler.h"
 #include "core/object/tables.h"
 #include "core/object/window.h"
+#include "deadlock/report.h"
 #include "protocol/call_names.h"
 #include "rank/rank.h"
 #include "settings/shown.h"
-#include "wait/deadlock/report.h"
 
 namespace meantime::core {
 namespace {

@@ -1,7 +1,7 @@
 #include "core/error/error.h"
 
+#include "deadlock/report.h"
 #include "node/segment.h"
-#include "wait/deadlock/report.h"
 
 namespace meantime {
 namespace {

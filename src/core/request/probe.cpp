@@ -6,9 +6,9 @@
 #include "core/request/sought.h"
 #include "core/request/status.h"
 #include "match/engine.h"
+#include "policy/policy.h"
 #include "rank/rank.h"
 #include "sleep/doorbell.h"
-#include "wait/policy.h"
 #include "wait/program_looks.h"
 #include "wait/wait.h"
 

@@ -12,10 +12,10 @@ namespace {
 
 class AwaitedMemory final : public wait::Awaited {
  public:
-  AwaitedMemory(const Communicator& comm, const std::function<node::Link()>& look)
-      : comm_(comm), look_(look), starves_(self().engine->memory) {}
+  AwaitedMemory(const Communicator& comm, const std::function<node::Link()>& look, bool needed)
+      : comm_(comm), look_(look), needed_(needed), starves_(self().engine->memory) {}
 
-  bool ready() override { return found != 0; }
+  bool ready() override { return found != 0 || without_; }
   bool progress() override {
     const bool moved = core::progress();
     if (found == 0) {
@@ -35,25 +35,41 @@ class AwaitedMemory final : public wait::Awaited {
     situation.policy = comm_.waiting.get();
   }
 
+  bool goes_without() override { return without_ = !needed_; }
+
   node::Link found = 0;
 
  private:
   const Communicator& comm_;
   const std::function<node::Link()>& look_;
+  const bool needed_;
+  bool without_ = false;
   const match::Memory::Starves starves_;
 };
 
-}  // namespace
-
-node::Link segment_memory(const Communicator& comm, std::size_t bytes,
-                          const std::function<node::Link()>& look, void (*until)(wait::Awaited&)) {
+node::Link await_memory(const Communicator& comm, std::size_t bytes,
+                        const std::function<node::Link()>& look, bool needed,
+                        void (*until)(wait::Awaited&)) {
   const node::Link place = look();
   if (place != 0 || bytes >= node::segment().header().heap_end.load(std::memory_order_relaxed)) {
     return place;
   }
-  AwaitedMemory awaited(comm, look);
+  AwaitedMemory awaited(comm, look, needed);
   until(awaited);
   return awaited.found;
+}
+
+}  // namespace
+
+node::Link segment_memory(const Communicator& comm, std::size_t bytes,
+                          const std::function<node::Link()>& look) {
+  return await_memory(comm, bytes, look, false, wait::until);
+}
+
+node::Link needed_segment_memory(const Communicator& comm, std::size_t bytes,
+                                 const std::function<node::Link()>& look,
+                                 void (*until)(wait::Awaited&)) {
+  return await_memory(comm, bytes, look, true, until);
 }
 
 node::Link segment_memory(const Communicator& comm, std::size_t bytes) {

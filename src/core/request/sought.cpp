@@ -12,8 +12,8 @@
 #include "core/request/requests.h"
 #include "match/engine.h"
 #include "match/seekers.h"
+#include "policy/policy.h"
 #include "rank/rank.h"
-#include "wait/policy.h"
 
 namespace meantime::core {
 namespace {

@@ -1,4 +1,4 @@
-// What a thread of the program looks for, look after look (wait/looks.h): requests, and messages
+// What a thread of the program looks for, look after look (policy/looks.h): requests, and messages
 // that it probes for. A look that lasts is armed for all of them.
 //   sought      a request is sought by one thread at most, the last that looked for it
 //   slept for   a thread waits for the request, and sleeps
@@ -18,7 +18,7 @@
 
 #include "core/request/arming.h"
 #include "core/request/request.h"
-#include "wait/looks.h"
+#include "policy/looks.h"
 #include "wait/wait.h"
 
 namespace meantime::core {

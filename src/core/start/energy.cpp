@@ -24,7 +24,7 @@
 #include "scheduling/countdown.h"
 #include "settings/energy_library.h"
 #include "settings/shown.h"
-#include "wait/learning/advisor.h"
+#include "wait/advisor.h"
 
 namespace meantime::core {
 namespace {

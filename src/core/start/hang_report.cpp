@@ -10,6 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "deadlock/deadlock.h"
+#include "deadlock/place_hook.h"
+#include "deadlock/report.h"
 #include "node/control_client.h"
 #include "node/segment.h"
 #include "places/named_places.h"
@@ -18,9 +21,6 @@
 #include "rank/rank.h"
 #include "rank/sleeping_call.h"
 #include "settings/terminal.h"
-#include "wait/deadlock/deadlock.h"
-#include "wait/deadlock/place_hook.h"
-#include "wait/deadlock/report.h"
 
 namespace meantime::core {
 namespace {

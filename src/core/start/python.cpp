@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "wait/deadlock/place_hook.h"
+#include "deadlock/place_hook.h"
 
 namespace meantime::core {
 namespace {

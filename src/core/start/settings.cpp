@@ -10,13 +10,13 @@
 
 #include "core/error/remark.h"
 #include "ledger/changes.h"
+#include "policy/policy.h"
 #include "protocol/control.h"
 #include "rank/rank.h"
 #include "settings/contradictions.h"
 #include "settings/misspelt.h"
 #include "settings/shown.h"
 #include "settings/sources.h"
-#include "wait/policy.h"
 
 namespace meantime::core {
 namespace {

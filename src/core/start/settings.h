@@ -1,5 +1,5 @@
 // What a rank reads of the settings (settings/settings.h has them all; those about waiting are
-// wait/policy.h's). Once, in MPI_Init, and strictly: a setting that is not understood would
+// policy/policy.h's). Once, in MPI_Init, and strictly: a setting that is not understood would
 // otherwise be taken for one that has no effect.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace meantime::core {
 
 struct Settings {
   std::uint32_t on_deadlock = 0;            ///< 0 abort, 1 report, 2 ignore
-  std::uint64_t still_ns = 10'000'000'000;  ///< wait/deadlock/deadlock.h
+  std::uint64_t still_ns = 10'000'000'000;  ///< deadlock/deadlock.h
   bool cross_memory = true;
   bool argument_checks = true;
   bool missing_calls_end = true;

@@ -2,15 +2,16 @@
 
 #include <mpi.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 
 #include "core/error/error.h"
 #include "core/object/tables.h"
 #include "core/request/ending.h"
 #include "core/start/startup.h"
+#include "deadlock/deadlock.h"
 #include "ledger/accounts.h"
 #include "match/engine.h"
 #include "node/control_client.h"
@@ -18,7 +19,6 @@
 #include "rank/rank.h"
 #include "scheduling/worker.h"
 #include "sleep/doorbell.h"
-#include "wait/deadlock/deadlock.h"
 #include "wait/wait.h"
 
 namespace meantime::core {
@@ -80,7 +80,7 @@ int go_away(Rank& rank) {
     return result;
   }
   rank.engine->leave();
-  // The state first: whoever finds it in the sum finds it away (wait/deadlock/deadlock.h).
+  // The state first: whoever finds it in the sum finds it away (deadlock/deadlock.h).
   set_state(rank, node::RankState::away);
   node::segment().header().finalized.fetch_add(1, std::memory_order_seq_cst);
   look_once_more();
@@ -113,8 +113,7 @@ void come_back(Rank& rank) {
 /// At exit: no session will be opened any more.
 void leave_for_good() {
   Rank& rank = self();
-  // A child that the rank forked is not the rank.
-  if (rank.phase.load() != Phase::away || rank.area->pid.load() != getpid()) {
+  if (rank.phase.load() != Phase::away) {
     return;
   }
   rank.lock.lock();
@@ -132,6 +131,17 @@ void leave_for_good() {
   }
   rank.phase.store(Phase::finalized);
   rank.lock.unlock();
+}
+
+/// In a child that the process rank has forked, which shares the segment and the line to mpiexec
+/// with it: to the child MPI is over. Who has held the lock may not be there.
+void leave_to_parent() {
+  Rank& rank = self();
+  rank.phase.store(Phase::forked);
+  rank.world_initialized = true;
+  rank.world_finalized = true;
+  rank.control.reset();
+  new (&rank.lock) RankLock;
 }
 
 }  // namespace
@@ -154,6 +164,9 @@ int begin_use(Rank& rank, int thread_level) {
         return result;
       }
       std::atexit(leave_for_good);
+      if (rank.fiber == nullptr) {
+        pthread_atfork(nullptr, nullptr, leave_to_parent);
+      }
       break;
     case Phase::active:
       if (thread_level > rank.thread_level && nobody_else_is_in_mpi(rank)) {
@@ -167,6 +180,8 @@ int begin_use(Rank& rank, int thread_level) {
     case Phase::finalizing:
     case Phase::finalized:
       return fail(MPI_ERR_OTHER, "this rank has left the job; MPI cannot be initialised again");
+    case Phase::forked:
+      return fail(MPI_ERR_OTHER, "a child that a rank has forked is no rank: let it run a program");
   }
   ++rank.users;
   return MPI_SUCCESS;

@@ -5,12 +5,12 @@
 #include <sstream>
 #include <vector>
 
+#include "deadlock/report.h"
 #include "launch/inspect/process_info.h"
 #include "launch/report/equal_ranks.h"
 #include "node/segment.h"
 #include "places/named_places.h"
 #include "protocol/call_names.h"
-#include "wait/deadlock/report.h"
 
 namespace meantime::launch {
 

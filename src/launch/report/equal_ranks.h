@@ -11,7 +11,7 @@ namespace meantime::launch {
 /// "1, 4-7, 9": sorted numbers. After eight pieces: "and 12 more".
 std::string list_of_ranks(const std::vector<std::size_t>& ranks);
 
-/// A list of what ranks do (wait/deadlock/report.h), with those that do the same in one line, where
+/// A list of what ranks do (deadlock/report.h), with those that do the same in one line, where
 /// the first of them was:
 ///   "  rank 3 (pid 17) waits in MPI_Barrier, for 2.0 s" and others are
 ///   "  ranks 3-5: each waits in MPI_Barrier, for 1.9 to 2.0 s".

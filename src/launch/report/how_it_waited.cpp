@@ -8,8 +8,8 @@
 
 #include "launch/report/equal_ranks.h"
 #include "launch/report/json.h"
+#include "policy/policy.h"
 #include "settings/as_started.h"
-#include "wait/policy.h"
 
 namespace meantime::launch {
 namespace {

@@ -17,7 +17,7 @@
 #include <optional>
 #include <string_view>
 
-#include "wait/policy.h"
+#include "policy/policy.h"
 #include "wait/wait.h"
 
 namespace meantime {

@@ -1,4 +1,4 @@
-#include "wait/policy.h"
+#include "policy/policy.h"
 
 #include <algorithm>
 #include <initializer_list>

@@ -1,4 +1,4 @@
-#include "wait/learning/experience.h"
+#include "wait/experience.h"
 
 #include "ledger/accounts.h"
 #include "rank/rank.h"

@@ -1,4 +1,4 @@
-#include "wait/learning/experience.h"
+#include "wait/experience.h"
 
 #include <gtest/gtest.h>
 

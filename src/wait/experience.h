@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "ledger/layout.h"
-#include "wait/learning/predictor.h"
-#include "wait/learning/surroundings.h"
-#include "wait/policy.h"
+#include "policy/policy.h"
+#include "policy/predictor.h"
+#include "policy/surroundings.h"
 
 namespace meantime {
 struct Rank;

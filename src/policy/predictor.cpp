@@ -1,4 +1,4 @@
-#include "wait/learning/predictor.h"
+#include "policy/predictor.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "wait/deadlock/report.h"
+#include "deadlock/report.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,12 +10,12 @@
 #include <span>
 
 #include "base/clock.h"
+#include "deadlock/asking.h"
+#include "deadlock/scheduled.h"
 #include "node/process.h"
 #include "node/segment.h"
 #include "node/words.h"
 #include "settings/shown.h"
-#include "wait/deadlock/asking.h"
-#include "wait/deadlock/scheduled.h"
 
 namespace meantime::wait {
 namespace {

@@ -1,4 +1,4 @@
-#include "wait/learning/advisor.h"
+#include "wait/advisor.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,11 +1,10 @@
-#include "wait/spreading.h"
+#include "policy/spreading.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/clock.h"
 #include "node/segment.h"
-#include "rank/rank.h"
 
 namespace meantime::wait {
 namespace {
@@ -59,19 +58,20 @@ int free_cpu(const cpu_set_t& mask, int here, const std::vector<int>& others) {
 // What others say of themselves may be out of date by 64 of their yields; then somebody moves in
 // vain, and the next look puts it right. Of two that share a CPU the one with the lower number
 // stays, or both would move for ever.
-void Spreading::look(Rank& rank) {
+void Spreading::look(int world_rank, int world_size) {
   const int here = sched_getcpu();
-  rank.area->cpu.store(here + 1, std::memory_order_relaxed);
+  node::RankArea& mine = node::segment().area(world_rank);
+  mine.cpu.store(here + 1, std::memory_order_relaxed);
   std::vector<int> others;
   bool give_way = false;
   node::Segment& segment = node::segment();
-  for (int other = 0; other < rank.world_size; ++other) {
+  for (int other = 0; other < world_size; ++other) {
     const node::RankArea& area = segment.area(other);
     const int cpu = area.cpu.load(std::memory_order_relaxed) - 1;
-    if (other != rank.world_rank && cpu >= 0 &&
+    if (other != world_rank && cpu >= 0 &&
         area.mailbox.pollers.load(std::memory_order_relaxed) != 0) {
       others.push_back(cpu);
-      give_way = give_way || (cpu == here && other < rank.world_rank);
+      give_way = give_way || (cpu == here && other < world_rank);
     }
   }
   if (!give_way) {
@@ -84,7 +84,7 @@ void Spreading::look(Rank& rank) {
   }
   if (const int cpu = free_cpu(mask, here, others); cpu >= 0) {
     move_to(cpu, mask, bound_);
-    rank.area->cpu.store(cpu + 1, std::memory_order_relaxed);
+    mine.cpu.store(cpu + 1, std::memory_order_relaxed);
     pause_ns_ = std::clamp(2 * pause_ns_, first_pause_ns, longest_pause_ns);
     not_before_ns_ = now + pause_ns_;
   }

@@ -1,4 +1,4 @@
-#include "wait/deadlock/asking.h"
+#include "deadlock/asking.h"
 
 #include <algorithm>
 

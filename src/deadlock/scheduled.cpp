@@ -1,4 +1,4 @@
-#include "wait/deadlock/scheduled.h"
+#include "deadlock/scheduled.h"
 
 #include <sys/uio.h>
 

@@ -1,4 +1,4 @@
-#include "wait/deadlock/deadlock.h"
+#include "deadlock/deadlock.h"
 
 #include <dirent.h>
 #include <fmt/format.h>

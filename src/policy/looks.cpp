@@ -1,4 +1,4 @@
-#include "wait/looks.h"
+#include "policy/looks.h"
 
 namespace meantime::wait {
 

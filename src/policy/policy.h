@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "policy/predictor.h"
 #include "settings/presets.h"
-#include "wait/learning/predictor.h"
 
 namespace meantime::wait {
 

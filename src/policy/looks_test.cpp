@@ -1,4 +1,4 @@
-#include "wait/looks.h"
+#include "policy/looks.h"
 
 #include <gtest/gtest.h>
 

@@ -12,23 +12,20 @@
 #include <cstdint>
 #include <vector>
 
-namespace meantime {
-struct Rank;
-}
-
 namespace meantime::wait {
 
 class Spreading {
  public:
-  /// After a turn of polling that ended with a yield. Now and then it looks who else is here.
-  void yielded(Rank& rank) {
+  /// After a turn of polling that ended with a yield, by that rank of so many. Now and then it
+  /// looks who else is here.
+  void yielded(int world_rank, int world_size) {
     if ((++yields_ & 63) == 0) {
-      look(rank);
+      look(world_rank, world_size);
     }
   }
 
  private:
-  void look(Rank& rank);
+  void look(int world_rank, int world_size);
 
   std::uint32_t yields_ = 0;
   std::uint64_t pause_ns_ = 0;       ///< before the next move: doubles with each

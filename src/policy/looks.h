@@ -42,7 +42,7 @@
 #include <memory>
 #include <vector>
 
-#include "wait/policy.h"
+#include "policy/policy.h"
 
 namespace meantime::wait {
 

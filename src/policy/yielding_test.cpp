@@ -1,4 +1,4 @@
-#include "wait/yielding.h"
+#include "policy/yielding.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "wait/policy.h"
+#include "policy/policy.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "wait/learning/surroundings.h"
+#include "policy/surroundings.h"
 
 namespace meantime::wait {
 namespace {

@@ -1,4 +1,4 @@
-#include "wait/learning/sampling.h"
+#include "policy/sampling.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "wait/spreading.h"
+#include "policy/spreading.h"
 
 #include <gtest/gtest.h>
 
