@@ -73,11 +73,19 @@ int own_cpus() {
   abort_job(1, text);
 }
 
-/// Several processes of a launcher that we do not know would each be a world of one.
-void refuse_unknown_launchers() {
+/// Several processes of a launcher that we do not know, or ranks of ours that have lost their job,
+/// would each be a world of one.
+void refuse_to_be_alone() {
   if (const char* wanted = std::getenv("MEANTIME_SINGLETON");
       wanted != nullptr && std::string_view(wanted) == "1") {
     return;
+  }
+  if (number(launch::rank_pid_variable) == getpid()) {
+    give_up(fmt::format(
+        "rank {} has closed file descriptor {} before MPI_Init, or made it another file, and so "
+        "lost its job: call MPI_Init first, or close only what the program has opened itself (with "
+        "MEANTIME_SINGLETON=1 each such process runs as a world of its own)",
+        number(launch::rank_variable), number(launch::segment_variable)));
   }
   struct Sign {
     const char* variable;
@@ -103,7 +111,8 @@ void refuse_unknown_launchers() {
 }
 
 /// True if mpiexec started this process as a rank. A rank's own children inherit the variables but
-/// not the descriptors, whose numbers may be any files by now: they are singletons.
+/// not the descriptors, whose numbers may be any files by now: they are singletons. A rank that has
+/// lost its own is none (refuse_to_be_alone).
 bool join_job(Rank& rank) {
   const int descriptor = number(launch::segment_variable);
   rank.world_rank = number(launch::rank_variable);
@@ -294,7 +303,7 @@ std::uint32_t sharers() {
 int start_up(Rank& rank) {
   const bool in_job = rank.fiber != nullptr || join_job(rank);
   if (!in_job) {
-    refuse_unknown_launchers();
+    refuse_to_be_alone();
     read_setting_files();
     std::vector<std::string> remarks;
     if (const std::string wrong = settings_without_mpiexec(remarks); !wrong.empty()) {
