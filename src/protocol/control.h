@@ -11,6 +11,9 @@ namespace meantime::launch {
 // Environment of a rank. Numbers are decimal.
 inline constexpr char rank_variable[] = "MEANTIME_RANK";
 inline constexpr char size_variable[] = "MEANTIME_SIZE";
+/// The pid of the process that was started as that rank: others, with the rank's variables but not
+/// its descriptors, are alone. Not of thread ranks.
+inline constexpr char rank_pid_variable[] = "MEANTIME_RANK_PID";
 /// The same by Hydra's names (MPICH, Intel MPI), which scripts choose a GPU or a file by; we do not
 /// read them. They say nothing of the launcher. PMI_RANK and OMPI_COMM_WORLD_RANK do: what a rank
 /// starts, a program of Meantime's too, would take itself for a rank of MPICH's or Open MPI's job.

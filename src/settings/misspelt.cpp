@@ -20,6 +20,7 @@ constexpr std::string_view prefix = "MEANTIME_";
 /// sites say where something is installed.
 constexpr std::string_view others[] = {
     "MEANTIME_RANK",
+    "MEANTIME_RANK_PID",
     "MEANTIME_SIZE",
     "MEANTIME_APPNUM",
     "MEANTIME_SEGMENT_FD",

@@ -73,8 +73,20 @@ class RealRanks(MpiexecTest):
 
     def test_what_a_rank_starts_is_alone(self):
         """And not refused as a rank of another launcher's job, for what mpiexec tells scripts."""
-        result = self.run_job("-n", 2, "bash", "-c", f"exec 20>&- 21>&- 22>&-; {self.program()}")
+        result = self.run_job("-n", 2, "bash", "-c", f"exec 20>&- 21>&- 22>&-; {self.program()}; true")
         self.assertEqual((result.status, result.output, result.error), (0, "sum 0\n" * 2, ""), result)
+
+    def test_a_rank_that_has_lost_its_job_is_not_alone(self):
+        """By closing what is not its own, or making it a file of its own, before MPI_Init."""
+        program = self.program()
+        for closes in ("exec 20>&- 21>&- 22>&-", "exec 20</dev/null"):
+            script = ("bash", "-c", f"{closes}; exec {program}")
+            result = self.run_job("-n", 2, *script)
+            self.assertEqual((result.status, result.output), (1, ""), result)
+            self.assertRegex(result.error, r"Meantime: rank [01] has closed file descriptor 20 before MPI_Init, or made it "
+                                           r"another file, .*MEANTIME_SINGLETON=1")
+            result = self.run_job("-x", "MEANTIME_SINGLETON=1", "-n", 2, *script)
+            self.assertEqual((result.status, result.output), (0, "sum 0\n" * 2), result)
 
     def test_a_script_that_wants_other_names(self):
         """As docs/guide/batch-and-ci.md has it."""
@@ -271,7 +283,7 @@ class RealRanks(MpiexecTest):
         empty = self.path("empty", "")
         full = self.path("full", "x" * 8192)
         for file in (f"<{empty}", f"<{full}", f">>{empty}", f"<>{full}", "</dev/zero", "</"):
-            result = self.run_job("-n", 2, "bash", "-c", f"exec 20{file}; {program}")
+            result = self.run_job("-n", 2, "bash", "-c", f"exec 20{file}; {program}; true")
             self.assertEqual((result.status, result.output, result.error), (0, "sum 0\n" * 2, ""), (file, result))
         self.assertEqual((os.path.getsize(empty), os.path.getsize(full)), (0, 8192))
 

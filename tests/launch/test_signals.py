@@ -12,6 +12,7 @@ import threading
 import time
 
 from mpiexec import FAKE_RANK, MPIEXEC, MpiexecTest, main, processes_of
+from test_kill import supervisor_of
 
 
 def state_of(pid):
@@ -85,6 +86,33 @@ class Signals(MpiexecTest):
             job.send_signal(number)
             job.communicate(timeout=60)
             self.assertEqual(job.returncode, 128 + number)
+
+    def test_a_stopped_supervisor_hears_of_it(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            job = self.start_ready(2, FAKE_RANK, "init", "print=ready", "sleep=60")
+            supervisor = supervisor_of(job.pid)
+            os.kill(supervisor, signal.SIGSTOP)
+            if number != signal.SIGTERM:  # which comes before it has stopped
+                self.wait_for(lambda: state_of(supervisor) == "T", "a stop")
+            job.send_signal(number)
+            job.communicate(timeout=60)
+            self.assertEqual(job.returncode, 128 + number)
+
+    def test_only_the_supervisor_goes_on(self):
+        """And not a rank that somebody has stopped."""
+        job = self.start_ready(2, FAKE_RANK, "handle=10", "init", "print=ready", "only=1", "await", "only=0",
+                               "await", "all", "finalize")
+        supervisor = supervisor_of(job.pid)
+        ranks = self.ranks_of(2)
+        for pid in (ranks[0], supervisor):
+            os.kill(pid, signal.SIGSTOP)
+            self.wait_for(lambda: state_of(pid) == "T", "a stop")
+        job.send_signal(signal.SIGUSR1)
+        self.assertEqual(job.stdout.readline(), b"got signal 10\n")
+        self.assertEqual(state_of(ranks[0]), "T")
+        os.kill(ranks[0], signal.SIGCONT)
+        job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 0)
 
     def test_inherited_as_ignored(self):
         result = self.run_job("-n", 2, "sh", "-c", "grep SigIgn /proc/self/status",

@@ -42,7 +42,7 @@ int number_from_environment(const char* name) {
 }
 
 // A rank's own children inherit the variables but not the descriptors, whose numbers may be any
-// files by now: they are singletons.
+// files by now: they are singletons. A rank that has lost its own is none (refuse_to_be_alone).
 bool join_job(Rank& rank) {
   const int descriptor = number_from_environment(launch::segment_variable);
   rank.world_rank = number_from_environment(launch::rank_variable);
@@ -74,10 +74,20 @@ bool join_job(Rank& rank) {
   return true;
 }
 
-void refuse_unknown_launchers() {
+void refuse_to_be_alone() {
   if (const char* wanted = std::getenv("MEANTIME_SINGLETON");
       wanted != nullptr && std::string_view(wanted) == "1") {
     return;
+  }
+  if (number_from_environment(launch::rank_pid_variable) == getpid()) {
+    abort_job(
+        1,
+        fmt::format(
+            "rank {} has closed file descriptor {} before MPI_Init, or made it another file, and "
+            "so lost its job: call MPI_Init first, or close only what the program has opened "
+            "itself (with MEANTIME_SINGLETON=1 each such process runs as a world of its own)",
+            number_from_environment(launch::rank_variable),
+            number_from_environment(launch::segment_variable)));
   }
   struct Sign {
     const char* variable;

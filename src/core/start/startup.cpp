@@ -76,7 +76,7 @@ std::uint32_t sharers() {
 int start_up(Rank& rank) {
   const bool in_job = rank.fiber != nullptr || join_job(rank);
   if (!in_job) {
-    refuse_unknown_launchers();
+    refuse_to_be_alone();
     read_setting_files();
     std::vector<std::string> remarks;
     if (const std::string wrong = settings_without_mpiexec(remarks); !wrong.empty()) {

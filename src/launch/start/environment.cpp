@@ -149,6 +149,7 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   }
   set(variables_, local_size_variable, fmt::to_string(job.ranks.size()));
   drop(variables_, rank_variable);
+  drop(variables_, rank_pid_variable);
   drop(variables_, local_rank_variable);
   apply_settings(job, program.request);
 }
@@ -191,12 +192,13 @@ std::vector<char*> RankEnvironment::of_host() const {
 
 std::vector<char*> RankEnvironment::of_rank(int rank, std::vector<std::string>& texts) const {
   std::vector<char*> pointers;
-  pointers.reserve(variables_.size() + 3);
+  pointers.reserve(variables_.size() + 4);
   for (const std::string& variable : variables_) {
     pointers.push_back(const_cast<char*>(variable.c_str()));
   }
   texts = {fmt::format("{}={}", rank_variable, rank),
-           fmt::format("{}={}", local_rank_variable, rank)};  // there is one node
+           fmt::format("{}={}", local_rank_variable, rank),  // there is one node
+           fmt::format("{}={:010}", rank_pid_variable, 0)};
   for (std::string& text : texts) {
     pointers.push_back(text.data());
   }

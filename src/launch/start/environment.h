@@ -24,7 +24,8 @@ class RankEnvironment {
   RankEnvironment(const Job& job, const PreparedProgram& program, RankDescriptors descriptors);
 
   /// The pointers that execve takes. Those texts that are this rank's alone go to `texts`, the
-  /// others stay here: both must live until the program is executed.
+  /// others stay here: both must live until the program is executed. The last one ends with as many
+  /// digits as a pid may have, for the process to write its own (Spawn::end_of_own_pid).
   std::vector<char*> of_rank(int rank, std::vector<std::string>& texts) const;
   /// Those of a host of thread ranks, which knows their numbers.
   std::vector<char*> of_host() const;

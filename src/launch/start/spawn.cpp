@@ -85,6 +85,11 @@ int child_main(void* argument) {
   if (raw_call(SYS_getppid) != start.parent) {
     leave(spawn, SpawnStep::none, 0);  // mpiexec died before the line above could promise anything
   }
+  if (char* digit = spawn.end_of_own_pid) {
+    for (long rest = raw_call(SYS_getpid); rest > 0; rest /= 10) {
+      *--digit = static_cast<char>('0' + rest % 10);
+    }
+  }
   for (const ChildDescriptor& descriptor : spawn.descriptors) {
     long result = descriptor.ours == descriptor.theirs
                       ? raw_call(SYS_fcntl, descriptor.ours, F_SETFD, 0)

@@ -29,6 +29,7 @@ struct Spawn {
   std::vector<char*> arguments;     ///< null at the end
   std::vector<char*> environment;   ///< null at the end
   std::vector<std::string> texts;   ///< whatever these point to and nobody else keeps
+  char* end_of_own_pid = nullptr;   ///< of digits in these, all 0, which the child makes its pid
   const char* directory = nullptr;  ///< null: ours
   std::vector<ChildDescriptor> descriptors;
   const cpu_set_t* cpus = nullptr;  ///< null: ours

@@ -174,6 +174,7 @@ std::string Starter::start_rank(int rank) {
   }
   child.arguments.push_back(nullptr);
   child.environment = environments_[process.program].of_rank(rank, child.texts);
+  child.end_of_own_pid = child.texts.back().data() + child.texts.back().size();
   inherit(child, program);
   child.descriptors = {{segment_, known_as_.segment},
                        {channel.theirs, known_as_.control},

@@ -172,6 +172,11 @@ int run_job(Job& job, char** arguments) {
     bool from_terminal = info.si_code == SI_KERNEL && signal != SIGHUP;
     interrupted = interrupted || (signal == SIGINT && from_terminal);
     tell(supervisor, {signal, from_terminal});
+    // One that somebody has stopped, or is about to, would not hear of it. (Not after SIGTSTP: this
+    // would wipe out what early_signals.h looks for, and nothing ends by that.)
+    if (signal != SIGTSTP) {
+      kill(supervisor, SIGCONT);
+    }
     if (signal == SIGTSTP) {
       raise(SIGSTOP);
     }

@@ -239,6 +239,10 @@ void Supervisor::on_signals() {
 }
 
 void Supervisor::on_signal(const signalfd_siginfo& info) {
+  if (static_cast<int>(info.ssi_signo) == SIGCONT && static_cast<pid_t>(info.ssi_pid) == front_ &&
+      getppid() == front_) {
+    return;  // it has made this process go on, and that is all
+  }
   Relayed relayed{static_cast<int>(info.ssi_signo), false};
   int ranks_with_it = 0;
   if (relayed.signal == relayed_signal()) {
