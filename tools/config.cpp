@@ -112,7 +112,7 @@ int print_problems(const std::vector<Row>& rows, const settings::Files& files,
   int status = 0;
   const auto complain = [&](const std::string& line) {
     if (!line.empty()) {
-      fmt::print(stderr, "meantime: {}\n", line);
+      fmt::print(stderr, "meantime: {}\n", settings::shown(line, settings::any_length));
       status = 1;
     }
   };
@@ -127,10 +127,10 @@ int print_problems(const std::vector<Row>& rows, const settings::Files& files,
   }
   for (const std::string& line : settings::deprived(
            [&](const settings::Setting& setting) { return files.value(setting, environment); })) {
-    fmt::print(stderr, "meantime: {}\n", line);
+    fmt::print(stderr, "meantime: {}\n", settings::shown(line, settings::any_length));
   }
   for (const std::string& remark : files.remarks()) {
-    fmt::print(stderr, "meantime: {}\n", remark);
+    fmt::print(stderr, "meantime: {}\n", settings::shown(remark, settings::any_length));
   }
   if (const std::string unknown = settings::unknown_variables(settings::own_names());
       !unknown.empty()) {
@@ -206,10 +206,12 @@ int config(const std::string& name) {
   for (const Row& row : rows) {
     print_row(row, name_width, text_width);
   }
-  std::fputs(settings::laid_out(fmt::format("\n# files: {}\n", words_on_files(files)),
-                                settings::page_of(STDOUT_FILENO))
-                 .c_str(),
-             stdout);
+  std::fputs(
+      settings::laid_out(fmt::format("\n# files: {}\n",
+                                     settings::shown(words_on_files(files), settings::any_length)),
+                         settings::page_of(STDOUT_FILENO))
+          .c_str(),
+      stdout);
   std::fflush(stdout);
   return print_problems(rows, files, environment);
 }

@@ -19,6 +19,7 @@
 #include "launch/start/installation.h"
 #include "launch/start/program.h"
 #include "node/control_client.h"
+#include "settings/shown.h"
 #include "settings/terminal.h"
 #include "subcommands.h"
 
@@ -35,7 +36,8 @@ class Examination {
     const char* mark = finding == Finding::good     ? "ok  "
                        : finding == Finding::slower ? "note"
                                                     : "BAD ";
-    const std::string line = fmt::format("{}  {:<22} {}\n", mark, subject, text);
+    const std::string line =
+        fmt::format("{}  {:<22} {}\n", mark, subject, settings::shown(text, settings::any_length));
     std::fputs(settings::laid_out(line, settings::page_of(STDOUT_FILENO)).c_str(), stdout);
     failed_ = failed_ || finding == Finding::bad;
   }

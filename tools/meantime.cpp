@@ -125,7 +125,8 @@ int main(int count, char** words) {
     if (error.get_exit_code() == 0) {
       return app.exit(error);  // --help and --version
     }
-    fmt::print(stderr, "{}\n", meantime::settings::shown_lines(complaint(app, error)));
+    fmt::print(stderr, "{}\n",
+               meantime::settings::shown(complaint(app, error), meantime::settings::any_length));
     return 2;
   }
   return status;

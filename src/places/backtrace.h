@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdint>
@@ -39,7 +40,11 @@ class CrashText {
   void add_place(const char* file, std::uintptr_t offset) {
     const char* const slash = file == last_ ? std::strrchr(last_, '/') : nullptr;
     last_ = file;
+    char* const begin = end_;
     add("{}+{:#x}", slash != nullptr ? slash + 1 : file, offset);
+    // A frame is a line: a file's name begins none.
+    std::replace_if(
+        begin, end_, [](char letter) { return static_cast<unsigned char>(letter) < ' '; }, '?');
   }
 
  private:

@@ -127,7 +127,7 @@ void Files::read_file(const std::string& path, Source source) {
   for (std::string line; std::getline(lines, line) && problem_.empty();) {
     ++number;
     read_line(trimmed(std::string_view(line).substr(0, line.find('#'))), source,
-              fmt::format("{}:{}", path, number));
+              fmt::format("{}:{}", shown_path(path), number));
   }
 }
 

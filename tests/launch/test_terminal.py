@@ -9,7 +9,7 @@ import struct
 import subprocess
 import termios
 
-from mpiexec import BUILD, CFLAGS, MpiexecTest, SOURCE, main
+from mpiexec import BUILD, CFLAGS, MPIEXEC, MpiexecTest, SOURCE, main
 
 COMMAND = os.path.join(BUILD, "bin", "meantime")
 MPICC = os.path.join(BUILD, "bin", "mpicc")
@@ -50,6 +50,30 @@ class Terminal(MpiexecTest):
                               env=self.environment, check=False)
         self.assert_harmless(done.stderr.decode())
         self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+
+    def test_a_name_of_two_lines(self):
+        """Of a program that calls what is not there and crashes; of a folder with settings; of a job."""
+        lines = "two\n  rank 9 (pid 1) forged"
+        program = self.path(lines)
+        source = self.path("crash.c", "#include <mpi.h>\nint main(int count, char** words) { MPI_Init(&count, &words);"
+                           "if (count > 1) { MPI_File file; MPI_File_open(MPI_COMM_SELF, words[1], 0, MPI_INFO_NULL, &file); }"
+                           "*(volatile int*)8 = 1; }")
+        subprocess.run([MPICC, "-g", *CFLAGS, source, "-o", program], check=True)
+        for options in (), ("-v",):
+            result = self.run_job(*options, "-n", 1, program)
+            self.assertIn("uses calls that Meantime does not have yet", result.error)
+            self.assertIn("two?  rank 9", result.error)
+            self.assert_harmless(result.error)
+        folder = self.path("\033[31m" + lines)
+        os.mkdir(folder)
+        for text in ("wait = never\n", "nonsense\n", ""):
+            with open(os.path.join(folder, "meantime.conf"), "w") as file:
+                file.write(text)
+            for command in ((COMMAND, "config"), (COMMAND, "config", "wait"), (COMMAND, "doctor"), (COMMAND, "stack", lines),
+                            (COMMAND, "ps", lines), (COMMAND, "doctor", lines), (MPIEXEC, "-n", "1", "true")):
+                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+                                      env=dict(self.environment, XDG_CONFIG_HOME=folder), check=False)
+                self.assert_harmless(done.stdout.decode())
 
     def test_report(self):
         result = self.run_job("--report", "--report=/dev/stdout", "--verbose", "-n", 2, self.program, "none")

@@ -99,7 +99,8 @@ int prepare_programs(Job& job) {
       return 1;
     }
     if (!program.inspection.missing_calls.empty()) {
-      say("'{}' uses {}", program.path, missing_calls_text(program.inspection.missing_calls));
+      say("'{}' uses {}", settings::shown_path(program.path),
+          missing_calls_text(program.inspection.missing_calls));
     }
     if (std::string problem = energy_library_problem(job, program); !problem.empty()) {
       say(problem);

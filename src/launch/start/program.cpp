@@ -226,10 +226,12 @@ Inspection inspect_program(const std::string& path, const std::string& library_p
         continue;
       }
       if (const OtherMpi* other = other_mpi(library)) {
-        std::string by = &file == &files.front() ? "" : fmt::format(" (needed by {})", file.path);
+        std::string by = &file == &files.front()
+                             ? ""
+                             : fmt::format(" (needed by {})", settings::shown_path(file.path));
         result.refusal =
             fmt::format("'{}' is linked to {} of {}{}; rebuild it with Meantime's mpicc or mpicxx",
-                        path, library, other->name, by);
+                        settings::shown_path(path), settings::shown_path(library), other->name, by);
         return result;
       }
       FoundLibrary found = find_library(library, file, library_path);
@@ -240,7 +242,7 @@ Inspection inspect_program(const std::string& path, const std::string& library_p
           result.refusal = fmt::format(
               "'{}' takes {} by an old-style run path (DT_RPATH), which cannot be overridden; "
               "rebuild it with Meantime's mpicc or with -Wl,--enable-new-dtags",
-              path, found.path);
+              settings::shown_path(path), settings::shown_path(found.path));
           return result;
         }
         continue;

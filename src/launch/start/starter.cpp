@@ -16,6 +16,7 @@
 #include "launch/supervise/control_channel.h"
 #include "node/segment.h"
 #include "protocol/host_words.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 
@@ -200,7 +201,7 @@ std::string Starter::start_rank(int rank) {
   process.pid = pid;
   process.control = channel.ours;
   if (job_.command.verbose) {
-    say("rank {} is pid {} ({}){}", rank, pid, program.path,
+    say("rank {} is pid {} ({}){}", rank, pid, settings::shown_path(program.path),
         child.cpus == nullptr ? std::string() : fmt::format(" on CPU {}", cpu_list(*child.cpus)));
   }
   if (job_.command.report_bindings) {
@@ -296,7 +297,7 @@ std::string Starter::start_host(int number) {
   host.pid = pid;
   host.control = channel.ours;
   if (job_.command.verbose) {
-    say("{} thread ranks are pid {} ({}){}", host.ranks, pid, program.path,
+    say("{} thread ranks are pid {} ({}){}", host.ranks, pid, settings::shown_path(program.path),
         job_.runners() == host.workers ? std::string()
                                        : fmt::format(": {} on {} worker{}", host.text(),
                                                      host.workers, host.workers == 1 ? "" : "s"));
@@ -324,9 +325,9 @@ std::optional<Starter::Failure> Starter::failed_start(int rank) const {
         why = foreign.empty() ? "it is neither a program nor a script" : foreign;
       }
       return Failure{child.error == ENOENT ? 127 : 126,
-                     fmt::format("cannot run '{}': {}", child.path, why)};
+                     fmt::format("cannot run '{}': {}", settings::shown_path(child.path), why)};
     case SpawnStep::directory:
-      return Failure{1, fmt::format("-wdir {}: {}", child.directory, why)};
+      return Failure{1, fmt::format("-wdir {}: {}", settings::shown_path(child.directory), why)};
     case SpawnStep::descriptors:
       break;
   }

@@ -31,7 +31,7 @@ std::string read_map_file(const std::string& path, int ranks, int worker_count,
     line.remove_prefix(line.find_first_not_of(blanks));
     line = line.substr(0, line.find_last_not_of(blanks) + 1);
     const auto wrong = [&](const std::string& what) {
-      return fmt::format("--place: {}, line {}: {}", path, number, what);
+      return fmt::format("--place: {}, line {}: {}", settings::shown_path(path), number, what);
     };
     int worker = -1;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), worker);
@@ -48,8 +48,8 @@ std::string read_map_file(const std::string& path, int ranks, int worker_count,
     workers.push_back(worker);
   }
   if (static_cast<int>(workers.size()) < ranks) {
-    return fmt::format("--place: {} ends at line {} with {} of {} ranks", path, number,
-                       workers.size(), ranks);
+    return fmt::format("--place: {} ends at line {} with {} of {} ranks",
+                       settings::shown_path(path), number, workers.size(), ranks);
   }
   return {};
 }

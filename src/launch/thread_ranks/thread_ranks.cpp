@@ -17,6 +17,7 @@
 #include "launch/thread_ranks/thread_check.h"
 #include "node/address_limit.h"
 #include "protocol/rank_addresses.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 namespace {
@@ -41,11 +42,14 @@ std::string why_not(const Job& job, const PreparedProgram& program) {
                                : program.request.directory + "/" + program.path;
   if (program.inspection.kind != ProgramKind::machine_code) {
     if (access(file.c_str(), R_OK) != 0) {
-      return fmt::format("'{}' cannot be read: {}", program.path, std::strerror(errno));
+      return fmt::format("'{}' cannot be read: {}", settings::shown_path(program.path),
+                         std::strerror(errno));
     }
     const std::string foreign = foreign_processor(file);
-    return foreign.empty() ? fmt::format("'{}' is a script; name the program itself", program.path)
-                           : fmt::format("{} '{}': {}", cannot_run, program.path, foreign);
+    return foreign.empty() ? fmt::format("'{}' is a script; name the program itself",
+                                         settings::shown_path(program.path))
+                           : fmt::format("{} '{}': {}", cannot_run,
+                                         settings::shown_path(program.path), foreign);
   }
   const int all = static_cast<int>(job.ranks.size());
   const int asked = job.command.ranks_per_process;
@@ -62,16 +66,19 @@ std::string why_not(const Job& job, const PreparedProgram& program) {
       program.request.kind == RankKind::automatic);
   if (!verdict.problems.empty()) {
     const std::size_t more = verdict.problems.size() - 1;
-    return fmt::format(
-        "'{}' cannot be threads: {}{}", program.path, verdict.problems.front(),
-        more == 0 ? "" : fmt::format(" (and {} more: meantime check {})", more, program.path));
+    return fmt::format("'{}' cannot be threads: {}{}", settings::shown_path(program.path),
+                       verdict.problems.front(),
+                       more == 0 ? ""
+                                 : fmt::format(" (and {} more: meantime check {})", more,
+                                               settings::shown_path(program.path)));
   }
   if (!verdict.doubt.empty() && program.request.kind == RankKind::automatic) {
-    return fmt::format("'{}' may need more than threads have: {}", program.path, verdict.doubt);
+    return fmt::format("'{}' may need more than threads have: {}",
+                       settings::shown_path(program.path), verdict.doubt);
   }
   for (const std::string& note : verdict.notes) {
     if (job.command.verbose) {
-      say("'{}': {}", program.path, note);
+      say("'{}': {}", settings::shown_path(program.path), note);
     }
   }
   return {};
