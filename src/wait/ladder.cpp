@@ -218,7 +218,7 @@ void until(Awaited& what) {
   const ranks::Stopped clocks_stopped;
   box.pollers.store(1, std::memory_order_relaxed);
   Looker looker(rank);
-  if (Wait wait(rank, what); climb<Look, GiveWay>(wait)) {
+  if (Wait wait(rank, what, looks_of(rank, what.kind())); climb<Look, GiveWay>(wait)) {
     wait.was_short();
   } else {
     go_on(rank, what, looker);
@@ -232,7 +232,7 @@ void until(Awaited& what) {
 }
 
 bool is_over_soon(Awaited& what) {
-  Wait wait(self(), what);
+  Wait wait(self(), what, quick_rounds);
   if (!climb<Look>(wait)) {
     return false;
   }
@@ -240,8 +240,8 @@ bool is_over_soon(Awaited& what) {
   return true;
 }
 
-Wait::Wait(Rank& rank, Awaited& what)
-    : rank(rank), what(what), looks_left(looks_of(rank, what.kind())), short_wait_(rank, &what) {}
+Wait::Wait(Rank& rank, Awaited& what, int looks)
+    : rank(rank), what(what), looks_left(looks), short_wait_(rank, &what) {}
 
 void Wait::was_short() {
   using ledger::Activity;

@@ -31,7 +31,7 @@ namespace meantime::wait {
 /// A wait, on the stack of the thread that waits, the rank's lock held.
 class Wait {
  public:
-  Wait(Rank& rank, Awaited& what);
+  Wait(Rank& rank, Awaited& what, int looks);
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
@@ -53,7 +53,7 @@ class Wait {
   Rank& rank;
   Awaited& what;
   std::uint32_t turns = 0;  ///< in vain, since something moved
-  int looks_left;
+  int looks_left;           ///< on the first rung
   Yields yields;
 
  private:

@@ -81,8 +81,7 @@ TEST_F(Waits, ANewRungHasTheTurnsInWhichItIsDue) {
 
 TEST_F(Waits, OfRungsThatAreNotDueThereIsNoTurn) {
   Message message(10);
-  Wait wait(self(), message);
-  wait.looks_left = 4;
+  Wait wait(self(), message, 4);
   EXPECT_FALSE(climb<Look>(wait));
   EXPECT_EQ(message.looks, 4);
 }

@@ -70,8 +70,8 @@ class Awaited {
 
 /// Waits until `what.ready()`. Lets go of the rank's lock while it sleeps or yields.
 void until(Awaited& what);
-/// The quick looks alone: true if it is ready then. For who needs an entry in a queue, and more, if
-/// it is not; `what` is not armed.
+/// The quick looks of a thread rank alone: true if it is ready then. For who needs an entry in a
+/// queue, and more, if it is not; `what` is not armed.
 bool is_over_soon(Awaited& what);
 
 /// For how many turns of polling a wait is not worth a clock, a report or an entry in a queue:

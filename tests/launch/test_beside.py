@@ -96,7 +96,10 @@ class Beside(MpiexecTest):
             "computing", "waiting_awake", "waiting_asleep", "unused")), places=6)
         self.assertAlmostEqual(parts["preempted"], sum(worker["preempted"] for worker in report["per_worker"]), places=5)
         # What the ranks know that they computed, the start of the job, and nothing of the waits.
-        self.assertGreaterEqual(parts["computing"], 0.95 * computed - 0.01, report)
+        # Of ranks that poll in turn on one worker one turn in 64 is timed, with the look at the clock in it, and without
+        # the switch to the next: about the same, and a large part of so short a turn.
+        timed_in_turn = wait == "poll" and report["ranks_count"] > report["workers"]
+        self.assertGreaterEqual(parts["computing"], (0.75 if timed_in_turn else 0.95) * computed - 0.01, report)
         self.assertLessEqual(parts["computing"], 1.15 * computed + 0.3, report)
         if wait == "poll":
             self.assertGreater(parts["waiting_awake"], 0.1 * computed, report)
