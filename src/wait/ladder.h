@@ -11,7 +11,7 @@
 //       │ none of them is due any more
 //     the ladder      threads │ neighbours │ timer │ poll │ yield │ park ── over ─► go on
 //
-// A new rung is a row in ladder.cpp (CONTRIBUTING.md); ladder_test.cpp has one of its own.
+// A new rung is one more type here (CONTRIBUTING.md); ladder_test.cpp has one of its own.
 #pragma once
 
 #include <cstdint>
