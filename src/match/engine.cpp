@@ -7,11 +7,11 @@ namespace meantime::match {
 Engine::Engine(Rank& owner, const Typed& types)
     : Ground(owner, types),
       memory(*this, cells_, sends),
-      matcher(*this, cells_, steps_, transfers_),
-      sends(*this, cells_, memory, steps_, transfers_, matcher),
+      matcher(*this, cells_, transitions_, transfers_),
+      sends(*this, cells_, memory, transitions_, transfers_, matcher),
       cells_(*this),
-      steps_(*this, cells_),
-      transfers_(*this, cells_, steps_, memory) {
+      transitions_(*this, cells_),
+      transfers_(*this, cells_, transitions_, memory) {
   constexpr std::size_t most = 1u << 30;
   const auto ranks = static_cast<std::size_t>(owner.world_size);
   const std::size_t node_room =
@@ -33,7 +33,7 @@ void Engine::prepare() {
   memory.prepare();
   transfers_.pipes.prepare();
   if (limits.wire.on) {
-    transfers_.test_wire = std::make_unique<TestWire>(*this, steps_, transfers_.copies);
+    transfers_.test_wire = std::make_unique<TestWire>(*this, transitions_, transfers_.copies);
   }
   matcher.prepare();
 }

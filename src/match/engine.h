@@ -64,7 +64,7 @@ struct Engine : Ground {
   }
 
   Cells cells_;
-  Steps steps_;
+  Transitions transitions_;
   Transfers transfers_;
   /// Cells go back when there is nothing else to do: not in the short waits of a ping-pong, where
   /// the stores to lines of the sender would hold up the next message.

@@ -111,7 +111,7 @@ Receive* Matcher::take_posted(int world_rank, const Envelope& envelope, std::siz
     queues.remove_receive(*receive);
     receive->meet(envelope, bytes, 0);
     receive->directly.store(1, std::memory_order_relaxed);
-    steps_.begin_copy(*receive);
+    transitions_.begin_copy(*receive);
   } else {
     receive = nullptr;
   }

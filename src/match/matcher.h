@@ -17,8 +17,8 @@ namespace meantime::match {
 
 class Matcher {
  public:
-  Matcher(Ground& ground, Cells& cells, Steps& steps, Transfers& transfers)
-      : ground_(ground), cells_(cells), steps_(steps), transfers_(transfers) {}
+  Matcher(Ground& ground, Cells& cells, Transitions& transitions, Transfers& transfers)
+      : ground_(ground), cells_(cells), transitions_(transitions), transfers_(transfers) {}
   void prepare();
 
   /// Into the inbox of its destination.
@@ -79,7 +79,7 @@ class Matcher {
 
   Ground& ground_;
   Cells& cells_;
-  Steps& steps_;
+  Transitions& transitions_;
   Transfers& transfers_;
 
   const Envelope* hand_ = nullptr;  ///< while catch_message holds the own right

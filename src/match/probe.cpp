@@ -67,7 +67,7 @@ void Matcher::cancel_now(Receive& receive) {
   empty_inbox(ground_.area, queues);  // the receive itself may still be in it
   if (receive.state() == posted) {
     queues.remove_receive(receive);
-    steps_.finish(receive, cancelled);
+    transitions_.finish(receive, cancelled);
   }
   give_right_back();
 }

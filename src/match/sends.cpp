@@ -42,7 +42,7 @@ bool Sends::copy_to_posted(int destination, const Envelope& envelope, const char
   if (bytes > 0) {
     std::memcpy(reinterpret_cast<void*>(receive->address), payload, bytes);
   }
-  steps_.finish(*receive, done);
+  transitions_.finish(*receive, done);
   return true;
 }
 

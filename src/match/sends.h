@@ -18,12 +18,12 @@ namespace meantime::match {
 
 class Sends {
  public:
-  Sends(Ground& ground, Cells& cells, Memory& memory, Steps& steps, Transfers& transfers,
-        Matcher& matcher)
+  Sends(Ground& ground, Cells& cells, Memory& memory, Transitions& transitions,
+        Transfers& transfers, Matcher& matcher)
       : ground_(ground),
         cells_(cells),
         memory_(memory),
-        steps_(steps),
+        transitions_(transitions),
         transfers_(transfers),
         matcher_(matcher) {}
 
@@ -101,7 +101,7 @@ class Sends {
   Ground& ground_;
   Cells& cells_;
   Memory& memory_;
-  Steps& steps_;
+  Transitions& transitions_;
   Transfers& transfers_;
   Matcher& matcher_;
 

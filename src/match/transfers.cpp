@@ -16,9 +16,9 @@ void Transfers::join(Message& message, Receive& receive) {
     deliver_from_cell(message, receive);
   } else if (message.kind == ItemKind::synchronous) {
     // The sender counts on the payload's leaving its cell, so the owner must come and get it.
-    steps_.call_owner(receive);
+    transitions_.call_owner(receive);
   } else {
-    steps_.leave_to_owner(receive);
+    transitions_.leave_to_owner(receive);
   }
 }
 
@@ -32,11 +32,11 @@ void Transfers::deliver_from_cell(Message& message, Receive& receive) {
   }
   note_copy(message, stopwatch);
   const bool eager = message.kind == ItemKind::eager;
-  steps_.finish_alone(receive);
+  transitions_.finish_alone(receive);
   if (eager) {
     cells_.give_back(message);
   } else {
-    steps_.deliver(message);
+    transitions_.deliver(message);
   }
 }
 
@@ -80,8 +80,8 @@ void Transfers::begin(Message& message, Receive& receive) {
   receive.directly.store(way == from_the_start ? 0 : 1, std::memory_order_relaxed);
   if (transfer.bytes == 0) {
     transfer.holders.store(1, std::memory_order_relaxed);
-    steps_.finish(receive, done);
-    steps_.leave(message);
+    transitions_.finish(receive, done);
+    transitions_.leave(message);
     return;
   }
   switch (way_of(way).begin(message, receive)) {
@@ -89,7 +89,7 @@ void Transfers::begin(Message& message, Receive& receive) {
       if (ground_.is_me(receive.owner)) {
         to_receive_.push_back(&receive);
       } else {
-        steps_.call_owner(receive);
+        transitions_.call_owner(receive);
       }
       break;
     case Way::First::sender:
@@ -128,11 +128,12 @@ void Transfers::take_part(Receive& receive) {
   if (receive.state() == matched) {
     // Called by another rank, which moves nothing itself. A receive that we matched ourselves is
     // `copying` already, or, by the sender's doing, `done`.
-    steps_.begin_copy(receive);
+    transitions_.begin_copy(receive);
   }
   const std::uint32_t piped = transfer_of(message).piped.load(std::memory_order_acquire);
   if (piped == went_over) {
-    steps_.leave(message);  // all fragments are claimed; as a pipe it comes by the attention list
+    transitions_.leave(
+        message);  // all fragments are claimed; as a pipe it comes by the attention list
   } else {
     way_of(piped).receive(message, receive);
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "match/memory.h"
-#include "match/steps.h"
+#include "match/transitions.h"
 #include "match/ways/copies.h"
 #include "match/ways/pipes.h"
 #include "match/ways/test_wire.h"
@@ -15,12 +15,12 @@ namespace meantime::match {
 
 class Transfers {
  public:
-  Transfers(Ground& ground, Cells& cells, Steps& steps, Memory& memory)
-      : pipes(ground, steps, memory),
-        copies(ground, steps, pipes),
+  Transfers(Ground& ground, Cells& cells, Transitions& transitions, Memory& memory)
+      : pipes(ground, transitions, memory),
+        copies(ground, transitions, pipes),
         ground_(ground),
         cells_(cells),
-        steps_(steps) {}
+        transitions_(transitions) {}
 
   /// A message and a receive belong together. Held or not, whoever calls has both for himself.
   void join(Message& message, Receive& receive);
@@ -57,7 +57,7 @@ class Transfers {
 
   Ground& ground_;
   Cells& cells_;
-  Steps& steps_;
+  Transitions& transitions_;
   std::vector<Receive*> to_receive_;
   std::vector<Message*> to_send_;
 };

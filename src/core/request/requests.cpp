@@ -156,8 +156,7 @@ int ReceiveRequest::make_entry() {
     return entry != nullptr ? node::segment().link(entry) : 0;
   };
   if (look() == 0) [[unlikely]] {
-    if (in_background ||
-        needed_segment_memory(*comm, sizeof(match::Receive), look, wait::until) == 0) {
+    if (in_background || needed_segment_memory(*comm, sizeof(match::Receive), look) == 0) {
       return fail_for_shared_memory("a receive");
     }
   }

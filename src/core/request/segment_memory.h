@@ -21,7 +21,7 @@ node::Link segment_memory(const Communicator& comm, std::size_t bytes,
 /// will ever give any back, the search for deadlocks tells the job.
 node::Link needed_segment_memory(const Communicator& comm, std::size_t bytes,
                                  const std::function<node::Link()>& look,
-                                 void (*until)(wait::Awaited&));
+                                 void (*until)(wait::Awaited&) = wait::until);
 /// From the calling rank's pool, which takes it back.
 node::Link segment_memory(const Communicator& comm, std::size_t bytes);
 

@@ -25,15 +25,15 @@ Way::First Copies::begin(Message& message, Receive& receive) {
   if (from_me && !mine && transfer.destination_address != 0) {
     // Its owner computes or sleeps: the sender moves everything, and wakes it when all is there.
     transfer.holders.store(1, std::memory_order_relaxed);
-    steps_.begin_move(message);
-    steps_.begin_copy(receive);
+    transitions_.begin_move(message);
+    transitions_.begin_copy(receive);
     return First::sender;
   }
   // Only if we are the owner: else the sender could finish a receive that is still on its owner's
   // attention list.
   const bool shared =
       transfer.destination_address != 0 && transfer.bytes > transfer.fragment && mine && !from_me;
-  steps_.begin_shared(message, receive, shared);
+  transitions_.begin_shared(message, receive, shared);
   return First::receiver;
 }
 
@@ -47,7 +47,7 @@ void Copies::receive(Message& message, Receive& receive) {
   const auto origin = static_cast<int>(message.origin);  // afterwards the cell is its sender's
   const Stopwatch stopwatch(bytes > Route::medium_bytes && receive.address != 0);
   copy_fragments(message, true);
-  steps_.leave(message);
+  transitions_.leave(message);
   if (const std::uint32_t took = stopwatch.nanoseconds();
       took != 0 && !ground_.in_one_address_space(origin)) {
     ground_.route.one_copy_took(bytes, took);
@@ -126,8 +126,8 @@ void Copies::bytes_are_there(Message& message) {
     }
     receive.error = MPI_ERR_BUFFER;
   }
-  steps_.finish(receive, done);
-  steps_.leave(message);
+  transitions_.finish(receive, done);
+  transitions_.leave(message);
 }
 
 }  // namespace meantime::match

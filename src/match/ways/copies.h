@@ -4,15 +4,15 @@
 
 #include <vector>
 
-#include "match/steps.h"
+#include "match/transitions.h"
 #include "match/ways/pipes.h"
 
 namespace meantime::match {
 
 class Copies final : public Way {
  public:
-  Copies(Ground& ground, Steps& steps, Pipes& pipes)
-      : ground_(ground), steps_(steps), pipes_(pipes) {}
+  Copies(Ground& ground, Transitions& transitions, Pipes& pipes)
+      : ground_(ground), transitions_(transitions), pipes_(pipes) {}
 
   First begin(Message& message, Receive& receive) override;
   void receive(Message& message, Receive& receive) override;
@@ -31,7 +31,7 @@ class Copies final : public Way {
   void bytes_are_there(Message& message);
 
   Ground& ground_;
-  Steps& steps_;
+  Transitions& transitions_;
   Pipes& pipes_;
   std::vector<char> bounce_;
 };

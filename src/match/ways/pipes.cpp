@@ -12,7 +12,7 @@ void Pipes::prepare() {
 }
 
 Way::First Pipes::begin(Message& message, Receive& receive) {
-  steps_.begin_shared(message, receive, true);
+  transitions_.begin_shared(message, receive, true);
   ground_.bells.ring_rank(static_cast<int>(message.origin));
   return First::receiver;
 }
@@ -37,7 +37,7 @@ void Pipes::take_over(Message& message, Receive& receive) {
   if (ground_.is_me(receive.owner)) {
     in_.push_back(&receive);
   } else {
-    steps_.push_attention(receive);
+    transitions_.push_attention(receive);
   }
   ground_.bells.ring_rank(origin);
 }
@@ -93,9 +93,9 @@ bool Pipes::progress() {
       ground_.route.two_copies_took(transfer.bytes, now_ns() - timed_began_);
       timed_ = nullptr;
     }
-    steps_.finish(*receive, done);
-    steps_.leave(message);  // the bytes are there …
-    steps_.leave(message);  // … and the receiver is done with it
+    transitions_.finish(*receive, done);
+    transitions_.leave(message);  // the bytes are there …
+    transitions_.leave(message);  // … and the receiver is done with it
     return true;
   });
   moving_ = false;

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "match/memory.h"
-#include "match/steps.h"
+#include "match/transitions.h"
 #include "match/ways/way.h"
 
 namespace meantime::match {
 
 class Pipes final : public Way {
  public:
-  Pipes(Ground& ground, Steps& steps, Memory& memory)
-      : ground_(ground), steps_(steps), memory_(memory) {}
+  Pipes(Ground& ground, Transitions& transitions, Memory& memory)
+      : ground_(ground), transitions_(transitions), memory_(memory) {}
   void prepare();
 
   First begin(Message& message, Receive& receive) override;
@@ -44,7 +44,7 @@ class Pipes final : public Way {
   bool empty(Receive& receive);
 
   Ground& ground_;
-  Steps& steps_;
+  Transitions& transitions_;
   Memory& memory_;
 
   static constexpr std::uint32_t spare_bytes = 512;

@@ -16,8 +16,8 @@ std::vector<Engine*> all;
 
 }  // namespace
 
-TestWire::TestWire(Engine& engine, Steps& steps, Copies& copies)
-    : engine_(engine), wire_(engine.limits.wire), steps_(steps), copies_(copies) {
+TestWire::TestWire(Engine& engine, Transitions& transitions, Copies& copies)
+    : engine_(engine), wire_(engine.limits.wire), transitions_(transitions), copies_(copies) {
   const std::lock_guard<std::mutex> lock(all_lock);
   all.push_back(&engine_);
 }
@@ -50,7 +50,7 @@ Way::First TestWire::begin(Message& message, Receive& receive) {
   transfer.holders.store(1, std::memory_order_relaxed);
   const bool answers = wire_.interface_answers;
   if (answers || engine_.is_me(receive.owner)) {
-    steps_.begin_copy(receive);
+    transitions_.begin_copy(receive);
   }
   if (answers) {
     ready_to_receive(message);
@@ -77,8 +77,8 @@ void TestWire::put_on(Item& item) {
 void TestWire::ready_to_receive(Message& message) {
   Transfer& transfer = transfer_of(message);
   transfer.due_ns = std::max(now_ns(), transfer.due_ns) + wire_.latency_ns;
-  steps_.notice_sender(message);
-  steps_.begin_move(message);
+  transitions_.notice_sender(message);
+  transitions_.begin_move(message);
   engine_.bells.ring_rank(static_cast<int>(message.origin));
 }
 
@@ -106,7 +106,8 @@ bool TestWire::has_arrived(Item& step) {
   return true;
 }
 
-/// Steps that have arrived. The list has as many as a rank has requests, and order does not matter.
+/// Transitions that have arrived. The list has as many as a rank has requests, and order does not
+/// matter.
 bool TestWire::progress() {
   std::vector<Item*> steps;
   steps.swap(steps_under_way_);  // a step may wait for nothing, but others may come by what it does

@@ -21,7 +21,7 @@
 
 #include <vector>
 
-#include "match/steps.h"
+#include "match/transitions.h"
 #include "match/ways/copies.h"
 
 namespace meantime::match {
@@ -30,7 +30,7 @@ struct Engine;
 
 class TestWire final : public Way {
  public:
-  TestWire(Engine& engine, Steps& steps, Copies& copies);
+  TestWire(Engine& engine, Transitions& transitions, Copies& copies);
   ~TestWire();
   TestWire(const TestWire&) = delete;
   TestWire& operator=(const TestWire&) = delete;
@@ -53,7 +53,7 @@ class TestWire final : public Way {
 
   Engine& engine_;
   const Wire& wire_;
-  Steps& steps_;
+  Transitions& transitions_;
   Copies& copies_;
   /// Receives of ours, sends of ours: whose next step comes to us.
   std::vector<Item*> steps_under_way_;

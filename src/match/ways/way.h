@@ -1,8 +1,9 @@
 // A way for a payload that stays with its sender until there is a match. Which ways there are, and
 // when which is taken, says Transfers::choose; a new one is a class here and a line there.
 //   match     whoever has the right: sender, receiver or a third rank
-//   ends      who finds all bytes there says so: the receive is done (Steps::finish), and it holds
-//             the transfer no more (Steps::leave), nor does a receiver that took part
+//   ends      who finds all bytes there says so: the receive is done (Transitions::finish), and it
+//   holds
+//             the transfer no more (Transitions::leave), nor does a receiver that took part
 #pragma once
 
 #include "match/items.h"
@@ -18,7 +19,7 @@ class Way {
   virtual First begin(Message& message, Receive& receive) = 0;
   /// The receive's owner takes part.
   virtual void receive(Message& message, Receive& receive) = 0;
-  /// The sender takes part, first or because it was noticed (Steps::notice_sender).
+  /// The sender takes part, first or because it was noticed (Transitions::notice_sender).
   virtual void send(Message& message) = 0;
   /// What has been begun goes on. True if anything moved.
   virtual bool progress() = 0;

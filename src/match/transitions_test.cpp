@@ -1,11 +1,11 @@
-#include "match/steps.h"
+#include "match/transitions.h"
 
 #include <gtest/gtest.h>
 
 namespace meantime::match {
 namespace {
 
-TEST(Steps, OfAReceive) {
+TEST(Transitions, OfAReceive) {
   EXPECT_TRUE(may_become(posted, matched));
   EXPECT_TRUE(may_become(matched, copying));
   EXPECT_TRUE(may_become(copying, done));
@@ -19,7 +19,7 @@ TEST(Steps, OfAReceive) {
   EXPECT_FALSE(may_become(matched, cancelled));
 }
 
-TEST(Steps, OfATransfer) {
+TEST(Transitions, OfATransfer) {
   EXPECT_TRUE(may_become(offered, moving));
   EXPECT_TRUE(may_become(offered, delivered));
   EXPECT_TRUE(may_become(moving, delivered));

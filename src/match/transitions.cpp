@@ -1,23 +1,23 @@
-#include "match/steps.h"
+#include "match/transitions.h"
 
 #include <cstdio>
 #include <cstdlib>
 
 namespace meantime::match {
 
-void Steps::push_attention(Receive& receive) {
+void Transitions::push_attention(Receive& receive) {
   const auto owner = static_cast<int>(receive.owner);
   ground_.segment.area(owner).mailbox.attention.push(ground_.segment.link(&receive), receive.next);
   ground_.bells.ring_rank(owner);
 }
 
-void Steps::notice_sender(Message& message) {
+void Transitions::notice_sender(Message& message) {
   message.flags |= noticed;
   ground_.segment.area(static_cast<int>(message.origin))
       .mailbox.attention.push(ground_.segment.link(&message), message.next);
 }
 
-void Steps::begin_shared(Message& message, Receive& receive, bool asks_sender) {
+void Transitions::begin_shared(Message& message, Receive& receive, bool asks_sender) {
   transfer_of(message).holders.store(2, std::memory_order_relaxed);
   if (ground_.is_me(receive.owner)) {
     // Before the sender knows: it may move everything before we come to it, and `done` is final.
@@ -29,7 +29,7 @@ void Steps::begin_shared(Message& message, Receive& receive, bool asks_sender) {
   begin_move(message);
 }
 
-void Steps::deliver(Message& message) {
+void Transitions::deliver(Message& message) {
   const auto origin = static_cast<int>(message.origin);
   const AwaitedWord::Changed changed = transfer_of(message).awaited().become(delivered);
   ring_and_check(changed, delivered);
@@ -40,7 +40,7 @@ void Steps::deliver(Message& message) {
   }
 }
 
-void Steps::wrong_step(int from, int to) const {
+void Transitions::wrong_step(int from, int to) const {
   std::fprintf(stderr, "Meantime: rank %d: a message's state would go from %d to %d\n",
                ground_.rank.world_rank, from, to);
   std::abort();

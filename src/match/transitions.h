@@ -24,9 +24,9 @@ constexpr bool may_become(TransferState from, TransferState to) {
   return to == moving ? from == offered : to == delivered && (from == offered || from == moving);
 }
 
-class Steps {
+class Transitions {
  public:
-  Steps(Ground& ground, Cells& cells) : ground_(ground), cells_(cells) {}
+  Transitions(Ground& ground, Cells& cells) : ground_(ground), cells_(cells) {}
 
   // --- a receive
   /// Its message is in a cell, for its owner to fetch. From here on the entry is the owner's.
