@@ -103,7 +103,12 @@ class FullSegment(MpiexecTest):
                 self.goes_on(ranks, 1500, "windows", 1, size, options=options)
 
     def test_told_that_a_collective_waits_in_vain(self):
-        result = self.run_full(2, 1000, "broadcast", 20000, 12, 0)
+        # One in ten finds its memory between two messages, and goes on.
+        for _ in range(10):
+            result = self.run_full(2, 1000, "broadcast", 20000, 12, 0)
+            if result.status != 0:
+                break
+            self.assertEqual((result.output, result.error), ("wrong: 0\n", ""), result)
         self.assertEqual(result.status, 125, result)
         self.assertIn("Meantime: memory is full: every rank waits in MPI, and some need shared memory:\n", result.error)
         self.assertRegex(result.error, r"rank 0.* waits in MPI_Bcast .*; it needs shared memory for that\n")
