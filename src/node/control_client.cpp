@@ -117,21 +117,35 @@ bool ControlClient::send(unsigned kind, int code, std::string_view text, int fla
 
 namespace {
 
+struct HeldLifeline {
+  int descriptor = -1;
+  struct stat status {};  ///< the program may close it and get the number for one of its own
+};
+HeldLifeline held;
+
+void end_if_cut(int /*signal*/) {
+  const int before = errno;
+  struct stat status {};
+  pollfd look{held.descriptor, POLLIN, 0};
+  if (fstat(held.descriptor, &status) == 0 && status.st_dev == held.status.st_dev &&
+      status.st_ino == held.status.st_ino && poll(&look, 1, 0) != 0) {
+    _exit(128 + SIGKILL);
+  }
+  errno = before;
+}
+
 /// The first process of a PID namespace: SIGKILL from inside its namespace, as which the kernel
 /// takes the one for a lifeline, is not for it; what it has a handler for is. Best SIGCONT, which
-/// makes a stopped process go on: from the kernel, not from somebody who continues it.
+/// makes a stopped process go on. The handler looks at the pipe, not at who sent the signal: the
+/// kernel drops one that comes while the same signal from somebody else is pending.
 int signal_with_handler() {
   for (const int signal : {SIGCONT, SIGIO}) {
     struct sigaction action {};
     if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) {
       continue;  // the program's own
     }
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
-    action.sa_sigaction = [](int, siginfo_t* info, void*) {
-      if (info->si_code > SI_USER) {
-        _exit(128 + SIGKILL);
-      }
-    };
+    action.sa_flags = SA_RESTART;
+    action.sa_handler = end_if_cut;
     if (sigaction(signal, &action, nullptr) == 0) {
       return signal;
     }
@@ -150,6 +164,7 @@ Lifeline hold_lifeline(int descriptor) {
       fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) {
     return Lifeline::absent;
   }
+  held = {descriptor, status};
   const int signal = getpid() == 1 ? signal_with_handler() : SIGKILL;
   int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0 || fcntl(descriptor, F_SETSIG, signal) != 0 ||

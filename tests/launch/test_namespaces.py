@@ -80,6 +80,24 @@ class Namespaces(MpiexecTest):
                 job.stderr.close()
                 self.assert_nothing_left()
 
+    def test_kill_both_while_somebody_continues_a_rank(self):
+        # The kernel drops the lifeline's SIGCONT, as one is pending already.
+        job = self.start("-n", 2, *self.wrapper(PID[1]), FAKE_RANK, "handle=10", "init",
+                         f"block={signal.SIGCONT:d}", "print=ready", "await", f"unblock={signal.SIGCONT:d}", "compute")
+        for _ in range(2):
+            self.assertIn(b"ready", job.stdout.readline())
+        ranks = self.ranks_of(2)
+        for rank in ranks:
+            os.kill(rank, signal.SIGCONT)
+        supervisor = supervisor_of(job.pid)
+        os.kill(supervisor, signal.SIGSTOP)
+        job.kill()
+        os.kill(supervisor, signal.SIGKILL)
+        job.communicate(timeout=60)
+        for rank in ranks:
+            os.kill(rank, signal.SIGUSR1)
+        self.assert_nothing_left()
+
     def test_stop_and_continue(self):
         job = self.start("-n", 2, *self.wrapper(PID[1]), FAKE_RANK, "handle=10", "init", "print=ready",
                          "await", "finalize")
