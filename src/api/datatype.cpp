@@ -146,11 +146,9 @@ int Type_create_resized(Datatype& oldtype, MPI_Count lb, MPI_Count extent, MPI_D
 int Type_create_subarray(int ndims, Counts array_of_sizes, Counts array_of_subsizes,
                          Counts array_of_starts, int order, Datatype& oldtype,
                          MPI_Datatype* newtype, bool large) {
-  const Wide sizes(array_of_sizes, ndims);
-  const Wide subsizes(array_of_subsizes, ndims);
-  const Wide starts(array_of_starts, ndims);
   return give(newtype, [&](Datatype** made) {
-    return make_subarray(ndims, sizes, subsizes, starts, order, oldtype, form_of(large), made);
+    return make_subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype,
+                         form_of(large), made);
   });
 }
 
@@ -158,10 +156,9 @@ int Type_create_darray(int size, int rank, int ndims, Counts array_of_gsizes,
                        const int array_of_distribs[], const int array_of_dargs[],
                        const int array_of_psizes[], int order, Datatype& oldtype,
                        MPI_Datatype* newtype, bool large) {
-  const Wide sizes(array_of_gsizes, ndims);
   return give(newtype, [&](Datatype** made) {
-    return make_darray(size, rank, ndims, sizes, array_of_distribs, array_of_dargs, array_of_psizes,
-                       order, oldtype, form_of(large), made);
+    return make_darray(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs,
+                       array_of_psizes, order, oldtype, form_of(large), made);
   });
 }
 

@@ -40,14 +40,24 @@ class CrashText {
   void add_place(const char* file, std::uintptr_t offset) {
     const char* const slash = file == last_ ? std::strrchr(last_, '/') : nullptr;
     last_ = file;
+    add_name(slash != nullptr ? slash + 1 : file, offset);
+  }
+  /// " (main+0x56)".
+  void add_function(const char* name, std::uintptr_t offset) {
+    add(" (");
+    add_name(name, offset);
+    add(")");
+  }
+
+ private:
+  void add_name(const char* name, std::uintptr_t offset) {
     char* const begin = end_;
-    add("{}+{:#x}", slash != nullptr ? slash + 1 : file, offset);
-    // A frame is a line: a file's name begins none.
+    add("{}+{:#x}", name, offset);
+    // A frame is a line: no name begins one.
     std::replace_if(
         begin, end_, [](char letter) { return static_cast<unsigned char>(letter) < ' '; }, '?');
   }
 
- private:
   char bytes_[12 * 1024] = "";
   char* end_ = bytes_;
   const char* last_ = nullptr;  ///< file of the frame before

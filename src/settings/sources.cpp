@@ -1,6 +1,7 @@
 #include "settings/sources.h"
 
 #include <fmt/format.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,7 +49,10 @@ std::string full_name(std::string_view name) {
 
 Environment own_environment() {
   return [](std::string_view name) -> std::optional<std::string> {
-    const char* value = std::getenv(std::string(name).c_str());
+    // A set-user-ID program has rights that whoever sets its environment lacks: it would open his
+    // files, and show what is in those of others.
+    const char* value =
+        getauxval(AT_SECURE) == 0 ? std::getenv(std::string(name).c_str()) : nullptr;
     return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
   };
 }

@@ -210,6 +210,22 @@ class Energy(MpiexecTest):
         self.assertEqual((result.status, result.output), (1, ""), result)
         self.assert_one_line(result, "this program runs with more rights than its user")
 
+    def test_settings_of_a_program_with_more_rights(self):
+        """Alone, by somebody else: lines of a file that he may not read would be told as no settings."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can make such a program")
+        program = self.program()
+        os.makedirs(self.path("config"))
+        os.symlink(self.path("secret", "secret:line\n", 0o600), self.path("config/meantime.conf"))
+        for folder in (self.folder.name, self.path("config")):
+            os.chmod(folder, 0o755)
+        os.chmod(program, 0o4755)
+        result = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", program, "plain"], timeout=60,
+                                env=dict(self.environment, XDG_CONFIG_HOME=self.path("config"), MEANTIME_WAIT="no such"),
+                                capture_output=True, text=True)
+        self.assertNotIn("secret", result.stderr)
+        self.assertEqual((result.returncode, result.stdout), (0, " No Errors\n"), result)
+
     def test_libraries_that_are_not_loaded(self):
         program, library = self.program(), self.library()
 

@@ -115,6 +115,13 @@ class Kill(MpiexecTest):
                 os.kill(supervisor, signal.SIGKILL)
                 self.assert_all_gone(job)
 
+    def test_kill_supervisor_beside_a_stopped_mpiexec(self):
+        job = self.start_ranks(RANKS["with a daemon"])
+        os.kill(job.pid, signal.SIGSTOP)
+        os.kill(supervisor_of(job.pid), signal.SIGKILL)
+        self.assertEqual(job.wait(timeout=60), 137)
+        self.assert_all_gone(job)
+
     def test_kill_mpiexec_beside_a_stopped_supervisor(self):
         for name in ("sleeping", "with a daemon", "through a shell, without MPI", "stopped"):
             with self.subTest(name):

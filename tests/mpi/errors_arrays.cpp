@@ -1,6 +1,8 @@
 // Wrong arguments, one at a time: null arrays, buffers of collectives with a count for each rank,
 // numbers out of range. Each call reports the class that MPICH gives. Where MPICH's ABI library
 // crashes or looks at nothing, only Meantime is asked.
+#include <limits>
+
 #include "check.h"
 
 using namespace check;
@@ -126,6 +128,10 @@ void topologies() {
   REPORTS(MPI_ERR_ARG, MPI_Cart_create(world, 1, &more, &periodic, 0, &made));
   MUST(MPI_Comm_free(&grid));
   REPORTS(MPI_ERR_ARG, MPI_Graph_create(world, 1, &one, nullptr, 0, &made));
+  // A wrong number of edges, of which a look at the first says enough.
+  const int most = std::numeric_limits<int>::max();
+  const int nowhere = -5;
+  REPORTS(MPI_ERR_ARG, MPI_Graph_create(world, 1, &most, &nowhere, 0, &made));
   REPORTS(MPI_ERR_ARG, MPI_Dist_graph_create(world, 1, &zero, &one, nullptr, MPI_UNWEIGHTED,
                                              MPI_INFO_NULL, 0, &made));
   REPORTS(MPI_ERR_ARG,

@@ -10,6 +10,13 @@
 static int rank;
 static char buffer[4096];
 
+static void flush(void) {
+  fflush(NULL);
+}
+static void print_more(void) {
+  printf(", quick");
+}
+
 int main(int count, char** words) {
   MPI_Init(&count, &words);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -45,5 +52,10 @@ int main(int count, char** words) {
   }
   if (rank == 3) _exit(0); /* what was not written is lost */
   if (rank == 4) exit(0);
+  if (rank == 5) {
+    at_quick_exit(flush);
+    at_quick_exit(print_more);
+    quick_exit(0);
+  }
   return 0;
 }

@@ -63,7 +63,13 @@ int check_order(int dimensions, int order) {
   return MPI_SUCCESS;
 }
 
-int whole_array(int dimensions, const MPI_Count* sizes, MPI_Count extent, MPI_Count* bytes) {
+void add(Counts list, int dimensions, std::vector<MPI_Count>& arguments) {
+  for (int i = 0; i < dimensions; ++i) {
+    arguments.push_back(list[i]);
+  }
+}
+
+int whole_array(int dimensions, Counts sizes, MPI_Count extent, MPI_Count* bytes) {
   *bytes = extent;
   for (int i = 0; i < dimensions; ++i) {
     if (__builtin_mul_overflow(*bytes, sizes[i], bytes)) {
@@ -177,8 +183,8 @@ int check_distribution(int distribution, int argument, int processes, MPI_Count 
 
 }  // namespace
 
-int make_subarray(int dimensions, const MPI_Count* sizes, const MPI_Count* subsizes,
-                  const MPI_Count* starts, int order, Datatype& old, Form form, Datatype** made) {
+int make_subarray(int dimensions, Counts sizes, Counts subsizes, Counts starts, int order,
+                  Datatype& old, Form form, Datatype** made) {
   int error = check_order(dimensions, order);
   if (error != MPI_SUCCESS) {
     return error;
@@ -211,16 +217,16 @@ int make_subarray(int dimensions, const MPI_Count* sizes, const MPI_Count* subsi
     return error;
   }
   std::vector<MPI_Count> arguments = {dimensions};
-  for (const MPI_Count* list : {sizes, subsizes, starts}) {
-    arguments.insert(arguments.end(), list, list + dimensions);
+  for (const Counts& list : {sizes, subsizes, starts}) {
+    add(list, dimensions, arguments);
   }
   arguments.push_back(order);
   return finish(MPI_COMBINER_SUBARRAY, form, std::move(arguments), old, steps, bytes, made);
 }
 
-int make_darray(int size, int rank, int dimensions, const MPI_Count* global_sizes,
-                const int* distributions, const int* distribution_arguments,
-                const int* process_sizes, int order, Datatype& old, Form form, Datatype** made) {
+int make_darray(int size, int rank, int dimensions, Counts global_sizes, const int* distributions,
+                const int* distribution_arguments, const int* process_sizes, int order,
+                Datatype& old, Form form, Datatype** made) {
   int error = check_order(dimensions, order);
   if (error != MPI_SUCCESS) {
     return error;
@@ -269,9 +275,9 @@ int make_darray(int size, int rank, int dimensions, const MPI_Count* global_size
     stride *= global_sizes[i];
   }
   std::vector<MPI_Count> arguments = {size, rank, dimensions};
-  arguments.insert(arguments.end(), global_sizes, global_sizes + dimensions);
-  for (const int* list : {distributions, distribution_arguments, process_sizes}) {
-    arguments.insert(arguments.end(), list, list + dimensions);
+  for (const Counts& list : {global_sizes, Counts(distributions), Counts(distribution_arguments),
+                             Counts(process_sizes)}) {
+    add(list, dimensions, arguments);
   }
   arguments.push_back(order);
   return finish(MPI_COMBINER_DARRAY, form, std::move(arguments), old, steps, bytes, made);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/datatype/datatype.h"
+#include "core/object/counts.h"
 
 namespace meantime {
 
@@ -58,11 +59,12 @@ int make_hindexed_block(MPI_Count count, MPI_Count block_length, const MPI_Count
 int make_struct(MPI_Count count, const MPI_Count* block_lengths, const MPI_Count* displacements,
                 Datatype* const* types, Form form, Datatype** made);
 int make_resized(Datatype& old, MPI_Count lb, MPI_Count extent, Form form, Datatype** made);
-int make_subarray(int dimensions, const MPI_Count* sizes, const MPI_Count* subsizes,
-                  const MPI_Count* starts, int order, Datatype& old, Form form, Datatype** made);
-int make_darray(int size, int rank, int dimensions, const MPI_Count* global_sizes,
-                const int* distributions, const int* distribution_arguments,
-                const int* process_sizes, int order, Datatype& old, Form form, Datatype** made);
+/// The arrays of these two are read one dimension after the other, up to the first wrong one.
+int make_subarray(int dimensions, Counts sizes, Counts subsizes, Counts starts, int order,
+                  Datatype& old, Form form, Datatype** made);
+int make_darray(int size, int rank, int dimensions, Counts global_sizes, const int* distributions,
+                const int* distribution_arguments, const int* process_sizes, int order,
+                Datatype& old, Form form, Datatype** made);
 /// The duplicate of a committed type is committed.
 int make_dup(Datatype& old, Datatype** made);
 

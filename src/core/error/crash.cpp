@@ -36,8 +36,7 @@ void describe(ranks::CrashText& text, std::uintptr_t place) {
   text.add_place(has_path ? info.dli_fname : program,
                  place - (is_fixed ? 0 : reinterpret_cast<std::uintptr_t>(info.dli_fbase)));
   if (info.dli_sname != nullptr) {
-    text.add(" ({}+{:#x})", info.dli_sname,
-             place - reinterpret_cast<std::uintptr_t>(info.dli_saddr));
+    text.add_function(info.dli_sname, place - reinterpret_cast<std::uintptr_t>(info.dli_saddr));
   }
 }
 

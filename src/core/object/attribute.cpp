@@ -1,6 +1,7 @@
 #include "core/object/attribute.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error/callback.h"
 #include "core/error/error.h"
@@ -195,9 +196,16 @@ int copy_attributes(const std::unique_ptr<AttributeTable>& from, void* from_hand
 }
 
 int delete_attributes(std::unique_ptr<AttributeTable>& table, void* handle) {
-  while (table != nullptr && !table->entries.empty()) {
+  if (table == nullptr) {
+    return MPI_SUCCESS;
+  }
+  if (std::exchange(table->being_deleted, true)) {
+    return fail(MPI_ERR_OTHER, "the object is being freed already, by a call that has called this");
+  }
+  while (!table->entries.empty()) {
     const AttributeTable::Entry entry = table->entries.back();
     if (const int error = call_delete(entry, handle); error != MPI_SUCCESS) {
+      table->being_deleted = false;
       return error;
     }
     const auto place = find_entry(*table, entry.keyval->key);
@@ -205,6 +213,7 @@ int delete_attributes(std::unique_ptr<AttributeTable>& table, void* handle) {
       table->entries.erase(place);
     }
   }
+  table->being_deleted = false;
   return MPI_SUCCESS;
 }
 

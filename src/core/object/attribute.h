@@ -40,6 +40,7 @@ struct AttributeTable {
     void* value;
   };
   std::vector<Entry> entries;  ///< in the order in which they were first set
+  bool being_deleted = false;  ///< a delete callback may free the object once more
 };
 
 namespace core {

@@ -103,6 +103,22 @@ TEST_F(Attribute, AFailureOfTheUsersIsHandedOn) {
   EXPECT_EQ(get(table, key), 10);  // nothing of it happened
 }
 
+/// Set in the test: the attributes whose deletion deletes them once more.
+std::unique_ptr<AttributeTable>* deleted_twice = nullptr;
+int result_of_second = MPI_SUCCESS;
+int delete_again(void*, int, void*, void*) {
+  result_of_second = delete_attributes(*deleted_twice, word(4711));
+  return MPI_SUCCESS;
+}
+
+TEST_F(Attribute, ADeletionDoesNotBeginAnother) {
+  deleted_twice = &table;
+  set(make_key(1, nullptr, delete_again), 10);
+  EXPECT_EQ(delete_attributes(table, holder), MPI_SUCCESS);
+  EXPECT_EQ(result_of_second, MPI_ERR_OTHER);
+  EXPECT_TRUE(table->entries.empty());
+}
+
 TEST_F(Attribute, AFreedKeyLivesAsLongAsItsAttributes) {
   int key = make_key(1);
   const int old = key;

@@ -237,11 +237,12 @@ int make_graph(Communicator& comm, int nodes, const int index[], const int edges
   if (edges == nullptr && index[nodes - 1] > 0) {
     return fail(MPI_ERR_ARG, "the array of edges is a null pointer");
   }
-  graph->edges.assign(edges, edges + index[nodes - 1]);
-  for (const int neighbour : graph->edges) {
-    if (neighbour < 0 || neighbour >= nodes) {
-      return fail(MPI_ERR_ARG, "an edge leads to node {} of {}", neighbour, nodes);
+  // Each is looked at before the next is read: of a wrong number of them, the array has fewer.
+  for (int edge = 0; edge < index[nodes - 1]; ++edge) {
+    if (edges[edge] < 0 || edges[edge] >= nodes) {
+      return fail(MPI_ERR_ARG, "an edge leads to node {} of {}", edges[edge], nodes);
     }
+    graph->edges.push_back(edges[edge]);
   }
   const int error = create_first(comm, nodes, made);
   if (*made != nullptr) {

@@ -120,7 +120,27 @@ MEANTIME_IN_FRONT void _Exit(int status) noexcept {
 }
 
 MEANTIME_IN_FRONT void quick_exit(int status) noexcept {
-  _exit(status);
+  if (RankState* rank = mine(); rank != nullptr) {
+    while (!rank->at_quick_exit.empty()) {
+      const AtExit handler = rank->at_quick_exit.back();
+      rank->at_quick_exit.pop_back();
+      call(handler, status);
+    }
+    _exit(status);
+  }
+  MEANTIME_REAL(quick_exit);
+  real(status);
+  __builtin_unreachable();
+}
+
+/// What at_quick_exit, which libc links into each program, calls.
+MEANTIME_IN_FRONT int __cxa_at_quick_exit(void (*function)(void*), void* owner) {
+  if (RankState* rank = mine(); rank != nullptr) {
+    rank->at_quick_exit.push_back({.function = function, .owner = owner});
+    return 0;
+  }
+  MEANTIME_REAL(__cxa_at_quick_exit);
+  return real(function, owner);
 }
 
 MEANTIME_IN_FRONT int __cxa_atexit(void (*function)(void*), void* argument, void* owner) {

@@ -46,7 +46,7 @@ void describe(Text& text, const RankState& rank, std::uintptr_t place) {
                                     reinterpret_cast<std::uintptr_t>(info.dli_fbase)};
   }
   if (function.name != nullptr) {
-    text.add(" ({}+{:#x})", function.name, offset - function.address);
+    text.add_function(function.name, offset - function.address);
   }
 }
 

@@ -51,6 +51,7 @@ struct RankState {
   Children children;
   OwnKeys keys;
   std::vector<AtExit> at_exit;
+  std::vector<AtExit> at_quick_exit;
   std::vector<AtExit> at_thread_exit;
   bool ending = false;
   std::atomic<bool> ended{false};  ///< its descriptors are closed; some thread of it may go on

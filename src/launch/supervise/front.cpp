@@ -34,7 +34,35 @@ void rename_process(const char* name, char** arguments) {
   prctl(PR_SET_NAME, name);
 }
 
-[[noreturn]] void become_supervisor(Job& job, char** arguments, pid_t front) {
+/// A pipe of which nobody has the write end yet: the kernel sends a signal when the only process
+/// that then holds it is gone.
+class EndNotice {
+ public:
+  /// Before the fork.
+  EndNotice() {
+    int ends[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) == 0) {
+      close(ends[1]);
+    }
+    read_end_ = ends[0];
+  }
+  /// Of this process's end.
+  void give() const {
+    open(fmt::format("/proc/self/fd/{}", read_end_).c_str(), O_WRONLY | O_CLOEXEC);
+  }
+  void send(int signal, pid_t whom) const {
+    if (fcntl(read_end_, F_SETSIG, signal) == 0 && fcntl(read_end_, F_SETOWN, whom) == 0) {
+      fcntl(read_end_, F_SETFL, O_ASYNC);
+    }
+  }
+
+ private:
+  int read_end_ = -1;
+};
+
+[[noreturn]] void become_supervisor(Job& job, char** arguments, pid_t front,
+                                    const EndNotice& supervisor_ends) {
+  supervisor_ends.give();
   prctl(PR_SET_PDEATHSIG, front_is_gone_signal());
   if (getppid() != front) {
     _exit(1);
@@ -42,27 +70,6 @@ void rename_process(const char* name, char** arguments) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   rename_process(supervisor_name, arguments);
   _exit(supervise(job));
-}
-
-/// A supervisor that is stopped before it has asked for the signal itself (PR_SET_PDEATHSIG) would
-/// stay so: the kernel also sends it one when the only write end of a pipe closes, this process's.
-/// (When it asks, it looks whether it is too late.) The read end is from before the fork.
-void continue_when_we_are_gone(pid_t supervisor, int read_end) {
-  const std::string path = fmt::format("/proc/self/fd/{}", read_end);
-  if (open(path.c_str(), O_WRONLY | O_CLOEXEC) >= 0 &&
-      fcntl(read_end, F_SETSIG, front_is_gone_signal()) == 0 &&
-      fcntl(read_end, F_SETOWN, supervisor) == 0) {
-    fcntl(read_end, F_SETFL, O_ASYNC);
-  }
-}
-
-/// A pipe's read end, of which nobody has the write end yet; or -1.
-int read_end_of_pipe() {
-  int ends[2] = {-1, -1};
-  if (pipe2(ends, O_CLOEXEC) == 0) {
-    close(ends[1]);
-  }
-  return ends[0];
 }
 
 // Ctrl-C in a terminal: end of it as a program that does not catch it would, so that a shell's
@@ -119,17 +126,22 @@ int run_job(Job& job, char** arguments) {
   sigprocmask(SIG_BLOCK, &blocked, nullptr);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   pid_t front = getpid();
-  const int read_end = read_end_of_pipe();
+  const EndNotice front_ends;
+  const EndNotice supervisor_ends;
   pid_t supervisor = fork();
   if (supervisor == 0) {
-    become_supervisor(job, arguments, front);
+    become_supervisor(job, arguments, front, supervisor_ends);
   }
   if (supervisor < 0) {
     say("cannot start a process: {}", std::strerror(errno));
     remove_empty_reports(job);
     return 1;
   }
-  continue_when_we_are_gone(supervisor, read_end);
+  // One that is stopped goes on by the other's end. (The supervisor may be so before it has asked
+  // for its signal itself, PR_SET_PDEATHSIG; when it asks, it looks whether it is too late.)
+  front_ends.give();
+  front_ends.send(front_is_gone_signal(), supervisor);
+  supervisor_ends.send(SIGCONT, front);
   bool interrupted = false;
   for (;;) {
     siginfo_t info{};

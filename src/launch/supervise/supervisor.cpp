@@ -184,7 +184,12 @@ void Supervisor::watch(int descriptor, Source source, int number) {
 
 void Supervisor::wait_for_event() {
   epoll_event events[64];
-  int count = epoll_wait(events_, events, 64, -1);
+  const int count = epoll_wait(events_, events, 64, -1);
+  if (count < 0 && errno != EINTR) {
+    say("cannot wait for the ranks: epoll_wait: {}", std::strerror(errno));
+    ending_.begin_with_kill(1);
+    return;
+  }
   for (int i = 0; i < count; ++i) {
     auto source = static_cast<Source>(events[i].data.u64 >> 32);
     int number = static_cast<int>(events[i].data.u64 & 0xffffffff);

@@ -1,5 +1,6 @@
 #include "launch/thread_ranks/thread_ranks.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -41,10 +42,12 @@ std::string why_not(const Job& job, const PreparedProgram& program) {
                                ? program.path
                                : program.request.directory + "/" + program.path;
   if (program.inspection.kind != ProgramKind::machine_code) {
-    if (access(file.c_str(), R_OK) != 0) {
+    const int opened = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (opened < 0) {
       return fmt::format("'{}' cannot be read: {}", settings::shown_path(program.path),
                          std::strerror(errno));
     }
+    close(opened);
     const std::string foreign = foreign_processor(file);
     return foreign.empty() ? fmt::format("'{}' is a script; name the program itself",
                                          settings::shown_path(program.path))
