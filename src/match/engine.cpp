@@ -98,6 +98,7 @@ bool Engine::goes_directly(const Receive& receive, int from) const {
 }
 
 int Engine::arm(Receive& receive, node::Waiter& waiter) {
+  matcher.publish();
   return receive.awaited().arm(
              sleep_to_arm(waiter),
              [](std::uint32_t state) { return state != posted && state != copying; })
@@ -106,6 +107,9 @@ int Engine::arm(Receive& receive, node::Waiter& waiter) {
 }
 
 bool Engine::progress() {
+  if (box.sleepers.load(std::memory_order_relaxed) != 0) {
+    matcher.publish();
+  }
   bool moved = matcher.has_mail() && matcher.drain(rank.world_rank);
   moved |= transfers_.progress();
   moved |= sends.progress();

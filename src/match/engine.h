@@ -21,7 +21,7 @@ struct Engine : Ground {
   /// nullptr when out of memory. `address` is 0 for a non-contiguous receive.
   Receive* new_receive(LocalReceive& local, const Envelope& wanted, std::uint64_t address,
                        std::uint64_t capacity);
-  void post(Receive& receive) { matcher.drain(rank.world_rank, &receive); }
+  void post(Receive& receive) { matcher.post(receive); }
   /// For a blocking receive, before it is posted: most messages are under way already, and then no
   /// entry, no queue and no request is needed. What Matcher::catch_message finds, unless the rank
   /// has other work. Hand it to `receive_probed`, or, once its payload is read, to `empty`.

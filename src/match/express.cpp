@@ -164,8 +164,16 @@ void Matcher::take_express(node::RankArea& area, QueueView& queues, Express& rin
     match(area, queues, *ground_.segment.at<Message>(link));
     return;
   }
-  const auto owner = static_cast<std::uint32_t>(&area - &ground_.segment.area(0));
   __builtin_prefetch(&ring.at(position + 1));
+  Receive* const receive = take_receive(area, queues, slot.envelope);
+  if (receive != nullptr && receive->address != 0 && ground_.is_me(receive->owner)) {
+    receive->meet(slot.envelope, slot.bytes, 0);
+    std::memcpy(reinterpret_cast<void*>(receive->address), slot.payload, receive->matched_bytes);
+    ring.taken.store(position + 1, std::memory_order_release);
+    transitions_.finish_alone(*receive);
+    return;
+  }
+  const auto owner = static_cast<std::uint32_t>(&area - &ground_.segment.area(0));
   Message& message = in_hands_[free_hand_].message;
   message.kind = ItemKind::eager;
   message.flags = in_hand;
@@ -176,7 +184,7 @@ void Matcher::take_express(node::RankArea& area, QueueView& queues, Express& rin
   message.copy_ns = 0;
   std::memcpy(payload_of(message), slot.payload, slot.bytes);
   ring.taken.store(position + 1, std::memory_order_release);
-  if (Receive* receive = queues.take_receive(message)) {
+  if (receive != nullptr) {
     transfers_.join(ground_.is_me(receive->owner) ? message : adopt(message, ring), *receive);
   } else if (is_for_hand(message)) {
     give_to_hand(message);

@@ -2,6 +2,7 @@
 
 #include "base/pause.h"
 #include "match/seekers.h"
+#include "policy/policy.h"
 
 namespace meantime::match {
 
@@ -18,6 +19,29 @@ void Matcher::prepare() {
   }
   box.queues = place;
   box.right.store(0, std::memory_order_seq_cst);
+  keeps_ = !ground_.is_thread_rank() && !wait::policy().crowded && !ground_.limits.wire.on;
+}
+
+bool Matcher::may_keep(const Receive& receive) const {
+  // With more in its inbox, an older receive may lie there.
+  return keeps_ && receive.capacity <= ground_.limits.eager && unexpected_ == 0 && !kept_.full() &&
+         ground_.box.inbox.empty(std::memory_order_acquire) && !others_were_here() &&
+         ground_.box.sleepers.load(std::memory_order_relaxed) == 0;
+}
+
+void Matcher::publish_kept(QueueView& queues) {
+  while (!kept_.empty()) {
+    sort_in(ground_.area, queues, kept_.take_first());
+  }
+}
+
+void Matcher::settle(node::RankArea& area, QueueView& queues) {
+  if (&area != &ground_.area) {
+    area.mailbox.emptied_by_others.fetch_add(1, std::memory_order_relaxed);
+  } else if (others_were_here()) [[unlikely]] {
+    emptied_by_others_ = ground_.box.emptied_by_others.load(std::memory_order_relaxed);
+    publish_kept(queues);
+  }
 }
 
 // Why no message is overlooked. The push and the look at `sleepers` are sequentially consistent, as
@@ -70,8 +94,12 @@ bool Matcher::drain(int world_rank, Receive* last) {
       if (last == nullptr) {
         break;
       }
-      // Somebody matches for us just now. The receive goes the way of the messages; then look
+      // Somebody matches for us just now. The receives go the way of the messages; then look
       // again.
+      while (!kept_.empty()) {
+        Receive& receive = kept_.take_first();
+        box.inbox.push(ground_.segment.link(&receive), receive.next);
+      }
       box.inbox.push(ground_.segment.link(last), last->next);
       last = nullptr;
       continue;
@@ -82,11 +110,13 @@ bool Matcher::drain(int world_rank, Receive* last) {
       break;
     }
     QueueView queues = queues_of(box);
+    settle(area, queues);
     if (!box.inbox.empty() || (last == nullptr && express_waits(area))) {
       empty_inbox(area, queues);
       moved = true;
     }
     if (last != nullptr) {
+      publish_kept(queues);
       sort_in(area, queues, *last);
       last = nullptr;
     }
@@ -105,6 +135,7 @@ Receive* Matcher::take_posted(int world_rank, const Envelope& envelope, std::siz
     return nullptr;
   }
   QueueView queues = queues_of(area.mailbox);
+  settle(area, queues);
   empty_inbox(area, queues);
   Receive* receive = queues.find_receive(envelope);
   if (receive != nullptr && bytes <= receive->capacity && (receive->address != 0 || bytes == 0)) {
@@ -129,6 +160,7 @@ Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) 
     return nullptr;
   }
   QueueView queues = queues_of(box);
+  settle(ground_.area, queues);
   if (!box.inbox.empty()) {
     empty_inbox(ground_.area,
                 queues);  // with no hand: a receive that was posted before may lie in it
@@ -228,7 +260,7 @@ void Matcher::sort_in(node::RankArea& area, QueueView& queues, Item& item) {
 }
 
 void Matcher::match(node::RankArea& area, QueueView& queues, Message& message) {
-  if (Receive* receive = queues.take_receive(message)) {
+  if (Receive* receive = take_receive(area, queues, message)) {
     transfers_.join(message, *receive);
     return;
   }

@@ -4,12 +4,18 @@
 //   right     leave to touch a mailbox's queues; taken by compare-and-swap, never waited for: who
 //             does not get it leaves its item in the inbox, and the holder looks again after
 //             release
+//   kept      posted receives that only their owner sees (match/kept.h). Those in the queues are
+//             older, and no unexpected message is for one of them: its owner keeps a receive only
+//             if it knows of none that lies there, and when others have added some, which it sees
+//             with its next look, it moves all that it keeps to the queues. So it does before it
+//             sleeps, too, because from then on others match for it
 //   hand      the envelope that a rank wants while it looks at its inbox itself
 // One sender's messages to one rank keep their order in the inbox, and between it and the sender's
 // ring (match/express.h). Private to its rank, the rank's lock held.
 #pragma once
 
 #include "match/express.h"
+#include "match/kept.h"
 #include "match/queues.h"
 #include "match/transfers.h"
 
@@ -21,17 +27,34 @@ class Matcher {
       : ground_(ground), cells_(cells), transitions_(transitions), transfers_(transfers) {}
   void prepare();
 
+  /// A receive of this rank.
+  void post(Receive& receive) {
+    if (may_keep(receive)) {
+      kept_.add(receive);
+    } else {
+      drain(ground_.rank.world_rank, &receive);
+    }
+  }
+  /// All that is kept goes to the queues: others may match for this rank from now on.
+  void publish() {
+    if (!kept_.empty()) {
+      drain(ground_.rank.world_rank, &kept_.take_last());
+    }
+  }
   /// Into the inbox of its destination.
   void push(Message& message);
-  /// Empties the inbox and the rings of `world_rank` as far as nobody else does it; posts `last`
-  /// behind all that.
+  /// Empties the inbox and the rings of `world_rank` as far as nobody else does it. Behind all that
+  /// goes what is kept, if there is a `last` that comes after it, and that.
   bool drain(int world_rank, Receive* last = nullptr);
   /// The receive posted there that takes a message of so many bytes, out of the queue and
   /// `copying`; nullptr if there is none, or its buffer cannot be written to.
   Receive* take_posted(int world_rank, const Envelope& envelope, std::size_t bytes);
 
   // --- of this rank
-  bool has_mail() const { return !ground_.box.inbox.empty() || express_waits(ground_.area); }
+  bool has_mail() const {
+    return !ground_.box.inbox.empty() || express_waits(ground_.area) ||
+           (!kept_.empty() && others_were_here());
+  }
   /// The message for `hand`, taken out of the mailbox, if it is there or comes within so many turns
   /// of polling; else nullptr. It comes after every receive posted before. *at_once becomes true if
   /// no turn was needed.
@@ -59,6 +82,17 @@ class Matcher {
   }
   void cancel_now(Receive& receive);
 
+  bool may_keep(const Receive& receive) const;
+  void publish_kept(QueueView& queues);
+  bool others_were_here() const {
+    return ground_.box.emptied_by_others.load(std::memory_order_relaxed) != emptied_by_others_;
+  }
+  /// With a right, first of all.
+  void settle(node::RankArea& area, QueueView& queues);
+  Receive* take_receive(const node::RankArea& area, QueueView& queues, const Envelope& message) {
+    Receive* const receive = queues.take_receive(message);
+    return receive != nullptr || &area != &ground_.area ? receive : kept_.take(message);
+  }
   void empty_inbox(node::RankArea& area, QueueView& queues);
   void sort_in(node::RankArea& area, QueueView& queues, Item& item);
   void match(node::RankArea& area, QueueView& queues, Message& message);
@@ -81,6 +115,12 @@ class Matcher {
   Cells& cells_;
   Transitions& transitions_;
   Transfers& transfers_;
+
+  Kept kept_;
+  bool keeps_ = false;
+  // As this rank has left its mailbox, or found it.
+  std::uint32_t unexpected_ = 0;
+  std::uint32_t emptied_by_others_ = 0;
 
   const Envelope* hand_ = nullptr;  ///< while catch_message holds the own right
   Message* caught_ = nullptr;

@@ -37,7 +37,11 @@ void Matcher::let_go_of_right(node::Mailbox& box) {
     box.posted.store(ground_.segment.at<Queues>(box.queues)->posted.entries,
                      std::memory_order_relaxed);
   }
-  if (&box == &ground_.box && box.sleepers.load(std::memory_order_relaxed) == 0) {
+  const bool own = &box == &ground_.box;
+  if (own && box.queues != 0) {
+    unexpected_ = ground_.segment.at<Queues>(box.queues)->unexpected.entries;
+  }
+  if (own && box.sleepers.load(std::memory_order_relaxed) == 0) {
     // The owner, awake in all its threads: whoever pushes now leaves the matching to us anyway, and
     // we look again once we have counted ourselves among the sleepers.
     box.right.store(0, std::memory_order_release);
@@ -53,7 +57,10 @@ void Matcher::give_right_back() {
 }
 
 void Matcher::cancel(Receive& receive) {
-  if (take_right()) {
+  drain(ground_.rank.world_rank);
+  if (kept_.remove(receive)) {
+    transitions_.finish(receive, cancelled);
+  } else if (take_right()) {
     cancel_now(receive);
   } else if (LocalReceive& own = local(receive); !own.to_cancel) {
     own.to_cancel = true;
@@ -64,6 +71,7 @@ void Matcher::cancel(Receive& receive) {
 /// With the right, which it gives back.
 void Matcher::cancel_now(Receive& receive) {
   QueueView queues = queues_of(ground_.box);
+  settle(ground_.area, queues);
   empty_inbox(ground_.area, queues);  // the receive itself may still be in it
   if (receive.state() == posted) {
     queues.remove_receive(receive);
@@ -89,6 +97,7 @@ Message* Matcher::probe(const Envelope& wanted, bool take) {
     return nullptr;  // it is found later
   }
   QueueView queues = queues_of(ground_.box);
+  settle(ground_.area, queues);
   empty_inbox(ground_.area, queues);
   Message* message = queues.find_message(wanted);
   if (message != nullptr && take) {

@@ -124,7 +124,7 @@ Receive* QueueView::find_receive(const Envelope& message) const {
   return best;
 }
 
-Receive* QueueView::take_receive(const Message& message) {
+Receive* QueueView::take_one_of_many(const Envelope& message) {
   Receive* const receive = find_receive(message);
   if (receive != nullptr) {
     remove_receive(*receive);

@@ -63,7 +63,9 @@ class QueueView {
   /// The receive that takes such a message, left where it is; nullptr if there is none.
   Receive* find_receive(const Envelope& message) const;
   /// The same, taken out of the queue.
-  Receive* take_receive(const Message& message);
+  Receive* take_receive(const Envelope& message) {
+    return queues_.posted.entries == 0 ? nullptr : take_one_of_many(message);
+  }
   void add_receive(Receive& receive);
   void remove_receive(Receive& receive);
 
@@ -75,6 +77,7 @@ class QueueView {
   void remove_message(Message& message);
 
  private:
+  Receive* take_one_of_many(const Envelope& message);
   template <class Entry>
   void append(Table& table, Entry& entry);
   template <class Entry>

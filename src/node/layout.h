@@ -106,6 +106,8 @@ struct alignas(cache_line) Mailbox {
   Link seekers;                       ///< waiters of it that probe; guarded by `right`
 
   alignas(cache_line) std::atomic<std::uint32_t> sleepers;  ///< waiters of it that sleep or arm
+  /// How often others have emptied its inbox; written by who holds `right`.
+  std::atomic<std::uint32_t> emptied_by_others;
   /// Rings of short messages to this rank, in order of their making: match/express.h.
   std::array<std::atomic<Link>, 7> express;
 };
