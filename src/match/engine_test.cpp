@@ -1,5 +1,5 @@
 // The matching engine with threads as ranks over one segment, so that ThreadSanitizer sees all of
-// them: inbox, right, requests, transfers, doorbells. Every stream's order and contents are
+// them: inbox, match lock, requests, transfers, doorbells. Every stream's order and contents are
 // checked.
 #include "match/engine.h"
 
@@ -409,23 +409,23 @@ void make_ring(Player& sender, int to, Player& receiver) {
   ASSERT_EQ(catch_short(receiver, sender.rank().world_rank), 'r');
 }
 
-// A receive that was posted while somebody else had the right lies in the inbox, behind the message
-// that it is for. A blocking receive that comes later does not get that one.
+// A receive that was posted while somebody else held the match lock lies in the inbox, behind the
+// message that it is for. A blocking receive that comes later does not get that one.
 TEST_F(EngineTest, AnEarlierReceiveInTheInboxComesFirst) {
   for (const bool by_ring : {false, true}) {
     make_job(2);
     Player sender(0, 2);
     Player receiver(1, 2);
     make_ring(sender, 1, receiver);
-    std::atomic<std::uint32_t>& right = receiver.rank().area->mailbox.right;
-    right.store(1);
+    std::atomic<std::uint32_t>& lock = receiver.rank().area->mailbox.match_lock;
+    lock.store(1);
     ASSERT_TRUE(say_short(sender, 1, 'a', by_ring));
     TypedReceive receive;
     receive.data.resize(1);
     Receive* entry = receiver.engine().new_receive(
         receive, {2, 0, 7}, reinterpret_cast<std::uint64_t>(receive.data.data()), 1);
     receiver.engine().post(*entry);
-    right.store(0);
+    lock.store(0);
     ASSERT_TRUE(say_short(sender, 1, 'b', by_ring));
     EXPECT_EQ(catch_short(receiver, 0), 'b') << by_ring;
     EXPECT_TRUE(receiver.engine().finished(*entry));
@@ -542,7 +542,7 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
   {
     const StoppedProcess stopped;
     other.rank().area->pid = stopped.id();
-    box.right = 2;  // it stopped just after it took it
+    box.match_lock = 2;  // it stopped just after it took it
     EXPECT_EQ(engine.matcher.probe({2, 1, 1}, false), nullptr);
     engine.matcher.stop_seeking(waiter);
     EXPECT_EQ(waiter.sought_context.load(), no_context);
@@ -550,7 +550,7 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
     EXPECT_FALSE(engine.finished(*entry));
     EXPECT_TRUE(engine.starving()) << "nobody rings when it goes on";
   }
-  box.right = 0;
+  box.match_lock = 0;
   EXPECT_TRUE(engine.finished(*entry));
   EXPECT_EQ(entry->state(), cancelled);
   EXPECT_FALSE(engine.starving());

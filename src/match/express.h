@@ -18,7 +18,7 @@
 // Order. A sender's messages take the inbox when their payload stays with it, or the ring is full.
 // Each says how many went through the ring before it, and whoever sorts it in takes those first.
 // The other way round: whoever sees a slot's number (acquire) sees all of that sender's earlier
-// pushes, so if the inbox is empty after that, they are sorted in. Both by who holds the right
+// pushes, so if the inbox is empty after that, they are sorted in. Both by who holds the match lock
 // (match/matcher.h).
 //
 // No message is overlooked, by the argument of the inbox (Matcher::push) with a fence in it: a
@@ -26,7 +26,7 @@
 // `sleepers`. A sleeper counts itself in, then looks at the places and numbers, both sequentially
 // consistent (or behind a fence, sleep/park.cpp). If the sender's look misses the count, the fence
 // is before the count in their single order, so before the sleeper's look, which then sees the
-// number. And who releases a right looks again.
+// number. And who releases a match lock looks again.
 #pragma once
 
 #include <array>
@@ -62,7 +62,7 @@ struct Express {
 
   // The sender's.
   std::uint32_t pushed;
-  // Of whoever holds the right. The sender reads it once a round.
+  // Of whoever holds the match lock. The sender reads it once a round.
   alignas(cache_line) std::atomic<std::uint32_t> taken;
   std::uint32_t origin;  ///< the sender's world rank, constant
   std::atomic<std::uint32_t> adopted;

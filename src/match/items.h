@@ -5,12 +5,12 @@
 //     rendezvous   the payload stays with the sender: a Transfer moves it once there is a match
 //   Receive    a receive that its owner posted
 //   cell       the memory of a Message; belongs to the sender's pool
-//   right      whoever holds a mailbox's right may touch its queues and what hangs in them
+//   match lock whoever holds a mailbox's match lock may touch its queues and what hangs in them
 //
-// Who may touch what: a sender writes a Message until it is pushed. Then the holder of the right
-// has it, until the match; from there on it belongs to the receiver (eager: until it is given back
-// through `returned`) or to both (rendezvous: see Transfer). A Receive belongs to the holder of the
-// right until it is matched, then to whoever moves its `state`.
+// Who may touch what: a sender writes a Message until it is pushed. Then the holder of the match
+// lock has it, until the match; from there on it belongs to the receiver (eager: until it is given
+// back through `returned`) or to both (rendezvous: see Transfer). A Receive belongs to the holder
+// of the match lock until it is matched, then to whoever moves its `state`.
 #pragma once
 
 #include <mpi.h>

@@ -71,7 +71,7 @@ class SendList {
 /// A posted receive, at its owner.
 struct LocalReceive {
   Receive* entry = nullptr;
-  bool to_cancel = false;  ///< as soon as the right can be had
+  bool to_cancel = false;  ///< as soon as the match lock can be had
 };
 
 struct Express;

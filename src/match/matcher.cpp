@@ -11,19 +11,19 @@ void Matcher::prepare() {
   QueueView(queues, ground_.pool).prepare();
   // From here on others may match for this rank. What they pushed before is in the inbox.
   node::Mailbox& box = ground_.box;
-  std::uint32_t free_right = 0;
-  while (!box.right.compare_exchange_weak(
-      free_right, static_cast<std::uint32_t>(ground_.rank.world_rank) + 1)) {
-    free_right = 0;
+  std::uint32_t unlocked = 0;
+  while (!box.match_lock.compare_exchange_weak(
+      unlocked, static_cast<std::uint32_t>(ground_.rank.world_rank) + 1)) {
+    unlocked = 0;
   }
   box.queues = place;
-  box.right.store(0, std::memory_order_seq_cst);
+  box.match_lock.store(0, std::memory_order_seq_cst);
 }
 
 // Why no message is overlooked. The push and the look at `sleepers` are sequentially consistent, as
 // are a sleeper's count-in and its last look at the inbox: one of the two sees the other. If a
-// holder of the right keeps us from matching, it looks at the inbox again after its release, which
-// is ordered after our failed compare-and-swap and so after our push.
+// holder of the match lock keeps us from matching, it looks at the inbox again after its release,
+// which is ordered after our failed compare-and-swap and so after our push.
 void Matcher::push(Message& message) {
   const auto destination = static_cast<int>(message.destination);
   node::Mailbox& box = ground_.segment.area(destination).mailbox;
@@ -40,19 +40,19 @@ void Matcher::push(Message& message) {
   }
 }
 
-bool Matcher::try_right(node::Mailbox& box) {
+bool Matcher::try_lock(node::Mailbox& box) {
   std::uint32_t nobody = 0;
-  ground_.bells.only_note = box.right.load(std::memory_order_seq_cst) == 0 &&
-                            box.right.compare_exchange_strong(
+  ground_.bells.only_note = box.match_lock.load(std::memory_order_seq_cst) == 0 &&
+                            box.match_lock.compare_exchange_strong(
                                 nobody, static_cast<std::uint32_t>(ground_.rank.world_rank) + 1,
                                 std::memory_order_seq_cst);
   return ground_.bells.only_note;
 }
 
 // Why nothing is left lying, if the owner has a thread that sleeps or is about to (`sleepers` is
-// not 0): the release of the right and the look at the inbox after it are sequentially consistent,
-// and so are a pusher's push and its try for the right. If the try found the right taken, the
-// holder's release came later, and so its look sees the push.
+// not 0): the release of the match lock and the look at the inbox after it are sequentially
+// consistent, and so are a pusher's push and its try for the match lock. If the try found it taken,
+// the holder's release came later, and so its look sees the push.
 bool Matcher::drain(int world_rank, Receive* last) {
   node::RankArea& area = ground_.segment.area(world_rank);
   node::Mailbox& box = area.mailbox;
@@ -66,7 +66,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
   };
   bool moved = false;
   do {
-    if (!try_right(box)) {
+    if (!try_lock(box)) {
       if (last == nullptr) {
         break;
       }
@@ -78,7 +78,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
     }
     if (box.queues == 0) {
       // It has not come to MPI_Init yet: then it will find everything in its inbox.
-      let_go_of_right(box);
+      unlock(box);
       break;
     }
     QueueView queues = queues_of(box);
@@ -90,7 +90,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
       sort_in(area, queues, *last);
       last = nullptr;
     }
-    let_go_of_right(box);
+    unlock(box);
   } while (more());
   transfers_.after_match();
   return moved;
@@ -101,7 +101,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
 // receive is out of the queue and `copying`, so it is ours until it is `done`.
 Receive* Matcher::take_posted(int world_rank, const Envelope& envelope, std::size_t bytes) {
   node::RankArea& area = ground_.segment.area(world_rank);
-  if (!try_right(area.mailbox)) {
+  if (!try_lock(area.mailbox)) {
     return nullptr;
   }
   QueueView queues = queues_of(area.mailbox);
@@ -115,17 +115,17 @@ Receive* Matcher::take_posted(int world_rank, const Envelope& envelope, std::siz
   } else {
     receive = nullptr;
   }
-  let_go_of_right(area.mailbox);
+  unlock(area.mailbox);
   look_again(world_rank);
   return receive;
 }
 
-// The right stays in the hand meanwhile: who pushes leaves the matching to us anyway, and a try for
-// the right that fails because of us is answered, as in `drain`, by a look at the inbox after the
-// release.
+// The match lock is held meanwhile: who pushes leaves the matching to us anyway, and a try for
+// the match lock that fails because of us is answered, as in `drain`, by a look at the inbox after
+// the release.
 Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) {
   node::Mailbox& box = ground_.box;
-  if (!try_right(box)) {
+  if (!try_lock(box)) {
     return nullptr;
   }
   QueueView queues = queues_of(box);
@@ -156,14 +156,14 @@ Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) 
   if (message != nullptr && at_once != nullptr) {
     *at_once = !polled;
   }
-  let_go_of_right(box);
+  unlock(box);
   look_again(ground_.rank.world_rank);
   return message;
 }
 
-/// After the release of a right, outside `drain`. What lies in a ring may wait for the owner's next
-/// call, if it has no thread that sleeps. (A process rank may have begun a ring to a thread rank
-/// before it was known to be one.)
+/// After the release of a match lock, outside `drain`. What lies in a ring may wait for the owner's
+/// next call, if it has no thread that sleeps. (A process rank may have begun a ring to a thread
+/// rank before it was known to be one.)
 void Matcher::look_again(int world_rank) {
   const node::RankArea& area = ground_.segment.area(world_rank);
   const node::Mailbox& box = area.mailbox;

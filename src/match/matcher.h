@@ -1,7 +1,9 @@
 // Brings messages and posted receives together, of this rank and of those that sleep; what becomes
 // of a match is not its business (Transfers::join).
-//   inbox     a rank's lock-free stack of items; anybody pushes, the holder of the right empties it
-//   right     leave to touch a mailbox's queues; taken by compare-and-swap, never waited for: who
+//   inbox     a rank's lock-free stack of items; anybody pushes, the holder of the match lock
+//             empties it
+//   match lock
+//             leave to touch a mailbox's queues; taken by compare-and-swap, never waited for: who
 //             does not get it leaves its item in the inbox, and the holder looks again after
 //             release
 //   hand      the envelope that a rank wants while it looks at its inbox itself
@@ -49,10 +51,10 @@ class Matcher {
   void stop_seeking(node::Waiter& waiter);
 
  private:
-  bool try_right(node::Mailbox& box);
-  bool take_right();
-  void let_go_of_right(node::Mailbox& box);
-  void give_right_back();
+  bool try_lock(node::Mailbox& box);
+  bool lock_own();
+  void unlock(node::Mailbox& box);
+  void unlock_and_drain();
   void look_again(int world_rank);
   QueueView queues_of(const node::Mailbox& box) {
     return {*ground_.segment.at<Queues>(box.queues), ground_.pool};
@@ -82,7 +84,7 @@ class Matcher {
   Transitions& transitions_;
   Transfers& transfers_;
 
-  const Envelope* hand_ = nullptr;  ///< while catch_message holds the own right
+  const Envelope* hand_ = nullptr;  ///< while catch_message holds the own match lock
   Message* caught_ = nullptr;
   InHand in_hands_[2];  ///< one of them may be the one that is caught
   int free_hand_ = 0;

@@ -48,7 +48,7 @@ class Memory {
     const Link place = ground_.pool.allocate(bytes);
     return place != 0 ? place : search(bytes);
   }
-  /// The same where the pool has been asked. Not with a right in hand: the search may take long,
+  /// The same where the pool has been asked. Not with a match lock held: the search may take long,
   /// others would be woken for what this rank can do without, and they could not match meanwhile.
   Link search(std::size_t bytes);
 

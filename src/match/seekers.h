@@ -1,12 +1,12 @@
 // The sleepers of a rank that probe, in a list of its mailbox that is guarded by the mailbox's
-// right: whoever adds a message that nobody has posted a receive for rings those who look for it,
-// and no other thread of the rank.
+// match lock: whoever adds a message that nobody has posted a receive for rings those who look for
+// it, and no other thread of the rank.
 // Why none is missed: a prober lists itself before it looks at the queue, which it does under the
-// right, too, as are adding to the queue and then the look at the list. So either the prober finds
+// lock, too, as are adding to the queue and then the look at the list. So either the prober finds
 // the message, or whoever adds it finds the prober. What it learns there is the number of the
 // present sleep: the prober takes itself off the list before it begins another one. (If the holder
-// of the right is stopped then, it says that it looks for nothing, and stays on the list until it
-// probes again. Who reads the old word meanwhile wakes it in vain.)
+// of the match lock is stopped then, it says that it looks for nothing, and stays on the list until
+// it probes again. Who reads the old word meanwhile wakes it in vain.)
 #pragma once
 
 #include "match/items.h"
@@ -53,7 +53,7 @@ inline bool looks_for(const node::Waiter& seeker, const Message& message) {
       message);
 }
 
-/// By who holds the right and has added the message to the queue.
+/// By who holds the match lock and has added the message to the queue.
 template <class Function>
 void for_each_seeker(node::Segment& segment, const node::Mailbox& box, const Message& message,
                      Function&& function) {

@@ -27,7 +27,7 @@ bool Sends::goes_through_cell(int destination, std::size_t bytes, bool contiguou
           (!ground_.in_one_address_space(destination) && ground_.route.two_copies(bytes)));
 }
 
-// Who reads an old `posted` takes a cell, or the right for nothing.
+// Who reads an old `posted` takes a cell, or the match lock for nothing.
 bool Sends::copy_to_posted(int destination, const Envelope& envelope, const char* payload,
                            std::size_t bytes) {
   if (!ground_.is_thread_rank() ||

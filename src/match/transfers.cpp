@@ -118,7 +118,7 @@ void Transfers::work_off() {
   }
 }
 
-/// By the owner, without a right.
+/// By the owner, no match lock held.
 void Transfers::take_part(Receive& receive) {
   Message& message = *ground_.segment.at<Message>(receive.message);
   if (message.kind != ItemKind::rendezvous) {

@@ -50,11 +50,11 @@ struct alignas(cache_line) Waiter {
   std::uint64_t next_sleeping;   ///< owner only: a SleepLink; of an unused one a Link
   Link worker;                   ///< of a thread rank: who runs it; of a worker: itself; else 0
   std::atomic<Link> next_woken;  ///< on that worker's list, once rung
-  // Of one that probes, guarded by its mailbox's right (match/seekers.h): the next on the list of
-  // those, and what it looks for; wildcards are what MPI calls them.
+  // Of one that probes, guarded by its mailbox's match lock (match/seekers.h): the next on the list
+  // of those, and what it looks for; wildcards are what MPI calls them.
   Link next_seeking;
   std::atomic<std::uint32_t>
-      sought_context;  ///< 0: not listed; its rank may change it without right
+      sought_context;  ///< 0: not listed; its rank may change it without the lock
   std::int32_t sought_source;
   std::int32_t sought_tag;
   /// When whoever woke its core rang, by the lower half of CLOCK_MONOTONIC in ns; 0: nobody.
@@ -94,16 +94,16 @@ struct alignas(cache_line) WorkerPlace {
 /// by its rank, and by senders that push on the inbox; the second one hardly changes while the rank
 /// is awake, so that senders and the rank all have it in their caches.
 struct alignas(cache_line) Mailbox {
-  LinkStack inbox;                   ///< newest item first; any rank pushes, the drainer takes all
-  std::atomic<std::uint32_t> right;  ///< 0, or world rank + 1 of who may match
-  std::atomic<std::uint32_t> pollers;  ///< this rank is awake in MPI and drains by itself
+  LinkStack inbox;  ///< newest item first; any rank pushes, the drainer takes all
+  std::atomic<std::uint32_t> match_lock;  ///< 0, or world rank + 1 of who may match
+  std::atomic<std::uint32_t> pollers;     ///< this rank is awake in MPI and drains by itself
   std::atomic<std::uint32_t> lookers;  ///< threads of it that look at everything: sleep/lookers.h
   std::atomic<SleepLink> sleeper;      ///< may be rung for any work, 0 = none
   LinkStack attention;                ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
   std::atomic<std::uint32_t> posted;  ///< receives that are posted; a hint, of a thread rank
-  Link queues;                        ///< match::Queues, made by the owner; guarded by `right`
-  Link seekers;                       ///< waiters of it that probe; guarded by `right`
+  Link queues;                        ///< match::Queues, made by the owner; guarded by `match_lock`
+  Link seekers;                       ///< waiters of it that probe; guarded by `match_lock`
 
   alignas(cache_line) std::atomic<std::uint32_t> sleepers;  ///< waiters of it that sleep or arm
   /// Rings of short messages to this rank, in order of their making: match/express.h.

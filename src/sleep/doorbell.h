@@ -35,7 +35,7 @@
 namespace meantime::wait {
 
 /// The sleep that `waiter` has begun last. By its own rank, the lock held; or by who holds the
-/// right under which the waiter says what it seeks (match/seekers.h).
+/// match lock under which the waiter says what it seeks (match/seekers.h).
 node::SleepLink sleep_of(const node::Waiter& waiter);
 /// For so many completions it sleeps: before it is armed for any; or for one, whatever it is.
 void expect(node::Waiter& waiter, std::int32_t completions);

@@ -24,7 +24,7 @@ byte pushed;                  /* through the ring; the sender's */
 byte item[messages];          /* pushed on the inbox: which message it is … */
 byte before[messages];        /* … and how many went through the ring before it */
 byte items, first;            /* of these, in the inbox: from `first` on */
-byte right;                   /* Mailbox::right: whose it is */
+byte match_lock;              /* Mailbox::match_lock: whose it is */
 byte sleepers;
 byte received;                /* messages */
 bool rung;                    /* the present sleep is: doorbell.pml */
@@ -89,15 +89,15 @@ inline empty_inbox() {
 inline drain(me) {
   known = received;
   do
-  :: atomic { right == 0 -> right = me };
+  :: atomic { match_lock == 0 -> match_lock = me };
      empty_inbox();
-     right = 0;
+     match_lock = 0;
      look_at_ring();
      if
      :: !inbox_empty || waits       /* once more */
      :: else -> break
      fi
-  :: right != 0 -> break
+  :: match_lock != 0 -> break
   od;
   if
   :: me != receiver && received != known -> rung = true
