@@ -164,15 +164,15 @@ void play(int me, int ranks, int rounds, bool piped, std::atomic<int>& failures)
         send->bytes = send->data.size();
         send->synchronous = random() % 4 == 0;
         send->contiguous = piped || random() % 4 == 0 ? nullptr : send->data.data();
-        char* slot = send->synchronous || send->data.size() > express_bytes
+        char* slot = send->synchronous || send->data.size() > eager_slot_bytes
                          ? nullptr
-                         : engine.sends.express_slot(to, send->data.size(), {2, me, round % 3});
+                         : engine.sends.eager_slot(to, send->data.size(), {2, me, round % 3});
         Message* message = send->synchronous || slot != nullptr
                                ? nullptr
                                : engine.sends.eager_cell(to, send->data.size(), true);
         if (slot != nullptr) {
           std::memcpy(slot, send->data.data(), send->data.size());
-          engine.sends.push_express(to);
+          engine.sends.push_slot(to);
         } else if (message != nullptr) {
           message->envelope() = {2, me, round % 3};
           std::memcpy(payload_of(*message), send->data.data(), send->data.size());
@@ -237,8 +237,8 @@ void play_all(int ranks, int rounds, bool piped) {
 TEST_F(EngineTest, TwoRanks) {
   make_job(2);
   play_all(2, 400, false);
-  EXPECT_NE(express_from(node::segment().area(0), 1), nullptr);  // they had rings
-  EXPECT_NE(express_from(node::segment().area(1), 0), nullptr);
+  EXPECT_NE(eager_ring_from(node::segment().area(0), 1), nullptr);  // they had rings
+  EXPECT_NE(eager_ring_from(node::segment().area(1), 0), nullptr);
 }
 
 TEST_F(EngineTest, MoreRanksThanRings) {
@@ -298,10 +298,10 @@ TEST_F(EngineTest, RingAndInboxKeepTheOrder) {
   const auto say = [&](bool may_take_ring) {
     const std::size_t bytes = random() % 3 == 0 ? 40 : sizeof said;
     const Envelope envelope{2, 0, 7};
-    char* place = may_take_ring ? sender.engine().sends.express_slot(1, bytes, envelope) : nullptr;
+    char* place = may_take_ring ? sender.engine().sends.eager_slot(1, bytes, envelope) : nullptr;
     if (place != nullptr) {
       std::memcpy(place, &said, sizeof said);
-      sender.engine().sends.push_express(1);
+      sender.engine().sends.push_slot(1);
       ++by_ring;
     } else {
       Message* message = sender.engine().sends.eager_cell(1, bytes, true);
@@ -372,12 +372,12 @@ bool say_short(Player& sender, int to, char what, bool by_ring) {
   Engine& engine = sender.engine();
   const Envelope envelope{2, sender.rank().world_rank, 7};
   if (by_ring) {
-    char* place = engine.sends.express_slot(to, 1, envelope);
+    char* place = engine.sends.eager_slot(to, 1, envelope);
     if (place == nullptr) {
       return false;
     }
     *place = what;
-    engine.sends.push_express(to);
+    engine.sends.push_slot(to);
     return true;
   }
   Message* message = engine.sends.eager_cell(to, 1, true);
@@ -471,7 +471,7 @@ TEST_F(EngineTest, NoMemoryForWhatNobodyWaitsFor) {
     ASSERT_LT(said.size(), 1'000u);
     receiver.engine().matcher.probe({2, MPI_ANY_SOURCE, 8}, false);  // keeps what is for nobody
   }
-  EXPECT_GE(said.size(), Express::slots - 2);  // but those that made the ring
+  EXPECT_GE(said.size(), EagerRing::slots - 2);  // but those that made the ring
   std::string heard;
   while (heard.size() < said.size()) {
     heard += catch_short(receiver, 0);

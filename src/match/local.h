@@ -74,16 +74,16 @@ struct LocalReceive {
   bool to_cancel = false;  ///< as soon as the match lock can be had
 };
 
-struct Express;
+struct EagerRing;
 
 /// What a rank has lying at another one, and what waits for it there.
 struct Peer : Credit::Account {
-  Express* express = nullptr;
-  std::uint32_t express_taken = 0;  ///< as last seen
-  std::uint32_t until_express = 0;  ///< short messages so far
-  SendList waiting;                 ///< for credit
-  SendList offered;                 ///< until they are found to be over: Account::offers of them
-  SendList left_behind;             ///< … though nobody waits for that; owned
+  EagerRing* ring = nullptr;
+  std::uint32_t ring_taken = 0;  ///< as last seen
+  std::uint32_t until_ring = 0;  ///< short messages so far
+  SendList waiting;              ///< for credit
+  SendList offered;              ///< until they are found to be over: Account::offers of them
+  SendList left_behind;          ///< … though nobody waits for that; owned
 };
 
 /// The other ranks, by world rank.

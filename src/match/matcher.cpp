@@ -62,7 +62,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
   const auto more = [&] {
     return !box.inbox.empty(std::memory_order_seq_cst) ||
            ((!posting || box.sleepers.load(std::memory_order_seq_cst) != 0) &&
-            express_waits(area, std::memory_order_seq_cst));
+            eager_rings_have_mail(area, std::memory_order_seq_cst));
   };
   bool moved = false;
   do {
@@ -82,7 +82,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
       break;
     }
     QueueView queues = queues_of(box);
-    if (!box.inbox.empty() || (last == nullptr && express_waits(area))) {
+    if (!box.inbox.empty() || (last == nullptr && eager_rings_have_mail(area))) {
       empty_inbox(area, queues);
       moved = true;
     }
@@ -169,7 +169,7 @@ void Matcher::look_again(int world_rank) {
   const node::Mailbox& box = area.mailbox;
   if (!box.inbox.empty(std::memory_order_seq_cst) ||
       (box.sleepers.load(std::memory_order_seq_cst) != 0 &&
-       express_waits(area, std::memory_order_seq_cst))) {
+       eager_rings_have_mail(area, std::memory_order_seq_cst))) {
     drain(world_rank);
   } else {
     transfers_.after_match();
@@ -179,7 +179,7 @@ void Matcher::look_again(int world_rank) {
 /// And the rings.
 void Matcher::empty_inbox(node::RankArea& area, QueueView& queues) {
   node::Mailbox& box = area.mailbox;
-  while (!box.inbox.empty() || take_all_express(area, queues)) {
+  while (!box.inbox.empty() || take_all_from_rings(area, queues)) {
     // The line of the newest message comes while the exchange gets the inbox's.
     __builtin_prefetch(ground_.segment.at<Item>(box.inbox.newest()));
     Link newest = box.inbox.take_all();
@@ -221,8 +221,8 @@ void Matcher::sort_in(node::RankArea& area, QueueView& queues, Item& item) {
     return;
   }
   auto& message = static_cast<Message&>(item);
-  if ((message.flags & behind_express) != 0) {
-    take_express_before(area, queues, message);
+  if ((message.flags & behind_ring) != 0) {
+    take_from_ring_before(area, queues, message);
   }
   match(area, queues, message);
 }

@@ -8,10 +8,10 @@
 //             release
 //   hand      the envelope that a rank wants while it looks at its inbox itself
 // One sender's messages to one rank keep their order in the inbox, and between it and the sender's
-// ring (match/express.h). Private to its rank, the rank's lock held.
+// ring (match/eager_ring.h). Private to its rank, the rank's lock held.
 #pragma once
 
-#include "match/express.h"
+#include "match/eager_ring.h"
 #include "match/queues.h"
 #include "match/transfers.h"
 
@@ -33,7 +33,9 @@ class Matcher {
   Receive* take_posted(int world_rank, const Envelope& envelope, std::size_t bytes);
 
   // --- of this rank
-  bool has_mail() const { return !ground_.box.inbox.empty() || express_waits(ground_.area); }
+  bool has_mail() const {
+    return !ground_.box.inbox.empty() || eager_rings_have_mail(ground_.area);
+  }
   /// The message for `hand`, taken out of the mailbox, if it is there or comes within so many turns
   /// of polling; else nullptr. It comes after every receive posted before. *at_once becomes true if
   /// no turn was needed.
@@ -73,11 +75,11 @@ class Matcher {
     caught_ = &message;
   }
 
-  // match/express.cpp
-  Message& adopt(Message& from, Express& ring);
-  void take_express(node::RankArea& area, QueueView& queues, Express& ring);
-  void take_express_before(node::RankArea& area, QueueView& queues, const Message& message);
-  bool take_all_express(node::RankArea& area, QueueView& queues);
+  // match/eager_ring.cpp
+  Message& adopt(Message& from, EagerRing& ring);
+  void take_from_ring(node::RankArea& area, QueueView& queues, EagerRing& ring);
+  void take_from_ring_before(node::RankArea& area, QueueView& queues, const Message& message);
+  bool take_all_from_rings(node::RankArea& area, QueueView& queues);
 
   Ground& ground_;
   Cells& cells_;

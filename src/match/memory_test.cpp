@@ -152,9 +152,9 @@ TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
   allow(512 * 1024);  // a ring takes 72 KiB
   const auto send = [this] {
     const Envelope envelope{4, 0, 0};
-    if (char* const place = one->engine().sends.express_slot(1, 1, envelope)) {
+    if (char* const place = one->engine().sends.eager_slot(1, 1, envelope)) {
       *place = 0;
-      one->engine().sends.push_express(1);
+      one->engine().sends.push_slot(1);
       return true;
     }
     Message* const message = one->engine().sends.eager_cell(1, 0, true);

@@ -14,9 +14,9 @@ void Sends::fill_envelope(Message& message, int destination, const Peer& to, std
   message.destination = static_cast<std::uint32_t>(destination);
   message.bytes = bytes;
   message.copy_ns = bytes > ground_.limits.eager ? 1 : 0;
-  if (const Express* ring = to.express; ring != nullptr) {
-    message.express_before = ring->pushed;
-    message.flags |= behind_express;
+  if (const EagerRing* ring = to.ring; ring != nullptr) {
+    message.ring_before = ring->pushed;
+    message.flags |= behind_ring;
   }
 }
 

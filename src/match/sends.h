@@ -1,6 +1,6 @@
 // The sender's side. What goes at once takes the first of these ways that is open:
 //   in place   into the buffer of a receive that is posted: thread ranks of one host
-//   ring       up to express_bytes, into a slot of it (match/express.h)
+//   ring       up to eager_slot_bytes, into a slot of it (match/eager_ring.h)
 //   cell       what has credit, if that is the quicker way for its size (match/route.h)
 // Else it is a LocalSend:
 //   offered    the description of where it is lies with its receiver; a short one's payload, too.
@@ -31,15 +31,15 @@ class Sends {
   /// In place, and the send is over. False: nothing happened.
   bool copy_to_posted(int destination, const Envelope& envelope, const char* payload,
                       std::size_t bytes);
-  /// Where to write a short message's payload (up to express_bytes), if it may take the ring to
-  /// that rank; else nullptr. Follow with `push_express`.
-  char* express_slot(int destination, std::size_t bytes, const Envelope& envelope);
-  void push_express(int destination);
+  /// Where to write a short message's payload (up to eager_slot_bytes), if it may take the ring to
+  /// that rank; else nullptr. Follow with `push_slot`.
+  char* eager_slot(int destination, std::size_t bytes, const Envelope& envelope);
+  void push_slot(int destination);
   /// A cell to write `bytes` of payload to, or nullptr: then use `start`. Follow with `push`.
   /// `contiguous`: the payload lies in one run, so that it could also go without a cell.
   Message* eager_cell(int destination, std::size_t bytes, bool contiguous);
   void push(Message& message) {
-    if (message.kind != ItemKind::eager || !push_cell_express(message)) {
+    if (message.kind != ItemKind::eager || !push_through_ring(message)) {
       matcher_.push(message);
     }
   }
@@ -84,10 +84,10 @@ class Sends {
   bool send_waiting();
   bool reap(LocalSend& send);
 
-  // match/express.cpp
-  bool make_express(int destination, Peer& to);
-  ExpressSlot* free_slot(int destination, Peer& to);
-  bool push_cell_express(const Message& message);
+  // match/eager_ring.cpp
+  bool make_ring(int destination, Peer& to);
+  EagerSlot* free_slot(int destination, Peer& to);
+  bool push_through_ring(const Message& message);
 
   // match/room.cpp
   bool finds_credit(Peer& to, std::size_t bytes);

@@ -106,8 +106,8 @@ struct alignas(cache_line) Mailbox {
   Link seekers;                       ///< waiters of it that probe; guarded by `match_lock`
 
   alignas(cache_line) std::atomic<std::uint32_t> sleepers;  ///< waiters of it that sleep or arm
-  /// Rings of short messages to this rank, in order of their making: match/express.h.
-  std::array<std::atomic<Link>, 7> express;
+  /// The eager rings to this rank, in order of their making: match/eager_ring.h.
+  std::array<std::atomic<Link>, 7> eager_rings;
 };
 
 static_assert(sizeof(Mailbox) == 2 * cache_line);

@@ -71,10 +71,10 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
                            bytes)) {
     return true;
   }
-  if (bytes <= match::express_bytes && bytes <= engine.limits.eager) {
-    if (char* place = sends.express_slot(world_rank, bytes, envelope)) {
+  if (bytes <= match::eager_slot_bytes && bytes <= engine.limits.eager) {
+    if (char* place = sends.eager_slot(world_rank, bytes, envelope)) {
       pack_all(buffer, count, type, place, bytes);
-      sends.push_express(world_rank);
+      sends.push_slot(world_rank);
       return true;
     }
   }

@@ -1,4 +1,4 @@
-#include "match/express.h"
+#include "match/eager_ring.h"
 
 #include <cstring>
 #include <new>
@@ -17,13 +17,13 @@ constexpr std::uint32_t never = ~std::uint32_t{0};
 
 }  // namespace
 
-Express* express_from(const node::RankArea& area, std::uint32_t origin) {
-  for (const std::atomic<Link>& place : area.mailbox.express) {
+EagerRing* eager_ring_from(const node::RankArea& area, std::uint32_t origin) {
+  for (const std::atomic<Link>& place : area.mailbox.eager_rings) {
     const Link link = place.load(std::memory_order_acquire);
     if (link == 0) {
       return nullptr;
     }
-    auto* ring = node::segment().at<Express>(link);
+    auto* ring = node::segment().at<EagerRing>(link);
     if (ring->origin == origin) {
       return ring;
     }
@@ -34,11 +34,11 @@ Express* express_from(const node::RankArea& area, std::uint32_t origin) {
 // --- sending
 
 /// Of one that has none yet; called for each short message until it has.
-bool Sends::make_express(int destination, Peer& to) {
-  if (to.until_express == never || ++to.until_express < worth_a_ring) {
+bool Sends::make_ring(int destination, Peer& to) {
+  if (to.until_ring == never || ++to.until_ring < worth_a_ring) {
     return false;
   }
-  to.until_express = never;
+  to.until_ring = never;
   if (ground_.is_thread_rank() || wait::policy().crowded ||
       destination == ground_.rank.world_rank) {
     return false;
@@ -46,22 +46,22 @@ bool Sends::make_express(int destination, Peer& to) {
   const auto origin = static_cast<std::uint32_t>(ground_.rank.world_rank);
   node::RankArea& area = ground_.segment.area(destination);
   if (area.host.load(std::memory_order_relaxed) != 0 ||
-      area.mailbox.express.back().load(std::memory_order_relaxed) != 0) {
+      area.mailbox.eager_rings.back().load(std::memory_order_relaxed) != 0) {
     return false;
   }
   constexpr std::size_t bytes =
-      sizeof(Express) + (std::size_t{Express::reserve_cells} << Express::reserve_class);
+      sizeof(EagerRing) + (std::size_t{EagerRing::reserve_cells} << EagerRing::reserve_class);
   const Link link = ground_.pool.allocate(bytes);
   if (link == 0) {
     return false;
   }
-  auto* ring = new (ground_.segment.at<void>(link)) Express{};
+  auto* ring = new (ground_.segment.at<void>(link)) EagerRing{};
   ring->origin = origin;
-  ring->reserve = link + sizeof(Express);
-  for (std::atomic<Link>& place : area.mailbox.express) {
+  ring->reserve = link + sizeof(EagerRing);
+  for (std::atomic<Link>& place : area.mailbox.eager_rings) {
     Link nobody = 0;
     if (place.compare_exchange_strong(nobody, link, std::memory_order_acq_rel)) {
-      to.express = ring;
+      to.ring = ring;
       return true;
     }
   }
@@ -70,28 +70,28 @@ bool Sends::make_express(int destination, Peer& to) {
 }
 
 /// The next slot of the ring to that rank, or nullptr: there is none, or it is full or closed.
-ExpressSlot* Sends::free_slot(int destination, Peer& to) {
-  if (to.express == nullptr && !make_express(destination, to)) [[unlikely]] {
+EagerSlot* Sends::free_slot(int destination, Peer& to) {
+  if (to.ring == nullptr && !make_ring(destination, to)) [[unlikely]] {
     return nullptr;
   }
-  Express& ring = *to.express;
+  EagerRing& ring = *to.ring;
   const std::uint32_t position = ring.pushed;
-  if (position - to.express_taken >= Express::slots) {
+  if (position - to.ring_taken >= EagerRing::slots) {
     // The acquire: what the slot held has been read.
-    to.express_taken = ring.taken.load(std::memory_order_acquire);
-    if (position - to.express_taken >= Express::slots ||
-        ring.adopted.load(std::memory_order_relaxed) > Express::most_adopted ||
+    to.ring_taken = ring.taken.load(std::memory_order_acquire);
+    if (position - to.ring_taken >= EagerRing::slots ||
+        ring.adopted.load(std::memory_order_relaxed) > EagerRing::most_adopted ||
         ring.reserve_used.load(std::memory_order_relaxed) != 0) {
-      to.express_taken = position - Express::slots;  // look again at the next one
+      to.ring_taken = position - EagerRing::slots;  // look again at the next one
       return nullptr;
     }
   }
   return &ring.at(position);
 }
 
-char* Sends::express_slot(int destination, std::size_t bytes, const Envelope& envelope) {
+char* Sends::eager_slot(int destination, std::size_t bytes, const Envelope& envelope) {
   Peer& to = ground_.peers[destination];
-  ExpressSlot* const slot = to.waiting.empty() ? free_slot(destination, to) : nullptr;
+  EagerSlot* const slot = to.waiting.empty() ? free_slot(destination, to) : nullptr;
   if (slot == nullptr) [[unlikely]] {
     return nullptr;
   }
@@ -100,21 +100,21 @@ char* Sends::express_slot(int destination, std::size_t bytes, const Envelope& en
   return slot->payload;
 }
 
-bool Sends::push_cell_express(const Message& message) {
+bool Sends::push_through_ring(const Message& message) {
   const auto destination = static_cast<int>(message.destination);
-  ExpressSlot* const slot = free_slot(destination, ground_.peers[destination]);
+  EagerSlot* const slot = free_slot(destination, ground_.peers[destination]);
   if (slot == nullptr) {
     return false;
   }
-  slot->bytes = ExpressSlot::in_cell;
+  slot->bytes = EagerSlot::in_cell;
   const Link link = ground_.segment.link(&message);
   std::memcpy(slot->payload, &link, sizeof link);
-  push_express(destination);
+  push_slot(destination);
   return true;
 }
 
-void Sends::push_express(int destination) {
-  Express& ring = *ground_.peers[destination].express;
+void Sends::push_slot(int destination) {
+  EagerRing& ring = *ground_.peers[destination].ring;
   const std::uint32_t position = ring.pushed++;
   __builtin_prefetch(&ring.at(position + ahead), 1);  // the receiver's core has it still
   // No exchange: while it waited for the stores before it, a receiver that polls the line would
@@ -129,14 +129,14 @@ void Sends::push_express(int destination) {
 // --- receiving
 
 /// A cell for a message that nobody waits for yet.
-Message& Matcher::adopt(Message& from, Express& ring) {
+Message& Matcher::adopt(Message& from, EagerRing& ring) {
   Message* message = cells_.take(static_cast<int>(from.destination),
                                  sizeof(Message) + (from.bytes > tiny_bytes ? from.bytes : 0));
   std::uint32_t keeper = static_cast<std::uint32_t>(ground_.rank.world_rank);
   if (message == nullptr) {
     const std::uint32_t used = ring.reserve_used.load(std::memory_order_relaxed);
-    message = ground_.segment.at<Message>(ring.reserve + (Link{used} << Express::reserve_class));
-    message->size_class = Express::reserve_class;
+    message = ground_.segment.at<Message>(ring.reserve + (Link{used} << EagerRing::reserve_class));
+    message->size_class = EagerRing::reserve_class;
     message->destination = from.destination;
     ring.reserve_used.store(used + 1, std::memory_order_relaxed);
     keeper = ring.origin;
@@ -154,10 +154,10 @@ Message& Matcher::adopt(Message& from, Express& ring) {
 }
 
 /// The next message of the ring, which is there.
-void Matcher::take_express(node::RankArea& area, QueueView& queues, Express& ring) {
+void Matcher::take_from_ring(node::RankArea& area, QueueView& queues, EagerRing& ring) {
   const std::uint32_t position = ring.taken.load(std::memory_order_relaxed);
-  const ExpressSlot& slot = ring.at(position);
-  if (slot.bytes == ExpressSlot::in_cell) {
+  const EagerSlot& slot = ring.at(position);
+  if (slot.bytes == EagerSlot::in_cell) {
     Link link = 0;
     std::memcpy(&link, slot.payload, sizeof link);
     ring.taken.store(position + 1, std::memory_order_release);
@@ -187,18 +187,19 @@ void Matcher::take_express(node::RankArea& area, QueueView& queues, Express& rin
 }
 
 /// Those that were pushed before a message of the same sender that came through the inbox.
-void Matcher::take_express_before(node::RankArea& area, QueueView& queues, const Message& message) {
-  Express& ring = *express_from(area, message.origin);
-  while (static_cast<std::int32_t>(message.express_before -
+void Matcher::take_from_ring_before(node::RankArea& area, QueueView& queues,
+                                    const Message& message) {
+  EagerRing& ring = *eager_ring_from(area, message.origin);
+  while (static_cast<std::int32_t>(message.ring_before -
                                    ring.taken.load(std::memory_order_relaxed)) > 0) {
-    take_express(area, queues, ring);
+    take_from_ring(area, queues, ring);
   }
 }
 
 /// True if there is more to do: something lies in the inbox, perhaps from before.
-bool Matcher::take_all_express(node::RankArea& area, QueueView& queues) {
+bool Matcher::take_all_from_rings(node::RankArea& area, QueueView& queues) {
   const bool with_hand = hand_ != nullptr;
-  const auto& places = area.mailbox.express;
+  const auto& places = area.mailbox.eager_rings;
   if (places.front().load(std::memory_order_relaxed) == 0) {
     return false;  // they are given out from the first on
   }
@@ -209,15 +210,15 @@ bool Matcher::take_all_express(node::RankArea& area, QueueView& queues) {
     if (link == 0) {
       continue;
     }
-    auto& ring = *ground_.segment.at<Express>(link);
-    for (std::uint32_t left = Express::slots; left > 0; --left) {
+    auto& ring = *ground_.segment.at<EagerRing>(link);
+    for (std::uint32_t left = EagerRing::slots; left > 0; --left) {
       if (!ring.has(ring.taken.load(std::memory_order_relaxed), std::memory_order_acquire)) {
         break;
       }
       if (!area.mailbox.inbox.empty()) {
         return true;
       }
-      take_express(area, queues, ring);
+      take_from_ring(area, queues, ring);
       if (with_hand && hand_ == nullptr) {
         first_ring_ = place + 1;
         return false;  // the rest may wait for the next receive

@@ -1,6 +1,6 @@
-// A ring of short messages from one sender to one mailbox, beside the inbox. A message is one line
-// of the cache, which goes from core to core once; through the inbox two go, and some of them come
-// back with the emptied cells.
+// Eager ring: short messages from one sender to one mailbox, beside the inbox. A message is one
+// line of the cache, which goes from core to core once; through the inbox two go, and some of them
+// come back with the emptied cells.
 //   slot        envelope and payload, or the cell of a longer message, which then needs no inbox;
 //               full once its number says so
 //   position    how many messages were pushed before; that of a slot's message is its number less 1
@@ -39,7 +39,7 @@
 
 namespace meantime::match {
 
-struct alignas(cache_line) ExpressSlot {
+struct alignas(cache_line) EagerSlot {
   static constexpr std::uint32_t in_cell = ~std::uint32_t{0};
 
   std::atomic<std::uint32_t> number;
@@ -47,12 +47,12 @@ struct alignas(cache_line) ExpressSlot {
   Envelope envelope;
   char payload[44];
 };
-static_assert(sizeof(ExpressSlot) == cache_line);
+static_assert(sizeof(EagerSlot) == cache_line);
 
-inline constexpr std::size_t express_bytes = sizeof(ExpressSlot::payload);
+inline constexpr std::size_t eager_slot_bytes = sizeof(EagerSlot::payload);
 
 /// Valid when zero-filled, but for `origin`.
-struct Express {
+struct EagerRing {
   static constexpr std::uint32_t slots = 128;
   /// Adopted messages of one sender that lie in cells. With more the sender uses the inbox, where
   /// credit is counted.
@@ -68,9 +68,9 @@ struct Express {
   std::atomic<std::uint32_t> adopted;
   std::atomic<std::uint32_t> reserve_used;  ///< cells
   Link reserve;                             ///< the first of reserve_cells, constant
-  ExpressSlot slot[slots];
+  EagerSlot slot[slots];
 
-  ExpressSlot& at(std::uint32_t position) { return slot[position % slots]; }
+  EagerSlot& at(std::uint32_t position) { return slot[position % slots]; }
   bool has(std::uint32_t position, std::memory_order order) {
     return at(position).number.load(order) == position + 1;
   }
@@ -79,24 +79,24 @@ struct Express {
 /// A message out of its slot, in memory of the rank that holds it.
 struct InHand {
   Message message;
-  char payload[express_bytes];
+  char payload[eager_slot_bytes];
 };
-static_assert(sizeof(InHand) <= std::size_t{1} << Express::reserve_class);
+static_assert(sizeof(InHand) <= std::size_t{1} << EagerRing::reserve_class);
 static_assert(sizeof(InHand) == eager_payload_offset + cache_line);  // payload_of finds it
 
 /// The ring of that sender among those of a mailbox, or nullptr.
-Express* express_from(const node::RankArea& area, std::uint32_t origin);
+EagerRing* eager_ring_from(const node::RankArea& area, std::uint32_t origin);
 
 /// Whether anything lies in one of them.
-inline bool express_waits(const node::RankArea& area,
-                          std::memory_order order = std::memory_order_relaxed) {
+inline bool eager_rings_have_mail(const node::RankArea& area,
+                                  std::memory_order order = std::memory_order_relaxed) {
   const bool strictly = order == std::memory_order_seq_cst;
-  for (const std::atomic<Link>& place : area.mailbox.express) {
+  for (const std::atomic<Link>& place : area.mailbox.eager_rings) {
     const Link link = place.load(strictly ? order : std::memory_order_acquire);
     if (link == 0) {
       return false;
     }
-    auto& ring = *node::segment().at<Express>(link);
+    auto& ring = *node::segment().at<EagerRing>(link);
     if (ring.has(ring.taken.load(order), order)) {
       return true;
     }

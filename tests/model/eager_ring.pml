@@ -1,4 +1,4 @@
-/* The ring of short messages beside the inbox (src/match/express.h, and who empties both: src/match/drain.cpp) for the
+/* The eager ring beside the inbox (src/match/eager_ring.h, and who empties both: src/match/matcher.cpp) for the
  * model checker spin. One sender, whose messages take the ring or the inbox, as chance will have it; a receiver that
  * sleeps when nothing is there; somebody else who matches for it. Checked:
  *   - the receiver gets the sender's messages in their order, each once, and none that was written over;
@@ -6,7 +6,7 @@
  *
  * The sender's store of a slot's number may be late for the others, as a processor's is, until the fence behind it or
  * a push on the inbox. All other accesses are sequentially consistent here.
- * Run: spin -search tests/model/express.pml
+ * Run: spin -search tests/model/eager_ring.pml
  */
 #ifndef messages
 #define messages 3
@@ -16,7 +16,7 @@
 #define sender 2
 #define other 3
 
-byte slot[slots];             /* ExpressSlot: which message it is … */
+byte slot[slots];             /* EagerSlot: which message it is … */
 byte number[slots];           /* … and its number */
 byte late;                    /* the number that only the sender knows; 0: none */
 byte taken;
@@ -43,13 +43,13 @@ inline match(what) {
   atomic { assert(what == received + 1); received++ }
 }
 
-/* express_waits: two loads */
+/* eager_rings_have_mail: two loads */
 inline look_at_ring() {
   position = taken;
   waits = (number[position % slots] == position + 1)
 }
 
-inline take_express() {
+inline take_from_ring() {
   position = taken;
   message = slot[position % slots]; taken = position + 1;
   match(message)
@@ -62,20 +62,20 @@ inline empty_inbox() {
      do
      :: next < end_of_all ->
         do
-        :: taken < before[next] ->  /* take_express_before */
+        :: taken < before[next] ->  /* take_from_ring_before */
            assert(number[taken % slots] == taken + 1);
-           take_express()
+           take_from_ring()
         :: else -> break
         od;
         match(item[next]);
         next++
      :: else -> break
      od
-  :: inbox_empty ->                 /* take_all_express */
+  :: inbox_empty ->                 /* take_all_from_rings */
      do
      :: look_at_ring();
         if
-        :: waits && inbox_empty -> take_express()
+        :: waits && inbox_empty -> take_from_ring()
         :: else -> break            /* nothing is there, or an item came before it */
         fi
      od;
