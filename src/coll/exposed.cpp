@@ -1,4 +1,4 @@
-#include "coll/lent.h"
+#include "coll/exposed.h"
 
 #include <algorithm>
 #include <memory>
@@ -11,15 +11,15 @@
 namespace meantime::coll {
 namespace {
 
-struct Loan {
+struct Exposure {
   std::uint64_t address;  ///< of the first member's block, the others follow; 0: refused
 };
 
 /// Where a member's blocks for all lie one after the other: in the user's buffer if they do, else
 /// in a copy.
-class Lent {
+class ExposedBlocks {
  public:
-  Lent(const Blocks& blocks, int members, int own, std::size_t block, bool overwritten) {
+  ExposedBlocks(const Blocks& blocks, int members, int own, std::size_t block, bool overwritten) {
     const Piece first = blocks[0];
     if (first.type->contiguous && !overwritten) {
       begin_ = static_cast<const char*>(first.buffer) + first.type->true_lb;
@@ -71,8 +71,8 @@ bool read(int world_rank, std::uint64_t from, const Piece& to, std::size_t bytes
   return true;
 }
 
-Loan& loan_of(Meeting& meeting, int rank) {
-  return *reinterpret_cast<Loan*>(meeting.slot(rank).data);
+Exposure& exposure_of(Meeting& meeting, int rank) {
+  return *reinterpret_cast<Exposure*>(meeting.slot(rank).data);
 }
 
 bool& has_read(Meeting& meeting, int rank) {
@@ -96,57 +96,59 @@ int give_back(Communicator& comm, State& state, bool all_read) {
 
 }  // namespace
 
-bool worth_lending(Communicator& comm, std::size_t block) {
+bool worth_exposing(Communicator& comm, std::size_t block) {
   const State& state = state_of(comm);
-  if (!state.lends) {
+  if (!state.exposes) {
     return false;
   }
   if (state.in_host) {
-    return block >= thresholds::lent_in_host;
+    return block >= thresholds::exposed_alltoall_in_host;
   }
-  return block >= (thresholds::streams(comm.size, block, false) ? thresholds::lent_past_caches
-                                                                : thresholds::lent);
+  return block >= (thresholds::streams(comm.size, block, false)
+                       ? thresholds::exposed_alltoall_past_caches
+                       : thresholds::exposed_alltoall);
 }
 
-int lent_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Communicator& comm) {
+int exposed_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Communicator& comm) {
   State& state = state_of(comm);
   const int members = comm.size;
   const std::size_t block = receive.bytes(0);
   const bool streams = thresholds::streams(members, block, state.in_host);
-  bool all_lent = true;
+  bool all_exposed = true;
   bool all_read = true;
   // What others read must outlive the second meeting.
-  const Lent lent(send, members, comm.rank, block, in_place);
+  const ExposedBlocks exposed(send, members, comm.rank, block, in_place);
   {
     Meeting meeting(comm, state, what(Code::alltoall, 0, block));
-    meeting.deposit(sizeof(Loan));
-    loan_of(meeting, comm.rank).address = lent.address();
+    meeting.deposit(sizeof(Exposure));
+    exposure_of(meeting, comm.rank).address = exposed.address();
     if (const int error = meet(meeting); error != MPI_SUCCESS) {
       return error;
     }
     for (int member = 0; member < members; ++member) {
-      all_lent = all_lent && loan_of(meeting, member).address != 0;
+      all_exposed = all_exposed && exposure_of(meeting, member).address != 0;
     }
-    for (int distance = 1; distance < members && all_lent && all_read; ++distance) {
+    for (int distance = 1; distance < members && all_exposed && all_read; ++distance) {
       const int from = (comm.rank + distance) % members;
       const int world_rank = comm.group->world_rank(from);
       const std::uint64_t address =
-          loan_of(meeting, from).address + static_cast<std::uint64_t>(comm.rank) * block;
+          exposure_of(meeting, from).address + static_cast<std::uint64_t>(comm.rank) * block;
       all_read =
           node::can_attach(world_rank) && read(world_rank, address, receive[from], block, streams);
     }
   }
-  const int error = all_lent ? give_back(comm, state, all_read) : refused;
+  const int error = all_exposed ? give_back(comm, state, all_read) : refused;
   if (error == refused) {
-    state.lends = false;
-    if (in_place && all_lent) {
-      lent.restore(send, members, comm.rank, block);
+    state.exposes = false;
+    if (in_place && all_exposed) {
+      exposed.restore(send, members, comm.rank, block);
     }
   }
   return error;
 }
 
-int lent_allgather(const Piece& own, const Blocks& receive, std::size_t sum, Communicator& comm) {
+int exposed_allgather(const Piece& own, const Blocks& receive, std::size_t sum,
+                      Communicator& comm) {
   State& state = state_of(comm);
   const bool streams =
       thresholds::streams(comm.size, sum / static_cast<std::size_t>(comm.size), state.in_host);
@@ -160,29 +162,29 @@ int lent_allgather(const Piece& own, const Blocks& receive, std::size_t sum, Com
       own.pack_to(copy.get(), 0, bytes);
     }
   }
-  bool all_lent = true;
+  bool all_exposed = true;
   {
     // Not what those with deposits say: nobody takes an address for data.
     Meeting meeting(comm, state, what(Code::allgather, 1, sum));
-    meeting.deposit(sizeof(Loan));
-    loan_of(meeting, comm.rank).address =
+    meeting.deposit(sizeof(Exposure));
+    exposure_of(meeting, comm.rank).address =
         copy != nullptr || own.type->contiguous ? reinterpret_cast<std::uint64_t>(begin) : 0;
     meeting.mine().total = bytes;
     if (const int error = meet(meeting); error != MPI_SUCCESS) {
       return error;
     }
     for (int member = 0; member < comm.size; ++member) {
-      all_lent =
-          all_lent && (loan_of(meeting, member).address != 0 || meeting.slot(member).total == 0);
+      all_exposed = all_exposed &&
+                    (exposure_of(meeting, member).address != 0 || meeting.slot(member).total == 0);
     }
-    for (int distance = 1; distance < comm.size && all_lent; ++distance) {
+    for (int distance = 1; distance < comm.size && all_exposed; ++distance) {
       const int from = (comm.rank + distance) % comm.size;
-      receive[from].unpack_from(reinterpret_cast<const void*>(loan_of(meeting, from).address), 0,
-                                meeting.slot(from).total, streams);
+      receive[from].unpack_from(reinterpret_cast<const void*>(exposure_of(meeting, from).address),
+                                0, meeting.slot(from).total, streams);
     }
   }
-  if (!all_lent) {
-    state.lends = false;
+  if (!all_exposed) {
+    state.exposes = false;
     return refused;
   }
   return give_back(comm, state, true);

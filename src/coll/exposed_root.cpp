@@ -1,4 +1,4 @@
-#include "coll/roots_loan.h"
+#include "coll/exposed_root.h"
 
 #include <mpi.h>
 
@@ -12,8 +12,8 @@ namespace {
 
 /// In the root's slot.
 struct Given {
-  RootsLoan single;        ///< of a broadcast
-  const RootsLoan* table;  ///< of a scatter
+  ExposedPiece single;        ///< of a broadcast
+  const ExposedPiece* table;  ///< of a scatter
 };
 static_assert(sizeof(Given) <= inline_bytes);
 
@@ -21,7 +21,7 @@ Given& given_in(Slot& slot) {
   return *reinterpret_cast<Given*>(slot.data);
 }
 
-RootsLoan loan_of(const Piece& piece) {
+ExposedPiece exposed_piece(const Piece& piece) {
   if (piece.bytes() == 0) {
     return {nullptr, 0};
   }
@@ -31,13 +31,13 @@ RootsLoan loan_of(const Piece& piece) {
 void give(Meeting& meeting, const Given& given) {
   meeting.deposit(sizeof given);
   given_in(meeting.mine()) = given;
-  meeting.mine().bulk = lent_deposit;
+  meeting.mine().bulk = exposed_deposit;
   meeting.open_root();
 }
 
-std::size_t read(const RootsLoan& loan, const Piece& piece, Communicator& comm) {
-  const auto bytes = static_cast<std::size_t>(loan.bytes);
-  piece.unpack_from(loan.begin, 0, std::min(bytes, piece.bytes()));
+std::size_t read(const ExposedPiece& exposed, const Piece& piece, Communicator& comm) {
+  const auto bytes = static_cast<std::size_t>(exposed.bytes);
+  piece.unpack_from(exposed.begin, 0, std::min(bytes, piece.bytes()));
   Meeting second(comm, state_of(comm), what(Code::second_half), false);
   go_on(second);
   return bytes;
@@ -45,12 +45,12 @@ std::size_t read(const RootsLoan& loan, const Piece& piece, Communicator& comm) 
 
 }  // namespace
 
-bool root_lends(const Piece& piece, Communicator& comm) {
-  return state_of(comm).in_host && piece.bytes() >= thresholds::lent_bcast &&
+bool root_exposes(const Piece& piece, Communicator& comm) {
+  return state_of(comm).in_host && piece.bytes() >= thresholds::exposed_bcast &&
          piece.type->contiguous;
 }
 
-RootsLoans loans_to_give(const Blocks& blocks, int root, Communicator& comm) {
+ExposedPieces pieces_to_expose(const Blocks& blocks, int root, Communicator& comm) {
   if (!state_of(comm).in_host) {
     return nullptr;
   }
@@ -64,38 +64,38 @@ RootsLoans loans_to_give(const Blocks& blocks, int root, Communicator& comm) {
       sum += block.bytes();
     }
   }
-  if (sum < thresholds::lent_scatter * static_cast<std::size_t>(comm.size - 1) || sum == 0) {
+  if (sum < thresholds::exposed_scatter * static_cast<std::size_t>(comm.size - 1) || sum == 0) {
     return nullptr;
   }
-  RootsLoans loans(new (std::nothrow) RootsLoan[static_cast<std::size_t>(comm.size)]);
-  for (int member = 0; member < comm.size && loans != nullptr; ++member) {
-    loans[static_cast<std::size_t>(member)] =
-        member != root ? loan_of(blocks[member]) : RootsLoan{nullptr, 0};
+  ExposedPieces pieces(new (std::nothrow) ExposedPiece[static_cast<std::size_t>(comm.size)]);
+  for (int member = 0; member < comm.size && pieces != nullptr; ++member) {
+    pieces[static_cast<std::size_t>(member)] =
+        member != root ? exposed_piece(blocks[member]) : ExposedPiece{nullptr, 0};
   }
-  return loans;
+  return pieces;
 }
 
-void lend(Meeting& meeting, const Piece& piece) {
-  give(meeting, {loan_of(piece), nullptr});
+void expose(Meeting& meeting, const Piece& piece) {
+  give(meeting, {exposed_piece(piece), nullptr});
 }
 
-void lend(Meeting& meeting, const RootsLoans& loans) {
-  give(meeting, {{nullptr, 0}, loans.get()});
+void expose(Meeting& meeting, const ExposedPieces& pieces) {
+  give(meeting, {{nullptr, 0}, pieces.get()});
 }
 
 /// All arrive at the first meeting before they read, so a root that waits there learns whether all
 /// came for the same: only then is anybody sure to come to the second one.
-int wait_for_readers(Meeting& meeting, Communicator& comm, RootsLoans loans) {
+int wait_for_readers(Meeting& meeting, Communicator& comm, ExposedPieces pieces) {
   if (const int error = meet(meeting); error != MPI_SUCCESS) {
-    static_cast<void>(loans.release());
+    static_cast<void>(pieces.release());
     return error;
   }
   Meeting second(comm, state_of(comm), what(Code::second_half), false);
   return meet(second);
 }
 
-bool has_lent(Meeting& meeting, int root) {
-  return meeting.slot(root).bulk == lent_deposit;
+bool has_exposed(Meeting& meeting, int root) {
+  return meeting.slot(root).bulk == exposed_deposit;
 }
 
 std::size_t take(Meeting& meeting, int root, const Piece& piece, Communicator& comm) {
