@@ -602,7 +602,7 @@ TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
   make_job(2);
   Player sender(0, 2);
   Player receiver(1, 2);
-  sender.engine().limits.most_room = 0;
+  sender.engine().limits.most_credit = 0;
   std::vector<std::unique_ptr<Send>> sends;
   int eager = 0;
   constexpr int messages = 20'000;
@@ -631,15 +631,15 @@ TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
   }
 }
 
-/// What is sent is the sender's again when its patience ends, and arrives as it was.
-TEST_F(EngineTest, ShortOnesThatNobodyReadsAreLeftBehind) {
+/// What is sent is the sender's again when it overflows, and arrives as it was.
+TEST_F(EngineTest, ShortOnesThatNobodyReadsOverflow) {
   make_job(2);
   Player sender(0, 2);
   Player receiver(1, 2);
   Limits& limits = sender.engine().limits;
   limits.pair_credit = 0;
-  limits.most_room = 1 << 20;
-  limits.patience_ns = 0;
+  limits.most_credit = 1 << 20;
+  limits.overflow_after_ns = 0;
   receiver.rank().area->report.state.store(static_cast<std::uint32_t>(node::RankState::waiting));
   constexpr int messages = 6000;  // in cells of 256 bytes or 512: the last are beyond that, too
   constexpr std::size_t bytes = 100;
@@ -678,15 +678,15 @@ TEST_F(EngineTest, ShortOnesThatNobodyReadsAreLeftBehind) {
 }
 
 /// Also of what lies behind a message that is never read, and at another rank.
-TEST_F(EngineTest, RoomThatBecomesFreeIsFound) {
+TEST_F(EngineTest, CreditThatBecomesFreeIsFound) {
   make_job(3);
   Player sender(0, 3);
   Player receiver(1, 3);
   Player other(2, 3);
   Engine& engine = sender.engine();
   engine.limits.pair_credit = engine.limits.rank_credit = 0;
-  engine.limits.most_room = 1 << 16;
-  engine.limits.patience_ns = 0;
+  engine.limits.most_credit = 1 << 16;
+  engine.limits.overflow_after_ns = 0;
   for (Player* player : {&receiver, &other}) {
     player->rank().area->report.state.store(static_cast<std::uint32_t>(node::RankState::waiting));
   }
@@ -709,7 +709,7 @@ TEST_F(EngineTest, RoomThatBecomesFreeIsFound) {
   for (int tag = 1; tag < messages; ++tag) {  // the first is never read
     received(receiver, tag, bytes, [] { throw std::logic_error("it is not there at once"); });
   }
-  engine.limits.most_room += 512;  // for that one
+  engine.limits.most_credit += 512;  // for that one
   send_all_to(2);
 }
 

@@ -1,7 +1,8 @@
 // What lies in mailboxes: messages and posted receives, in the segment.
 //   Message    what a sender pushes: the envelope, and the payload or a description of where it is
 //     eager        the payload is in the cell: the send is over, the receiver empties the cell
-//     synchronous  the same, but the sender waits for the match (or, match/room.cpp, for a while)
+//     synchronous  the same, but the sender waits for the match (or, match/overflow.cpp, for a
+//                  while)
 //     rendezvous   the payload stays with the sender: a Transfer moves it once there is a match
 //   Receive    a receive that its owner posted
 //   cell       the memory of a Message; belongs to the sender's pool

@@ -6,7 +6,7 @@
 //   offered    the description of where it is lies with its receiver; a short one's payload, too.
 //              There a match says on which way it goes on (Transfers::choose)
 //   waiting    not even that: nothing was sent yet, and later ones to that rank wait behind it
-//   patient    a short one for which there is no room: its sender waits for that (match/room.cpp)
+//   beyond credit  a short one that has none: its sender waits for it (match/overflow.cpp)
 // Private to the rank, its lock held.
 #pragma once
 
@@ -56,18 +56,18 @@ class Sends {
 
   /// There are waiting ones.
   bool has_waiting() const { return waiting_ != 0; }
-  bool has_patient() const { return patient_ != 0; }
+  bool awaits_credit() const { return awaiting_credit_ != 0; }
   /// How long until the next look at these.
   std::uint64_t between_looks_ns() const { return between_looks_ns_; }
-  /// What waits or is patient goes on, if it can. True if anything moved.
-  bool progress() { return (waiting_ | patient_) != 0 && go_on(); }
+  /// What waits goes on, if it can. True if anything moved.
+  bool progress() { return (waiting_ | awaiting_credit_) != 0 && go_on(); }
   /// The memory of all that is over.
   void reap_all();
   /// Somebody may still read a payload from this rank's own memory, though its send is over: it
   /// must not leave before.
   bool keeps_payloads();
   /// Before the rank leaves MPI.
-  void orphan_left_behind();
+  void orphan_overflowed();
 
  private:
   Message* free_eager_cell(Peer& to, int destination, std::size_t bytes, bool contiguous);
@@ -89,14 +89,14 @@ class Sends {
   EagerSlot* free_slot(int destination, Peer& to);
   bool push_through_ring(const Message& message);
 
-  // match/room.cpp
+  // match/overflow.cpp
   bool finds_credit(Peer& to, std::size_t bytes);
-  void be_patient(LocalSend& send, Peer& to);
-  void leave_behind(LocalSend& send, Peer& to);
-  void gather_left_behind(Peer& to);
-  void gather_first_left_behind(Peer& to);
-  bool end_patience(Peer& to, std::uint64_t now_ns);
-  bool make_room();
+  void await_credit(LocalSend& send, Peer& to);
+  void overflow(LocalSend& send, Peer& to);
+  void gather_overflowed(Peer& to);
+  void gather_first_overflowed(Peer& to);
+  bool overflow_or_end(Peer& to, std::uint64_t now_ns);
+  bool look_for_credit();
 
   Ground& ground_;
   Cells& cells_;
@@ -106,11 +106,11 @@ class Sends {
   Matcher& matcher_;
 
   std::size_t waiting_ = 0;
-  std::size_t patient_ = 0;
-  std::size_t kept_ = 0;               ///< of those left behind whose payload is `kept`
-  std::uint64_t look_at_them_ns_ = 0;  ///< at the patient, when next
+  std::size_t awaiting_credit_ = 0;
+  std::size_t kept_ = 0;               ///< of those that overflowed whose payload is `kept`
+  std::uint64_t look_at_them_ns_ = 0;  ///< when next at those beyond credit
   std::uint64_t between_looks_ns_ = 0;
-  std::uint64_t gather_next_ns_ = 0;  ///< all that were left behind, when there is no room
+  std::uint64_t gather_next_ns_ = 0;  ///< all that overflowed, when there is no credit
 };
 
 }  // namespace meantime::match

@@ -175,7 +175,7 @@ bool Transfers::go_on() {
     const auto go_on = [this](const LocalSend& send) { pipes.go_on(send); };
     ground_.peers.for_each([&](const Peer& to) {
       to.offered.for_each(go_on);
-      to.left_behind.for_each(go_on);
+      to.overflowed.for_each(go_on);
     });
   }
   if (!pipes.idle()) [[unlikely]] {

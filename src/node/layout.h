@@ -179,11 +179,11 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint64_t> trial_address;  ///< a word that others read to try cross-memory attach
   std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not rung
   std::atomic<std::uint64_t> sleeps;         ///< how often its waiters fell asleep
-  /// 0, or it waits for memory or room: the number of times that this began. See
+  /// 0, or it waits for memory or credit: the number of times that this began. See
   /// deadlock/deadlock.h.
   std::atomic<std::uint32_t> starving;
   std::atomic<std::uint32_t> wants_memory;   ///< it counts among the header's `wanting`
-  std::atomic<std::uint32_t> out_of_credit;  ///< a short message of it waits for want of room
+  std::atomic<std::uint32_t> out_of_credit;  ///< a short message of it waits for credit
   std::atomic<std::uint32_t> threads;     ///< that it had when somebody last doubted (deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
   std::atomic<std::uint32_t> napping;  ///< sleepers of it that wake by themselves (policy/looks.h)

@@ -83,7 +83,7 @@ struct alignas(64) Rank {
   wait::Sampling sampling;
 
   wait::Record* waiting = nullptr;  ///< the wait that began last, of any thread
-  bool starving = false;  ///< something of it waits for memory or room: it naps, and never sleeps
+  bool starving = false;  ///< something of it waits for memory or credit: it naps, and never sleeps
   std::uint64_t nap_ns = 10'000'000;   ///< for so long
   std::uint32_t starvations = 0;       ///< how often that began: with no end in sight nothing moves
   std::uint64_t starved_looks = 0;     ///< naps in a row in which nobody else was awake

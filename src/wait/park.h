@@ -1,5 +1,5 @@
 // The rung park: a sleep until somebody rings (doorbell.h), for whatever is awaited.
-//   starving   the rank waits for memory or room, which rings nobody when it becomes free: its
+//   starving   the rank waits for memory or credit, which rings nobody when it becomes free: its
 //              sleeps end by themselves
 #pragma once
 

@@ -258,7 +258,7 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
   const Size sizes[] = {{"MEANTIME_EAGER_LIMIT", limits.eager},
                         {"MEANTIME_EAGER_PAIR", limits.pair_credit},
                         {"MEANTIME_EAGER_RANK", limits.rank_credit},
-                        {"MEANTIME_EAGER_MOST", limits.most_room},
+                        {"MEANTIME_EAGER_MOST", limits.most_credit},
                         {"MEANTIME_FRAGMENT", limits.fragment}};
   for (const Size& size : sizes) {
     if (const std::string value = setting(size.name); !value.empty()) {

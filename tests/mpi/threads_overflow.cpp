@@ -1,6 +1,6 @@
-// MPI_THREAD_MULTIPLE, short messages that nobody receives for a while (pt2pt_room): a thread that
-// sends them and one that waits for an answer sleep at once, and whichever looks gives the sends
-// their room. The answer comes when all are sent, and only then is anything received.
+// MPI_THREAD_MULTIPLE, short messages that nobody receives for a while (pt2pt_overflow): a thread
+// that sends them and one that waits for an answer sleep at once, and whichever looks gives the
+// sends their room. The answer comes when all are sent, and only then is anything received.
 #include <algorithm>
 
 #include "check.h"
