@@ -8,7 +8,7 @@
 
 #include "api/generated/calls.h"
 #include "core/comm/communicator_make.h"
-#include "core/comm/plane.h"
+#include "core/comm/tag_ranges.h"
 #include "core/error/blame.h"
 #include "core/error/error.h"
 #include "core/object/attribute.h"

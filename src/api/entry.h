@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "core/comm/plane.h"
+#include "core/comm/tag_ranges.h"
 #include "core/error/callback.h"
 #include "core/object/counts.h"
 #include "core/object/handles.h"

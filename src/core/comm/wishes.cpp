@@ -13,7 +13,7 @@ int gather_wishes(Communicator& comm, Wish own, std::vector<Wish>& wishes) {
   for (int peer = 0; peer < comm.size; ++peer) {
     if (peer != comm.rank && result == MPI_SUCCESS) {
       result = start_receive(&wishes[peer], sizeof(Wish), *resolve(MPI_BYTE), peer, wish_tag, comm,
-                             Plane::collective, &requests[peer]);
+                             ContextOffset::collective, &requests[peer]);
     }
   }
   wait_all(requests.data(), comm.size);

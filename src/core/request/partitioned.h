@@ -2,9 +2,9 @@
 // away, and looks for, one by one.
 //   partition   of the sender or of the receiver; the two may cut the message differently
 //   offer       what MPI_Psend_init sends at once: how the sender cuts the message, its channel.
-//               It meets MPI_Precv_init's receive on a plane of its own, with the user's tag, so
-//               sends and receives match in the order in which they were made
-//   channel     the first of the tags that the sender's partitions have on their plane
+//               It meets MPI_Precv_init's receive at a context offset of its own, with the user's
+//               tag, so sends and receives match in the order in which they were made
+//   channel     the first of the tags that the sender's partitions have at their context offset
 // Each partition of the sender travels as an ordinary message, from MPI_Pready on, and round after
 // round with the same tag: non-overtaking order keeps the rounds apart. The receiver posts one
 // receive for each as soon as it is started and knows the offer. Until then the offer's arrival

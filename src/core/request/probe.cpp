@@ -155,15 +155,16 @@ int receive_message(void* buffer, MPI_Count count, Datatype& type, MPI_Message* 
   if (*message == MPI_MESSAGE_NO_PROC) {
     *message = MPI_MESSAGE_NULL;
     return start_receive(buffer, count, type, MPI_PROC_NULL, MPI_ANY_TAG, *self().all_ranks,
-                         Plane::point_to_point, request);
+                         ContextOffset::point_to_point, request);
   }
   auto* matched = object_behind<MatchedMessage>(*message);
   if (matched == nullptr) {
     return fail(MPI_ERR_ARG, "the message handle is not one of a matched probe");
   }
-  auto* receive = new ReceiveRequest({buffer, count, &type, matched->message.source,
-                                      matched->message.tag, Plane::point_to_point, Mode::standard},
-                                     matched->comm);
+  auto* receive =
+      new ReceiveRequest({buffer, count, &type, matched->message.source, matched->message.tag,
+                          ContextOffset::point_to_point, Mode::standard},
+                         matched->comm);
   const int result = receive->begin_probed(matched->message);
   drop(&matched->comm);
   delete matched;

@@ -1,5 +1,5 @@
 // Who may use which tags. Users have the tags up to MPI_TAG_UB of a communicator's point-to-point
-// plane. On its collective plane:
+// context. On its collective one:
 //   0 … highest_user_tag             collectives, which take what lies below making_tags
 //   creation of groups and leaders   calls that bring a tag of the user's, or a string, with them:
 //                                    each kind has its own range, so that they cannot meet
