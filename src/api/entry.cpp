@@ -15,9 +15,9 @@
 #include <string_view>
 
 #include "base/version.h"
-#include "core/error/blame.h"
 #include "core/error/errhandler.h"
 #include "core/error/error.h"
+#include "core/error/error_attribution.h"
 #include "core/object/handle_names.h"
 #include "core/start/settings.h"
 #include "deadlock/report.h"
@@ -102,15 +102,15 @@ int Entry::report(int code) {
     return core::invoke_error_handler(*on_window_, code, name);
   }
   if (on_result_ != nullptr) {
-    drop(take_blamed());
+    drop(take_attribution());
     void* const none = on_result_->of == Errhandler::Of::session
                            ? static_cast<void*>(MPI_SESSION_NULL)
                            : static_cast<void*>(MPI_COMM_NULL);
     return core::invoke_error_handler(*on_result_, none, "", code, name);
   }
   // The handler may not come back.
-  const std::unique_ptr<Communicator, Drop> blamed(take_blamed());
-  return core::invoke_error_handler(on_ != nullptr ? on_ : blamed.get(), code, name);
+  const std::unique_ptr<Communicator, Drop> attributed(take_attribution());
+  return core::invoke_error_handler(on_ != nullptr ? on_ : attributed.get(), code, name);
 }
 
 void Entry::drop_what_is_kept() {
@@ -145,7 +145,7 @@ void Entry::drop_what_is_kept() {
 }
 
 void Entry::throw_kept() {
-  drop(take_blamed());
+  drop(take_attribution());
   core::release_thrown();
   __builtin_unreachable();
 }

@@ -2,8 +2,8 @@
 #include "core/request/partitioned.h"
 
 #include "api/generated/calls.h"
-#include "core/error/blame.h"
 #include "core/error/error.h"
+#include "core/error/error_attribution.h"
 #include "core/request/point_to_point.h"
 #include "wait/program_looks.h"
 
@@ -18,7 +18,7 @@ using core::PartitionedSend;
 /// A failure of a call on a request is one on the request's communicator.
 int failed(Request& request, int error) {
   if (error != MPI_SUCCESS) {
-    blame(request.comm);
+    attribute_error(request.comm);
   }
   return error;
 }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "api/generated/calls.h"
-#include "core/error/blame.h"
 #include "core/error/error.h"
+#include "core/error/error_attribution.h"
 #include "core/object/handles.h"
 #include "core/request/ending.h"
 #include "core/request/partitioned.h"
@@ -38,7 +38,7 @@ int hand_over_status(Request& request, MPI_Status* status) {
     core::set_status(status, request);
   }
   if (request.error != MPI_SUCCESS) {
-    blame(request.comm);
+    attribute_error(request.comm);
   }
   return request.error;
 }
@@ -346,7 +346,7 @@ int Start(MPI_Request* request) {
   const int result = persistent->start();
   if (result != MPI_SUCCESS) {
     persistent->active = false;
-    blame(persistent->comm);
+    attribute_error(persistent->comm);
   }
   return result;
 }
@@ -385,7 +385,7 @@ int Request_free(MPI_Request* request) {
 int Cancel(MPI_Request* request) {
   auto* cancelled = reinterpret_cast<Request*>(*request);
   if (!cancelled->active) {
-    blame(cancelled->comm);
+    attribute_error(cancelled->comm);
     return fail(MPI_ERR_REQUEST, "the request is persistent and has not been started");
   }
   return cancelled->cancel();
