@@ -88,7 +88,7 @@ struct Job {
   [[nodiscard]] bool all_threads() const;
   /// Kernel threads that run ranks: process ranks, and the hosts' workers.
   [[nodiscard]] int runners() const;
-  /// Whose CPUs a wish for a lower frequency is about, as an index of what `frequencies` were
+  /// Whose CPUs a request for a lower frequency is about, as an index of what `frequencies` were
   /// prepared with: the process rank, or that worker, if it is one of the thread rank's host. -1:
   /// of neither.
   [[nodiscard]] int place_of(int rank, int worker) const;

@@ -114,7 +114,7 @@ void Frequencies::forget_all() {
 std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& places,
                                  const std::string& root) {
   knob_ = knob;
-  wishes_.assign(places.size(), false);
+  requests_.assign(places.size(), false);
   cpu_set_t all;
   CPU_ZERO(&all);
   for (const cpu_set_t& place : places) {
@@ -200,19 +200,19 @@ bool Frequencies::share_marks() {
   return true;
 }
 
-std::string Frequencies::wish(int rank, bool low) {
-  if (closed_ || !prepared() || rank < 0 || wishes_[rank] == low) {
+std::string Frequencies::request(int rank, bool low) {
+  if (closed_ || !prepared() || rank < 0 || requests_[rank] == low) {
     return {};
   }
-  wishes_[rank] = low;
+  requests_[rank] = low;
   for (std::size_t number = 0; number < domains_.size(); ++number) {
     const Domain& domain = domains_[number];
     if (std::find(domain.ranks.begin(), domain.ranks.end(), rank) == domain.ranks.end()) {
       continue;
     }
-    const bool all_wish = std::all_of(domain.ranks.begin(), domain.ranks.end(),
-                                      [this](int each) { return wishes_[each]; });
-    std::string problem = all_wish ? lower(number) : normalise(number);
+    const bool all_request = std::all_of(domain.ranks.begin(), domain.ranks.end(),
+                                         [this](int each) { return requests_[each]; });
+    std::string problem = all_request ? lower(number) : normalise(number);
     if (!problem.empty()) {
       const std::string more = undo();
       return more.empty() ? problem + "; frequencies stay as they were" : more;
@@ -250,7 +250,7 @@ std::string Frequencies::normalise(std::size_t number) {
 }
 
 void Frequencies::restore() {
-  std::fill(wishes_.begin(), wishes_.end(), false);
+  std::fill(requests_.begin(), requests_.end(), false);
   for (std::size_t number = 0; number < domains_.size(); ++number) {
     normalise(number);
   }

@@ -2,8 +2,9 @@
 //   domain   CPUs that share a clock: one folder policyN
 //   knob     which of its files is written
 //   normal   what that file said when it was locked: it is written back, whatever it was
-//   wish     of a rank: that its CPUs be slow; a domain is lowered while all ranks on its CPUs wish
-//            it. Of thread ranks it is the workers that have CPUs and wish: read `worker` for rank
+//   request  of a rank: that its CPUs be slow; a domain is lowered while all ranks on its CPUs ask
+//            for it. Of thread ranks it is the workers that have CPUs and ask: read `worker` for
+//            rank
 // Only domains all of whose CPUs belong to this job's ranks are touched, one job at a time (a lock
 // on the file). Several processes have this object after forks: one works with it, the others undo
 // it if that one is killed. A domain is marked as lowered, in memory that all share, before it is,
@@ -40,9 +41,9 @@ class Frequencies {
   /// As if never prepared; another job may have the files. Only while nothing is lowered.
   void forget_all();
 
-  /// A rank (an index of `places`) wishes its CPUs slow, or no longer; -1: nobody. One line if that
-  /// cannot be done, once: then all is undone, and nothing is lowered any more.
-  std::string wish(int rank, bool low);
+  /// A rank (an index of `places`) requests its CPUs slow, or no longer; -1: nobody. One line if
+  /// that cannot be done, once: then all is undone, and nothing is lowered any more.
+  std::string request(int rank, bool low);
   /// All domains back to normal, for now.
   void restore();
   /// The same for good; another job may have them now. One line if a domain cannot be restored;
@@ -73,7 +74,7 @@ class Frequencies {
 
   Knob knob_ = Knob::max_freq;
   std::vector<Domain> domains_;
-  std::vector<bool> wishes_;                    ///< by rank
+  std::vector<bool> requests_;                  ///< by rank
   std::atomic<std::uint8_t>* marks_ = nullptr;  ///< by domain, shared by all processes
   bool closed_ = false;
   std::uint64_t times_lowered_ = 0;

@@ -15,9 +15,9 @@ namespace meantime::wait {
 namespace {
 
 Policy policy_of(const char* preset, bool crowded = false) {
-  Wish wish;
-  EXPECT_EQ(wish.add("MEANTIME_WAIT", preset), "");
-  return make_policy(wish, crowded);
+  PolicySettings given;
+  EXPECT_EQ(given.add("MEANTIME_WAIT", preset), "");
+  return make_policy(given, crowded);
 }
 
 /// What a program looks for: things by their number.

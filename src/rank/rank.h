@@ -119,8 +119,8 @@ struct alignas(64) Rank {
   std::shared_ptr<coll::Progress> collectives;
 
   // Large, and not of the common path: last.
-  wait::Policy policy;  ///< how it waits, unless a communicator says otherwise …
-  wait::Wish wish;      ///< … and what was said to make it so
+  wait::Policy policy;                   ///< how it waits, unless a communicator says otherwise …
+  wait::PolicySettings policy_settings;  ///< … and what was said to make it so
 };
 
 namespace detail {

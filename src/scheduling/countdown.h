@@ -13,7 +13,7 @@
 //             is counted in Worker::elsewhere_ until it is back on the list, and a worker with such
 //             a rank asks for nothing. That count rises only by a fiber that runs, so an idle time
 //             that begins without has none until it ends.
-//   the end   a host that ends, or is killed, with a wish open: the supervisor takes it back.
+//   the end   a host that ends, or is killed, with a request open: the supervisor takes it back.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@
 namespace meantime::ranks {
 
 /// Its number in the node; true: low. Returns whether that could be asked.
-using FrequencyWish = std::function<bool(int worker, bool low)>;
+using FrequencyRequest = std::function<bool(int worker, bool low)>;
 
 /// All workers of this host do so from now on, after so long. Before they begin; without it they
 /// never ask.
-void lower_idle_workers(std::uint64_t after_ns, FrequencyWish wish);
+void lower_idle_workers(std::uint64_t after_ns, FrequencyRequest request);
 
 namespace detail {
 inline constexpr std::uint64_t no_countdown = ~std::uint64_t{0};

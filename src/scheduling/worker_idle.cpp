@@ -22,9 +22,9 @@ const wait::Policy& looking_policy() {
     return wait::policy();
   }
   static const wait::Policy event = [] {
-    wait::Wish wish;
-    wish.preset = wait::find_preset("event");
-    return wait::make_policy(wish, wait::policy().crowded);
+    wait::PolicySettings given;
+    given.preset = wait::find_preset("event");
+    return wait::make_policy(given, wait::policy().crowded);
   }();
   return event;
 }

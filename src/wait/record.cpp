@@ -43,7 +43,7 @@ Record::Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown
   if (situation_.policy != nullptr) {
     policy_ = *situation_.policy;
   } else if (polls_for_long(rank.policy) && experience_.surroundings.shared()) {
-    policy_ = make_policy(rank.wish, true);
+    policy_ = make_policy(rank.policy_settings, true);
   } else {
     policy_ = rank.policy;
   }

@@ -25,7 +25,7 @@ struct Invitation {
 
 // Which making: ranks call them in the same order for a communicator, so one tag each would do;
 // more than one only makes a mistake visible.
-inline constexpr int wish_tag = making_tags + 0;
+inline constexpr int split_key_tag = making_tags + 0;
 inline constexpr int answer_tag = making_tags + 1;
 inline constexpr int duplicate_tag = making_tags + 2;
 inline constexpr int create_tag = making_tags + 3;

@@ -167,7 +167,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         break;  // sent before its rank was stopped: it would stay low until the job goes on
       }
       if (const std::string problem =
-              job_.frequencies.wish(job_.place_of(rank, message.worker), message.code != 0);
+              job_.frequencies.request(job_.place_of(rank, message.worker), message.code != 0);
           !problem.empty()) {
         mention(problem);
       }
