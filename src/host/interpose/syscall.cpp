@@ -1,5 +1,5 @@
 // System calls that a program makes by syscall(2), past libc's functions: those that the host
-// stands in front of go the same way, descriptors are the rank's, waits leave the worker to others,
+// interposes go the same way, descriptors are the rank's, waits leave the worker to others,
 // and what belongs to the process is refused, with one line for the user. (What a program asks the
 // kernel in assembly is its own affair: nobody sees it, but for the monitor when it lasts.)
 #include <fcntl.h>

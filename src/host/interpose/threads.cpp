@@ -121,15 +121,15 @@ void prepare_for_threads() {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
-                                     void* (*function)(void*), void* argument) noexcept {
+MEANTIME_INTERPOSED int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                       void* (*function)(void*), void* argument) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(pthread_create);
     return real(thread, attributes, function, argument);
   }
   return start_thread(thread, attributes, {mine(), function, nullptr, argument});
 }
-MEANTIME_IN_FRONT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
+MEANTIME_INTERPOSED int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
   if (mine() == nullptr) {
     MEANTIME_REAL(thrd_create);
     return real(thread, function, argument);
@@ -138,7 +138,7 @@ MEANTIME_IN_FRONT int thrd_create(thrd_t* thread, thrd_start_t function, void* a
   return error == 0 ? thrd_success : error == ENOMEM ? thrd_nomem : thrd_error;
 }
 
-MEANTIME_IN_FRONT void pthread_exit(void* result) {
+MEANTIME_INTERPOSED void pthread_exit(void* result) {
   if (mine() != nullptr && meantime_host_index() >= 0) {
     end_after_the_others();
   }
@@ -146,16 +146,16 @@ MEANTIME_IN_FRONT void pthread_exit(void* result) {
   real(result);
   __builtin_unreachable();
 }
-MEANTIME_IN_FRONT void thrd_exit(int result) {
+MEANTIME_INTERPOSED void thrd_exit(int result) {
   pthread_exit(reinterpret_cast<void*>(static_cast<std::intptr_t>(result)));
 }
 /// A rank's own thread is parked, or runs the rank in a system call: it is not to be ended.
-MEANTIME_IN_FRONT int pthread_cancel(pthread_t thread) {
+MEANTIME_INTERPOSED int pthread_cancel(pthread_t thread) {
   MEANTIME_REAL(pthread_cancel);
   return mine() != nullptr && pthread_equal(thread, mine()->thread) != 0 ? ENOTSUP : real(thread);
 }
 
-MEANTIME_IN_FRONT int MPI_Abort(MPI_Comm communicator, int code) {
+MEANTIME_INTERPOSED int MPI_Abort(MPI_Comm communicator, int code) {
   if (mine() != nullptr && meantime_host_index() < 0) {
     meantime_host_abort(code);
   }
