@@ -123,7 +123,7 @@ Verdict look_for_deadlock(Look look) {
       }
     }
     const node::WorkerPlace* worker = worker_of(area);
-    if (worker != nullptr && worker->elsewhere.load(std::memory_order_relaxed) != 0) {
+    if (worker != nullptr && worker->offloaded.load(std::memory_order_relaxed) != 0) {
       return Verdict::running;
     }
     const unsigned expected =
@@ -263,10 +263,10 @@ bool nobody_but(int world_rank) {
       asleep = area.asleep.load(std::memory_order_seq_cst) + (rank == world_rank);
     } else {
       // A worker that is up has something to run, but the caller's own: that has the caller. (It
-      // said how many are elsewhere when it slept for the caller's last nap.)
+      // said how many are offloaded when it slept for the caller's last nap.)
       const bool up = worker == own ? ranks::others_runnable()
                                     : worker->asleep.load(std::memory_order_seq_cst) == 0;
-      if (up || worker->elsewhere.load(std::memory_order_relaxed) != 0) {
+      if (up || worker->offloaded.load(std::memory_order_relaxed) != 0) {
         return false;
       }
       asleep = worker->host_threads.load(std::memory_order_relaxed);

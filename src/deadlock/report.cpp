@@ -134,7 +134,7 @@ std::string describe_turn(const node::RankArea& area) {
   if (!turn || turn->state == ranks::State::running) {
     return "is running (not in a wait)";
   }
-  return turn->state == ranks::State::elsewhere
+  return turn->state == ranks::State::offloaded
              ? "is beside its worker, in a system call or long out of MPI (not in a wait)"
              : "could run (not in a wait), its worker runs another rank";
 }
@@ -144,7 +144,7 @@ std::string describe_beginning(const node::RankArea& area) {
   if (!turn) {
     return "has not called MPI_Init";
   }
-  return turn->state == ranks::State::elsewhere   ? "has not called MPI_Init, is beside its worker"
+  return turn->state == ranks::State::offloaded   ? "has not called MPI_Init, is beside its worker"
          : turn->state == ranks::State::finalized ? "has ended without MPI_Init"
          : turn->begun                            ? "has not called MPI_Init"
                                                   : "has not begun";

@@ -182,8 +182,8 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   rank.parks = value(account.parks);
   rank.rung_in_vain = value(account.rung_in_vain);
   rank.held_up_ns = value(account.held_up_ns);
-  rank.elsewhere_ns = value(account.elsewhere_ns);
-  rank.elsewhere_cpu_ns = value(account.elsewhere_cpu_ns);
+  rank.offloaded_ns = value(account.offloaded_ns);
+  rank.offloaded_cpu_ns = value(account.offloaded_cpu_ns);
   if (ended != 0) {
     rank.cpu_ns = value(account.cpu_ns);
     rank.preempted_ns = told(account.preempted_ns);

@@ -72,8 +72,8 @@ struct RankFigures {
   std::optional<std::uint64_t> preempted_ns;  ///< if that is known, and the kernel has told
   int worker = -1;  ///< of a thread rank: index in Figures::workers of its last one …
   int home = -1;    ///< … and of its first
-  std::uint64_t elsewhere_ns = 0;  ///< of a thread rank: beside its worker …
-  std::uint64_t elsewhere_cpu_ns = 0;
+  std::uint64_t offloaded_ns = 0;  ///< of a thread rank: beside its worker …
+  std::uint64_t offloaded_cpu_ns = 0;
   std::vector<SiteFigures> sites;
   std::vector<ChangeFigures> changes;  ///< of how it waits, each once
   std::uint32_t changes_left_out = 0;

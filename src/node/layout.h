@@ -83,7 +83,7 @@ struct alignas(cache_line) WorkerPlace {
   LinkStack woken;  ///< waiters of its ranks that were rung, newest first; it takes all
   Waiter bell;      ///< its own, rung if it sleeps while `woken` gets something
   std::atomic<std::uint32_t> suspended;     ///< ranks that sleep if it does; set before it sleeps
-  std::atomic<std::uint32_t> elsewhere;     ///< ranks that do not: on their own threads
+  std::atomic<std::uint32_t> offloaded;     ///< ranks that do not: on their own threads
   std::atomic<std::uint32_t> asleep;        ///< 1 from its falling asleep until it is rung
   std::atomic<std::uint64_t> sleeps;        ///< how often it fell asleep
   std::atomic<std::uint32_t> host_threads;  ///< that its host has when it has nothing to do
@@ -156,8 +156,8 @@ struct alignas(cache_line) Account {
   std::atomic<std::uint64_t> cpu_ns;        ///< of the process between them, by the kernel
   std::atomic<std::uint64_t> preempted_ns;  ///< its main thread was ready to run and did not
   // Of a thread rank, which leaves its worker for a kernel thread of its own (scheduling/worker.h):
-  std::atomic<std::uint64_t> elsewhere_ns;      ///< until it is back on a worker
-  std::atomic<std::uint64_t> elsewhere_cpu_ns;  ///< what these threads needed, by the kernel
+  std::atomic<std::uint64_t> offloaded_ns;      ///< until it is back on a worker
+  std::atomic<std::uint64_t> offloaded_cpu_ns;  ///< what these threads needed, by the kernel
 };
 
 // In `returned`.

@@ -9,8 +9,8 @@
 //             ask, be it another carrier, has got the worker from it, and what it sends comes after
 //             that in the same socket.
 //   thieves   a stolen rank runs on the thief's worker, whose own idle time ends with the theft.
-//   elsewhere a rank that was handed over computes on the worker's CPU, or sleeps in the kernel; it
-//             is counted in Worker::elsewhere_ until it is back on the list, and a worker with such
+//   offloaded a rank that was handed over computes on the worker's CPU, or sleeps in the kernel; it
+//             is counted in Worker::offloaded_ until it is back on the list, and a worker with such
 //             a rank asks for nothing. That count rises only by a fiber that runs, so an idle time
 //             that begins without has none until it ends.
 //   the end   a host that ends, or is killed, with a request open: the supervisor takes it back.
@@ -36,7 +36,7 @@ extern constinit std::uint64_t countdown_ns;  ///< written before the workers be
 /// One idle time of a worker, by its carrier.
 class Countdown {
  public:
-  /// `quiet`: none of its ranks is elsewhere.
+  /// `quiet`: none of its ranks is offloaded.
   Countdown(int worker, bool quiet, std::uint64_t began_ns) : worker_(worker), began_ns_(began_ns) {
     if (detail::countdown_ns != detail::no_countdown && quiet) [[unlikely]] {
       next_ns_ = began_ns + detail::countdown_ns;

@@ -53,7 +53,7 @@ void rank_life(int index) {
   int last_worker = worker_number(rank);
   for (int round = 0; round < rounds; ++round) {
     if (round % 50 == index) {
-      const Elsewhere as_around_a_system_call;
+      const Offloaded as_around_a_system_call;
       ++own_count;
       --own_count;
     }

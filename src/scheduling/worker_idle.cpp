@@ -36,10 +36,10 @@ bool Worker::begin_idle_sleep(Carrier& carrier) {
   enter(carrier);
   const bool nothing = !has_runnable();
   if (nothing) {
-    // One that is elsewhere is awake until it is on the list (which we have looked at since).
-    place_.suspended.store(static_cast<std::uint32_t>(living() - elsewhere_),
+    // One that is offloaded is awake until it is on the list (which we have looked at since).
+    place_.suspended.store(static_cast<std::uint32_t>(living() - offloaded_),
                            std::memory_order_relaxed);
-    place_.elsewhere.store(static_cast<std::uint32_t>(elsewhere_), std::memory_order_relaxed);
+    place_.offloaded.store(static_cast<std::uint32_t>(offloaded_), std::memory_order_relaxed);
     asleep_.store(true, std::memory_order_seq_cst);
   }
   leave_hold(carrier);

@@ -1,6 +1,6 @@
 // Calls in which a rank may sleep in the kernel: its own thread makes them, and its worker runs the
-// others meanwhile (Elsewhere in src/scheduling/worker.h). Going and coming back costs two wake-ups
-// of a kernel thread, so a call goes elsewhere only if it would really sleep, as far as that can be
+// others meanwhile (Offloaded in src/scheduling/worker.h). Going and coming back costs two wake-ups
+// of a kernel thread, so a call is offloaded only if it would really sleep, as far as that can be
 // seen. (Those that make a descriptor are in openers.cpp, those for several descriptors in
 // polling.cpp, those for children in children.cpp.)
 #include <aio.h>
@@ -20,7 +20,7 @@
 
 #include <cerrno>
 
-#include "host/interpose/elsewhere.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
 #include "protocol/host_interface.h"
@@ -32,7 +32,7 @@ namespace {
 template <typename Real, typename... Words>
 ssize_t transfer(Real* real, short events, int flags, int number, Words... words) {
   const int own = own_descriptor(number);
-  const Elsewhere elsewhere((flags & MSG_DONTWAIT) == 0 && would_sleep(own, events));
+  const Offloaded offloaded((flags & MSG_DONTWAIT) == 0 && would_sleep(own, events));
   return real(own, words...);
 }
 
@@ -114,7 +114,7 @@ MEANTIME_INTERPOSED ssize_t __recvfrom_chk(int number, void* to, size_t bytes, s
 MEANTIME_INTERPOSED int connect(int number, const sockaddr* address, socklen_t length) {
   MEANTIME_REAL(connect);
   const int own = own_descriptor(number);
-  const Elsewhere elsewhere(mine() != nullptr &&
+  const Offloaded offloaded(mine() != nullptr &&
                             (syscall(SYS_fcntl, own, F_GETFL) & O_NONBLOCK) == 0);
   return real(own, address, length);
 }
@@ -127,7 +127,7 @@ MEANTIME_INTERPOSED int flock(int number, int operation) noexcept {
       return result;
     }
   }
-  const Elsewhere elsewhere((operation & LOCK_NB) == 0);
+  const Offloaded offloaded((operation & LOCK_NB) == 0);
   return real(own, operation);
 }
 
@@ -159,30 +159,30 @@ MEANTIME_INTERPOSED int thrd_sleep(const timespec* time, timespec* left) {
 }
 MEANTIME_INTERPOSED int pause() {
   MEANTIME_REAL(pause);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real();
 }
 
 // Other threads of the rank. (A mutex is mostly free, and one that is not is left to the monitor.)
 MEANTIME_INTERPOSED int pthread_join(pthread_t thread, void** result) {
   MEANTIME_REAL(pthread_join);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(thread, result);
 }
 MEANTIME_INTERPOSED int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   MEANTIME_REAL(pthread_cond_wait);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(condition, mutex);
 }
 MEANTIME_INTERPOSED int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                                const timespec* until) {
   MEANTIME_REAL(pthread_cond_timedwait);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(condition, mutex, until);
 }
 MEANTIME_INTERPOSED int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   MEANTIME_REAL(pthread_barrier_wait);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(barrier);
 }
 MEANTIME_INTERPOSED int sem_wait(sem_t* semaphore) {
@@ -190,7 +190,7 @@ MEANTIME_INTERPOSED int sem_wait(sem_t* semaphore) {
   if (mine() != nullptr && sem_trywait(semaphore) == 0) {
     return 0;
   }
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(semaphore);
 }
 MEANTIME_INTERPOSED int sem_timedwait(sem_t* semaphore, const timespec* until) {
@@ -198,7 +198,7 @@ MEANTIME_INTERPOSED int sem_timedwait(sem_t* semaphore, const timespec* until) {
   if (mine() != nullptr && sem_trywait(semaphore) == 0) {
     return 0;
   }
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(semaphore, until);
 }
 MEANTIME_INTERPOSED int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
@@ -206,15 +206,15 @@ MEANTIME_INTERPOSED int sem_clockwait(sem_t* semaphore, clockid_t clock, const t
   if (mine() != nullptr && sem_trywait(semaphore) == 0) {
     return 0;
   }
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(semaphore, clock, until);
 }
 
-/// One line a function that is elsewhere for its whole time.
+/// One line a function that is offloaded for its whole time.
 #define SLEEPS(result, name, parameters, arguments, specifier) \
   MEANTIME_INTERPOSED result name parameters specifier {       \
     MEANTIME_REAL(name);                                       \
-    const Elsewhere elsewhere;                                 \
+    const Offloaded offloaded;                                 \
     return real arguments;                                     \
   }
 SLEEPS(int, pthread_timedjoin_np, (pthread_t thread, void** result, const timespec* until),

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "host/interpose/children.h"
-#include "host/interpose/elsewhere.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/children.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
@@ -130,7 +130,7 @@ int spawn_own(pid_t* child, const char* path, bool searches,
               char* const words[], char* const variables[], const ChildsPipe& pipe) {
   MEANTIME_REAL(posix_spawn);
   const posix_spawnattr_t own = with_signals(attributes);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   const OnAnyCpu unbound;
   const Actions all(actions, pipe);
   if (!searches || strchr(path, '/') != nullptr) {
@@ -215,7 +215,7 @@ MEANTIME_INTERPOSED int system(const char* command) {
   if (command == nullptr) {
     return 1;
   }
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   pid_t child = -1;
   if (const int error = run_shell(&child, command, {}); error != 0) {
     errno = error;
@@ -299,7 +299,7 @@ MEANTIME_INTERPOSED pid_t wait3(int* status, int flags, rusage* usage) noexcept 
 MEANTIME_INTERPOSED int waitid(idtype_t kind, id_t which, siginfo_t* info, int flags) {
   if (mine() == nullptr || (kind != P_ALL && kind != P_PID && kind != P_PGID)) {
     MEANTIME_REAL(waitid);
-    const Elsewhere elsewhere;
+    const Offloaded offloaded;
     return real(kind, which, info, flags);
   }
   return mine()->children.wait(kind, which, info, flags);

@@ -21,7 +21,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "host/interpose/elsewhere.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
 
@@ -306,7 +306,7 @@ int control(Real* real, int number, int command, void* argument) {
       descriptors.set_closes_on_exec(number, (value & FD_CLOEXEC) != 0);
       return 0;
     default: {
-      const Elsewhere elsewhere(command == F_SETLKW || command == F_OFD_SETLKW);
+      const Offloaded offloaded(command == F_SETLKW || command == F_OFD_SETLKW);
       return real(own, own_lock(command, argument), argument);
     }
   }

@@ -14,7 +14,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "host/interpose/elsewhere.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
 
@@ -152,21 +152,21 @@ ssize_t own_new_in(ssize_t result, msghdr* message) {
 MEANTIME_INTERPOSED ssize_t recvmsg(int descriptor, msghdr* message, int flags) {
   MEANTIME_REAL(recvmsg);
   const int own = own_descriptor(descriptor);
-  const Elsewhere elsewhere((flags & MSG_DONTWAIT) == 0 && would_sleep(own, POLLIN));
+  const Offloaded offloaded((flags & MSG_DONTWAIT) == 0 && would_sleep(own, POLLIN));
   const Making making;
   return own_new_in(real(own, message, flags), message);
 }
 MEANTIME_INTERPOSED int accept(int descriptor, sockaddr* address, socklen_t* bytes) {
   MEANTIME_REAL(accept);
   const int own = own_descriptor(descriptor);
-  const Elsewhere elsewhere(would_sleep(own, POLLIN));
+  const Offloaded offloaded(would_sleep(own, POLLIN));
   const Making making;
   return own_new(real(own, address, bytes));
 }
 MEANTIME_INTERPOSED int accept4(int descriptor, sockaddr* address, socklen_t* bytes, int flags) {
   MEANTIME_REAL(accept4);
   const int own = own_descriptor(descriptor);
-  const Elsewhere elsewhere(would_sleep(own, POLLIN));
+  const Offloaded offloaded(would_sleep(own, POLLIN));
   const Making making;
   return own_new(real(own, address, bytes, flags));
 }

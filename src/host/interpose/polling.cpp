@@ -10,14 +10,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/interpose/elsewhere.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
 
 namespace meantime::host {
 namespace {
 
-/// `call` gets the places and is made elsewhere if it may sleep.
+/// `call` gets the places and is offloaded if it may sleep.
 template <class Call>
 int poll_places(pollfd* looks, nfds_t count, bool sleeps, Call call) {
   std::vector<pollfd> own(looks, looks + count);
@@ -28,7 +28,7 @@ int poll_places(pollfd* looks, nfds_t count, bool sleeps, Call call) {
       each.fd = INT_MAX;  // closed; a negative one would be passed over
     }
   }
-  const Elsewhere elsewhere(sleeps && syscall(SYS_poll, own.data(), count, 0) == 0, count == 0);
+  const Offloaded offloaded(sleeps && syscall(SYS_poll, own.data(), count, 0) == 0, count == 0);
   const int result = call(own.data(), count);
   for (nfds_t i = 0; i < count; ++i) {
     looks[i].revents = own[i].revents;
@@ -162,13 +162,13 @@ MEANTIME_INTERPOSED int pselect(int count, fd_set* in, fd_set* out, fd_set* othe
 MEANTIME_INTERPOSED int epoll_wait(int set, epoll_event* events, int count, int limit) {
   MEANTIME_REAL(epoll_wait);
   const int own = own_descriptor(set);
-  const Elsewhere elsewhere(limit != 0 && would_sleep(own, POLLIN));
+  const Offloaded offloaded(limit != 0 && would_sleep(own, POLLIN));
   return real(own, events, count, limit);
 }
 MEANTIME_INTERPOSED int epoll_pwait(int set, epoll_event* events, int count, int limit,
                                     const sigset_t* mask) {
   MEANTIME_REAL(epoll_pwait);
   const int own = own_descriptor(set);
-  const Elsewhere elsewhere(limit != 0 && would_sleep(own, POLLIN));
+  const Offloaded offloaded(limit != 0 && would_sleep(own, POLLIN));
   return real(own, events, count, limit, mask);
 }

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "host/interpose/elsewhere.h"
 #include "host/interpose/locale.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/rank_state.h"
 #include "protocol/host_interface.h"
 
@@ -34,7 +34,7 @@ struct Start {
 /// The thread of the key's value, which is its rank, ends: by return, pthread_exit or cancellation.
 /// Its other values go first: libc takes keys by number and forgets the value of one that has no
 /// destructor that it knows, so this key is older than any of a rank's.
-/// The rank reads the count after it has gone elsewhere, and the kernel looks at it once more
+/// The rank reads the count after it is offloaded, and the kernel looks at it once more
 /// before it lets it sleep, so no wake-up is lost.
 void thread_ends(void* value) {
   static_cast<RankState*>(value)->keys.destroy_values();
@@ -102,7 +102,7 @@ int start_thread(pthread_t* thread, const pthread_attr_t* attributes, const Star
 [[noreturn]] void end_after_the_others() {
   mine()->keys.destroy_values();
   {
-    const Elsewhere elsewhere;
+    const Offloaded offloaded;
     auto& count = mine()->other_threads;
     for (int left = count.load(); left > 0; left = count.load()) {
       syscall(SYS_futex, &count, FUTEX_WAIT_PRIVATE, left, nullptr, nullptr, 0);

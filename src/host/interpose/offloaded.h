@@ -11,13 +11,13 @@
 
 namespace meantime::host {
 
-/// The rank is elsewhere in this scope, if it is a rank: its own thread runs it, or one that it
+/// The rank is offloaded in this scope, if it is a rank: its own thread runs it, or one that it
 /// kept when it held its worker up, and its worker the others (src/scheduling/worker.h).
-class Elsewhere {
+class Offloaded {
  public:
-  explicit Elsewhere(bool sleeps = true, bool for_a_time = false)
+  explicit Offloaded(bool sleeps = true, bool for_a_time = false)
       : left_(sleeps && mine() != nullptr && meantime_host_leave_worker(for_a_time ? 1 : 0) != 0) {}
-  ~Elsewhere() {
+  ~Offloaded() {
     if (left_) {
       meantime_host_come_back();
       if (mine()->ended.load(std::memory_order_relaxed)) {
@@ -25,17 +25,17 @@ class Elsewhere {
       }
     }
   }
-  Elsewhere(const Elsewhere&) = delete;
-  Elsewhere& operator=(const Elsewhere&) = delete;
+  Offloaded(const Offloaded&) = delete;
+  Offloaded& operator=(const Offloaded&) = delete;
 
  private:
   const bool left_;
 };
 
 /// The same in a call that sleeps for some time, and not until anything happens.
-class Nap : public Elsewhere {
+class Nap : public Offloaded {
  public:
-  Nap() : Elsewhere(true, true) {}
+  Nap() : Offloaded(true, true) {}
 };
 
 /// True if the calling rank would sleep in a call that waits for this on a descriptor of the host.
