@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "policy/surroundings.h"
+#include "policy/contention.h"
 
 namespace meantime::wait {
 namespace {
@@ -125,28 +125,28 @@ TEST(Policy, PatienceIsAFewWakeUps) {
             "'0'");
 }
 
-TEST(Surroundings, TwoHoldUpsSoonAfterEachOtherAreNoAccident) {
-  Surroundings surroundings;
+TEST(Contention, TwoHoldUpsSoonAfterEachOtherAreNoAccident) {
+  Contention contention;
   for (int wait = 0; wait < 1000; ++wait) {
-    surroundings.wait_begins();
+    contention.wait_begins();
     if (wait % 100 == 0) {
-      surroundings.held_up();
+      contention.held_up();
     }
-    ASSERT_FALSE(surroundings.shared());
+    ASSERT_FALSE(contention.shared());
   }
-  surroundings.held_up();
-  surroundings.wait_begins();
-  surroundings.held_up();
-  EXPECT_TRUE(surroundings.shared());
+  contention.held_up();
+  contention.wait_begins();
+  contention.held_up();
+  EXPECT_TRUE(contention.shared());
   int waits = 0;
-  for (; surroundings.shared(); ++waits) {
-    surroundings.wait_begins();
+  for (; contention.shared(); ++waits) {
+    contention.wait_begins();
   }
   EXPECT_EQ(waits, 64);
-  surroundings.held_up();
-  surroundings.held_up();
-  for (waits = 0; surroundings.shared(); ++waits) {
-    surroundings.wait_begins();
+  contention.held_up();
+  contention.held_up();
+  for (waits = 0; contention.shared(); ++waits) {
+    contention.wait_begins();
   }
   EXPECT_EQ(waits, 128);  // the same guest is still there
 }

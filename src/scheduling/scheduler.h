@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "node/layout.h"
+#include "policy/contention.h"
 #include "policy/policy.h"
-#include "policy/surroundings.h"
 #include "rank/counters.h"
 #include "scheduling/asymmetric_fence.h"
 #include "scheduling/fiber.h"
@@ -209,7 +209,7 @@ class Worker {
   WorkerTimes times_;
   // Of its idle times; for the carrier.
   std::uint64_t patience_ns_ = wait::policy().first_patience();
-  wait::Surroundings surroundings_;
+  wait::Contention contention_;
   wait::Lateness lateness_;  ///< of the timers that ended them
   ReturnSavings returns_{wait::policy().most_patience()};
 

@@ -62,8 +62,8 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
     return true;
   }
   const wait::Policy& looking = looking_policy();
-  surroundings_.wait_begins();
-  const bool learns = eagerness == Eagerness::learns && !surroundings_.shared();
+  contention_.wait_begins();
+  const bool learns = eagerness == Eagerness::learns && !contention_.shared();
   const wait::Plan plan{.poll_until_ns = learns ? patience_ns_ : 0};
   std::uint64_t waited = 0;
   Thief thief(*this);
@@ -73,8 +73,8 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
     }
     if ((turn & 63) == 0) {
       const std::uint64_t now = now_ns();
-      if (now - began - waited >= wait::Surroundings::hold_up_ns) [[unlikely]] {
-        surroundings_.held_up();
+      if (now - began - waited >= wait::Contention::hold_up_ns) [[unlikely]] {
+        contention_.held_up();
       }
       times_.polled(now);
       waited = now - began;

@@ -59,7 +59,7 @@ bool begins_with_yields(const Rank& rank, Kind kind) {
     return false;
   }
   return rank.policy.gives_way || (kind == Kind::gate && rank.policy.gives_way_at_gates) ||
-         (rank.policy.prediction == Prediction::patience && rank.experience->surroundings.shared());
+         (rank.policy.prediction == Prediction::patience && rank.experience->contention.shared());
 }
 
 void let_any_thread_run(Rank& rank) {

@@ -39,10 +39,10 @@ Record::Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown
   situation_.call = rank.call.load(std::memory_order_relaxed);
   situation_.call_site = rank.call_site.load(std::memory_order_relaxed);
   what.describe(situation_);
-  experience_.surroundings.wait_begins();
+  experience_.contention.wait_begins();
   if (situation_.policy != nullptr) {
     policy_ = *situation_.policy;
-  } else if (polls_for_long(rank.policy) && experience_.surroundings.shared()) {
+  } else if (polls_for_long(rank.policy) && experience_.contention.shared()) {
     policy_ = make_policy(rank.policy_settings, true);
   } else {
     policy_ = rank.policy;
@@ -120,8 +120,8 @@ void Record::may_leave_carrier() {
 void Record::change_to(ledger::Activity activity) {
   const std::uint64_t now = now_ns();
   if (activity_ == ledger::Activity::yield && !policy_.crowded &&
-      now - since_ >= Surroundings::hold_up_ns) {
-    experience_.surroundings.held_up();  // we let somebody have the core, and he took it
+      now - since_ >= Contention::hold_up_ns) {
+    experience_.contention.held_up();  // we let somebody have the core, and he took it
   }
   settle(now);
   if (rank_.fiber != nullptr) {
@@ -171,9 +171,9 @@ std::uint64_t Record::look() {
     cpu_mark_ns_ = thread_cpu_ns();
     awake_mark_ns_ = awake_ns(now);
   }
-  if (now - looked_ >= Surroundings::hold_up_ns && idle_ && activity_ == ledger::Activity::poll)
+  if (now - looked_ >= Contention::hold_up_ns && idle_ && activity_ == ledger::Activity::poll)
       [[unlikely]] {
-    experience_.surroundings.held_up();
+    experience_.contention.held_up();
   }
   gone_ = gone_ || now - looked_ >= ledger::gone_ns;
   looked_ = now;

@@ -39,7 +39,7 @@ class Record {
   std::uint64_t last_wait_ns() const { return site_.last_wait_ns; }
   std::uint64_t last_busy_ns() const { return site_.last_busy_ns; }
   /// There are more ranks than cores, or others want this one's.
-  bool shared_cores() const { return policy_.crowded || experience_.surroundings.shared(); }
+  bool shared_cores() const { return policy_.crowded || experience_.contention.shared(); }
 
   /// What the waiter does from now on. Looks at the clock only if that is something else. `yield`:
   /// once for each.
@@ -59,7 +59,7 @@ class Record {
     }
     if (turn_began_ != 0) {
       const std::uint64_t spent = now_ns() - turn_began_;
-      looking_ns_ += spent < Surroundings::hold_up_ns ? turns_a_sample * spent : 0;
+      looking_ns_ += spent < Contention::hold_up_ns ? turns_a_sample * spent : 0;
       turn_began_ = 0;
     }
   }

@@ -1,7 +1,7 @@
-// Whether somebody else wants this rank's core. A thread that polls looks at the clock every few
-// microseconds; if it finds that a millisecond is gone, it did not have the core: another rank or
-// program ran there, or a quota (cgroup) was used up. Where that happens again and again, polling
-// only takes the core from whoever is waited for. Costs nothing while nothing happens.
+// Contention: whether somebody else wants this rank's core. A thread that polls looks at the clock
+// every few microseconds; if it finds that a millisecond is gone, it did not have the core: another
+// rank or program ran there, or a quota (cgroup) was used up. Where that happens again and again,
+// polling only takes the core from whoever is waited for. Costs nothing while nothing happens.
 //   held up    the core was gone for a millisecond or more while the rank polled
 //   shared     so many waits are done as if ranks shared cores; then the rank tries once more
 // Ranks and the CPUs they may use are counted at the start (Policy::crowded); this notices what
@@ -13,7 +13,7 @@
 
 namespace meantime::wait {
 
-class Surroundings {
+class Contention {
  public:
   static constexpr std::uint64_t hold_up_ns = 1'000'000;
 
