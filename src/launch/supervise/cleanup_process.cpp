@@ -1,4 +1,4 @@
-#include "launch/supervise/undoer.h"
+#include "launch/supervise/cleanup_process.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -34,7 +34,7 @@ void let_go(const Job& job) {
 
 }  // namespace
 
-bool start_undoer(Job& job, void (*rename)(const char*, char**), char** arguments) {
+bool start_cleanup_process(Job& job, void (*rename)(const char*, char**), char** arguments) {
   int ends[2];  // nobody writes; the kernel closes the write end with the last who has it
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return false;
@@ -46,11 +46,11 @@ bool start_undoer(Job& job, void (*rename)(const char*, char**), char** argument
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, nullptr);
-    const pid_t undoer = fork();
-    if (undoer != 0) {
-      _exit(undoer > 0 ? 0 : 1);
+    const pid_t cleanup = fork();
+    if (cleanup != 0) {
+      _exit(cleanup > 0 ? 0 : 1);
     }
-    rename(undoer_name, arguments);
+    rename(cleanup_process_name, arguments);
     let_go(job);
     undo_at_the_end(job, ends[0]);
   }
