@@ -22,7 +22,7 @@
 #include "core/request/progress.h"
 #include "protocol/generated/call_ids.h"
 #include "rank/rank.h"
-#include "wait/program_looks.h"
+#include "wait/test_calls.h"
 
 namespace meantime::api {
 

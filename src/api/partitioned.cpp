@@ -5,7 +5,7 @@
 #include "core/error/error.h"
 #include "core/error/error_attribution.h"
 #include "core/request/point_to_point.h"
-#include "wait/program_looks.h"
+#include "wait/test_calls.h"
 
 namespace meantime::api {
 namespace {
@@ -107,7 +107,7 @@ int Parrived(Request& request, int partition, int* flag) {
   }
   *flag = receive.arrived(partition) ? 1 : 0;
   if (*flag != 0) {
-    wait::fruitful_look();
+    wait::fruitful_test();
   } else {
     Request* const whole = &request;
     looked_in_vain(&whole, 1, false);

@@ -21,12 +21,12 @@ bool all_asleep_or_gone(const node::Header& header) {
   return asleep > 0 && asleep + header.finalized.load(std::memory_order_seq_cst) == header.ranks;
 }
 
-/// How many threads the process has, if all but the looker sleep and none is stopped or traced;
+/// How many threads the process has, if all but the searcher sleep and none is stopped or traced;
 /// else 0, as for pid 0: a process that cannot be looked at from here. A thread that counted itself
 /// in, but was rung before it slept, is found running. A main thread that has ended (pthread_exit)
 /// stays in the list until the others have, and does nothing.
 unsigned sleeping_threads(int pid) {
-  const std::string looker = std::to_string(gettid());
+  const std::string searcher = std::to_string(gettid());
   const std::string folder = fmt::format("/proc/{}/task", pid);
   DIR* tasks = opendir(folder.c_str());
   if (tasks == nullptr) {
@@ -50,7 +50,7 @@ unsigned sleeping_threads(int pid) {
     while (std::fgets(line, sizeof line, status) != nullptr) {
       int tracer = 0;
       if (std::sscanf(line, "State: %c", &state) == 1 && state != 'S' && state != 'Z' &&
-          looker != entry->d_name) {
+          searcher != entry->d_name) {
         sleeping = false;
       }
       if (std::sscanf(line, "TracerPid: %d", &tracer) == 1) {

@@ -98,9 +98,9 @@ TEST_F(Deadlock, ARingerBetweenItsTwoCounts) {
   }
 }
 
-// A thread of the looker's own rank has counted itself in, was rung before it slept, and has lost
+// A thread of the searcher's own rank has counted itself in, was rung before it slept, and has lost
 // its core before it counted itself out again.
-TEST_F(Deadlock, AnotherThreadOfTheLookersProcessIsAwake) {
+TEST_F(Deadlock, AnotherThreadOfTheSearchersProcessIsAwake) {
   std::atomic<bool> over{false};
   std::thread awake([&] {
     while (!over) {

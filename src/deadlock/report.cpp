@@ -10,8 +10,8 @@
 #include <span>
 
 #include "base/clock.h"
-#include "deadlock/asking.h"
 #include "deadlock/scheduled.h"
+#include "deadlock/test_loop_note.h"
 #include "node/process.h"
 #include "node/segment.h"
 #include "node/words.h"
@@ -115,16 +115,16 @@ std::string describe_wait(const node::Report& report, int pid, CallName call_nam
 }
 
 /// "asks again and again: MPI_Test, called from stencil+0x1234, for 2.0 s": the same between two
-/// naps (`asked`: an Asking) and in one (a Report).
+/// naps (`asked`: a TestLoopNote) and in one (a Report).
 template <class Asked>
-std::string describe_asking(const Asked& asked, const std::string& place, CallName call_name) {
+std::string describe_test_loop(const Asked& asked, const std::string& place, CallName call_name) {
   return fmt::format("asks again and again: {}{}, for {:.1f} s",
                      call_name(static_cast<std::uint16_t>(asked.call.load())), place,
                      seconds_since(asked.since_ns.load()));
 }
 
-bool asks(const node::Asking& asking) {
-  const std::uint64_t asked = asking.asked_ns.load(std::memory_order_acquire);
+bool is_testing(const node::TestLoopNote& note) {
+  const std::uint64_t asked = note.noted_ns.load(std::memory_order_acquire);
   return asked != 0 && now_ns() <= asked + note_lasts_ns;
 }
 
@@ -175,14 +175,15 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
         state = describe_beginning(area);
         break;
       case RankState::running:
-        state = asks(area.asking)
-                    ? describe_asking(area.asking, called_from(pid, area.asking.call_site.load()),
-                                      call_name)
-                    : describe_turn(area);
+        state =
+            is_testing(area.test_loop)
+                ? describe_test_loop(area.test_loop,
+                                     called_from(pid, area.test_loop.call_site.load()), call_name)
+                : describe_turn(area);
         break;
       case RankState::waiting:
         if (area.napping.load() != 0) {
-          state = describe_asking(area.report, place_of(area.report, pid), call_name);
+          state = describe_test_loop(area.report, place_of(area.report, pid), call_name);
           break;
         }
         state = describe_wait(area.report, pid, call_name);

@@ -152,7 +152,7 @@ std::map<node::Link, int> read_workers(const node::Segment& segment, int ranks,
         const auto& place = *segment.at<node::WorkerPlace>(link);
         all.push_back({link, figures_of(place.account, now)});
         all.back().figures.host = value(area.host);
-        link = place.bell.next_seeking;
+        link = place.bell.next_prober;
       }
     }
   }

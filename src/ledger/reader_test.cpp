@@ -48,9 +48,9 @@ TEST_F(Reader, AllWorkersOfTheHostByNumber) {
   const node::Link one = new_worker(1);
   const node::Link two = new_worker(2);
   const node::Link three = new_worker(0);
-  segment.at<node::WorkerPlace>(one)->bell.next_seeking = two;
-  segment.at<node::WorkerPlace>(two)->bell.next_seeking = three;
-  segment.at<node::WorkerPlace>(three)->bell.next_seeking = one;
+  segment.at<node::WorkerPlace>(one)->bell.next_prober = two;
+  segment.at<node::WorkerPlace>(two)->bell.next_prober = three;
+  segment.at<node::WorkerPlace>(three)->bell.next_prober = one;
   put(0, one, one);
   put(1, one, two);
   const Figures figures = read(segment);

@@ -19,10 +19,10 @@ class Credit {
  public:
   /// What lies at one other rank.
   struct Account {
-    std::size_t bytes = 0;          ///< of cells
-    std::size_t grown = 0;          ///< their credit, once it has grown
-    std::size_t bytes_at_look = 0;  ///< of them, at the last look …
-    std::uint64_t read_ns = 0;      ///< … and when one found fewer than before
+    std::size_t bytes = 0;           ///< of cells
+    std::size_t grown = 0;           ///< their credit, once it has grown
+    std::size_t bytes_at_check = 0;  ///< of them, at the last check …
+    std::uint64_t read_ns = 0;       ///< … and when one found fewer than before
     std::uint32_t offers = 0;
   };
 
@@ -55,12 +55,12 @@ class Credit {
   bool is_within_credit(const Account& to) const {
     return to.bytes <= credit_at(to) && bytes_out_ <= credit_in_all();
   }
-  /// Since when nothing was read, as far as the looks tell.
+  /// Since when nothing was read, as far as the checks tell.
   std::uint64_t unread_since(Account& to, std::uint64_t now_ns) const {
-    if (to.bytes < to.bytes_at_look) {
+    if (to.bytes < to.bytes_at_check) {
       to.read_ns = now_ns;
     }
-    to.bytes_at_look = to.bytes;
+    to.bytes_at_check = to.bytes;
     return to.read_ns;
   }
   /// Where that is beyond its credit: to twice what lies there.

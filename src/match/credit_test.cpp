@@ -78,7 +78,7 @@ TEST_F(Flow, GrowthHasAnEnd) {
   EXPECT_FALSE(credit.is_within_credit(one)) << "no more than most_credit";
 }
 
-TEST_F(Flow, ALookTellsWhetherAnythingWasRead) {
+TEST_F(Flow, ACheckTellsWhetherAnythingWasRead) {
   credit.count_in(one, 500);
   EXPECT_EQ(credit.unread_since(one, 10), 0u);
   credit.count_in(one, 500);

@@ -123,7 +123,7 @@ bool Engine::progress() {
 }
 
 std::uint64_t Engine::nap_ns() const {
-  return sends.awaits_credit() && !starves_without_end() ? sends.between_looks_ns()
+  return sends.awaits_credit() && !starves_without_end() ? sends.check_interval_ns()
                                                          : wait::nap_for_memory_ns;
 }
 

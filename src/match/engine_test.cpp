@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "match/items.h"
-#include "match/seekers.h"
+#include "match/probers.h"
 #include "node/process.h"
 #include "sleep/doorbell.h"
 #include "wait/wait.h"
@@ -538,14 +538,14 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
   Receive* entry = engine.new_receive(receive, {2, 0, 7}, 0, 0);
   engine.post(*entry);
   auto& waiter = *node::segment().at<node::Waiter>(node::segment().grow(4096));
-  engine.matcher.seek(waiter, {2, 0, 9});
+  engine.matcher.arm_probe(waiter, {2, 0, 9});
   {
     const StoppedProcess stopped;
     other.rank().area->pid = stopped.id();
     box.match_lock = 2;  // it stopped just after it took it
     EXPECT_EQ(engine.matcher.probe({2, 1, 1}, false), nullptr);
-    engine.matcher.stop_seeking(waiter);
-    EXPECT_EQ(waiter.sought_context.load(), no_context);
+    engine.matcher.disarm_probe(waiter);
+    EXPECT_EQ(waiter.probed_context.load(), no_context);
     engine.matcher.cancel(*entry);
     EXPECT_FALSE(engine.finished(*entry));
     EXPECT_TRUE(engine.starving()) << "nobody rings when it goes on";
@@ -555,9 +555,9 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
   EXPECT_EQ(entry->state(), cancelled);
   EXPECT_FALSE(engine.starving());
   EXPECT_NE(engine.matcher.probe({2, 1, 1}, false), nullptr);
-  engine.matcher.seek(waiter, {2, 0, 8});  // again, though it was on the list
-  engine.matcher.stop_seeking(waiter);
-  EXPECT_EQ(box.seekers, 0u);
+  engine.matcher.arm_probe(waiter, {2, 0, 8});  // again, though it was on the list
+  engine.matcher.disarm_probe(waiter);
+  EXPECT_EQ(box.probers, 0u);
 }
 
 TEST_F(EngineTest, ArmingForTheRankEndsWithItsOwnScope) {

@@ -1,7 +1,7 @@
 #include "match/matcher.h"
 
 #include "base/pause.h"
-#include "match/seekers.h"
+#include "match/probers.h"
 
 namespace meantime::match {
 
@@ -204,8 +204,8 @@ void Matcher::empty_inbox(node::RankArea& area, QueueView& queues) {
 
 void Matcher::add_unexpected(node::Mailbox& box, QueueView& queues, Message& message) {
   queues.add_message(message);
-  for_each_seeker(ground_.segment, box, message, [this](const node::Waiter& seeker) {
-    ground_.bells.ring(wait::sleep_of(seeker));
+  for_each_prober(ground_.segment, box, message, [this](const node::Waiter& prober) {
+    ground_.bells.ring(wait::sleep_of(prober));
   });
 }
 

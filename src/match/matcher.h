@@ -47,10 +47,10 @@ class Matcher {
   bool is_cancelling() const { return cancels_ != 0; }
   /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
   Message* probe(const Envelope& wanted, bool take);
-  /// A sleep for such a message: until `stop_seeking`, one that is added to the unexpected ones
+  /// A sleep for such a message: until `disarm_probe`, one that is added to the unexpected ones
   /// counts the waiter down.
-  void seek(node::Waiter& waiter, const Envelope& wanted);
-  void stop_seeking(node::Waiter& waiter);
+  void arm_probe(node::Waiter& waiter, const Envelope& wanted);
+  void disarm_probe(node::Waiter& waiter);
 
  private:
   bool try_lock(node::Mailbox& box);

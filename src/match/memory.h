@@ -14,10 +14,11 @@
 // wants counts itself in, then rings all. Both are sequentially consistent, so either the sleeper's
 // look sees the count, or the ring finds the sleeper, as with any doorbell (sleep/doorbell.h); then
 // it comes by that look again before it goes on sleeping.
-//   Where another thread of the sleeper's rank is awake in a wait, a looker, the ring wakes nobody
-// (sleep/lookers.h), and one that naps may be rung in the sleeper's place: each looks at `wanting`
-// before it sleeps itself or leaves its wait, after it has ceased to be there. So again one of the
-// two sees the other.
+//   Where another thread of the sleeper's rank is awake in a wait, progressing, the ring wakes
+//   nobody
+// (sleep/progressing.h), and one that naps may be rung in the sleeper's place: each looks at
+// `wanting` before it sleeps itself or leaves its wait, after it has ceased to be there. So again
+// one of the two sees the other.
 //   What comes back to a sleeper: whoever returns a cell or delivers a message does that, then
 // looks at `wanting`, and rings the owner if somebody wants. Again one of the two sees the other:
 // if that look misses the count, the ring of all comes later, and the owner, rung, finds what came

@@ -5,7 +5,7 @@
 //   beyond credit   a short message for which there is none. Its payload is in its cell like a
 //                   synchronous one's, so the user's buffer is free, and its sender waits for the
 //                   credit alone
-//   stuck           a receiver that waits in MPI, or asks in vain, for something else. (One that
+//   stuck           a receiver that waits in MPI, or tests in vain, for something else. (One that
 //                   computes may read when it is done, and then a sender has waited as it should)
 //   kept            its payload, in memory of the sender's own, where there is no shared memory for
 //                   it. The sender does not leave MPI before it is read
@@ -20,23 +20,23 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "deadlock/asking.h"
+#include "deadlock/test_loop_note.h"
 #include "match/sends.h"
 
 namespace meantime::match {
 namespace {
 
-/// A sender looks so seldom at receivers that compute: each look is a wake-up of its CPU.
-constexpr std::uint64_t longest_between_looks_ns = 160'000'000;
+/// A sender checks receivers that compute so seldom: each check is a wake-up of its CPU.
+constexpr std::uint64_t longest_check_interval_ns = 160'000'000;
 
-/// It would have read the message if that were what it waits or asks for. A hint, so nothing is
-/// ordered by it: who reads an old state waits for a look more, or overflows too early.
+/// It would have read the message if that were what it waits or tests for. A hint, so nothing is
+/// ordered by it: who reads an old state waits for a check more, or overflows too early.
 bool is_stuck(const node::RankArea& receiver, std::uint64_t now_ns) {
   const auto state =
       static_cast<node::RankState>(receiver.report.state.load(std::memory_order_relaxed));
-  const std::uint64_t asked_ns = receiver.asking.asked_ns.load(std::memory_order_relaxed);
+  const std::uint64_t noted_ns = receiver.test_loop.noted_ns.load(std::memory_order_relaxed);
   return (state != node::RankState::running && state != node::RankState::absent) ||
-         (asked_ns != 0 && asked_ns + wait::note_lasts_ns > now_ns);
+         (noted_ns != 0 && noted_ns + wait::note_lasts_ns > now_ns);
 }
 
 }  // namespace
@@ -62,10 +62,10 @@ bool Sends::finds_credit(Peer& to, std::size_t bytes) {
 void Sends::await_credit(LocalSend& send, Peer& to) {
   send.awaits_credit_since_ns = now_ns();
   if (awaiting_credit_++ == 0) {
-    between_looks_ns_ = ground_.limits.overflow_after_ns;
-    look_at_them_ns_ = send.awaits_credit_since_ns + between_looks_ns_;
+    check_interval_ns_ = ground_.limits.overflow_after_ns;
+    next_check_ns_ = send.awaits_credit_since_ns + check_interval_ns_;
   }
-  ground_.starve(between_looks_ns_);
+  ground_.starve(check_interval_ns_);
   ground_.credit.count_in(to, Cells::size_of(*send.message));
 }
 
@@ -165,9 +165,9 @@ bool Sends::overflow_or_end(Peer& to, std::uint64_t now_ns) {
 }
 
 /// Now and then, while a send waits for credit. True if one is over by it.
-bool Sends::look_for_credit() {
+bool Sends::check_credit() {
   const std::uint64_t now = now_ns();
-  if (now < look_at_them_ns_) {
+  if (now < next_check_ns_) {
     return false;
   }
   cells_.take_back();
@@ -176,9 +176,9 @@ bool Sends::look_for_credit() {
     gather_overflowed(to);
     moved |= overflow_or_end(to, now);
   });
-  between_looks_ns_ = moved ? ground_.limits.overflow_after_ns
-                            : std::min(2 * between_looks_ns_, longest_between_looks_ns);
-  look_at_them_ns_ = now + between_looks_ns_;
+  check_interval_ns_ = moved ? ground_.limits.overflow_after_ns
+                             : std::min(2 * check_interval_ns_, longest_check_interval_ns);
+  next_check_ns_ = now + check_interval_ns_;
   return moved;
 }
 

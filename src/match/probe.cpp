@@ -7,7 +7,7 @@
 
 #include "base/pause.h"
 #include "match/matcher.h"
-#include "match/seekers.h"
+#include "match/probers.h"
 #include "node/process.h"
 
 namespace meantime::match {
@@ -100,27 +100,27 @@ Message* Matcher::probe(const Envelope& wanted, bool take) {
   return message;
 }
 
-void Matcher::seek(node::Waiter& waiter, const Envelope& wanted) {
+void Matcher::arm_probe(node::Waiter& waiter, const Envelope& wanted) {
   if (!lock_own()) {
     ground_.starve(wait::nap_for_memory_ns);  // nobody will ring
     return;
   }
   if (is_listed(waiter)) {
-    unlist_seeker(ground_.segment, ground_.box, waiter);
+    unlist_prober(ground_.segment, ground_.box, waiter);
   }
-  list_seeker(ground_.segment, ground_.box, waiter, wanted);
+  list_prober(ground_.segment, ground_.box, waiter, wanted);
   unlock_and_drain();
 }
 
-void Matcher::stop_seeking(node::Waiter& waiter) {
+void Matcher::disarm_probe(node::Waiter& waiter) {
   if (!is_listed(waiter)) {
     return;
   }
   if (!lock_own()) {
-    waiter.sought_context.store(no_context, std::memory_order_relaxed);
+    waiter.probed_context.store(no_context, std::memory_order_relaxed);
     return;
   }
-  unlist_seeker(ground_.segment, ground_.box, waiter);
+  unlist_prober(ground_.segment, ground_.box, waiter);
   unlock_and_drain();
 }
 

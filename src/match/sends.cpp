@@ -247,7 +247,7 @@ void Sends::reap_all() {
 }
 
 bool Sends::go_on() {
-  const bool found = awaiting_credit_ != 0 && look_for_credit();
+  const bool found = awaiting_credit_ != 0 && check_credit();
   return (waiting_ != 0 && send_waiting()) || found;
 }
 

@@ -57,8 +57,8 @@ class Sends {
   /// There are waiting ones.
   bool has_waiting() const { return waiting_ != 0; }
   bool awaits_credit() const { return awaiting_credit_ != 0; }
-  /// How long until the next look at these.
-  std::uint64_t between_looks_ns() const { return between_looks_ns_; }
+  /// How long until these are checked next.
+  std::uint64_t check_interval_ns() const { return check_interval_ns_; }
   /// What waits goes on, if it can. True if anything moved.
   bool progress() { return (waiting_ | awaiting_credit_) != 0 && go_on(); }
   /// The memory of all that is over.
@@ -96,7 +96,7 @@ class Sends {
   void gather_overflowed(Peer& to);
   void gather_first_overflowed(Peer& to);
   bool overflow_or_end(Peer& to, std::uint64_t now_ns);
-  bool look_for_credit();
+  bool check_credit();
 
   Ground& ground_;
   Cells& cells_;
@@ -107,9 +107,9 @@ class Sends {
 
   std::size_t waiting_ = 0;
   std::size_t awaiting_credit_ = 0;
-  std::size_t kept_ = 0;               ///< of those that overflowed whose payload is `kept`
-  std::uint64_t look_at_them_ns_ = 0;  ///< when next at those beyond credit
-  std::uint64_t between_looks_ns_ = 0;
+  std::size_t kept_ = 0;             ///< of those that overflowed whose payload is `kept`
+  std::uint64_t next_check_ns_ = 0;  ///< when next at those beyond credit
+  std::uint64_t check_interval_ns_ = 0;
   std::uint64_t gather_next_ns_ = 0;  ///< all that overflowed, when there is no credit
 };
 

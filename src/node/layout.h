@@ -29,7 +29,7 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 /// One sleep of a Waiter: its Link, and in the bits that name a segment elsewhere which of its
 /// sleeps (sleep/doorbell.h). Whoever has learned of a sleep that is over rings nobody.
 /// The lowest bit, 0 in every Link: armed for the rank, so any awake thread of it will do
-/// (sleep/lookers.h).
+/// (sleep/progressing.h).
 using SleepLink = std::uint64_t;
 inline constexpr int sleep_number_shift = 48;
 inline constexpr SleepLink for_the_rank = 1;
@@ -50,13 +50,13 @@ struct alignas(cache_line) Waiter {
   std::uint64_t next_sleeping;   ///< owner only: a SleepLink; of an unused one a Link
   Link worker;                   ///< of a thread rank: who runs it; of a worker: itself; else 0
   std::atomic<Link> next_woken;  ///< on that worker's list, once rung
-  // Of one that probes, guarded by its mailbox's match lock (match/seekers.h): the next on the list
-  // of those, and what it looks for; wildcards are what MPI calls them.
-  Link next_seeking;
+  // Of one that probes, guarded by its mailbox's match lock (match/probers.h): the next on the list
+  // of those, and what it probes for; wildcards are what MPI calls them.
+  Link next_prober;
   std::atomic<std::uint32_t>
-      sought_context;  ///< 0: not listed; its rank may change it without the lock
-  std::int32_t sought_source;
-  std::int32_t sought_tag;
+      probed_context;  ///< 0: not listed; its rank may change it without the lock
+  std::int32_t probed_source;
+  std::int32_t probed_tag;
   /// When whoever woke its core rang, by the lower half of CLOCK_MONOTONIC in ns; 0: nobody.
   std::atomic<std::uint32_t> rung_at;
 };
@@ -95,15 +95,15 @@ struct alignas(cache_line) WorkerPlace {
 /// is awake, so that senders and the rank all have it in their caches.
 struct alignas(cache_line) Mailbox {
   LinkStack inbox;  ///< newest item first; any rank pushes, the drainer takes all
-  std::atomic<std::uint32_t> match_lock;  ///< 0, or world rank + 1 of who may match
-  std::atomic<std::uint32_t> pollers;     ///< this rank is awake in MPI and drains by itself
-  std::atomic<std::uint32_t> lookers;  ///< threads of it that look at everything: sleep/lookers.h
-  std::atomic<SleepLink> sleeper;      ///< may be rung for any work, 0 = none
+  std::atomic<std::uint32_t> match_lock;   ///< 0, or world rank + 1 of who may match
+  std::atomic<std::uint32_t> pollers;      ///< this rank is awake in MPI and drains by itself
+  std::atomic<std::uint32_t> progressing;  ///< threads of it: sleep/progressing.h
+  std::atomic<SleepLink> sleeper;          ///< may be rung for any work, 0 = none
   LinkStack attention;                ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
   std::atomic<std::uint32_t> posted;  ///< receives that are posted; a hint, of a thread rank
   Link queues;                        ///< match::Queues, made by the owner; guarded by `match_lock`
-  Link seekers;                       ///< waiters of it that probe; guarded by `match_lock`
+  Link probers;                       ///< waiters of it that probe; guarded by `match_lock`
 
   alignas(cache_line) std::atomic<std::uint32_t> sleepers;  ///< waiters of it that sleep or arm
   /// The eager rings to this rank, in order of their making: match/eager_ring.h.
@@ -134,11 +134,11 @@ struct alignas(cache_line) Report {
 };
 inline constexpr std::int32_t no_peer = -100;
 
-/// What a rank asks again and again without finding it, for reports (deadlock/asking.h).
+/// What a rank tests again and again without finding it, for reports (deadlock/test_loop_note.h).
 /// Written by the rank, read by anybody, torn reads allowed.
-struct alignas(cache_line) Asking {
+struct alignas(cache_line) TestLoopNote {
   std::atomic<std::uint64_t> since_ns;   ///< CLOCK_MONOTONIC
-  std::atomic<std::uint64_t> asked_ns;   ///< the latest time that was noted; 0: it has found it
+  std::atomic<std::uint64_t> noted_ns;   ///< the latest time that was noted; 0: it has found it
   std::atomic<std::uint64_t> call_site;  ///< return address in the user's program
   std::atomic<std::uint32_t> call;       ///< index of the generated call table
 };
@@ -171,7 +171,7 @@ struct alignas(cache_line) RankArea {
   /// fetches them.
   alignas(cache_line) std::atomic<Link> returned;
   Report report;
-  Asking asking;
+  TestLoopNote test_loop;
   Account account;
   std::atomic<Link> ledger;   ///< its call sites' accounts: pages of ledger/layout.h
   std::atomic<Link> changes;  ///< how its waiting was changed while it ran: ledger/changes.h
@@ -186,10 +186,10 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint32_t> out_of_credit;  ///< a short message of it waits for credit
   std::atomic<std::uint32_t> threads;     ///< that it had when somebody last doubted (deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
-  std::atomic<std::uint32_t> napping;  ///< sleepers of it that wake by themselves (policy/looks.h)
-  std::atomic<std::int32_t> cpu;       ///< CPU + 1 where it polled lately, see policy/spreading.h
-  std::atomic<Link> worker;            ///< of a thread rank: it is asleep if that worker is; else 0
-  std::atomic<Link> home;              ///< of a thread rank: the worker that it began on; else 0
+  std::atomic<std::uint32_t> napping;     ///< sleepers in a test loop (policy/test_loop.h)
+  std::atomic<std::int32_t> cpu;    ///< CPU + 1 where it polled lately, see policy/spreading.h
+  std::atomic<Link> worker;         ///< of a thread rank: it is asleep if that worker is; else 0
+  std::atomic<Link> home;           ///< of a thread rank: the worker that it began on; else 0
   std::atomic<std::uint64_t> view;  ///< of a thread rank: address in its host of its RankView …
   std::atomic<std::int32_t> host;   ///< … and that host's pid, which is stored first; else 0
   // A pid means a process in one PID namespace only; node/process.h.

@@ -379,10 +379,10 @@ void ring(node::SleepLink sleep) {
 namespace {
 
 /// Of a rank one of whose threads will look before it sleeps or leaves MPI. What it will find is
-/// there: see lookers.h.
-bool looks_by_itself(int world_rank) {
+/// there: see progressing.h.
+bool progresses_by_itself(int world_rank) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  return node::segment().area(world_rank).mailbox.lookers.load(std::memory_order_seq_cst) != 0;
+  return node::segment().area(world_rank).mailbox.progressing.load(std::memory_order_seq_cst) != 0;
 }
 
 }  // namespace
@@ -391,7 +391,7 @@ bool looks_by_itself(int world_rank) {
 // is found awake, or in another sleep, is not the first of the list any more as it was read here,
 // and the next look finds another one.
 void ring_rank(int world_rank) {
-  if (looks_by_itself(world_rank)) {
+  if (progresses_by_itself(world_rank)) {
     return;
   }
   node::Segment& segment = node::segment();
@@ -405,7 +405,7 @@ void ring_rank(int world_rank) {
 
 void count_down(node::SleepLink sleep) {
   node::Waiter& waiter = waiter_of(sleep);
-  if ((sleep & node::for_the_rank) != 0 && looks_by_itself(static_cast<int>(waiter.owner))) {
+  if ((sleep & node::for_the_rank) != 0 && progresses_by_itself(static_cast<int>(waiter.owner))) {
     return;
   }
   std::int32_t left = 0;

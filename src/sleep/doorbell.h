@@ -35,7 +35,7 @@
 namespace meantime::wait {
 
 /// The sleep that `waiter` has begun last. By its own rank, the lock held; or by who holds the
-/// match lock under which the waiter says what it seeks (match/seekers.h).
+/// match lock under which the waiter says what it probes for (match/probers.h).
 node::SleepLink sleep_of(const node::Waiter& waiter);
 /// For so many completions it sleeps: before it is armed for any; or for one, whatever it is.
 void expect(node::Waiter& waiter, std::int32_t completions);
@@ -51,11 +51,11 @@ void ring(node::Waiter& waiter);
 /// be late: the sleeper may have gone on by itself, and sleep for something else.
 void ring(node::SleepLink sleep);
 /// `ring` by the world rank: wakes one sleeping waiter of that rank, if there is one, to look for
-/// work (a message to match, a transfer to move). Nobody if another thread of it looks by itself
-/// (lookers.h). One load when it is awake.
+/// work (a message to match, a transfer to move). Nobody if another thread of it progresses by
+/// itself (progressing.h). One load when it is awake.
 void ring_rank(int world_rank);
 /// The caller completed something that was armed in that sleep: rings if it was the last. (Not
-/// even counted if it was armed for the rank, and another thread looks by itself.)
+/// even counted if it was armed for the rank, and another thread progresses by itself.)
 void count_down(node::SleepLink sleep);
 
 // --- For the sleeper.

@@ -89,17 +89,17 @@ TEST_F(Doorbell, OneOfManyRingersPays) {
 
 // What any thread of the rank may do wakes none of them while one looks by itself; what a thread
 // waits for itself does.
-TEST_F(Doorbell, WhatALookerFindsRingsNobody) {
+TEST_F(Doorbell, WhatAProgressingThreadFindsRingsNobody) {
   node::Mailbox& box = node::segment().area(0).mailbox;
   begin_sleep(*bell);
   expect(*bell, 1);
   const node::SleepLink for_the_rank = sleep_of(*bell) | node::for_the_rank;
   box.sleeper = sleep_of(*bell);
-  box.lookers = 1;
+  box.progressing = 1;
   count_down(for_the_rank);
   ring_rank(0);
   EXPECT_EQ(state_of(*bell), Sleep::arming);
-  box.lookers = 0;
+  box.progressing = 0;
   count_down(for_the_rank);
   EXPECT_EQ(end_sleep(*bell), Sleep::rung) << "nor was it counted";
 
@@ -111,10 +111,10 @@ TEST_F(Doorbell, WhatALookerFindsRingsNobody) {
 
   begin_sleep(*bell);
   expect(*bell, 1);
-  box.lookers = 1;
+  box.progressing = 1;
   count_down(sleep_of(*bell));
   EXPECT_EQ(end_sleep(*bell), Sleep::rung);
-  box.lookers = 0;
+  box.progressing = 0;
   box.sleeper = 0;
 }
 

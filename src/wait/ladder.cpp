@@ -202,8 +202,8 @@ int quick_turns() {
 namespace {
 
 /// Its stack is its own, so that of ranks that take turns in short waits stays in the cache.
-[[gnu::noinline]] void go_on(Rank& rank, Awaited& what, Looker& looker) {
-  LongWait wait(rank, what, looker);
+[[gnu::noinline]] void go_on(Rank& rank, Awaited& what, Progressing& progressing) {
+  LongWait wait(rank, what, progressing);
   climb<Threads, Neighbours, Timer, Poll, Yield, Park>(wait);
 }
 
@@ -217,13 +217,13 @@ void until(Awaited& what) {
   node::Mailbox& box = rank.area->mailbox;
   const ranks::Stopped clocks_stopped;
   box.pollers.store(1, std::memory_order_relaxed);
-  Looker looker(rank);
+  Progressing progressing(rank);
   if (Wait wait(rank, what, looks_of(rank, what.kind())); climb<Look, GiveWay>(wait)) {
     wait.was_short();
   } else {
-    go_on(rank, what, looker);
+    go_on(rank, what, progressing);
   }
-  looker.go();
+  progressing.go();
   if (box.sleepers.load(std::memory_order_relaxed) != 0) {
     what.progress();
     what.about_to_sleep();  // the others do not look: they were not rung, because this one was here
@@ -256,13 +256,13 @@ void Wait::was_short() {
   ledger::charge(*rank.area, rank.experience->here(rank).account, wait);
 }
 
-LongWait::LongWait(Rank& rank, Awaited& what, Looker& looker)
+LongWait::LongWait(Rank& rank, Awaited& what, Progressing& progressing)
     : rank(rank),
       what(what),
       record(rank, what),
       consultation(rank, record),
       timer(record.plan().sleep_until_ns != 0),
-      looker_(looker) {
+      progressing_(progressing) {
   ask();
 }
 
@@ -331,9 +331,9 @@ ranks::Eagerness eagerness_of(const Policy& policy, bool is_advised, std::uint64
 
 Woken LongWait::sleep(std::uint64_t nanoseconds) {
   ranks::suspends_with(eagerness_of(record.policy(), consultation.is_advised(), waited_ns));
-  looker_.go();
+  progressing_.go();
   const Woken woken = park(rank, what, nanoseconds);  // which looks before it sleeps
-  looker_.come();
+  progressing_.come();
   record.woken(woken.rung, woken.rung_at);
   rung_ = woken.rung && !woken.moved;
   begins_anew();

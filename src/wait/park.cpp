@@ -103,15 +103,15 @@ void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint
   const std::uint64_t sum = sleeps_of_others(rank.world_rank);
   const std::uint64_t now = now_ns();
   if (sum == 0 || sum != rank.starved_sum) {
-    rank.starved_looks = 0;
+    rank.starved_naps = 0;
     rank.starved_since_ns = now;
     rank.starved_sum = sum;
-  } else if (++rank.starved_looks >= starved_looks_for_ever &&
+  } else if (++rank.starved_naps >= starved_naps_for_ever &&
              now - rank.starved_since_ns >= starved_ns_for_ever) {
     if (nobody_but(rank.world_rank) && !what.goes_without()) {
       report_deadlock();
     }
-    rank.starved_looks = 0;
+    rank.starved_naps = 0;
     rank.starved_since_ns = now - starved_ns_for_ever / 2;
   }
 }
@@ -121,7 +121,7 @@ void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint
 void end_of_starvation(Rank& rank) {
   if (rank.area->starving.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     rank.area->starving.store(0, std::memory_order_seq_cst);
-    rank.starved_looks = 0;
+    rank.starved_naps = 0;
   }
 }
 

@@ -22,8 +22,8 @@ bool polls_for_long(const Policy& policy) {
 
 Record::Record(Rank& rank, const Awaited& what) : Record(rank, what, true, 0) {}
 
-Record::Record(Rank& rank, const Awaited& what, std::uint64_t asking_since_ns)
-    : Record(rank, what, false, asking_since_ns) {}
+Record::Record(Rank& rank, const Awaited& what, std::uint64_t test_loop_since_ns)
+    : Record(rank, what, false, test_loop_since_ns) {}
 
 Record::Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown_since_ns)
     : rank_(rank),

@@ -24,8 +24,8 @@ class Record {
  public:
   Record(Rank& rank, const Awaited& what);
   /// Of a look that naps: how long it takes says nothing of the next wait. Reports say since when
-  /// the program has been asking.
-  Record(Rank& rank, const Awaited& what, std::uint64_t asking_since_ns);
+  /// the program has been testing.
+  Record(Rank& rank, const Awaited& what, std::uint64_t test_loop_since_ns);
   /// Charges the wait to its call site, and learns from it.
   ~Record();
   Record(const Record&) = delete;

@@ -87,7 +87,7 @@ PROGRAMS = [
     Program("traffic", label="long", full_only=True, seconds=600,
             arguments=lambda ranks, wait: ["--rounds=40", "--seed=2"]),
     Program("threads_pt2pt", seconds=120),
-    Program("threads_looks", seconds=120),
+    Program("threads_test_loops", seconds=120),
     Program("threads_sleepers", seconds=120),
     Program("threads_coll", seconds=120),
     Program("communicators"),
@@ -303,7 +303,7 @@ def settings(program):
 
 # As thread ranks: what needs MPI_THREAD_MULTIPLE (calls of MPI by other threads), or looks at the
 # processor time of its process, cannot be.
-ONLY_PROCESSES = {"threads_pt2pt", "threads_looks", "threads_sleepers", "threads_coll", "threads_bsend",
+ONLY_PROCESSES = {"threads_pt2pt", "threads_test_loops", "threads_sleepers", "threads_coll", "threads_bsend",
                   "threads_callbacks", "threads_sessions", "threads_overflow", "threads_free", "progress", "affinity",
                   "counters_migrations", "wait_late", "wait_random.of_threads", "deadlock.two_threads", "no_deadlock.thread_sends", "no_deadlock.thread_sends_told",
                   "deadlock.main_thread_ends", "deadlock.thread_joined", "deadlock.team_idles",

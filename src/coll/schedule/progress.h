@@ -4,7 +4,7 @@
 // Who looks after them if several threads of a rank wait and compute. A message rings one sleep
 // only.
 //   awake in MPI  such a thread moves all of them on; what it starts rings nobody. While one waits
-//                 there (a looker, sleep/lookers.h), their messages ring nobody else either
+//                 there (progressing, sleep/progressing.h), their messages ring nobody else either
 //   waiters       of a collective: threads that sleep for it. Its messages ring the last of them
 //   heir          the thread that fell asleep last: all other messages ring it
 //   unattended    messages may ring nobody, or somebody who does not sleep any more

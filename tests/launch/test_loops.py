@@ -10,7 +10,7 @@ import subprocess
 from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main, rank_lines
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
-PROGRAM = os.path.join(SOURCE, "tests", "launch", "looks.c")
+PROGRAM = os.path.join(SOURCE, "tests", "launch", "loops.c")
 KINDS = ("processes", "threads") if THREADS else ("processes",)
 # Of one second of looking. (It is a tenth of a second and more, up to all of a core, where only the look
 # for one thing by one thread sleeps.)
@@ -19,7 +19,7 @@ MOST_CPU = 0.09
 LATE = 0.25e-3
 
 
-class Looks(MpiexecTest):
+class Loops(MpiexecTest):
     def program(self):
         program = self.path("looks")
         subprocess.run([MPICC, "-O2", *CFLAGS, PROGRAM, "-pthread", "-o", program], check=True)
@@ -30,7 +30,7 @@ class Looks(MpiexecTest):
         self.assertEqual((result.status, result.error), (0, ""), result)
         figures = dict(line.split() for line in result.output.splitlines())
         which = " ".join(map(str, (kind, wait, *words)))
-        # (On cores of its own an adaptive rank sleeps for an eighth of the time: policy/looks_test.cpp.)
+        # (On cores of its own an adaptive rank sleeps for an eighth of the time: policy/test_loop_test.cpp.)
         if not CFLAGS and wait == "event" and float(figures["cpu"]) > MOST_CPU:
             self.slow.append(f"{which}: {figures['cpu']} s of CPU time")
         # Who polls on a core that several others want as well is late by their turns.

@@ -1,14 +1,14 @@
-// What a thread of the program looks for, look after look (policy/looks.h): requests, and messages
-// that it probes for. A look that lasts is armed for all of them.
-//   sought      a request is sought by one thread at most, the last that looked for it
+// What a thread of the program tests for, test after test (policy/test_loop.h): requests, and
+// messages that it probes for. A test that lasts is armed for all of them.
+//   watched     a request is watched by one thread at most, the last that tested for it
 //   slept for   a thread waits for the request, and sleeps
-// Why a look that lasts takes no wake-up from another thread. The completion of a request rings one
-// sleep only, that which armed it last, and a look may last for requests that its call is not
+// Why a test that lasts takes no wake-up from another thread. The completion of a request rings one
+// sleep only, that which armed it last, and a test may last for requests that its call is not
 // about; another thread may wait for such a one, or free it, meanwhile. So
-//   - who falls asleep for a request first takes it from the thread that seeks it: if that one
+//   - who falls asleep for a request first takes it from the thread that watches it: if that one
 //     naps, its arming is taken back there and then, and it does not touch the request any more;
-//   - who looks for a request that is slept for does not seek it;
-//   - a request that goes is not sought any more.
+//   - who tests for a request that is slept for does not watch it;
+//   - a request that goes is not watched any more.
 // All with the rank's lock held.
 #pragma once
 
@@ -18,13 +18,13 @@
 
 #include "core/request/arming.h"
 #include "core/request/request.h"
-#include "policy/looks.h"
+#include "policy/test_loop.h"
 #include "wait/wait.h"
 
 namespace meantime::core {
 
 /// As MPI_Iprobe names it.
-struct SoughtMessage {
+struct WatchedMessage {
   std::uint32_t context = 0;
   std::int32_t source = 0;
   std::int32_t tag = 0;
@@ -33,28 +33,28 @@ struct SoughtMessage {
   bool is_there() const;
 };
 
-class Sought final : public wait::SoughtThings {
+class WatchSet final : public wait::WatchedThings {
  public:
-  ~Sought() override { forget_all(); }
+  ~WatchSet() override { forget_all(); }
 
   std::size_t size() const override { return requests_.size() + messages_.size(); }
   void forget_all() override;
   bool forget_what_is_there() override;
   bool keeps_awake() const override;
 
-  /// True if nobody has sought it yet.
-  bool seek(Request& request);
-  bool seek(const SoughtMessage& message);
-  /// By who falls asleep for it, or seeks it too.
+  /// True if nobody has watched it yet.
+  bool watch(Request& request);
+  bool watch(const WatchedMessage& message);
+  /// By who falls asleep for it, or watches it too.
   static void forget(Request& request) {
-    if (request.sought_by != nullptr) [[unlikely]] {
-      request.sought_by->disarm_and_remove(request);
+    if (request.watched_by != nullptr) [[unlikely]] {
+      request.watched_by->disarm_and_remove(request);
     }
   }
   /// It ends, so it is not armed.
   static void forget_ended(Request& request) {
-    if (request.sought_by != nullptr) [[unlikely]] {
-      request.sought_by->remove(request);
+    if (request.watched_by != nullptr) [[unlikely]] {
+      request.watched_by->remove(request);
     }
   }
 
@@ -67,28 +67,28 @@ class Sought final : public wait::SoughtThings {
   void disarm_and_remove(Request& request);
   void remove(Request& request);
 
-  /// Who looks for more, each another one, is always at something new, so it does not nap.
+  /// Who tests for more, each another one, is always at something new, so it does not nap.
   static constexpr std::size_t most_messages = 1024;
 
   std::vector<Request*> requests_;
-  std::vector<SoughtMessage> messages_;
+  std::vector<WatchedMessage> messages_;
   std::size_t last_found_ = 0;     ///< its place, or that of one that was new
   node::Waiter* armed_ = nullptr;  ///< requests_ are, for that one …
   bool probes_ = false;            ///< … and it is on the list of those that probe
 };
 
-/// Of the thread whose looks these are.
-Sought& sought_of(wait::Looks& looks);
+/// Of the thread whose tests these are.
+WatchSet& watch_set_of(wait::TestLoop& loop);
 
-/// What a look that may last waits for: its own call's, or anything else that is sought.
-class SoughtAwaited final : public wait::Awaited {
+/// What a test that may last waits for: its own call's, or anything else that is watched.
+class WatchedAwaited final : public wait::Awaited {
  public:
-  /// `all`: nothing else is sought, and all of it is to be there.
-  SoughtAwaited(Sought& sought, wait::Awaited& call, bool all)
-      : sought_(sought), call_(call), all_(all) {}
+  /// `all`: nothing else is watched, and all of it is to be there.
+  WatchedAwaited(WatchSet& watched, wait::Awaited& call, bool all)
+      : watched_(watched), call_(call), all_(all) {}
 
   wait::Channel channel() const override { return call_.channel(); }
-  bool ready() override { return call_.ready() || (!all_ && sought_.any_there()); }
+  bool ready() override { return call_.ready() || (!all_ && watched_.any_there()); }
   bool progress() override { return call_.progress(); }
   void arm(node::Waiter& waiter) override;
   void disarm(node::Waiter& waiter) override;
@@ -96,7 +96,7 @@ class SoughtAwaited final : public wait::Awaited {
   void about_to_sleep() override { call_.about_to_sleep(); }
 
  private:
-  Sought& sought_;
+  WatchSet& watched_;
   wait::Awaited& call_;
   const bool all_;
 };

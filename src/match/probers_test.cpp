@@ -1,4 +1,4 @@
-#include "match/seekers.h"
+#include "match/probers.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,21 +8,21 @@
 namespace meantime::match {
 namespace {
 
-class Seekers : public testing::Test {
+class Probers : public testing::Test {
  protected:
-  Seekers() : descriptor_(node::create_segment(1, 1)) {
+  Probers() : descriptor_(node::create_segment(1, 1)) {
     EXPECT_EQ(segment.map(descriptor_), 0);
     waiters = segment.at<node::Waiter>(segment.grow(4096));
   }
-  ~Seekers() override {
+  ~Probers() override {
     segment.unmap();
     close(descriptor_);
   }
 
-  void seek(int waiter, std::uint32_t context, std::int32_t source, std::int32_t tag) {
-    list_seeker(segment, box, waiters[waiter], {context, source, tag});
+  void probe(int waiter, std::uint32_t context, std::int32_t source, std::int32_t tag) {
+    list_prober(segment, box, waiters[waiter], {context, source, tag});
   }
-  void stop(int waiter) { unlist_seeker(segment, box, waiters[waiter]); }
+  void stop(int waiter) { unlist_prober(segment, box, waiters[waiter]); }
 
   /// Who hears of that message, the last that was listed first.
   std::vector<long> heard(std::uint32_t context, std::int32_t source, std::int32_t tag) {
@@ -31,8 +31,8 @@ class Seekers : public testing::Test {
     message.source = source;
     message.tag = tag;
     std::vector<long> who;
-    for_each_seeker(segment, box, message,
-                    [&](const node::Waiter& seeker) { who.push_back(&seeker - waiters); });
+    for_each_prober(segment, box, message,
+                    [&](const node::Waiter& prober) { who.push_back(&prober - waiters); });
     return who;
   }
 
@@ -46,15 +46,15 @@ class Seekers : public testing::Test {
 
 using Who = std::vector<long>;
 
-TEST_F(Seekers, NobodyLooks) {
+TEST_F(Probers, NobodyProbes) {
   EXPECT_EQ(heard(2, 1, 3), Who{});
-  seek(0, 2, 1, 3);
+  probe(0, 2, 1, 3);
   stop(0);
   EXPECT_EQ(heard(2, 1, 3), Who{});
 }
 
-TEST_F(Seekers, TheMessageThatIsMeant) {
-  seek(0, 2, 1, 3);
+TEST_F(Probers, TheMessageThatIsMeant) {
+  probe(0, 2, 1, 3);
   EXPECT_EQ(heard(2, 1, 3), Who{0});
   EXPECT_EQ(heard(3, 1, 3), Who{});
   EXPECT_EQ(heard(2, 2, 3), Who{});
@@ -62,10 +62,10 @@ TEST_F(Seekers, TheMessageThatIsMeant) {
   EXPECT_EQ(heard(2, 3, 1), Who{});
 }
 
-TEST_F(Seekers, Wildcards) {
-  seek(0, 2, MPI_ANY_SOURCE, 3);
-  seek(1, 2, 7, MPI_ANY_TAG);
-  seek(2, 2, MPI_ANY_SOURCE, MPI_ANY_TAG);
+TEST_F(Probers, Wildcards) {
+  probe(0, 2, MPI_ANY_SOURCE, 3);
+  probe(1, 2, 7, MPI_ANY_TAG);
+  probe(2, 2, MPI_ANY_SOURCE, MPI_ANY_TAG);
   EXPECT_EQ(heard(2, 7, 3), (Who{2, 1, 0}));
   EXPECT_EQ(heard(2, 7, 4), (Who{2, 1}));
   EXPECT_EQ(heard(2, 8, 3), (Who{2, 0}));
@@ -73,10 +73,10 @@ TEST_F(Seekers, Wildcards) {
   EXPECT_EQ(heard(4, 9, 9), Who{});
 }
 
-TEST_F(Seekers, ThreadsThatLookForDifferentThingsHearOfTheirsOnly) {
-  seek(0, 2, 1, 3);
-  seek(1, 2, 1, 4);
-  seek(2, 2, 1, 5);
+TEST_F(Probers, ThreadsThatProbeForDifferentThingsHearOfTheirsOnly) {
+  probe(0, 2, 1, 3);
+  probe(1, 2, 1, 4);
+  probe(2, 2, 1, 5);
   EXPECT_EQ(heard(2, 1, 3), Who{0});
   EXPECT_EQ(heard(2, 1, 4), Who{1});
   stop(1);  // from the middle of the list
@@ -86,7 +86,7 @@ TEST_F(Seekers, ThreadsThatLookForDifferentThingsHearOfTheirsOnly) {
   stop(0);
   stop(2);
   EXPECT_EQ(heard(2, 1, 5), Who{});
-  seek(1, 2, 1, 5);
+  probe(1, 2, 1, 5);
   EXPECT_EQ(heard(2, 1, 5), Who{1});
 }
 

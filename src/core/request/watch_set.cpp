@@ -1,4 +1,4 @@
-#include "core/request/sought.h"
+#include "core/request/watch_set.h"
 
 #include <mpi.h>
 
@@ -11,15 +11,15 @@
 #include "core/error/error.h"
 #include "core/request/requests.h"
 #include "match/engine.h"
-#include "match/seekers.h"
+#include "match/probers.h"
 #include "policy/policy.h"
 #include "rank/rank.h"
 
 namespace meantime::core {
 namespace {
 
-/// What a sleeper has to look for so as to hear of both (it looks for one only).
-SoughtMessage both(const SoughtMessage& one, const SoughtMessage& other) {
+/// What a sleeper has to test for so as to hear of both (it probes for one only).
+WatchedMessage both(const WatchedMessage& one, const WatchedMessage& other) {
   return {one.context == other.context ? one.context : match::any_context,
           one.source == other.source ? one.source : MPI_ANY_SOURCE,
           one.tag == other.tag ? one.tag : MPI_ANY_TAG};
@@ -42,7 +42,7 @@ class ErrorDetailKept {
 };
 
 /// As far as can be seen without `advance`. A receive's is not called: what it says when it fails
-/// it says where the program asks for it.
+/// it says where the program tests for it.
 bool is_over(const Request& request) {
   if (request.complete || request.type != Request::Type::receive) {
     return request.complete;
@@ -53,28 +53,28 @@ bool is_over(const Request& request) {
 
 }  // namespace
 
-bool SoughtMessage::is_there() const {
+bool WatchedMessage::is_there() const {
   return self().engine->matcher.probe({context, source, tag}, false) != nullptr;
 }
 
-bool Sought::seek(Request& request) {
-  if (request.sought_by == this || request.slept_for != nullptr) {
+bool WatchSet::watch(Request& request) {
+  if (request.watched_by == this || request.slept_for != nullptr) {
     return false;
   }
-  const bool is_new = request.sought_by == nullptr;
+  const bool is_new = request.watched_by == nullptr;
   forget(request);
-  request.sought_by = this;
-  request.sought_place = static_cast<std::uint32_t>(requests_.size());
+  request.watched_by = this;
+  request.watch_place = static_cast<std::uint32_t>(requests_.size());
   requests_.push_back(&request);
   return is_new;
 }
 
-bool Sought::seek(const SoughtMessage& message) {
-  const auto is_same = [&](const SoughtMessage& other) {
+bool WatchSet::watch(const WatchedMessage& message) {
+  const auto is_same = [&](const WatchedMessage& other) {
     return other.context == message.context && other.source == message.source &&
            other.tag == message.tag;
   };
-  // A program that goes round looks for the one after the last.
+  // A program that goes round tests for the one after the last.
   last_found_ = last_found_ + 1 < messages_.size() ? last_found_ + 1 : 0;
   if (last_found_ < messages_.size() && is_same(messages_[last_found_])) {
     return false;
@@ -92,40 +92,40 @@ bool Sought::seek(const SoughtMessage& message) {
   return true;
 }
 
-void Sought::disarm_and_remove(Request& request) {
+void WatchSet::disarm_and_remove(Request& request) {
   if (armed_ != nullptr && !request.complete) {
     request.disarm(*armed_);
   }
   remove(request);
 }
 
-void Sought::remove(Request& request) {
+void WatchSet::remove(Request& request) {
   Request* const last = requests_.back();
-  requests_[request.sought_place] = last;
-  last->sought_place = request.sought_place;
+  requests_[request.watch_place] = last;
+  last->watch_place = request.watch_place;
   requests_.pop_back();
-  request.sought_by = nullptr;
+  request.watched_by = nullptr;
 }
 
-void Sought::forget_all() {
+void WatchSet::forget_all() {
   while (!requests_.empty()) {
     forget(*requests_.back());
   }
   messages_.clear();
 }
 
-bool Sought::forget_what_is_there() {
+bool WatchSet::forget_what_is_there() {
   const std::size_t before = size();
   for (std::size_t place = requests_.size(); place-- > 0;) {
     if (is_over(*requests_[place])) {
       forget(*requests_[place]);
     }
   }
-  std::erase_if(messages_, [](const SoughtMessage& message) { return message.is_there(); });
+  std::erase_if(messages_, [](const WatchedMessage& message) { return message.is_there(); });
   return size() != before;
 }
 
-bool Sought::keeps_awake() const {
+bool WatchSet::keeps_awake() const {
   // (Rank::starving is of the last sleep.)
   const match::Engine* const engine = self().engine.get();
   return (engine != nullptr && engine->starving()) ||
@@ -135,10 +135,10 @@ bool Sought::keeps_awake() const {
                               !request->comm->waiting->sleeps();
                      }) ||
          std::any_of(messages_.begin(), messages_.end(),
-                     [](const SoughtMessage& message) { return message.keeps_awake; });
+                     [](const WatchedMessage& message) { return message.keeps_awake; });
 }
 
-bool Sought::any_there() {
+bool WatchSet::any_there() {
   const ErrorDetailKept kept;
   for (std::size_t place = 0; place < requests_.size(); ++place) {
     Request& request = *requests_[place];
@@ -147,10 +147,10 @@ bool Sought::any_there() {
     }
   }
   return std::any_of(messages_.begin(), messages_.end(),
-                     [](const SoughtMessage& message) { return message.is_there(); });
+                     [](const WatchedMessage& message) { return message.is_there(); });
 }
 
-void Sought::arm(Arming& arming, node::Waiter& waiter) {
+void WatchSet::arm(Arming& arming, node::Waiter& waiter) {
   armed_ = &waiter;
   for (Request* request : requests_) {
     if (!request->complete) {
@@ -159,15 +159,15 @@ void Sought::arm(Arming& arming, node::Waiter& waiter) {
   }
   probes_ = !messages_.empty();
   if (probes_) {
-    SoughtMessage any = messages_.front();
-    for (const SoughtMessage& message : messages_) {
+    WatchedMessage any = messages_.front();
+    for (const WatchedMessage& message : messages_) {
       any = both(any, message);
     }
-    self().engine->matcher.seek(waiter, {any.context, any.source, any.tag});
+    self().engine->matcher.arm_probe(waiter, {any.context, any.source, any.tag});
   }
 }
 
-void Sought::disarm(node::Waiter& waiter) {
+void WatchSet::disarm(node::Waiter& waiter) {
   armed_ = nullptr;
   for (Request* request : requests_) {
     if (!request->complete) {
@@ -176,25 +176,25 @@ void Sought::disarm(node::Waiter& waiter) {
   }
   if (probes_) {
     probes_ = false;
-    self().engine->matcher.stop_seeking(waiter);
+    self().engine->matcher.disarm_probe(waiter);
   }
 }
 
-Sought& sought_of(wait::Looks& looks) {
-  if (looks.sought == nullptr) {
-    looks.sought = std::make_shared<Sought>();
+WatchSet& watch_set_of(wait::TestLoop& loop) {
+  if (loop.watched == nullptr) {
+    loop.watched = std::make_shared<WatchSet>();
   }
-  return static_cast<Sought&>(*looks.sought);
+  return static_cast<WatchSet&>(*loop.watched);
 }
 
-void SoughtAwaited::arm(node::Waiter& waiter) {
+void WatchedAwaited::arm(node::Waiter& waiter) {
   Arming arming(waiter, all_);
-  sought_.arm(arming, waiter);
+  watched_.arm(arming, waiter);
   arming.ends();
 }
 
-void SoughtAwaited::disarm(node::Waiter& waiter) {
-  sought_.disarm(waiter);
+void WatchedAwaited::disarm(node::Waiter& waiter) {
+  watched_.disarm(waiter);
   disarm_background(waiter);
 }
 

@@ -70,9 +70,9 @@ static void looked_at_by_others(int peer) {
   // Nobody looks at a request that is being started: MPICH loses its message then.
   std::shared_mutex starts;
   std::atomic<bool> starting{false};  // (who only shares the lock would go on for ever)
-  std::vector<std::thread> lookers;
+  std::vector<std::thread> testers;
   for (int i = 0; i < 3; ++i) {
-    lookers.emplace_back([&] {
+    testers.emplace_back([&] {
       int flag = 0;
       while (!over.load()) {
         if (starting.load()) {
@@ -97,7 +97,7 @@ static void looked_at_by_others(int peer) {
     MUST(MPI_Send(nullptr, 0, MPI_INT, peer, 4, MPI_COMM_WORLD));
   }
   over = true;
-  for (std::thread& looker : lookers) looker.join();
+  for (std::thread& tester : testers) tester.join();
   MUST(MPI_Request_free(&request));
 }
 
