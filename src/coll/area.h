@@ -69,7 +69,7 @@ static_assert(node::most_ranks <= nobody);
 
 /// One for each member: what outlives the stages, and what a thread rank says in each of them.
 struct alignas(node::cache_line) Member {
-  std::atomic<node::SleepLink> waiter;  ///< rung when this member sleeps at a gate
+  std::atomic<node::SleepLink> waiter;  ///< signalled when this member sleeps at a gate
   std::uint32_t said[stage_count];      ///< by a thread rank; by stage
 };
 static_assert(sizeof(Member) == member_bytes);

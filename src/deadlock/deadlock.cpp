@@ -23,8 +23,8 @@ bool all_asleep_or_gone(const node::Header& header) {
 
 /// How many threads the process has, if all but the searcher sleep and none is stopped or traced;
 /// else 0, as for pid 0: a process that cannot be looked at from here. A thread that counted itself
-/// in, but was rung before it slept, is found running. A main thread that has ended (pthread_exit)
-/// stays in the list until the others have, and does nothing.
+/// in, but was signalled before it slept, is found running. A main thread that has ended
+/// (pthread_exit) stays in the list until the others have, and does nothing.
 unsigned sleeping_threads(int pid) {
   const std::string searcher = std::to_string(gettid());
   const std::string folder = fmt::format("/proc/{}/task", pid);

@@ -1,9 +1,9 @@
 // For ever is not an option: when every rank of the job sleeps in MPI and none can be woken, the
 // job is told so at once.
-//   asleep    a thread on the futex and not rung. It counts itself in before it sleeps; who rings
-//             it counts it out, so a thread that was rung but has no core yet is not asleep.
-//             A thread rank counts as asleep while it is suspended and its worker sleeps: the
-//             worker counts for all of its own that wait.
+//   asleep    a thread on the futex and not signalled. It counts itself in before it sleeps; who
+//             rings it counts it out, so a thread that was signalled but has no core yet is not
+//             asleep. A thread rank counts as asleep while it is suspended and its worker sleeps:
+//             the worker counts for all of its own that wait.
 //   wave      one look at all ranks. Two waves that see the same counts mean that at any moment
 //             between them all threads of all ranks slept.
 //

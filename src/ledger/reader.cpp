@@ -180,7 +180,7 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   rank.wait_ns = value(account.wait_ns);
   rank.waits = value(account.waits);
   rank.parks = value(account.parks);
-  rank.rung_in_vain = value(account.rung_in_vain);
+  rank.signalled_in_vain = value(account.signalled_in_vain);
   rank.held_up_ns = value(account.held_up_ns);
   rank.offloaded_ns = value(account.offloaded_ns);
   rank.offloaded_cpu_ns = value(account.offloaded_cpu_ns);

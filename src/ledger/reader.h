@@ -65,7 +65,7 @@ struct RankFigures {
   std::uint64_t wait_ns = 0;
   std::uint64_t waits = 0;
   std::uint64_t parks = 0;
-  std::uint64_t rung_in_vain = 0;
+  std::uint64_t signalled_in_vain = 0;
   std::array<std::uint64_t, activities> spent_ns{};
   std::uint64_t held_up_ns = 0;
   std::uint64_t cpu_ns = 0;  ///< 0: not known (a process rank that has not finalized)

@@ -78,7 +78,7 @@ class Player {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       engine().progress();
       if (leaves > 0 && !ready()) {
-        wait::sleep_until_rung(*waiter_);
+        wait::sleep_until_signalled(*waiter_);
       }
       box.sleeper.store(0);
       wait::end_sleep(*waiter_);

@@ -15,19 +15,18 @@
 // look sees the count, or the ring finds the sleeper, as with any doorbell (sleep/doorbell.h); then
 // it comes by that look again before it goes on sleeping.
 //   Where another thread of the sleeper's rank is awake in a wait, progressing, the ring wakes
-//   nobody
-// (sleep/progressing.h), and one that naps may be rung in the sleeper's place: each looks at
-// `wanting` before it sleeps itself or leaves its wait, after it has ceased to be there. So again
-// one of the two sees the other.
+// nobody (sleep/progressing.h), and one that naps may be signalled in the sleeper's place: each
+// looks at `wanting` before it sleeps itself or leaves its wait, after it has ceased to be there.
+// So again one of the two sees the other.
 //   What comes back to a sleeper: whoever returns a cell or delivers a message does that, then
 // looks at `wanting`, and rings the owner if somebody wants. Again one of the two sees the other:
-// if that look misses the count, the ring of all comes later, and the owner, rung, finds what came
-// back.
-//   What comes back to a rank that has left MPI: who wants fetches it (cells.cpp). Nobody is rung
-// for that, but each nap ends with a look.
+// if that look misses the count, the ring of all comes later, and the owner, signalled, finds what
+// came back.
+//   What comes back to a rank that has left MPI: who wants fetches it (cells.cpp). Nobody is
+// signalled for that, but each nap ends with a look.
 //   A rank that computes gives nothing up. It is awake, so nobody is told that memory is full.
-//   Who wants is rung by those who give up and do not want themselves: a help only, it naps. (Two
-// that want do not ring each other, or they would hand the same pieces to and fro for ever.)
+//   Who wants is signalled by those who give up and do not want themselves: a help only, it naps.
+// (Two that want do not ring each other, or they would hand the same pieces to and fro for ever.)
 #pragma once
 
 #include "match/cells.h"

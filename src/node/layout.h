@@ -36,7 +36,7 @@ inline constexpr SleepLink for_the_rank = 1;
 
 /// What a sleeper's word says; sleep/doorbell.h has the protocol. (A thread rank that is on_futex
 /// is off its worker, and no kernel thread waits on the word.)
-enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, rung = 3 };
+enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, signalled = 3 };
 inline constexpr int sleep_bits = 2;
 
 /// One stack that waits: a rank, a user thread of a rank, or a worker with no rank to run. Taken
@@ -45,11 +45,11 @@ inline constexpr int sleep_bits = 2;
 struct alignas(cache_line) Waiter {
   std::atomic<std::uint32_t> state;  ///< doorbell's word and futex: a Sleep, above it which one
   std::uint32_t owner;               ///< world rank, or no_owner: a worker
-  /// Completions it still sleeps for; at 0 its bell is rung. In the upper half, in which sleep.
+  /// Completions it still sleeps for; at 0 it is signalled. In the upper half, in which sleep.
   std::atomic<std::uint64_t> remaining;
   std::uint64_t next_sleeping;   ///< owner only: a SleepLink; of an unused one a Link
   Link worker;                   ///< of a thread rank: who runs it; of a worker: itself; else 0
-  std::atomic<Link> next_woken;  ///< on that worker's list, once rung
+  std::atomic<Link> next_woken;  ///< on that worker's list, once signalled
   // Of one that probes, guarded by its mailbox's match lock (match/probers.h): the next on the list
   // of those, and what it probes for; wildcards are what MPI calls them.
   Link next_prober;
@@ -58,7 +58,7 @@ struct alignas(cache_line) Waiter {
   std::int32_t probed_source;
   std::int32_t probed_tag;
   /// When whoever woke its core rang, by the lower half of CLOCK_MONOTONIC in ns; 0: nobody.
-  std::atomic<std::uint32_t> rung_at;
+  std::atomic<std::uint32_t> signalled_at;
 };
 static_assert(sizeof(Waiter) == cache_line);
 inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
@@ -80,11 +80,11 @@ struct alignas(cache_line) WorkerAccount {
 /// What the node knows of a worker: a kernel thread of a host that runs thread ranks in turn
 /// (src/scheduling/worker.h).
 struct alignas(cache_line) WorkerPlace {
-  LinkStack woken;  ///< waiters of its ranks that were rung, newest first; it takes all
-  Waiter bell;      ///< its own, rung if it sleeps while `woken` gets something
+  LinkStack woken;  ///< waiters of its ranks that were signalled, newest first; it takes all
+  Waiter bell;      ///< its own, signalled if it sleeps while `woken` gets something
   std::atomic<std::uint32_t> suspended;     ///< ranks that sleep if it does; set before it sleeps
   std::atomic<std::uint32_t> offloaded;     ///< ranks that do not: on their own threads
-  std::atomic<std::uint32_t> asleep;        ///< 1 from its falling asleep until it is rung
+  std::atomic<std::uint32_t> asleep;        ///< 1 from its falling asleep until it is signalled
   std::atomic<std::uint64_t> sleeps;        ///< how often it fell asleep
   std::atomic<std::uint32_t> host_threads;  ///< that its host has when it has nothing to do
   WorkerAccount account;
@@ -98,7 +98,7 @@ struct alignas(cache_line) Mailbox {
   std::atomic<std::uint32_t> match_lock;   ///< 0, or world rank + 1 of who may match
   std::atomic<std::uint32_t> pollers;      ///< this rank is awake in MPI and drains by itself
   std::atomic<std::uint32_t> progressing;  ///< threads of it: sleep/progressing.h
-  std::atomic<SleepLink> sleeper;          ///< may be rung for any work, 0 = none
+  std::atomic<SleepLink> sleeper;          ///< may be signalled for any work, 0 = none
   LinkStack attention;                ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
   std::atomic<std::uint32_t> posted;  ///< receives that are posted; a hint, of a thread rank
@@ -144,12 +144,12 @@ struct alignas(cache_line) TestLoopNote {
 };
 
 struct alignas(cache_line) Account {
-  std::atomic<std::uint64_t> waits;         ///< waits that could not go on at once
-  std::atomic<std::uint64_t> wait_ns;       ///< wall-clock time in them
-  std::atomic<std::uint64_t> parks;         ///< times slept in the kernel
-  std::atomic<std::uint64_t> rings;         ///< system calls made to wake others
-  std::atomic<std::uint64_t> rung_in_vain;  ///< rung out of a sleep, and nothing could be moved
-  std::atomic<std::uint64_t> spent_ns[4];   ///< of wait_ns, by ledger::Activity
+  std::atomic<std::uint64_t> waits;              ///< waits that could not go on at once
+  std::atomic<std::uint64_t> wait_ns;            ///< wall-clock time in them
+  std::atomic<std::uint64_t> parks;              ///< times slept in the kernel
+  std::atomic<std::uint64_t> rings;              ///< system calls made to wake others
+  std::atomic<std::uint64_t> signalled_in_vain;  ///< woken, and nothing could be moved
+  std::atomic<std::uint64_t> spent_ns[4];        ///< of wait_ns, by ledger::Activity
   std::atomic<std::uint64_t> held_up_ns;    ///< of the time awake in waits: others had the core
   std::atomic<std::uint64_t> began_ns;      ///< CLOCK_MONOTONIC of MPI_Init …
   std::atomic<std::uint64_t> ended_ns;      ///< … and of MPI_Finalize; 0 before
@@ -177,7 +177,7 @@ struct alignas(cache_line) RankArea {
   std::atomic<Link> changes;  ///< how its waiting was changed while it ran: ledger/changes.h
   alignas(cache_line) std::atomic<std::int32_t> pid;
   std::atomic<std::uint64_t> trial_address;  ///< a word that others read to try cross-memory attach
-  std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not rung
+  std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not signalled
   std::atomic<std::uint64_t> sleeps;         ///< how often its waiters fell asleep
   /// 0, or it waits for memory or credit: the number of times that this began. See
   /// deadlock/deadlock.h.

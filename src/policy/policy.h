@@ -1,7 +1,7 @@
 // The policy: after each fruitless turn of a wait it names the next rung.
 //   poll         look again at once
 //   yield        give the core to whoever wants it, look again
-//   park         sleep in the kernel until rung
+//   park         sleep in the kernel until signalled
 //   settings     what somebody said about waiting; what he did not say is the preset's (presets.h)
 // Settings: MEANTIME_WAIT and the knobs MEANTIME_TRIES_POLL, _TRIES_YIELD and _TIMEOUT.
 #pragma once

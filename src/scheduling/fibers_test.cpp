@@ -35,7 +35,7 @@ void until_it_is_the_turn_of(int index, node::Waiter& waiter) {
     waiter.worker = worker_of(self());
     wait::begin_sleep(waiter);
     if (turn.load(std::memory_order_seq_cst) != index) {
-      wait::sleep_until_rung(waiter);
+      wait::sleep_until_signalled(waiter);
     }
     wait::end_sleep(waiter);
   }

@@ -127,7 +127,7 @@ class Worker {
   /// The next one that can run does. False if there is none: the hold is over all the same.
   bool yield(Fiber& fiber);
   void leave(Fiber& fiber, State to, After after);
-  /// It is suspended until `waiter` is rung, or until then (CLOCK_MONOTONIC).
+  /// It is suspended until `waiter` is signalled, or until then (CLOCK_MONOTONIC).
   void suspend_until(Fiber& fiber, node::Waiter& waiter, std::uint64_t at_ns);
   /// First thing on the stack that was switched to. `here` is whose stack it is; nullptr: the
   /// carrier's.

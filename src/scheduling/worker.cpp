@@ -119,7 +119,7 @@ bool Worker::try_take() {
 
 // --- the carrier's side
 
-/// Those that were rung, in the order in which they were.
+/// Those that were signalled, in the order in which they were.
 void Worker::take_woken() {
   node::Segment& segment = node::segment();
   node::Link newest = place_.woken.take_all();
@@ -159,11 +159,11 @@ void Worker::take_woken() {
   }
 }
 
-// A timer is set and taken out by who holds the worker. Whether its rank was rung or its time came
-// is decided by one compare-and-swap on the waiter: from `on_futex` to `rung` by the ringer, who
-// then puts it on the list, or back to `arming` by us, who queue it. So it is queued once. If the
-// ringer was first, the timer is gone before the rank can set another one: it is taken out here, or
-// when the rank is taken from the list (both on this worker: it was suspended here).
+// A timer is set and taken out by who holds the worker. Whether its rank was signalled or its time
+// came is decided by one compare-and-swap on the waiter: from `on_futex` to `signalled` by the
+// ringer, who then puts it on the list, or back to `arming` by us, who queue it. So it is queued
+// once. If the ringer was first, the timer is gone before the rank can set another one: it is taken
+// out here, or when the rank is taken from the list (both on this worker: it was suspended here).
 void Worker::take_due() {
   const std::uint64_t now = now_ns();
   while (node::Waiter* waiter = timers_.take_due(now)) {
@@ -193,8 +193,8 @@ void Worker::queue(Fiber& fiber) {
 }
 
 /// To another worker's list, by the ticket: a stray to its home, or, for a test, any to the next.
-/// Until that one finds it there it belongs to nobody; but it is up, or will be rung, and counts
-/// the fiber when it sleeps again.
+/// Until that one finds it there it belongs to nobody; but it is up, or will be signalled, and
+/// counts the fiber when it sleeps again.
 void Worker::send_on(Fiber& fiber) {
   const std::vector<std::unique_ptr<Worker>>& workers = host().workers;
   Worker* to = this;
@@ -285,7 +285,7 @@ void Worker::leave(Fiber& fiber, State to, After after) {
   }
   Fiber* const other = next();
   if (other == &fiber) {
-    // Rung between its last look and here: it is on the list already, and has not left.
+    // Signalled between its last look and here: it is on the list already, and has not left.
     fiber.change(to, State::running);
     leave_hold(carrier());
     return;

@@ -80,13 +80,14 @@ int run(const Plan& plan);
 bool yield();
 /// True if the worker has another rank that could run now.
 bool others_runnable();
-/// Leaves the worker until this rank's waiter is rung (sleep/doorbell.cpp). Between hold_worker,
-/// after which it may be another worker than before, and suspend or let_go_of_worker nobody moves
-/// the rank or takes it off its worker.
+/// Leaves the worker until this rank's waiter is signalled (sleep/doorbell.cpp). Between
+/// hold_worker, after which it may be another worker than before, and suspend or let_go_of_worker
+/// nobody moves the rank or takes it off its worker.
 void hold_worker();
 void let_go_of_worker();
 void suspend();
-/// The same, until then at most (CLOCK_MONOTONIC, ns). The waiter is `on_futex` still, or rung.
+/// The same, until then at most (CLOCK_MONOTONIC, ns). The waiter is `on_futex` still, or
+/// signalled.
 void suspend_until(node::Waiter& waiter, std::uint64_t at_ns);
 /// How late the timers of the calling rank's worker are. Of a thread rank, in its turn.
 const wait::Lateness& lateness();

@@ -116,9 +116,9 @@ std::uint64_t Worker::idle(Carrier& carrier, Eagerness eagerness, bool naps, boo
   return looked;
 }
 
-/// Until rung, or until the next timer, which nobody changes while the worker sleeps. A piece of it
-/// that ends because the countdown is to be asked leaves the bell `arming`, as it was before: who
-/// rings from then on makes the next piece return at once.
+/// Until signalled, or until the next timer, which nobody changes while the worker sleeps. A piece
+/// of it that ends because the countdown is to be asked leaves the bell `arming`, as it was before:
+/// who rings from then on makes the next piece return at once.
 void Worker::sleep_on_bell(Countdown& countdown) {
   const std::uint64_t timer = timers_.next_ns();
   for (;;) {
@@ -131,10 +131,10 @@ void Worker::sleep_on_bell(Countdown& countdown) {
     }
     const std::uint64_t until = std::min(timer, countdown.next_ns());
     if (until == Timers::never) {
-      wait::sleep_until_rung(place_.bell);
+      wait::sleep_until_signalled(place_.bell);
       return;
     }
-    wait::sleep_until_rung_or(place_.bell, until - now);
+    wait::sleep_until_signalled_or(place_.bell, until - now);
     if (wait::state_of(place_.bell) != node::Sleep::arming) {
       return;
     }
@@ -145,32 +145,33 @@ void Worker::sleep_on_bell(Countdown& countdown) {
   }
 }
 
-/// True if it was rung.
+/// True if it was signalled.
 bool Worker::sleep(Carrier& carrier, Countdown& countdown) {
   if (!begin_idle_sleep(carrier)) {
     return false;
   }
   carrier.counter_files.close_what_is_not_in_use();
   times_.change_to(ledger::Doing::sleep, now_ns());
-  // `living` is 0 before the bell is rung for it (finish), and the bell is armed before the look.
+  // `living` is 0 before the bell is signalled for it (finish), and the bell is armed before the
+  // look.
   wait::begin_sleep(place_.bell);
   if (place_.woken.empty(std::memory_order_seq_cst) &&
       host().living.load(std::memory_order_seq_cst) > 0) {
     sleep_on_bell(countdown);
   }
-  const bool rung = wait::end_sleep(place_.bell) == node::Sleep::rung;
+  const bool signalled = wait::end_sleep(place_.bell) == node::Sleep::signalled;
   carrier.mark = {};
-  // Who rang counts us out after it has rung, by `suspended`, which must not change before.
+  // Who rang counts us out after it has signalled, by `suspended`, which must not change before.
   while (place_.asleep.load(std::memory_order_acquire) != 0) {
     wait::give_core_to_kernel();
   }
   asleep_.store(false, std::memory_order_seq_cst);
   a_worker_is_up();
-  return rung;
+  return signalled;
 }
 
-/// Rung with nothing on its list: the monitor has seen a worker with too many. Its ranks may want
-/// no looking at all, so it looks only as long as a thief needs to see the same.
+/// Signalled with nothing on its list: the monitor has seen a worker with too many. Its ranks may
+/// want no looking at all, so it looks only as long as a thief needs to see the same.
 void Worker::help(Carrier& carrier) {
   const std::uint64_t began = now_ns();
   times_.change_to(ledger::Doing::poll, began);

@@ -13,9 +13,9 @@
 // moves on rings whom it completes, and what it starts is handed over before it sleeps or leaves
 // MPI (coll/schedule/progress.h). Of several the last one's look is enough, so R need not
 // know how many there are. If no thread of the rank sleeps, nobody was spared a ring, and L need
-// not look. A rank with one thread has none: it is rung when it sleeps, and else nobody is. Nor is
-// a thread rank's own stack one: while it yields, its worker may run another rank for as long as
-// that likes.
+// not look. A rank with one thread has none: it is signalled when it sleeps, and else nobody is.
+// Nor is a thread rank's own stack one: while it yields, its worker may run another rank for as
+// long as that likes.
 #pragma once
 
 #include <atomic>

@@ -131,7 +131,7 @@ void Timer::step(LongWait& wait) {
   const Woken woken = wait.sleep(longest);
   record.outcome.woke_ns = wait.waited_ns;
   // The timers that are latest are overtaken by the message.
-  const bool was_due = !woken.rung || record.outcome.came_ns > until;
+  const bool was_due = !woken.signalled || record.outcome.came_ns > until;
   if (wait.rank.fiber == nullptr && !wait.timer && was_due && wait.waited_ns > until) {
     wait.rank.experience->lateness.learn(wait.waited_ns - until);
   }
@@ -226,7 +226,7 @@ void until(Awaited& what) {
   progressing.go();
   if (box.sleepers.load(std::memory_order_relaxed) != 0) {
     what.progress();
-    what.about_to_sleep();  // the others do not look: they were not rung, because this one was here
+    what.about_to_sleep();  // the others were not signalled: this one was here
   }
   box.pollers.store(0, std::memory_order_relaxed);
 }
@@ -285,19 +285,19 @@ bool LongWait::is_over() {
 void LongWait::moved() {
   end_of_starvation(rank);
   record.moved();
-  rung_ = false;
+  signalled_ = false;
   turns = 0;
   named = Step::poll;
 }
 
 void LongWait::was_in_vain() {
-  if (rung_) [[unlikely]] {
-    rung_ = false;
-    ledger::add(rank.area->account.rung_in_vain, std::uint64_t{1});
+  if (signalled_) [[unlikely]] {
+    signalled_ = false;
+    ledger::add(rank.area->account.signalled_in_vain, std::uint64_t{1});
   }
   if (++turns % turns_a_look == 0) {
     waited_ns = record.look();
-    record.outcome.rung = false;  // whatever rang did not bring what we wait for
+    record.outcome.signalled = false;  // whatever rang did not bring what we wait for
   }
   record.turn_ends();
   ask();
@@ -334,8 +334,8 @@ Woken LongWait::sleep(std::uint64_t nanoseconds) {
   progressing_.go();
   const Woken woken = park(rank, what, nanoseconds);  // which looks before it sleeps
   progressing_.come();
-  record.woken(woken.rung, woken.rung_at);
-  rung_ = woken.rung && !woken.moved;
+  record.woken(woken.signalled, woken.signalled_at);
+  signalled_ = woken.signalled && !woken.moved;
   begins_anew();
   return woken;
 }

@@ -91,7 +91,7 @@ class LongWait {
   void ask();
 
   Progressing& progressing_;
-  bool rung_ = false;  ///< and has not looked since
+  bool signalled_ = false;  ///< and has not looked since
 };
 
 /// A rung is a type, so that a ladder costs no more than its conditions.

@@ -135,12 +135,12 @@ void Record::change_to(ledger::Activity activity) {
   idle_ = true;
 }
 
-void Record::woken(bool rung, std::uint32_t rung_at) {
+void Record::woken(bool signalled, std::uint32_t signalled_at) {
   enter(ledger::Activity::poll);
-  outcome.rung = rung;
-  if (rung && rung_at != 0 && policy_.prediction == Prediction::timer) {
+  outcome.signalled = signalled;
+  if (signalled && signalled_at != 0 && policy_.prediction == Prediction::timer) {
     const std::uint64_t now = now_ns();
-    const std::uint32_t ago = static_cast<std::uint32_t>(now) - rung_at;
+    const std::uint32_t ago = static_cast<std::uint32_t>(now) - signalled_at;
     outcome.came_ns = now - began_ > ago ? now - began_ - ago : 0;
   }
 }

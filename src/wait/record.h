@@ -80,8 +80,8 @@ class Record {
     plan_.poll_until_ns = plan_.second.poll_until_ns;
     plan_.second = {};
   }
-  /// A sleep is over. `rung_at`: node::Waiter's.
-  void woken(bool rung, std::uint32_t rung_at);
+  /// A sleep is over. `signalled_at`: node::Waiter's.
+  void woken(bool signalled, std::uint32_t signalled_at);
 
   Outcome outcome;  ///< but its waited_ns: the climb knows how the wait goes
 

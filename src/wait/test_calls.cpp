@@ -53,7 +53,7 @@ void nap(Rank& rank, TestLoop& loop, Awaited& what, std::uint64_t nanoseconds) {
   ranks::suspends_with(ranks::Eagerness::sleeps);
   park(rank, what, nanoseconds);
   if (rank.area->mailbox.sleepers.load(std::memory_order_relaxed) != 0) {
-    what.about_to_sleep();  // it may have been rung for the others, and leaves MPI
+    what.about_to_sleep();  // it may have been signalled for the others, and leaves MPI
   }
 }
 

@@ -27,7 +27,7 @@ byte items, first;            /* of these, in the inbox: from `first` on */
 byte match_lock;              /* Mailbox::match_lock: whose it is */
 byte sleepers;
 byte received;                /* messages */
-bool rung;                    /* the present sleep is: doorbell.pml */
+bool signalled;                    /* the present sleep is: doorbell.pml */
 
 #define inbox_empty (first == items)
 #define fence() late == 0
@@ -100,7 +100,7 @@ inline drain(me) {
   :: match_lock != 0 -> break
   od;
   if
-  :: me != receiver && received != known -> rung = true
+  :: me != receiver && received != known -> signalled = true
   :: else
   fi;
   atomic { message = 0; position = 0; next = 0; end_of_all = 0; known = 0; waits = false }
@@ -144,12 +144,12 @@ proctype receives() {
      :: else
      fi;
      drain(receiver);
-     rung = false;                  /* begin_sleep */
+     signalled = false;                  /* begin_sleep */
      sleepers++;
      look_at_ring();
      if
      :: !inbox_empty || waits || received != had
-     :: else -> rung
+     :: else -> signalled
      fi;
      sleepers--
   od

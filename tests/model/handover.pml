@@ -17,7 +17,7 @@
 #endif
 #define nobody threads
 
-mtype = { awake, asleep, rung }
+mtype = { awake, asleep, signalled }
 mtype state[threads] = awake;
 byte number[threads];        /* of the sleep */
 
@@ -42,7 +42,7 @@ byte progressing;
 inline ring(who, which) {
   atomic {
     if
-    :: who != nobody && state[who] == asleep && number[who] == which -> state[who] = rung
+    :: who != nobody && state[who] == asleep && number[who] == which -> state[who] = signalled
     :: else
     fi
   }
@@ -148,7 +148,7 @@ inline await(me, for_collective) {
            :: else
            fi;
            unlock();
-           state[me] == rung;
+           state[me] == signalled;
            lock()
         fi;
         unlist(me);

@@ -19,7 +19,7 @@ byte carrier = 0;                  /* Worker::carrier_ */
 bool running;                      /* the rank's State::running: else offloaded, or on the list */
 byte list;                         /* place_.woken: work for this worker */
 bool rank_on_list = true;
-bool bell;                         /* its carrier is rung; that protocol is doorbell.pml's */
+bool bell;                         /* its carrier is signalled; that protocol is doorbell.pml's */
 bool spare[2], called[2];
 byte tasks = 2;                    /* that the rank will give */
 bool ended;                        /* the rank */

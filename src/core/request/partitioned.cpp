@@ -49,7 +49,7 @@ PartitionedRequest::~PartitionedRequest() {
 void PartitionedRequest::begin_round() {
   active = true;
   complete = false;
-  // Who found it complete just after arming has not disarmed: rung, he would wake in vain.
+  // Who found it complete just after arming has not disarmed: signalled, he would wake in vain.
   sleepers_.clear();
   error = MPI_SUCCESS;
   bytes = 0;
@@ -374,7 +374,7 @@ void PartitionedReceive::disarm_offer(node::Waiter& waiter) {
 
 void PartitionedReceive::hand_over_offer(node::Waiter& waiter) {
   if (heir_ != nullptr) {
-    return;  // he sleeps, or has been rung and will disarm
+    return;  // he sleeps, or has been signalled and will disarm
   }
   const match::ArmingForRank for_rank;
   heir_ = &waiter;

@@ -9,8 +9,8 @@
 // round with the same tag: non-overtaking order keeps the rounds apart. The receiver posts one
 // receive for each as soon as it is started and knows the offer. Until then the offer's arrival
 // must be noticed whatever the rank waits for, because the sender may wait for its partitions to be
-// received: such receives are in Rank::unmatched, and which of its sleeping threads is rung for
-// them is said in coll/schedule/progress.h. All functions: rank's lock held.
+// received: such receives are in Rank::unmatched, and which of its sleeping threads is signalled
+// for them is said in coll/schedule/progress.h. All functions: rank's lock held.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ class PartitionedRequest : public Request {
   virtual void part_is_over(const Part& part) = 0;
   /// Completes the request if nothing is left to come; called with no message under way.
   virtual void none_under_way() = 0;
-  /// What else has to happen that is no message under way: those who sleep are rung for it.
+  /// What else has to happen that is no message under way: those who sleep are signalled for it.
   virtual bool waits_for_more() const = 0;
 
   void begin_round();

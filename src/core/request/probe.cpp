@@ -46,7 +46,7 @@ match::Message* find(int source, int tag, Communicator& comm, MPI_Status* status
   return message;
 }
 
-/// Waits for a message to come. The sleeper is rung when it is added to the unexpected ones.
+/// Waits for a message to come. The sleeper is signalled when it is added to the unexpected ones.
 class MessageAwaited final : public wait::Awaited {
  public:
   MessageAwaited(int source, int tag, Communicator& comm, MPI_Status* status, bool take)

@@ -64,7 +64,7 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
       R"("rung_in_vain": {}, "spent": {}, )"
       R"("held_up": {:.9f}, "elsewhere": {:.9f}, "cpu": {}, "preempted": {}, "prorated": {}, "sites": [)",
       number, quoted(way), quoted(policy), json_changes(rank), seconds(rank.wall_ns),
-      seconds(rank.wait_ns), rank.waits, rank.parks, rank.rung_in_vain,
+      seconds(rank.wait_ns), rank.waits, rank.parks, rank.signalled_in_vain,
       json_activities(rank.spent_ns), seconds(rank.held_up_ns), seconds(rank.offloaded_ns),
       cpu ? fmt::format("{:.9f}", *cpu) : "null",
       rank.cpu_ns != 0 && rank.preempted_ns ? fmt::format("{:.9f}", seconds(*rank.preempted_ns))
