@@ -35,7 +35,7 @@ bool has_fixed_addresses(const std::string& path) {
 }
 
 /// "stencil+0x1234": the address is what addr2line wants, from the memory map of that process.
-std::string place_in(int pid, std::uint64_t address) {
+std::string location_in(int pid, std::uint64_t address) {
   std::ifstream maps = node::memory_map(pid);
   std::string line;
   std::string module;
@@ -81,11 +81,11 @@ std::string communicator_name(const node::Report& report) {
 
 std::string called_from(int pid, std::uint64_t site) {
   // The call, not what follows.
-  return site == 0 ? "" : fmt::format(", called from {}", place_in(pid, site - 1));
+  return site == 0 ? "" : fmt::format(", called from {}", location_in(pid, site - 1));
 }
 
-std::string place_of(const node::Report& report, int pid) {
-  const std::string place = node::read_words(report.place);
+std::string location_of(const node::Report& report, int pid) {
+  const std::string place = node::read_words(report.location);
   return place.empty() ? called_from(pid, report.call_site.load())
                        : ", called from " + settings::shown(place, settings::any_length);
 }
@@ -110,7 +110,7 @@ std::string describe_wait(const node::Report& report, int pid, CallName call_nam
   if (peer >= 0 && peer != world_peer) {
     text += fmt::format(" (rank {} there)", peer);
   }
-  return text + place_of(report, pid) +
+  return text + location_of(report, pid) +
          fmt::format(", for {:.1f} s", seconds_since(report.since_ns.load()));
 }
 
@@ -159,8 +159,8 @@ std::string describe_lack(const node::Segment& segment) {
                      limit.empty() ? "" : fmt::format(": {}", limit));
 }
 
-std::string place_of_call(const void* call_site) {
-  return place_in(getpid(), reinterpret_cast<std::uint64_t>(call_site) - 1);
+std::string location_of_call(const void* call_site) {
+  return location_in(getpid(), reinterpret_cast<std::uint64_t>(call_site) - 1);
 }
 
 std::string describe_ranks(const node::Segment& segment, CallName call_name) {
@@ -183,7 +183,7 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
         break;
       case RankState::waiting:
         if (area.napping.load() != 0) {
-          state = describe_test_loop(area.report, place_of(area.report, pid), call_name);
+          state = describe_test_loop(area.report, location_of(area.report, pid), call_name);
           break;
         }
         state = describe_wait(area.report, pid, call_name);

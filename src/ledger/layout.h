@@ -3,7 +3,7 @@
 // between fields are allowed). Zero-filled is an empty account.
 //   call site   the place in the user's program that a call returns to, and the call; of a long
 //               wait of an interpreter's program the place in the script
-//               (deadlock/place_hook.h)
+//               (deadlock/location_hook.h)
 //   activity    what was done during a wait
 //   histogram   how often a wait took how long, four buckets an octave: a quantile is right to 19 %
 #pragma once

@@ -19,8 +19,8 @@ class Segment;
 namespace meantime::ledger {
 
 struct SiteFigures {
-  std::string place;  ///< "solve (script.py:12)", as an interpreter has it; empty: it has none
-  std::string file;   ///< empty: unknown, then offset is an address
+  std::string location;  ///< "solve (script.py:12)", as an interpreter has it; empty: it has none
+  std::string file;      ///< empty: unknown, then offset is an address
   std::uint64_t offset = 0;
   std::uint16_t call = 0;
   std::uint64_t waits = 0;

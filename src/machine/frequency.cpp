@@ -111,14 +111,14 @@ void Frequencies::forget_all() {
   domains_.clear();
 }
 
-std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& places,
+std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& masks,
                                  const std::string& root) {
   knob_ = knob;
-  requests_.assign(places.size(), false);
+  requests_.assign(masks.size(), false);
   cpu_set_t all;
   CPU_ZERO(&all);
-  for (const cpu_set_t& place : places) {
-    CPU_OR(&all, &all, &place);
+  for (const cpu_set_t& mask : masks) {
+    CPU_OR(&all, &all, &mask);
   }
   const std::string folder = root + "/sys/devices/system/cpu/cpufreq";
   const std::vector<std::string> policies = policies_in(folder);
@@ -127,7 +127,7 @@ std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& places
                        folder);
   }
   for (const std::string& policy : policies) {
-    if (std::string problem = add_domain(fmt::format("{}/{}", folder, policy), places, all);
+    if (std::string problem = add_domain(fmt::format("{}/{}", folder, policy), masks, all);
         !problem.empty()) {
       forget_all();
       return problem;
@@ -140,7 +140,7 @@ std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& places
 }
 
 /// Nothing is added if its clock is not this job's alone.
-std::string Frequencies::add_domain(const std::string& folder, const std::vector<cpu_set_t>& places,
+std::string Frequencies::add_domain(const std::string& folder, const std::vector<cpu_set_t>& masks,
                                     const cpu_set_t& all) {
   const cpu_set_t cpus = cpus_in(first_line(folder + "/affected_cpus"));
   if (CPU_COUNT(&cpus) == 0 || !is_within(cpus, all)) {
@@ -180,8 +180,8 @@ std::string Frequencies::add_domain(const std::string& folder, const std::vector
     return fmt::format("{} says '{}' and {} '{}': there is nothing to lower", domain.file,
                        domain.normal, files.low, domain.low);
   }
-  for (std::size_t rank = 0; rank < places.size(); ++rank) {
-    if (share_cpus(places[rank], cpus)) {
+  for (std::size_t rank = 0; rank < masks.size(); ++rank) {
+    if (share_cpus(masks[rank], cpus)) {
       domain.ranks.push_back(static_cast<int>(rank));
     }
   }

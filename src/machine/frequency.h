@@ -34,14 +34,14 @@ class Frequencies {
   Frequencies(const Frequencies&) = delete;
   Frequencies& operator=(const Frequencies&) = delete;
 
-  /// Looks at the files and locks them; changes nothing. `places`: the CPUs of each rank. `root`:
+  /// Looks at the files and locks them; changes nothing. `masks`: the CPUs of each rank. `root`:
   /// the folder that has /sys in it, "" but for tests. One line why it cannot be done, else empty.
-  std::string prepare(Knob knob, const std::vector<cpu_set_t>& places, const std::string& root);
+  std::string prepare(Knob knob, const std::vector<cpu_set_t>& masks, const std::string& root);
   [[nodiscard]] bool prepared() const { return !domains_.empty(); }
   /// As if never prepared; another job may have the files. Only while nothing is lowered.
   void forget_all();
 
-  /// A rank (an index of `places`) requests its CPUs slow, or no longer; -1: nobody. One line if
+  /// A rank (an index of `masks`) requests its CPUs slow, or no longer; -1: nobody. One line if
   /// that cannot be done, once: then all is undone, and nothing is lowered any more.
   std::string request(int rank, bool low);
   /// All domains back to normal, for now.
@@ -66,7 +66,7 @@ class Frequencies {
     double lowered_since = 0;
   };
 
-  std::string add_domain(const std::string& folder, const std::vector<cpu_set_t>& places,
+  std::string add_domain(const std::string& folder, const std::vector<cpu_set_t>& masks,
                          const cpu_set_t& all);
   std::string lower(std::size_t domain);
   std::string normalise(std::size_t domain);

@@ -40,21 +40,21 @@ class FrequenciesOf : public MadeUpFiles {
   [[nodiscard]] std::string now(int number) const {
     return first_line(folder(number) + "/scaling_max_freq");
   }
-  static std::vector<cpu_set_t> places(const std::vector<std::vector<int>>& ranks) {
-    std::vector<cpu_set_t> places;
+  static std::vector<cpu_set_t> cpus_of(const std::vector<std::vector<int>>& ranks) {
+    std::vector<cpu_set_t> masks;
     for (const std::vector<int>& cpus : ranks) {
-      CPU_ZERO(&places.emplace_back());
+      CPU_ZERO(&masks.emplace_back());
       for (const int cpu : cpus) {
-        CPU_SET(cpu, &places.back());
+        CPU_SET(cpu, &masks.back());
       }
     }
-    return places;
+    return masks;
   }
 };
 
 TEST_F(FrequenciesOf, AClockIsLowWhileAllItsRanksRequestIt) {
   Frequencies frequencies;
-  ASSERT_EQ(frequencies.prepare(Knob::max_freq, places({{0}, {1}, {2, 3}}), root_), "");
+  ASSERT_EQ(frequencies.prepare(Knob::max_freq, cpus_of({{0}, {1}, {2, 3}}), root_), "");
   EXPECT_EQ(frequencies.request(0, true), "");
   EXPECT_EQ(now(0), "2400000");
   EXPECT_EQ(frequencies.request(1, true), "");
@@ -79,7 +79,7 @@ TEST_F(FrequenciesOf, AClockIsLowWhileAllItsRanksRequestIt) {
 
 TEST_F(FrequenciesOf, OthersClocksAreLeftAlone) {
   Frequencies frequencies;
-  ASSERT_EQ(frequencies.prepare(Knob::max_freq, places({{1}, {2}}), root_), "");
+  ASSERT_EQ(frequencies.prepare(Knob::max_freq, cpus_of({{1}, {2}}), root_), "");
   EXPECT_EQ(frequencies.request(0, true), "");
   EXPECT_EQ(frequencies.request(1, true), "");
   EXPECT_EQ(now(0), "2400000");  // CPU 0 is somebody else's
@@ -90,7 +90,7 @@ TEST_F(FrequenciesOf, OthersClocksAreLeftAlone) {
 TEST_F(FrequenciesOf, WhatWasThereComesBackWhateverItWas) {
   std::ofstream(folder(2) + "/scaling_max_freq") << "1234567\n";
   Frequencies frequencies;
-  ASSERT_EQ(frequencies.prepare(Knob::max_freq, places({{2}, {3}}), root_), "");
+  ASSERT_EQ(frequencies.prepare(Knob::max_freq, cpus_of({{2}, {3}}), root_), "");
   frequencies.request(0, true);
   frequencies.request(1, true);
   frequencies.restore();
@@ -103,7 +103,7 @@ TEST_F(FrequenciesOf, WhatWasThereComesBackWhateverItWas) {
 
 TEST_F(FrequenciesOf, TheOtherProcessUndoesForOneThatWasKilled) {
   Frequencies frequencies;
-  ASSERT_EQ(frequencies.prepare(Knob::max_freq, places({{2}, {3}}), root_), "");
+  ASSERT_EQ(frequencies.prepare(Knob::max_freq, cpus_of({{2}, {3}}), root_), "");
   const pid_t worker = fork();
   if (worker == 0) {
     frequencies.request(1, true);
@@ -118,7 +118,7 @@ TEST_F(FrequenciesOf, TheOtherProcessUndoesForOneThatWasKilled) {
 
 TEST_F(FrequenciesOf, AKernelThatRefusesIsToldOfOnce) {
   Frequencies frequencies;
-  ASSERT_EQ(frequencies.prepare(Knob::max_freq, places({{2}, {3}}), root_), "");
+  ASSERT_EQ(frequencies.prepare(Knob::max_freq, cpus_of({{2}, {3}}), root_), "");
   ASSERT_EQ(frequencies.request(0, true), "");
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
@@ -142,22 +142,22 @@ TEST_F(FrequenciesOf, AKernelThatRefusesIsToldOfOnce) {
 TEST_F(FrequenciesOf, OneJobAtATime) {
   Frequencies first;
   Frequencies second;
-  ASSERT_EQ(first.prepare(Knob::max_freq, places({{2}}), root_), "");
-  EXPECT_NE(second.prepare(Knob::max_freq, places({{2}}), root_).find("in use by another job"),
+  ASSERT_EQ(first.prepare(Knob::max_freq, cpus_of({{2}}), root_), "");
+  EXPECT_NE(second.prepare(Knob::max_freq, cpus_of({{2}}), root_).find("in use by another job"),
             std::string::npos);
   EXPECT_FALSE(second.prepared());
-  EXPECT_EQ(second.prepare(Knob::max_freq, places({{3}}), root_), "");
+  EXPECT_EQ(second.prepare(Knob::max_freq, cpus_of({{3}}), root_), "");
 }
 
 TEST_F(FrequenciesOf, ForgottenOnesAreFreeForAnotherJob) {
   Frequencies first;
   Frequencies second;
-  ASSERT_EQ(first.prepare(Knob::max_freq, places({{2}}), root_), "");
+  ASSERT_EQ(first.prepare(Knob::max_freq, cpus_of({{2}}), root_), "");
   first.forget_all();
   EXPECT_FALSE(first.prepared());
   EXPECT_EQ(first.request(0, true), "");
   EXPECT_EQ(now(2), "2400000");
-  EXPECT_EQ(second.prepare(Knob::max_freq, places({{2}}), root_), "");
+  EXPECT_EQ(second.prepare(Knob::max_freq, cpus_of({{2}}), root_), "");
 }
 
 }  // namespace

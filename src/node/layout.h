@@ -128,9 +128,9 @@ struct alignas(cache_line) Report {
   std::atomic<std::uint64_t> call_site;  ///< return address in the user's program
   std::atomic<std::int32_t> world_peer;  ///< the peer's rank in the world, or no_peer
   std::atomic<std::uint64_t> name[10];   ///< of the communicator; characters, 0 = the end
-  /// In the user's program, by name, where an address says nothing (deadlock/place_hook.h); as
+  /// In the user's program, by name, where an address says nothing (deadlock/location_hook.h); as
   /// `name`.
-  std::atomic<std::uint64_t> place[8];
+  std::atomic<std::uint64_t> location[8];
 };
 inline constexpr std::int32_t no_peer = -100;
 

@@ -159,11 +159,11 @@ namespace {
 
 /// Until when a program's interpreter is to be asked where this wait is.
 std::uint64_t until_place_ns(Record& record, std::uint64_t waited_ns) {
-  if (!record.has_no_place()) {
+  if (!record.has_no_location()) {
     return 0;
   }
-  if (waited_ns < place_after_ns) {
-    return place_after_ns;
+  if (waited_ns < location_after_ns) {
+    return location_after_ns;
   }
   record.note_place();
   return 0;

@@ -73,7 +73,8 @@ Record::~Record() {
   take_cpu_time(now);
   wait_.ns = now - began_;
   ledger::SiteAccount* const of_place =
-      place_.empty() ? nullptr : ledger::account_of_place(*rank_.area, place_, situation_.call);
+      location_.empty() ? nullptr
+                        : ledger::account_of_location(*rank_.area, location_, situation_.call);
   ledger::charge(*rank_.area, of_place != nullptr ? of_place : site_.account, wait_);
   if (learns_) {
     outcome.waited_ns = wait_.ns;
@@ -182,9 +183,9 @@ std::uint64_t Record::look() {
 }
 
 void Record::note_place() {
-  has_place_ = true;
-  place_ = place_hook();
-  node::write_words(rank_.area->report.place, place_);
+  has_location_ = true;
+  location_ = location_hook();
+  node::write_words(rank_.area->report.location, location_);
 }
 
 void Record::report() const {
@@ -195,7 +196,7 @@ void Record::report() const {
   report.context.store(situation_.context, std::memory_order_relaxed);
   node::write_words(report.name,
                     situation_.name == nullptr ? std::string_view("") : *situation_.name);
-  report.place[0].store(0, std::memory_order_relaxed);
+  report.location[0].store(0, std::memory_order_relaxed);
   report.peer.store(situation_.peer, std::memory_order_relaxed);
   report.world_peer.store(situation_.world_peer, std::memory_order_relaxed);
   report.tag.store(situation_.tag, std::memory_order_relaxed);

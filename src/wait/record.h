@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "deadlock/place_hook.h"
+#include "deadlock/location_hook.h"
 #include "ledger/accounts.h"
 #include "policy/policy.h"
 #include "wait/experience.h"
@@ -71,7 +71,7 @@ class Record {
   /// Something moved, which may have taken its time.
   void moved() { idle_ = false; }
   /// Whether the interpreter of the program is to be asked where this wait is.
-  bool has_no_place() const { return place_hook != nullptr && !has_place_; }
+  bool has_no_location() const { return location_hook != nullptr && !has_location_; }
   /// Asks it.
   void note_place();
   /// It has polled in vain in the plan's first window, and goes by the second one.
@@ -115,10 +115,10 @@ class Record {
   std::uint64_t turn_began_ = 0;  ///< 0: this turn is not timed
   std::uint64_t looking_ns_ = 0;  ///< in its own turns, since the activity began
   ledger::Activity activity_ = ledger::Activity::poll;
-  std::uint64_t yields_ = 0;  ///< since the activity began
-  bool idle_ = true;          ///< nothing moved since
-  bool has_place_ = false;    ///< its interpreter has been asked …
-  std::string place_;         ///< … and what it said
+  std::uint64_t yields_ = 0;   ///< since the activity began
+  bool idle_ = true;           ///< nothing moved since
+  bool has_location_ = false;  ///< its interpreter has been asked …
+  std::string location_;       ///< … and what it said
   const bool learns_;
   Record* earlier_;  ///< of another thread of this rank, or of a call around this one
 };

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "host/process/rank_state.h"
-#include "places/backtrace.h"
 #include "protocol/host_interface.h"
+#include "symbolize/backtrace.h"
 
 namespace meantime::host {
 

@@ -1,4 +1,4 @@
-#include "places/demangle.h"
+#include "symbolize/demangle.h"
 
 #include <cxxabi.h>
 

@@ -1,4 +1,4 @@
-#include "places/places.h"
+#include "symbolize/source_location.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -87,10 +87,10 @@ std::string short_source(const std::string& line) {
   return source.starts_with("??") || source.ends_with(":?") || source.ends_with(":0") ? "" : source;
 }
 
-PlaceName unnamed(const Place& place) {
+SourceLocation unnamed(const CodeAddress& address) {
   return {"", "",
-          place.file.empty() ? fmt::format("{:#x}", place.offset)
-                             : fmt::format("{}+{:#x}", base_name(place.file), place.offset)};
+          address.file.empty() ? fmt::format("{:#x}", address.offset)
+                               : fmt::format("{}+{:#x}", base_name(address.file), address.offset)};
 }
 
 /// What compilers append to a procedure inside of another one ("exch.0"), or to a part or a variant
@@ -111,64 +111,65 @@ std::string without_suffixes(std::string function) {
 /// "void call<void (*)()>"
 std::string short_function(std::string function) {
   constexpr std::string_view anonymous = "(anonymous namespace)::";
-  for (std::size_t place = 0; (place = function.find(anonymous)) != std::string::npos;) {
-    function.erase(place, anonymous.size());
+  for (std::size_t at = 0; (at = function.find(anonymous)) != std::string::npos;) {
+    function.erase(at, anonymous.size());
   }
   int depth = 0;
-  for (std::size_t place = 1; place < function.size(); ++place) {
-    const char before = function[place - 1];
+  for (std::size_t at = 1; at < function.size(); ++at) {
+    const char before = function[at - 1];
     depth += before == '<' || before == '{' ? 1 : before == '>' || before == '}' ? -1 : 0;
-    if (function[place] == '(' && depth <= 0) {
-      function.resize(place);
+    if (function[at] == '(' && depth <= 0) {
+      function.resize(at);
       break;
     }
   }
   return without_suffixes(std::move(function));
 }
 
-void name_those_of(const std::string& file, const std::vector<Place>& places,
-                   std::map<Place, PlaceName>& names, double end) {
+void name_those_of(const std::string& file, const std::vector<CodeAddress>& addresses,
+                   std::map<CodeAddress, SourceLocation>& names, double end) {
   std::vector<std::string> words = {"addr2line", "-C", "-f", "-e", file};
-  for (const Place& place : places) {
-    words.push_back(fmt::format("{:#x}", place.offset));
+  for (const CodeAddress& address : addresses) {
+    words.push_back(fmt::format("{:#x}", address.offset));
   }
   std::istringstream lines(output_of(words, end));
   ElfFile elf;
   const bool readable = elf.open(file);
   std::string function;
   std::string source;
-  for (const Place& place : places) {
+  for (const CodeAddress& address : addresses) {
     if (!std::getline(lines, function) || !std::getline(lines, source)) {
       return;
     }
     if (function.empty() || function.starts_with("??")) {
       continue;
     }
-    PlaceName& name = names[place];
+    SourceLocation& name = names[address];
     const std::string known_source = short_source(source);
-    if (known_source.empty() && !(readable && elf.in_function(place.offset))) {
+    if (known_source.empty() && !(readable && elf.in_function(address.offset))) {
       continue;  // without debug info addr2line guesses: the nearest symbol before it
     }
     name.function = short_function(function);
     name.source = known_source;
     name.text = name.source.empty()
-                    ? fmt::format("{} ({}+{:#x})", name.function, base_name(file), place.offset)
+                    ? fmt::format("{} ({}+{:#x})", name.function, base_name(file), address.offset)
                     : fmt::format("{} ({})", name.function, name.source);
   }
 }
 
 }  // namespace
 
-std::map<Place, PlaceName> name_places(const std::vector<Place>& places, double seconds) {
+std::map<CodeAddress, SourceLocation> symbolize(const std::vector<CodeAddress>& addresses,
+                                                double seconds) {
   const double give_up = now_seconds() + seconds;
-  std::map<Place, PlaceName> names;
+  std::map<CodeAddress, SourceLocation> names;
   // Libraries last, if there is no time for all: their sources are seldom the user's.
-  std::map<std::pair<bool, std::string>, std::vector<Place>> by_file;
-  for (const Place& place : places) {
-    if (names.emplace(place, unnamed(place)).second && !place.file.empty()) {
-      const std::string name = base_name(place.file);
+  std::map<std::pair<bool, std::string>, std::vector<CodeAddress>> by_file;
+  for (const CodeAddress& address : addresses) {
+    if (names.emplace(address, unnamed(address)).second && !address.file.empty()) {
+      const std::string name = base_name(address.file);
       const bool is_library = name.ends_with(".so") || name.find(".so.") != std::string::npos;
-      by_file[{is_library, place.file}].push_back(place);
+      by_file[{is_library, address.file}].push_back(address);
     }
   }
   for (const auto& [key, those] : by_file) {

@@ -9,7 +9,7 @@ namespace meantime::wait {
 
 /// Asked once in a wait that has lasted so long, by the waiting thread, before it sleeps on; null:
 /// addresses say where the program is.
-inline std::string (*place_hook)() = nullptr;
-inline constexpr std::uint64_t place_after_ns = 10'000'000;
+inline std::string (*location_hook)() = nullptr;
+inline constexpr std::uint64_t location_after_ns = 10'000'000;
 
 }  // namespace meantime::wait

@@ -1,4 +1,4 @@
-#include "places/named_places.h"
+#include "symbolize/symbolized_text.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace meantime::launch {
 namespace {
 
 constexpr std::string_view before_pid = "(pid ";
-constexpr std::string_view before_place = "called from ";
+constexpr std::string_view before_address = "called from ";
 
 /// The job waits for its end meanwhile.
 constexpr double longest_seconds = 3;
@@ -37,12 +37,12 @@ Modules modules_of(int pid) {
 
 }  // namespace
 
-UnnamedPlaces::UnnamedPlaces(std::string whole, int otherwise) : text_(std::move(whole)) {
+UnsymbolizedText::UnsymbolizedText(std::string whole, int otherwise) : text_(std::move(whole)) {
   const std::string& text = text_;
   std::map<int, Modules> processes;
   std::size_t at = 0;
-  while ((at = text.find(before_place, at)) != std::string::npos) {
-    at += before_place.size();
+  while ((at = text.find(before_address, at)) != std::string::npos) {
+    at += before_address.size();
     const std::size_t line = text.rfind('\n', at) + 1;  // 0 if it is the first
     const std::size_t pid_at = text.find(before_pid, line);
     const std::size_t plus = text.find("+0x", at);
@@ -64,16 +64,16 @@ UnnamedPlaces::UnnamedPlaces(std::string whole, int otherwise) : text_(std::move
   }
 }
 
-std::string UnnamedPlaces::named(double seconds) const {
-  std::vector<Place> places;
+std::string UnsymbolizedText::named(double seconds) const {
+  std::vector<CodeAddress> addresses;
   for (const Mention& mention : mentions_) {
-    places.push_back(mention.place);
+    addresses.push_back(mention.address);
   }
-  const std::map<Place, PlaceName> names = name_places(places, seconds);
+  const std::map<CodeAddress, SourceLocation> names = symbolize(addresses, seconds);
   std::string result;
   std::size_t done = 0;
   for (const Mention& mention : mentions_) {
-    const PlaceName& name = names.at(mention.place);
+    const SourceLocation& name = names.at(mention.address);
     result.append(text_, done, mention.begin - done);
     result += name.function.empty() ? text_.substr(mention.begin, mention.end - mention.begin)
                                     : name.text;
@@ -82,8 +82,8 @@ std::string UnnamedPlaces::named(double seconds) const {
   return result + text_.substr(done);
 }
 
-std::string with_named_places(const std::string& text, int pid) {
-  return UnnamedPlaces(text, pid).named(longest_seconds);
+std::string symbolized(const std::string& text, int pid) {
+  return UnsymbolizedText(text, pid).named(longest_seconds);
 }
 
 }  // namespace meantime::launch
