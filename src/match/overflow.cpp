@@ -26,7 +26,7 @@
 namespace meantime::match {
 namespace {
 
-/// A sender checks receivers that compute so seldom: each check is a wake-up of its CPU.
+/// Receivers that compute are checked so seldom: each check is a wake-up of the CPU.
 constexpr std::uint64_t longest_check_interval_ns = 160'000'000;
 
 /// It would have read the message if that were what it waits or tests for. A hint, so nothing is

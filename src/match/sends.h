@@ -6,7 +6,7 @@
 //   offered    the description of where it is lies with its receiver; a short one's payload, too.
 //              There a match says on which way it goes on (Transfers::choose)
 //   waiting    not even that: nothing was sent yet, and later ones to that rank wait behind it
-//   beyond credit  a short one that has none: its sender waits for it (match/overflow.cpp)
+//   beyond     credit: a short one, offered, whose sender waits for credit (match/overflow.cpp)
 // Private to the rank, its lock held.
 #pragma once
 

@@ -2,8 +2,7 @@
 // when which is taken, says Transfers::choose; a new one is a class here and a line there.
 //   match     whoever holds the match lock: sender, receiver or a third rank
 //   ends      who finds all bytes there says so: the receive is done (Transitions::finish), and it
-//   holds
-//             the transfer no more (Transitions::leave), nor does a receiver that took part
+//             holds the transfer no more (Transitions::leave), nor does a receiver that took part
 #pragma once
 
 #include "match/items.h"
