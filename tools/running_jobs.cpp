@@ -17,8 +17,8 @@
 #include "launch/supervise/front.h"
 #include "node/process.h"
 #include "node/segment.h"
-#include "places/named_places.h"
 #include "protocol/call_names.h"
+#include "symbolize/symbolized_text.h"
 
 namespace meantime::tools {
 namespace {
@@ -109,7 +109,7 @@ std::vector<RankLine> ranks_of(const RunningJob& job) {
   if (descriptor < 0 || segment.map(descriptor) != 0) {
     return ranks;
   }
-  std::istringstream lines(launch::with_named_places(wait::describe_ranks(segment, call_name)));
+  std::istringstream lines(launch::symbolized(wait::describe_ranks(segment, call_name)));
   for (std::string line; std::getline(lines, line);) {
     const node::RankArea& area = segment.area(static_cast<int>(ranks.size()));
     RankLine rank;

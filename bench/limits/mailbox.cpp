@@ -1,9 +1,9 @@
 // The floor of an 8-byte message: ping-pong of two bound processes through a lock-free inbox.
 //
 // Inbox: Vyukov's queue of many producers and one consumer, linked by indices into a pool in shared
-// memory, the payload inside the link. Right: the flag that says who may consume. Each message is
-// matched by context, source and tag against the posted receive. No handles, datatypes, requests or
-// wake-ups: what an MPI adds to this is its own.
+// memory, the payload inside the link. Match lock: the flag that says who may consume. Each message
+// is matched by context, source and tag against the posted receive. No handles, datatypes, requests
+// or wake-ups: what an MPI adds to this is its own.
 #include <cstring>
 
 #include "processes.h"
@@ -28,8 +28,8 @@ struct alignas(64) Link {
 
 struct Mailbox {
   alignas(64) std::atomic<std::uint32_t> newest;  // producers exchange themselves in here
-  alignas(64) std::atomic<std::uint32_t> right;
-  std::uint32_t consumed;  // the last link taken; owned by the holder of the right
+  alignas(64) std::atomic<std::uint32_t> match_lock;
+  std::uint32_t consumed;  // the last link taken; owned by the holder of the match lock
 };
 
 struct Segment {
@@ -76,10 +76,10 @@ class Endpoint {
   __attribute__((noinline)) void receive(int from, void* buffer, int tag) {
     Receive posted{0, from, tag, static_cast<char*>(buffer), false};
     Mailbox& box = segment_.boxes[rank_];
-    while (box.right.exchange(1, std::memory_order_acquire)) bench::pause_briefly();
+    while (box.match_lock.exchange(1, std::memory_order_acquire)) bench::pause_briefly();
     while (!posted.done)
       if (!consume(box, posted)) bench::pause_briefly();
-    box.right.store(0, std::memory_order_release);
+    box.match_lock.store(0, std::memory_order_release);
   }
 
  private:

@@ -8,9 +8,9 @@
 
 #include "api/generated/calls.h"
 #include "core/comm/communicator_make.h"
-#include "core/comm/plane.h"
-#include "core/error/blame.h"
+#include "core/comm/tag_ranges.h"
 #include "core/error/error.h"
+#include "core/error/error_attribution.h"
 #include "core/object/attribute.h"
 #include "core/object/tables.h"
 
@@ -242,12 +242,12 @@ int Comm_free(MPI_Comm* comm) {
     return fail(MPI_ERR_COMM, "there is no communicator to free");
   }
   if (object->constant != MPI_COMM_NULL) {
-    blame(object);
+    attribute_error(object);
     return fail(MPI_ERR_COMM, "{} cannot be freed", object->name);
   }
   if (const int error = core::delete_attributes(object->attributes, object->handle());
       error != MPI_SUCCESS) {
-    blame(object);
+    attribute_error(object);
     return error;
   }
   drop(object);

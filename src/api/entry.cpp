@@ -15,24 +15,24 @@
 #include <string_view>
 
 #include "base/version.h"
-#include "core/error/blame.h"
 #include "core/error/errhandler.h"
 #include "core/error/error.h"
+#include "core/error/error_attribution.h"
 #include "core/object/handle_names.h"
 #include "core/start/settings.h"
 #include "deadlock/report.h"
-#include "places/named_places.h"
 #include "protocol/call_names.h"
 #include "rank/rank_of_thread.h"
 #include "scheduling/worker.h"
 #include "settings/shown.h"
+#include "symbolize/symbolized_text.h"
 
 namespace meantime::api {
 namespace {
 
 /// "argument 4 (dest)"
-std::string argument(Place place) {
-  return fmt::format("argument {} ({})", place.position, place.name);
+std::string argument(ArgumentPosition at) {
+  return fmt::format("argument {} ({})", at.position, at.name);
 }
 
 /// Asked before a value is called wrong. What a call cannot do without, an object behind a handle
@@ -102,15 +102,15 @@ int Entry::report(int code) {
     return core::invoke_error_handler(*on_window_, code, name);
   }
   if (on_result_ != nullptr) {
-    drop(take_blamed());
+    drop(take_attribution());
     void* const none = on_result_->of == Errhandler::Of::session
                            ? static_cast<void*>(MPI_SESSION_NULL)
                            : static_cast<void*>(MPI_COMM_NULL);
     return core::invoke_error_handler(*on_result_, none, "", code, name);
   }
   // The handler may not come back.
-  const std::unique_ptr<Communicator, Drop> blamed(take_blamed());
-  return core::invoke_error_handler(on_ != nullptr ? on_ : blamed.get(), code, name);
+  const std::unique_ptr<Communicator, Drop> attributed(take_attribution());
+  return core::invoke_error_handler(on_ != nullptr ? on_ : attributed.get(), code, name);
 }
 
 void Entry::drop_what_is_kept() {
@@ -145,7 +145,7 @@ void Entry::drop_what_is_kept() {
 }
 
 void Entry::throw_kept() {
-  drop(take_blamed());
+  drop(take_attribution());
   core::release_thrown();
   __builtin_unreachable();
 }
@@ -192,9 +192,9 @@ void Entry::end_of_program(const void* site) {
                                                          : "before MPI_Init";
   std::string line =
       fmt::format("Meantime: {} was called {}; called from {}\n",
-                  call_name(static_cast<std::uint16_t>(call_)), when, wait::place_of_call(site));
+                  call_name(static_cast<std::uint16_t>(call_)), when, wait::location_of_call(site));
   if (getauxval(AT_SECURE) == 0) {  // as in core/error/abort.cpp; mpiexec is not told of this
-    line = launch::with_named_places(line, getpid());
+    line = launch::symbolized(line, getpid());
   }
   std::fputs(settings::shown_lines(line).c_str(), stderr);
   std::fflush(nullptr);
@@ -219,63 +219,64 @@ bool Entry::reject(int error_class) {
   return false;
 }
 
-bool Entry::narrow(Place place, MPI_Count value, int* result) {
+bool Entry::narrow(ArgumentPosition at, MPI_Count value, int* result) {
   *result = static_cast<int>(value);
   return *result == value ||
          reject(fail(MPI_ERR_VALUE_TOO_LARGE, "{} would be {}, which is no int: use {}_c",
-                     argument(place), value, call_name(static_cast<std::uint16_t>(call_))));
+                     argument(at), value, call_name(static_cast<std::uint16_t>(call_))));
 }
 
-bool Entry::bad_handle(int error_class, Place place, const void* handle, bool is_null) {
+bool Entry::bad_handle(int error_class, ArgumentPosition at, const void* handle, bool is_null) {
   if (error_class == MPI_ERR_COMM && (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF)) {
     return reject(fail(error_class, "{} is {}, which there is from MPI_Init until MPI_Finalize",
-                       argument(place), handle_name(handle)));
+                       argument(at), handle_name(handle)));
   }
-  return reject(is_null ? fail(error_class, "{} is {}", argument(place), handle_name(handle))
+  return reject(is_null ? fail(error_class, "{} is {}", argument(at), handle_name(handle))
                         : fail(error_class, "{} is {}, which is no handle of that type",
-                               argument(place), handle_name(handle)));
+                               argument(at), handle_name(handle)));
 }
 
-bool Entry::bad_communicator_kind(Place place, bool wants_intra) {
+bool Entry::bad_communicator_kind(ArgumentPosition at, bool wants_intra) {
   return reject(
-      fail(MPI_ERR_COMM, "{} is an int{}communicator", argument(place), wants_intra ? "er" : "ra"));
+      fail(MPI_ERR_COMM, "{} is an int{}communicator", argument(at), wants_intra ? "er" : "ra"));
 }
 
-bool Entry::uncommitted(Place place) {
-  return reject(fail(MPI_ERR_TYPE, "{} is a datatype that was not committed", argument(place)));
+bool Entry::uncommitted(ArgumentPosition at) {
+  return reject(fail(MPI_ERR_TYPE, "{} is a datatype that was not committed", argument(at)));
 }
 
-bool Entry::no_type_of(MPI_Count count, Place place, MPI_Datatype handle, Datatype*& object) {
+bool Entry::no_type_of(MPI_Count count, ArgumentPosition at, MPI_Datatype handle,
+                       Datatype*& object) {
   if (count == 0 && handle == MPI_DATATYPE_NULL) {
     object = unused_type();
     return true;
   }
-  return committed_type(place, handle, object);
+  return committed_type(at, handle, object);
 }
 
-bool Entry::types(Place place, const MPI_Datatype* handles, MPI_Count count) {
+bool Entry::types(ArgumentPosition at, const MPI_Datatype* handles, MPI_Count count) {
   for (MPI_Count i = 0; i < count; ++i) {
     if (resolve(handles[i]) == nullptr) {
-      return reject(fail(MPI_ERR_TYPE, "{}: entry {} is {}, which is no datatype", argument(place),
-                         i, handle_name(handles[i])));
+      return reject(fail(MPI_ERR_TYPE, "{}: entry {} is {}, which is no datatype", argument(at), i,
+                         handle_name(handles[i])));
     }
   }
   return true;
 }
 
-bool Entry::committed_types(Place place, const MPI_Datatype* handles, Counts counts,
+bool Entry::committed_types(ArgumentPosition at, const MPI_Datatype* handles, Counts counts,
                             MPI_Count count) {
   for (MPI_Count i = 0; i < count; ++i) {
     if (counts[i] == 0) {
       continue;
     }
     if (handles == nullptr) {
-      return missing(MPI_ERR_ARG, place);
+      return missing(MPI_ERR_ARG, at);
     }
     Datatype* type = resolve(handles[i]);
     if (type == nullptr || !type->committed) {
       return reject(fail(MPI_ERR_TYPE, "{}: entry {} is {}, which is no committed datatype",
-                         argument(place), i, handle_name(handles[i])));
+                         argument(at), i, handle_name(handles[i])));
     }
     if (locked_ && !type->predefined) {
       if (kept_types_ == nullptr) {
@@ -288,53 +289,54 @@ bool Entry::committed_types(Place place, const MPI_Datatype* handles, Counts cou
   return true;
 }
 
-bool Entry::requests(Place place, const MPI_Request* handles, MPI_Count count, bool null_allowed) {
+bool Entry::requests(ArgumentPosition at, const MPI_Request* handles, MPI_Count count,
+                     bool null_allowed) {
   for (MPI_Count i = 0; i < count; ++i) {
     if (handles[i] == MPI_REQUEST_NULL ? !null_allowed : resolve(handles[i]) == nullptr) {
-      return reject(fail(MPI_ERR_REQUEST, "{}: entry {} is {}, which is no request",
-                         argument(place), i, handle_name(handles[i])));
+      return reject(fail(MPI_ERR_REQUEST, "{}: entry {} is {}, which is no request", argument(at),
+                         i, handle_name(handles[i])));
     }
   }
   return true;
 }
 
-bool Entry::bad_rank(int error_class, Place place, int rank, const Communicator& comm, int limit) {
+bool Entry::bad_rank(int error_class, ArgumentPosition at, int rank, const Communicator& comm,
+                     int limit) {
   if (checks_are_off()) {
     return true;
   }
-  return reject(fail(error_class, "{} is {}, but {} has {} {}{}", argument(place), rank,
-                     name_of(comm), limit, comm.is_inter() ? "remote " : "",
-                     limit == 1 ? "rank" : "ranks"));
+  return reject(fail(error_class, "{} is {}, but {} has {} {}{}", argument(at), rank, name_of(comm),
+                     limit, comm.is_inter() ? "remote " : "", limit == 1 ? "rank" : "ranks"));
 }
 
-bool Entry::bad_tag(Place place, int tag) {
+bool Entry::bad_tag(ArgumentPosition at, int tag) {
   if (checks_are_off()) {
     return true;
   }
   return reject(tag == MPI_ANY_TAG
-                    ? fail(MPI_ERR_TAG, "{} is MPI_ANY_TAG, which is for receives", argument(place))
-                    : fail(MPI_ERR_TAG, "{} is {}, but tags go from 0 to {}", argument(place), tag,
+                    ? fail(MPI_ERR_TAG, "{} is MPI_ANY_TAG, which is for receives", argument(at))
+                    : fail(MPI_ERR_TAG, "{} is {}, but tags go from 0 to {}", argument(at), tag,
                            core::highest_user_tag));
 }
 
-bool Entry::negative(int error_class, Place place, MPI_Count value) {
+bool Entry::negative(int error_class, ArgumentPosition at, MPI_Count value) {
   if (checks_are_off()) {
     return true;
   }
-  return reject(fail(error_class, "{} is {}, but cannot be negative", argument(place), value));
+  return reject(fail(error_class, "{} is {}, but cannot be negative", argument(at), value));
 }
 
-bool Entry::counts(Place place, Counts values, MPI_Count count) {
+bool Entry::counts(ArgumentPosition at, Counts values, MPI_Count count) {
   if (!values) {
-    return count == 0 || missing(MPI_ERR_ARG, place);
+    return count == 0 || missing(MPI_ERR_ARG, at);
   }
   for (MPI_Count i = 0; i < count; ++i) {
     if (values[i] < 0) {
       if (checks_are_off()) {
         return true;
       }
-      return reject(fail(MPI_ERR_COUNT, "{}: entry {} is {}, but cannot be negative",
-                         argument(place), i, values[i]));
+      return reject(fail(MPI_ERR_COUNT, "{}: entry {} is {}, but cannot be negative", argument(at),
+                         i, values[i]));
     }
   }
   return true;
@@ -349,49 +351,51 @@ bool Entry::any(Counts values, MPI_Count count) {
   return false;
 }
 
-bool Entry::countable(Place place, Counts values, MPI_Count count, const Datatype& type) {
+bool Entry::countable(ArgumentPosition at, Counts values, MPI_Count count, const Datatype& type) {
   for (MPI_Count i = 0; values && i < count; ++i) {
-    if (!countable(place, values[i], type)) {
+    if (!countable(at, values[i], type)) {
       return false;
     }
   }
   return true;
 }
 
-bool Entry::countable(Place place, Counts values, MPI_Count count, const MPI_Datatype* types) {
+bool Entry::countable(ArgumentPosition at, Counts values, MPI_Count count,
+                      const MPI_Datatype* types) {
   for (MPI_Count i = 0; values && i < count; ++i) {
-    if (values[i] != 0 && !countable(place, values[i], *resolve(types[i]))) {
+    if (values[i] != 0 && !countable(at, values[i], *resolve(types[i]))) {
       return false;
     }
   }
   return true;
 }
 
-bool Entry::uncountable(Place place, MPI_Count value, const Datatype& type) {
+bool Entry::uncountable(ArgumentPosition at, MPI_Count value, const Datatype& type) {
   if (checks_are_off()) {
     return true;
   }
   return reject(fail(MPI_ERR_COUNT, "{} is {} elements of {} bytes, more than can be counted",
-                     argument(place), value, type.size));
+                     argument(at), value, type.size));
 }
 
-bool Entry::special_buffer(Place place, const void* address, MPI_Count count, MPI_Datatype type) {
+bool Entry::special_buffer(ArgumentPosition at, const void* address, MPI_Count count,
+                           MPI_Datatype type) {
   if (checks_are_off()) {
     return true;
   }
   if (address == MPI_IN_PLACE) {
-    return reject(fail(MPI_ERR_BUFFER, "{} is MPI_IN_PLACE, which is not for this argument",
-                       argument(place)));
+    return reject(
+        fail(MPI_ERR_BUFFER, "{} is MPI_IN_PLACE, which is not for this argument", argument(at)));
   }
   if (address == MPI_BOTTOM && (count == 0 || resolve(type)->holds_addresses())) {
     return true;
   }
   return reject(fail(MPI_ERR_BUFFER, "{} is {}, which is no buffer for {} elements of {}",
-                     argument(place), address == MPI_BOTTOM ? "NULL" : "MPI_BUFFER_AUTOMATIC",
-                     count, handle_name(type)));
+                     argument(at), address == MPI_BOTTOM ? "NULL" : "MPI_BUFFER_AUTOMATIC", count,
+                     handle_name(type)));
 }
 
-bool Entry::buffer_of(Place place, const void* address, Counts counts, MPI_Count count,
+bool Entry::buffer_of(ArgumentPosition at, const void* address, Counts counts, MPI_Count count,
                       const MPI_Datatype* types) {
   if (reinterpret_cast<std::uintptr_t>(address) > 2) {
     return true;
@@ -399,10 +403,10 @@ bool Entry::buffer_of(Place place, const void* address, Counts counts, MPI_Count
   // NULL is MPI_BOTTOM if all types with elements have addresses in them.
   for (MPI_Count i = 0; i < count; ++i) {
     if (counts[i] != 0 && !resolve(types[i])->holds_addresses()) {
-      return special_buffer(place, address, counts[i], types[i]);
+      return special_buffer(at, address, counts[i], types[i]);
     }
   }
-  return special_buffer(place, address, 0, MPI_DATATYPE_NULL);
+  return special_buffer(at, address, 0, MPI_DATATYPE_NULL);
 }
 
 bool Entry::aliased() {
@@ -414,8 +418,8 @@ bool Entry::aliased() {
                      "MPI_IN_PLACE if that is meant"));
 }
 
-bool Entry::missing(int error_class, Place place) {
-  return reject(fail(error_class, "{} is NULL", argument(place)));
+bool Entry::missing(int error_class, ArgumentPosition at) {
+  return reject(fail(error_class, "{} is NULL", argument(at)));
 }
 
 }  // namespace meantime::api

@@ -15,14 +15,14 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "core/comm/plane.h"
+#include "core/comm/tag_ranges.h"
 #include "core/error/callback.h"
 #include "core/object/counts.h"
 #include "core/object/handles.h"
 #include "core/request/progress.h"
 #include "protocol/generated/call_ids.h"
 #include "rank/rank.h"
-#include "wait/program_looks.h"
+#include "wait/test_calls.h"
 
 namespace meantime::api {
 
@@ -34,7 +34,7 @@ enum class Calling : std::uint8_t { while_active, any_time, any_time_unlocked };
 extern constinit thread_local const void* announced_site;
 
 /// Where an argument stands in the C prototype, for messages.
-struct Place {
+struct ArgumentPosition {
   int position;  ///< from 1
   const char* name;
 };
@@ -108,156 +108,155 @@ class Entry {
   void about(MPI_Comm handle);
 
   /// The int form: stores a result that may be too large for it. False if it is.
-  bool narrow(Place place, MPI_Count value, int* result);
+  bool narrow(ArgumentPosition at, MPI_Count value, int* result);
   static void narrow_or_undefined(MPI_Count value, int* result) {
     *result = value == static_cast<int>(value) ? static_cast<int>(value) : MPI_UNDEFINED;
   }
 
   // --- Handles
 
-  bool communicator(Place place, MPI_Comm handle, Communicator*& object) {
+  bool communicator(ArgumentPosition at, MPI_Comm handle, Communicator*& object) {
     object = resolve(handle);
     if (object == nullptr) [[unlikely]] {
-      return bad_handle(MPI_ERR_COMM, place, handle, handle == MPI_COMM_NULL);
+      return bad_handle(MPI_ERR_COMM, at, handle, handle == MPI_COMM_NULL);
     }
     if (on_ == nullptr) {
       on_ = object;
     }
     return true;
   }
-  bool intracommunicator(Place place, MPI_Comm handle, Communicator*& object) {
-    return communicator(place, handle, object) &&
-           (!object->is_inter() || bad_communicator_kind(place, true));
+  bool intracommunicator(ArgumentPosition at, MPI_Comm handle, Communicator*& object) {
+    return communicator(at, handle, object) &&
+           (!object->is_inter() || bad_communicator_kind(at, true));
   }
-  bool intercommunicator(Place place, MPI_Comm handle, Communicator*& object) {
-    return communicator(place, handle, object) &&
-           (object->is_inter() || bad_communicator_kind(place, false));
+  bool intercommunicator(ArgumentPosition at, MPI_Comm handle, Communicator*& object) {
+    return communicator(at, handle, object) &&
+           (object->is_inter() || bad_communicator_kind(at, false));
   }
-  bool type(Place place, MPI_Datatype handle, Datatype*& object) {
+  bool type(ArgumentPosition at, MPI_Datatype handle, Datatype*& object) {
     object = resolve(handle);
     return keep(handle, object) ||
-           bad_handle(MPI_ERR_TYPE, place, handle, handle == MPI_DATATYPE_NULL);
+           bad_handle(MPI_ERR_TYPE, at, handle, handle == MPI_DATATYPE_NULL);
   }
-  bool committed_type(Place place, MPI_Datatype handle, Datatype*& object) {
-    return type(place, handle, object) && (object->committed || uncommitted(place));
+  bool committed_type(ArgumentPosition at, MPI_Datatype handle, Datatype*& object) {
+    return type(at, handle, object) && (object->committed || uncommitted(at));
   }
   /// Of that many elements; of none, it may be MPI_DATATYPE_NULL.
-  bool type_of(MPI_Count count, Place place, MPI_Datatype handle, Datatype*& object) {
+  bool type_of(MPI_Count count, ArgumentPosition at, MPI_Datatype handle, Datatype*& object) {
     object = resolve(handle);
-    return (keep(handle, object) && object->committed) || no_type_of(count, place, handle, object);
+    return (keep(handle, object) && object->committed) || no_type_of(count, at, handle, object);
   }
-  bool types(Place place, const MPI_Datatype* handles, MPI_Count count);
+  bool types(ArgumentPosition at, const MPI_Datatype* handles, MPI_Count count);
   /// Those of Alltoallw: a type is significant where its count is not 0.
-  bool committed_types(Place place, const MPI_Datatype* handles, Counts counts, MPI_Count count);
-  bool op(Place place, MPI_Op handle, Op*& object) {
+  bool committed_types(ArgumentPosition at, const MPI_Datatype* handles, Counts counts,
+                       MPI_Count count);
+  bool op(ArgumentPosition at, MPI_Op handle, Op*& object) {
     object = resolve(handle);
-    return keep(handle, object) || bad_handle(MPI_ERR_OP, place, handle, handle == MPI_OP_NULL);
+    return keep(handle, object) || bad_handle(MPI_ERR_OP, at, handle, handle == MPI_OP_NULL);
   }
-  bool group(Place place, MPI_Group handle, Group*& object) {
+  bool group(ArgumentPosition at, MPI_Group handle, Group*& object) {
     object = resolve(handle);
-    return keep(handle, object) ||
-           bad_handle(MPI_ERR_GROUP, place, handle, handle == MPI_GROUP_NULL);
+    return keep(handle, object) || bad_handle(MPI_ERR_GROUP, at, handle, handle == MPI_GROUP_NULL);
   }
-  bool info(Place place, MPI_Info handle, Info*& object) {
+  bool info(ArgumentPosition at, MPI_Info handle, Info*& object) {
     object = resolve(handle);
-    return keep(handle, object) || bad_handle(MPI_ERR_INFO, place, handle, handle == MPI_INFO_NULL);
+    return keep(handle, object) || bad_handle(MPI_ERR_INFO, at, handle, handle == MPI_INFO_NULL);
   }
-  bool info_or_null(Place place, MPI_Info handle, Info*& object) {
+  bool info_or_null(ArgumentPosition at, MPI_Info handle, Info*& object) {
     object = nullptr;
-    return handle == MPI_INFO_NULL || info(place, handle, object);
+    return handle == MPI_INFO_NULL || info(at, handle, object);
   }
-  bool errhandler(Place place, MPI_Errhandler handle, Errhandler*& object) {
+  bool errhandler(ArgumentPosition at, MPI_Errhandler handle, Errhandler*& object) {
     object = resolve(handle);
     return keep(handle, object) ||
-           bad_handle(MPI_ERR_ERRHANDLER, place, handle, handle == MPI_ERRHANDLER_NULL);
+           bad_handle(MPI_ERR_ERRHANDLER, at, handle, handle == MPI_ERRHANDLER_NULL);
   }
   /// Of what the call makes: until it is made, it takes the call's own errors.
-  bool errhandler_of_result(Place place, MPI_Errhandler handle, Errhandler*& object) {
-    if (!errhandler(place, handle, object)) {
+  bool errhandler_of_result(ArgumentPosition at, MPI_Errhandler handle, Errhandler*& object) {
+    if (!errhandler(at, handle, object)) {
       return false;
     }
     on_result_ = object;
     return true;
   }
-  bool session(Place place, MPI_Session handle, Session*& object) {
+  bool session(ArgumentPosition at, MPI_Session handle, Session*& object) {
     object = resolve(handle);
     on_session_ = object;
-    return object != nullptr ||
-           bad_handle(MPI_ERR_SESSION, place, handle, handle == MPI_SESSION_NULL);
+    return object != nullptr || bad_handle(MPI_ERR_SESSION, at, handle, handle == MPI_SESSION_NULL);
   }
-  bool window(Place place, MPI_Win handle, Window*& object) {
+  bool window(ArgumentPosition at, MPI_Win handle, Window*& object) {
     object = resolve(handle);
     on_window_ = object;
-    return object != nullptr || bad_handle(MPI_ERR_WIN, place, handle, handle == MPI_WIN_NULL);
+    return object != nullptr || bad_handle(MPI_ERR_WIN, at, handle, handle == MPI_WIN_NULL);
   }
-  bool request(Place place, MPI_Request handle, Request*& object) {
+  bool request(ArgumentPosition at, MPI_Request handle, Request*& object) {
     object = resolve(handle);
-    return object != nullptr ||
-           bad_handle(MPI_ERR_REQUEST, place, handle, handle == MPI_REQUEST_NULL);
+    return object != nullptr || bad_handle(MPI_ERR_REQUEST, at, handle, handle == MPI_REQUEST_NULL);
   }
-  bool request_or_null(Place place, MPI_Request handle) {
+  bool request_or_null(ArgumentPosition at, MPI_Request handle) {
     return handle == MPI_REQUEST_NULL || resolve(handle) != nullptr ||
-           bad_handle(MPI_ERR_REQUEST, place, handle, false);
+           bad_handle(MPI_ERR_REQUEST, at, handle, false);
   }
-  bool requests(Place place, const MPI_Request* handles, MPI_Count count, bool null_allowed);
+  bool requests(ArgumentPosition at, const MPI_Request* handles, MPI_Count count,
+                bool null_allowed);
   /// What MPI_Mrecv takes. Whether it is a live message nobody checks.
-  bool message(Place place, MPI_Message handle) {
-    return handle != MPI_MESSAGE_NULL || bad_handle(MPI_ERR_REQUEST, place, handle, true);
+  bool message(ArgumentPosition at, MPI_Message handle) {
+    return handle != MPI_MESSAGE_NULL || bad_handle(MPI_ERR_REQUEST, at, handle, true);
   }
 
   // --- Ranks and tags
 
-  bool destination(Place place, int rank, const Communicator& comm) {
+  bool destination(ArgumentPosition at, int rank, const Communicator& comm) {
     return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers()) ||
-           rank == MPI_PROC_NULL || bad_rank(MPI_ERR_RANK, place, rank, comm, comm.peers());
+           rank == MPI_PROC_NULL || bad_rank(MPI_ERR_RANK, at, rank, comm, comm.peers());
   }
-  bool source(Place place, int rank, const Communicator& comm) {
-    return rank == MPI_ANY_SOURCE || destination(place, rank, comm);
+  bool source(ArgumentPosition at, int rank, const Communicator& comm) {
+    return rank == MPI_ANY_SOURCE || destination(at, rank, comm);
   }
-  bool member(Place place, int rank, const Communicator& comm) {
+  bool member(ArgumentPosition at, int rank, const Communicator& comm) {
     return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.size) ||
-           bad_rank(MPI_ERR_RANK, place, rank, comm, comm.size);
+           bad_rank(MPI_ERR_RANK, at, rank, comm, comm.size);
   }
-  bool root(Place place, int rank, const Communicator& comm) {
+  bool root(ArgumentPosition at, int rank, const Communicator& comm) {
     return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peers()) ||
            (comm.is_inter() && (rank == MPI_ROOT || rank == MPI_PROC_NULL)) ||
-           bad_rank(MPI_ERR_ROOT, place, rank, comm, comm.peers());
+           bad_rank(MPI_ERR_ROOT, at, rank, comm, comm.peers());
   }
-  bool send_tag(Place place, int tag) { return is_tag(tag) || bad_tag(place, tag); }
-  bool receive_tag(Place place, int tag) {
-    return is_tag(tag) || tag == MPI_ANY_TAG || bad_tag(place, tag);
+  bool send_tag(ArgumentPosition at, int tag) { return is_tag(tag) || bad_tag(at, tag); }
+  bool receive_tag(ArgumentPosition at, int tag) {
+    return is_tag(tag) || tag == MPI_ANY_TAG || bad_tag(at, tag);
   }
 
   // --- Numbers, buffers, pointers
 
-  bool not_negative(int error_class, Place place, MPI_Count value) {
-    return value >= 0 || negative(error_class, place, value);
+  bool not_negative(int error_class, ArgumentPosition at, MPI_Count value) {
+    return value >= 0 || negative(error_class, at, value);
   }
-  bool counts(Place place, Counts values, MPI_Count count);
+  bool counts(ArgumentPosition at, Counts values, MPI_Count count);
   /// That many elements of the type have no more bytes than an MPI_Count can say. What is beyond
   /// would wrap around and look like a small message.
-  bool countable(Place place, MPI_Count count, const Datatype& type) {
+  bool countable(ArgumentPosition at, MPI_Count count, const Datatype& type) {
     MPI_Count bytes;
-    return !__builtin_mul_overflow(count, type.size, &bytes) || uncountable(place, count, type);
+    return !__builtin_mul_overflow(count, type.size, &bytes) || uncountable(at, count, type);
   }
-  bool countable(Place place, Counts values, MPI_Count count, const Datatype& type);
-  bool countable(Place place, Counts values, MPI_Count count, const MPI_Datatype* types);
+  bool countable(ArgumentPosition at, Counts values, MPI_Count count, const Datatype& type);
+  bool countable(ArgumentPosition at, Counts values, MPI_Count count, const MPI_Datatype* types);
   /// MPI_BOTTOM, which is NULL, needs a datatype with addresses in it; MPI_IN_PLACE and
   /// MPI_BUFFER_AUTOMATIC are no buffers.
-  bool buffer(Place place, const void* address, MPI_Count count, MPI_Datatype type) {
+  bool buffer(ArgumentPosition at, const void* address, MPI_Count count, MPI_Datatype type) {
     return reinterpret_cast<std::uintptr_t>(address) > 2 ||
-           special_buffer(place, address, count, type);
+           special_buffer(at, address, count, type);
   }
   /// The same for an array of counts: the buffer matters if one of them is not 0.
-  bool buffer_of(Place place, const void* address, Counts counts, MPI_Count count,
+  bool buffer_of(ArgumentPosition at, const void* address, Counts counts, MPI_Count count,
                  MPI_Datatype type) {
     return reinterpret_cast<std::uintptr_t>(address) > 2 ||
-           special_buffer(place, address, any(counts, count) ? 1 : 0, type);
+           special_buffer(at, address, any(counts, count) ? 1 : 0, type);
   }
-  bool buffer_of(Place place, const void* address, Counts counts, MPI_Count count,
+  bool buffer_of(ArgumentPosition at, const void* address, Counts counts, MPI_Count count,
                  const MPI_Datatype* types);
-  bool displacements(Place place, Counts values, Counts counts, MPI_Count count) {
-    return values || !any(counts, count) || missing(MPI_ERR_ARG, place);
+  bool displacements(ArgumentPosition at, Counts values, Counts counts, MPI_Count count) {
+    return values || !any(counts, count) || missing(MPI_ERR_ARG, at);
   }
   bool distinct(const void* send_buffer, const void* receive_buffer) {
     return send_buffer != receive_buffer || send_buffer == MPI_BOTTOM || aliased();
@@ -268,11 +267,11 @@ class Entry {
   }
   /// Whether any of the first so many is not 0.
   static bool any(Counts values, MPI_Count count);
-  bool given(Place place, const void* pointer, int error_class = MPI_ERR_ARG) {
-    return pointer != nullptr || missing(error_class, place);
+  bool given(ArgumentPosition at, const void* pointer, int error_class = MPI_ERR_ARG) {
+    return pointer != nullptr || missing(error_class, at);
   }
-  bool array(Place place, const void* pointer, MPI_Count count) {
-    return pointer != nullptr || count <= 0 || missing(MPI_ERR_ARG, place);
+  bool array(ArgumentPosition at, const void* pointer, MPI_Count count) {
+    return pointer != nullptr || count <= 0 || missing(MPI_ERR_ARG, at);
   }
 
   // --- Which arguments of a collective are significant (MPI 5.0, 6.2.3)
@@ -318,17 +317,18 @@ class Entry {
   }
   void drop_what_is_kept();
 
-  bool bad_handle(int error_class, Place place, const void* handle, bool is_null);
-  bool bad_communicator_kind(Place place, bool wants_intra);
-  bool uncommitted(Place place);
-  bool no_type_of(MPI_Count count, Place place, MPI_Datatype handle, Datatype*& object);
-  bool bad_rank(int error_class, Place place, int rank, const Communicator& comm, int limit);
-  bool bad_tag(Place place, int tag);
-  bool negative(int error_class, Place place, MPI_Count value);
-  bool uncountable(Place place, MPI_Count value, const Datatype& type);
-  bool special_buffer(Place place, const void* address, MPI_Count count, MPI_Datatype type);
+  bool bad_handle(int error_class, ArgumentPosition at, const void* handle, bool is_null);
+  bool bad_communicator_kind(ArgumentPosition at, bool wants_intra);
+  bool uncommitted(ArgumentPosition at);
+  bool no_type_of(MPI_Count count, ArgumentPosition at, MPI_Datatype handle, Datatype*& object);
+  bool bad_rank(int error_class, ArgumentPosition at, int rank, const Communicator& comm,
+                int limit);
+  bool bad_tag(ArgumentPosition at, int tag);
+  bool negative(int error_class, ArgumentPosition at, MPI_Count value);
+  bool uncountable(ArgumentPosition at, MPI_Count value, const Datatype& type);
+  bool special_buffer(ArgumentPosition at, const void* address, MPI_Count count, MPI_Datatype type);
   bool aliased();
-  bool missing(int error_class, Place place);
+  bool missing(int error_class, ArgumentPosition at);
   bool reject(int error_class);
 
   Rank& rank_;

@@ -2,23 +2,23 @@
 #include "core/request/partitioned.h"
 
 #include "api/generated/calls.h"
-#include "core/error/blame.h"
 #include "core/error/error.h"
+#include "core/error/error_attribution.h"
 #include "core/request/point_to_point.h"
-#include "wait/program_looks.h"
+#include "wait/test_calls.h"
 
 namespace meantime::api {
 namespace {
 
+using core::ContextOffset;
 using core::Mode;
 using core::PartitionedReceive;
 using core::PartitionedSend;
-using core::Plane;
 
 /// A failure of a call on a request is one on the request's communicator.
 int failed(Request& request, int error) {
   if (error != MPI_SUCCESS) {
-    blame(request.comm);
+    attribute_error(request.comm);
   }
   return error;
 }
@@ -40,7 +40,7 @@ int check_send(Request& request, int partition) {
 int Psend_init(const void* buf, int partitions, MPI_Count count, Datatype& datatype, int dest,
                int tag, Communicator& comm, Info* /*info*/, MPI_Request* request) {
   auto* send = new PartitionedSend({const_cast<void*>(buf), count, &datatype, dest, tag,
-                                    Plane::partitioned_data, Mode::standard},
+                                    ContextOffset::partitioned_data, Mode::standard},
                                    partitions, comm);
   if (const int result = send->announce(); result != MPI_SUCCESS) {
     delete send;
@@ -53,8 +53,8 @@ int Psend_init(const void* buf, int partitions, MPI_Count count, Datatype& datat
 int Precv_init(void* buf, int partitions, MPI_Count count, Datatype& datatype, int source, int tag,
                Communicator& comm, Info* /*info*/, MPI_Request* request) {
   auto* receive = new PartitionedReceive(
-      {buf, count, &datatype, source, tag, Plane::partitioned_data, Mode::standard}, partitions,
-      comm);
+      {buf, count, &datatype, source, tag, ContextOffset::partitioned_data, Mode::standard},
+      partitions, comm);
   if (const int result = receive->listen(); result != MPI_SUCCESS) {
     delete receive;
     return result;
@@ -107,7 +107,7 @@ int Parrived(Request& request, int partition, int* flag) {
   }
   *flag = receive.arrived(partition) ? 1 : 0;
   if (*flag != 0) {
-    wait::fruitful_look();
+    wait::fruitful_test();
   } else {
     Request* const whole = &request;
     looked_in_vain(&whole, 1, false);

@@ -15,14 +15,14 @@
 namespace meantime::api {
 namespace {
 
+using core::ContextOffset;
 using core::Mode;
-using core::Plane;
 
 int start_user_send(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
                     Communicator& comm, Mode mode, MPI_Request* request) {
   Request* started = nullptr;
   const int result = core::start_send(buf, count, datatype, dest, tag, comm, mode,
-                                      Plane::point_to_point, &started);
+                                      ContextOffset::point_to_point, &started);
   if (result == MPI_SUCCESS) {
     *request = (started != nullptr ? started : core::completed_send())->handle();
   }
@@ -32,7 +32,8 @@ int start_user_send(const void* buf, MPI_Count count, Datatype& datatype, int de
 int make_persistent_send(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
                          Communicator& comm, Mode mode, MPI_Request* request) {
   auto* send = new core::SendRequest(
-      {const_cast<void*>(buf), count, &datatype, dest, tag, Plane::point_to_point, mode}, comm);
+      {const_cast<void*>(buf), count, &datatype, dest, tag, ContextOffset::point_to_point, mode},
+      comm);
   send->persistent = true;
   send->active = false;
   *request = send->handle();
@@ -43,18 +44,20 @@ int make_persistent_send(const void* buf, MPI_Count count, Datatype& datatype, i
 
 int Send(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
          Communicator& comm) {
-  return core::send(buf, count, datatype, dest, tag, comm, Mode::standard, Plane::point_to_point);
+  return core::send(buf, count, datatype, dest, tag, comm, Mode::standard,
+                    ContextOffset::point_to_point);
 }
 
 int Ssend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
           Communicator& comm) {
   return core::send(buf, count, datatype, dest, tag, comm, Mode::synchronous,
-                    Plane::point_to_point);
+                    ContextOffset::point_to_point);
 }
 
 int Rsend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
           Communicator& comm) {
-  return core::send(buf, count, datatype, dest, tag, comm, Mode::ready, Plane::point_to_point);
+  return core::send(buf, count, datatype, dest, tag, comm, Mode::ready,
+                    ContextOffset::point_to_point);
 }
 
 int Bsend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
@@ -88,14 +91,15 @@ int Ibsend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int t
 
 int Recv(void* buf, MPI_Count count, Datatype& datatype, int source, int tag, Communicator& comm,
          MPI_Status* status) {
-  return core::receive(buf, count, datatype, source, tag, comm, Plane::point_to_point, status);
+  return core::receive(buf, count, datatype, source, tag, comm, ContextOffset::point_to_point,
+                       status);
 }
 
 int Irecv(void* buf, MPI_Count count, Datatype& datatype, int source, int tag, Communicator& comm,
           MPI_Request* request) {
   Request* started = nullptr;
-  const int result =
-      core::start_receive(buf, count, datatype, source, tag, comm, Plane::point_to_point, &started);
+  const int result = core::start_receive(buf, count, datatype, source, tag, comm,
+                                         ContextOffset::point_to_point, &started);
   if (result == MPI_SUCCESS) {
     *request = started->handle();
   }
@@ -125,7 +129,7 @@ int Bsend_init(const void* buf, MPI_Count count, Datatype& datatype, int dest, i
 int Recv_init(void* buf, MPI_Count count, Datatype& datatype, int source, int tag,
               Communicator& comm, MPI_Request* request) {
   auto* receive = new core::ReceiveRequest(
-      {buf, count, &datatype, source, tag, Plane::point_to_point, Mode::standard}, comm);
+      {buf, count, &datatype, source, tag, ContextOffset::point_to_point, Mode::standard}, comm);
   receive->persistent = true;
   receive->active = false;
   *request = receive->handle();
@@ -138,10 +142,10 @@ int Sendrecv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, int d
   if (source == MPI_PROC_NULL) {
     core::set_null_process_status(status);
     return core::send(sendbuf, sendcount, sendtype, dest, sendtag, comm, Mode::standard,
-                      Plane::point_to_point);
+                      ContextOffset::point_to_point);
   }
   return core::send_receive(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
-                            recvtype, source, recvtag, comm, Plane::point_to_point, status);
+                            recvtype, source, recvtag, comm, ContextOffset::point_to_point, status);
 }
 
 int Sendrecv_replace(void* buf, MPI_Count count, Datatype& datatype, int dest, int sendtag,
@@ -159,10 +163,10 @@ int Isendrecv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, int 
   Request* receive = nullptr;
   Request* send = nullptr;
   int result = core::start_receive(recvbuf, recvcount, recvtype, source, recvtag, comm,
-                                   Plane::point_to_point, &receive);
+                                   ContextOffset::point_to_point, &receive);
   if (result == MPI_SUCCESS) {
     result = core::start_send(sendbuf, sendcount, sendtype, dest, sendtag, comm, Mode::standard,
-                              Plane::point_to_point, &send);
+                              ContextOffset::point_to_point, &send);
   }
   if (result != MPI_SUCCESS) {
     if (receive != nullptr) {

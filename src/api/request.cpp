@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "api/generated/calls.h"
-#include "core/error/blame.h"
 #include "core/error/error.h"
+#include "core/error/error_attribution.h"
 #include "core/object/handles.h"
 #include "core/request/ending.h"
 #include "core/request/partitioned.h"
 #include "core/request/requests.h"
 #include "core/request/status.h"
-#include "wait/program_looks.h"
+#include "wait/test_calls.h"
 
 namespace meantime::api {
 namespace {
@@ -38,7 +38,7 @@ int hand_over_status(Request& request, MPI_Status* status) {
     core::set_status(status, request);
   }
   if (request.error != MPI_SUCCESS) {
-    blame(request.comm);
+    attribute_error(request.comm);
   }
   return request.error;
 }
@@ -69,16 +69,16 @@ bool is_over(Request* request) {
 /// One look after one turn of progress.
 bool look(Request* request) {
   if (request == nullptr) {
-    wait::look_for_nothing();
+    wait::test_of_nothing();
     return true;
   }
   if (is_over(request)) {
-    wait::fruitful_look();
+    wait::fruitful_test();
     return true;
   }
   core::progress();
   if (is_over(request)) {
-    wait::fruitful_look();
+    wait::fruitful_test();
     return true;
   }
   looked_in_vain(&request, 1, true);
@@ -193,7 +193,7 @@ int Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status ar
     looked_in_vain(requests.data(), count, true);
     return MPI_SUCCESS;
   }
-  wait::fruitful_look();
+  wait::fruitful_test();
   return complete_all(count, array_of_requests, array_of_statuses);
 }
 
@@ -237,7 +237,7 @@ int Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MP
     }
     return MPI_SUCCESS;
   }
-  wait::fruitful_look();
+  wait::fruitful_test();
   return complete(&array_of_requests[*indx], status);
 }
 
@@ -263,7 +263,7 @@ int Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int ar
   if (found == 0) {
     looked_in_vain(requests.data(), incount, false);
   } else if (found > 0) {
-    wait::fruitful_look();
+    wait::fruitful_test();
   }
   return complete_some(found, array_of_requests, array_of_indices, array_of_statuses);
 }
@@ -297,7 +297,7 @@ int Request_get_status_all(int count, const MPI_Request array_of_requests[], int
     looked_in_vain(requests.data(), count, true);
     return MPI_SUCCESS;
   }
-  wait::fruitful_look();
+  wait::fruitful_test();
   return statuses_of(requests, count, nullptr, array_of_statuses);
 }
 
@@ -310,7 +310,7 @@ int Request_get_status_any(int count, const MPI_Request array_of_requests[], int
   *flag = found != 0 ? 1 : 0;
   *indx = found > 0 ? indices[0] : MPI_UNDEFINED;
   if (found > 0) {
-    wait::fruitful_look();
+    wait::fruitful_test();
     return hand_over_status(*requests[static_cast<std::size_t>(*indx)], status);
   }
   if (found < 0) {
@@ -330,7 +330,7 @@ int Request_get_status_some(int incount, const MPI_Request array_of_requests[], 
   if (found == 0) {
     looked_in_vain(requests.data(), incount, false);
   } else if (found > 0) {
-    wait::fruitful_look();
+    wait::fruitful_test();
   }
   return statuses_of(requests, found, array_of_indices, array_of_statuses);
 }
@@ -346,7 +346,7 @@ int Start(MPI_Request* request) {
   const int result = persistent->start();
   if (result != MPI_SUCCESS) {
     persistent->active = false;
-    blame(persistent->comm);
+    attribute_error(persistent->comm);
   }
   return result;
 }
@@ -385,7 +385,7 @@ int Request_free(MPI_Request* request) {
 int Cancel(MPI_Request* request) {
   auto* cancelled = reinterpret_cast<Request*>(*request);
   if (!cancelled->active) {
-    blame(cancelled->comm);
+    attribute_error(cancelled->comm);
     return fail(MPI_ERR_REQUEST, "the request is persistent and has not been started");
   }
   return cancelled->cancel();

@@ -38,8 +38,8 @@ struct alignas(node::cache_line) Slot {
   char data[inline_bytes];
 };
 static_assert(sizeof(Slot) == slot_bytes);
-inline constexpr node::Link no_deposit = ~node::Link{0};    ///< the member had no memory for one
-inline constexpr node::Link lent_deposit = no_deposit - 1;  ///< roots_loan.h: `data` says where
+inline constexpr node::Link no_deposit = ~node::Link{0};       ///< the member had no memory for one
+inline constexpr node::Link exposed_deposit = no_deposit - 1;  ///< `data` says where
 
 /// Where the thread ranks that began on one worker arrive: most of them run on one kernel thread in
 /// turn, so the line stays with its core, and only the last of them arrives for all at the stage's
@@ -69,7 +69,7 @@ static_assert(node::most_ranks <= nobody);
 
 /// One for each member: what outlives the stages, and what a thread rank says in each of them.
 struct alignas(node::cache_line) Member {
-  std::atomic<node::SleepLink> waiter;  ///< rung when this member sleeps at a gate
+  std::atomic<node::SleepLink> waiter;  ///< signalled when this member sleeps at a gate
   std::uint32_t said[stage_count];      ///< by a thread rank; by stage
 };
 static_assert(sizeof(Member) == member_bytes);

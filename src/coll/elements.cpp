@@ -65,7 +65,7 @@ void Elements::get(const char* deposit, void* buffer, MPI_Count first, MPI_Count
   }
 }
 
-void Elements::join(const Place& deposit, int members, MPI_Count count) const {
+void Elements::join(const DepositOf& deposit, int members, MPI_Count count) const {
   if (count == 0) {
     return;
   }
@@ -80,7 +80,7 @@ void Elements::join(const Place& deposit, int members, MPI_Count count) const {
   }
 }
 
-void Elements::join_prefixes(const Place& deposit, int members, MPI_Count count) const {
+void Elements::join_prefixes(const DepositOf& deposit, int members, MPI_Count count) const {
   if (count == 0) {
     return;
   }
@@ -104,7 +104,7 @@ void Elements::join_chain(char* first, std::size_t distance, int members) const 
   join([&](int member) { return first + static_cast<std::size_t>(member) * distance; }, members, 1);
 }
 
-void Elements::reduce_elsewhere(const Place& of_step, int steps, bool prefixes,
+void Elements::reduce_elsewhere(const DepositOf& of_step, int steps, bool prefixes,
                                 MPI_Count count) const {
   // A few elements at a time: those that lie far apart must not take as much memory as the user's
   // array has.

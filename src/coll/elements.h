@@ -54,11 +54,11 @@ class Elements {
     return type_.contiguous ? user(buffer, first) + type_.true_lb : nullptr;
   }
 
-  using Place = std::function<char*(int)>;  ///< a deposit
+  using DepositOf = std::function<char*(int)>;  ///< a deposit
   /// All of `members` deposits, joined from the last to the first, in the last: v0 op (v1 op …).
-  void join(const Place& deposit, int members, MPI_Count count) const;
+  void join(const DepositOf& deposit, int members, MPI_Count count) const;
   /// Each but the first becomes the result up to and including it: v0 op v1, (v0 op v1) op v2, …
-  void join_prefixes(const Place& deposit, int members, MPI_Count count) const;
+  void join_prefixes(const DepositOf& deposit, int members, MPI_Count count) const;
   /// `join` of single elements `distance` bytes apart.
   void join_chain(char* first, std::size_t distance, int members) const;
 
@@ -67,7 +67,7 @@ class Elements {
   /// Joins step 0, 1, … : each in turn is the operator's `in` and the sum its `inout`, which ends
   /// in step 0's deposit; or, for prefixes, the sum so far is `in`, and what is joined replaces the
   /// step's deposit.
-  void reduce_elsewhere(const Place& of_step, int steps, bool prefixes, MPI_Count count) const;
+  void reduce_elsewhere(const DepositOf& of_step, int steps, bool prefixes, MPI_Count count) const;
   char* user(const void* buffer, MPI_Count index) const {
     return static_cast<char*>(const_cast<void*>(buffer)) + index * type_.extent;
   }

@@ -38,7 +38,7 @@ void GateWait::wait() {
     state_.until(*this);
   }
   if (ticket_ >= 0) {
-    // Whoever should have rung us need not any more: we may sleep at the next gate by then.
+    // Whoever should have signalled us need not any more: we may sleep at the next gate by then.
     std::uint16_t mine = static_cast<std::uint16_t>(state_.rank);
     area_.sleeper(stage_, gate_, group_, ticket_)
         .compare_exchange_strong(mine, nobody, std::memory_order_relaxed);

@@ -14,7 +14,7 @@ namespace meantime::coll {
 class GateWait final : public wait::Awaited {
  public:
   GateWait(Communicator& comm, const State& state, std::uint64_t epoch, Gate gate);
-  /// Returns when the gate is open and those behind this rank have been rung.
+  /// Returns when the gate is open and those behind this rank have been signalled.
   void wait();
 
   bool ready() override {

@@ -18,11 +18,11 @@
 //              writes its name at entry t                        for each group: reads the tickets;
 //              looks at opened: if open, no sleep                if any: rings the name at entry 0
 // Entry 0: if O reads neither ticket nor name of S, then S looked after O had opened, and does not
-// sleep. Entry t > 0: it is rung by the owner of ticket (t - 1) / 2 of the same group, after that
-// one has seen the gate open; the same argument with it in O's place. By induction each sleeper's
-// parent passes the gate: it sleeps and is rung, or it does not sleep. A ticket is a duty: whoever
-// holds one rings its children when it passes, whether it slept or not. A name of an older epoch,
-// read between S's ticket and its entry, costs a ring that nobody needs.
+// sleep. Entry t > 0: it is signalled by the owner of ticket (t - 1) / 2 of the same group, after
+// that one has seen the gate open; the same argument with it in O's place. By induction each
+// sleeper's parent passes the gate: it sleeps and is signalled, or it does not sleep. A ticket is a
+// duty: whoever holds one rings its children when it passes, whether it slept or not. A name of an
+// older epoch, read between S's ticket and its entry, costs a ring that nobody needs.
 #pragma once
 
 #include <cstddef>

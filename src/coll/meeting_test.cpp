@@ -36,7 +36,7 @@ void sleep_for(wait::Awaited& what) {
     what.arm(*own_waiter);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!what.ready()) {
-      wait::sleep_until_rung(*own_waiter);
+      wait::sleep_until_signalled(*own_waiter);
     }
     wait::end_sleep(*own_waiter);
     what.disarm(*own_waiter);

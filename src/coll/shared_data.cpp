@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "coll/lent.h"
+#include "coll/exposed.h"
+#include "coll/exposed_root.h"
 #include "coll/meeting.h"
-#include "coll/roots_loan.h"
 #include "coll/schedule/messages.h"
 #include "coll/shared.h"
 #include "coll/thresholds.h"
@@ -86,8 +86,8 @@ int even_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Comm
     return in_place ? MPI_SUCCESS
                     : copy(own.buffer, own.count, *own.type, to.buffer, to.count, *to.type);
   };
-  if (worth_lending(comm, block)) {
-    const int error = lent_alltoall(send, receive, in_place, comm);
+  if (worth_exposing(comm, block)) {
+    const int error = exposed_alltoall(send, receive, in_place, comm);
     if (error != refused) {
       return error == MPI_SUCCESS ? keep_own() : error;
     }
@@ -179,8 +179,8 @@ int bcast(Piece piece, int root, Communicator& comm) {
   std::size_t total = room;  // the root's word counts
   do {
     Meeting meeting(comm, state, what(Code::bcast, root));
-    if (comm.rank == root && offset == 0 && root_lends(piece, comm)) {
-      lend(meeting, piece);
+    if (comm.rank == root && offset == 0 && root_exposes(piece, comm)) {
+      expose(meeting, piece);
       return wait_for_readers(meeting, comm);
     }
     if (comm.rank == root) {
@@ -204,7 +204,7 @@ int bcast(Piece piece, int root, Communicator& comm) {
         return fail_for_shared_memory("a broadcast");
       }
       const Slot& slot = meeting.slot(root);
-      if (has_lent(meeting, root)) {
+      if (has_exposed(meeting, root)) {
         if (const int error = meeting.check_root(root); error != MPI_SUCCESS) {
           return error;
         }
@@ -291,10 +291,10 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
                                      receive.count, *receive.type);
   };
   if (comm.rank == root) {
-    if (RootsLoans loans = loans_to_give(send, root, comm)) {
-      lend(meeting, loans);
+    if (ExposedPieces pieces = pieces_to_expose(send, root, comm)) {
+      expose(meeting, pieces);
       const int kept = keep_own();
-      const int error = wait_for_readers(meeting, comm, std::move(loans));
+      const int error = wait_for_readers(meeting, comm, std::move(pieces));
       return error == MPI_SUCCESS ? kept : error;
     }
     char* place = deposit_for_all(meeting, send, comm.size, root, thresholds::round_for_all);
@@ -322,7 +322,7 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
   if (const int error = meeting.check_root(root); error != MPI_SUCCESS) {
     return error;
   }
-  if (has_lent(meeting, root)) {
+  if (has_exposed(meeting, root)) {
     const std::size_t bytes = take_mine(meeting, root, receive, comm);
     return bytes > receive.bytes() ? truncated(bytes, receive.bytes()) : MPI_SUCCESS;
   }
@@ -345,8 +345,8 @@ int allgather(Piece send, const Blocks& receive, Communicator& comm) {
   const std::size_t room = bytes[comm.rank];
   int result = own.bytes() > room ? truncated(own.bytes(), room) : MPI_SUCCESS;
   std::size_t offset = 0;
-  if (state.in_host && state.lends && longest >= thresholds::lent_allgather) {
-    const int error = lent_allgather(own, receive, sum, comm);
+  if (state.in_host && state.exposes && longest >= thresholds::exposed_allgather) {
+    const int error = exposed_allgather(own, receive, sum, comm);
     if (error != MPI_SUCCESS && error != refused) {
       return error;
     }

@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include "coll/lent.h"
+#include "coll/exposed.h"
 #include "coll/meeting.h"
 #include "coll/shared.h"
 #include "coll/thresholds.h"
@@ -130,8 +130,8 @@ int split_round(const Reduction& reduction, const Elements& elements, Code code,
 /// the others' for its share of the elements where they lie, and deposits the result. Behind the
 /// second meeting the inputs may be written to again. `refused`: somebody had no memory to put its
 /// input together, as all see, and nothing is done.
-int lent_round(const Reduction& reduction, const Elements& elements, Code code, int root,
-               MPI_Count first, MPI_Count count, bool takes, Communicator& comm) {
+int exposed_round(const Reduction& reduction, const Elements& elements, Code code, int root,
+                  MPI_Count first, MPI_Count count, bool takes, Communicator& comm) {
   State& state = state_of(comm);
   std::unique_ptr<char[]> copy;
   const char* own = elements.in_place_at(reduction.input(), first);
@@ -144,17 +144,17 @@ int lent_round(const Reduction& reduction, const Elements& elements, Code code, 
   }
   Meeting meeting(comm, state, what(code, root, reduction.agreed()));
   // Where each member's input lies, as in a deposit.
-  const auto loan = [&](int member) -> const char*& {
+  const auto input_of = [&](int member) -> const char*& {
     return *reinterpret_cast<const char**>(meeting.slot(member).data);
   };
   meeting.deposit(sizeof own);
-  loan(comm.rank) = own;
+  input_of(comm.rank) = own;
   if (const int error = meet(meeting); error != MPI_SUCCESS) {
     return error;
   }
   const int last = comm.size - 1;
   for (int member = 0; member < comm.size; ++member) {
-    if (loan(member) == nullptr) {
+    if (input_of(member) == nullptr) {
       return refused;
     }
   }
@@ -162,7 +162,7 @@ int lent_round(const Reduction& reduction, const Elements& elements, Code code, 
   // Read before this member arrives again: then the slots may be written to.
   std::vector<const char*> inputs(comm.size);
   for (int member = 0; member < comm.size; ++member) {
-    inputs[member] = loan(member) + elements.bytes(share.first);
+    inputs[member] = input_of(member) + elements.bytes(share.first);
   }
   Meeting second(comm, state, what(Code::second_half, root));
   if (char* sum = second.deposit(elements.bytes(share.count)); sum != nullptr && share.count > 0) {
@@ -183,15 +183,15 @@ int lent_round(const Reduction& reduction, const Elements& elements, Code code, 
 }
 
 /// Rounds like that as far as possible: `done` elements. An MPI error class, or `refused`.
-int lent_reduction(const Reduction& reduction, const Elements& elements, Code code, int root,
-                   bool takes, Communicator& comm, MPI_Count& done) {
+int exposed_reduction(const Reduction& reduction, const Elements& elements, Code code, int root,
+                      bool takes, Communicator& comm, MPI_Count& done) {
   State& state = state_of(comm);
-  const auto round = static_cast<MPI_Count>(thresholds::lent_round / elements.stride());
-  while (state.in_host && state.lends_inputs && done < reduction.count) {
+  const auto round = static_cast<MPI_Count>(thresholds::exposed_round / elements.stride());
+  while (state.in_host && state.exposes_inputs && done < reduction.count) {
     const MPI_Count count = std::min(round, reduction.count - done);
-    const int error = lent_round(reduction, elements, code, root, done, count, takes, comm);
+    const int error = exposed_round(reduction, elements, code, root, done, count, takes, comm);
     if (error != MPI_SUCCESS) {
-      state.lends_inputs = error != refused;
+      state.exposes_inputs = error != refused;
       return error;
     }
     done += count;
@@ -228,7 +228,7 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
   }
   MPI_Count first = 0;
   if (const int error =
-          lent_reduction(reduction, elements, Code::reduce_split, root, is_root, comm, first);
+          exposed_reduction(reduction, elements, Code::reduce_split, root, is_root, comm, first);
       error != MPI_SUCCESS && error != refused) {
     return error;
   }
@@ -278,7 +278,7 @@ int allreduce(const Reduction& reduction, Communicator& comm) {
   }
   MPI_Count first = 0;
   if (const int error =
-          lent_reduction(reduction, elements, Code::allreduce_split, 0, true, comm, first);
+          exposed_reduction(reduction, elements, Code::allreduce_split, 0, true, comm, first);
       error != MPI_SUCCESS && error != refused) {
     return error;
   }

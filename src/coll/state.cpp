@@ -6,7 +6,7 @@
 #include "coll/schedule/progress.h"
 #include "core/comm/communicator.h"
 #include "core/comm/context.h"
-#include "core/comm/plane.h"
+#include "core/comm/tag_ranges.h"
 #include "core/request/segment_memory.h"
 #include "match/engine.h"
 #include "node/segment.h"

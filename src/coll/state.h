@@ -43,9 +43,9 @@ struct State {
   Area area;  ///< false: none, the collectives of this communicator go by messages
   const node::Link context_block;  ///< the communicator's; 0: it has none
   const int rank;
-  bool lends = true;  ///< large blocks may be read where they lie (lent.h); the same at all members
+  bool exposes = true;  ///< large blocks (exposed.h); the same at all members
   /// … and inputs of long reductions, by thread ranks of one host; the same at all members
-  bool lends_inputs = true;
+  bool exposes_inputs = true;
   bool in_words = false;     ///< all ranks of the job are threads, see Area
   bool in_host = false;      ///< … and of one host
   bool takes_turns = false;  ///< this member is a thread rank

@@ -21,12 +21,12 @@ bool all_asleep_or_gone(const node::Header& header) {
   return asleep > 0 && asleep + header.finalized.load(std::memory_order_seq_cst) == header.ranks;
 }
 
-/// How many threads the process has, if all but the looker sleep and none is stopped or traced;
+/// How many threads the process has, if all but the searcher sleep and none is stopped or traced;
 /// else 0, as for pid 0: a process that cannot be looked at from here. A thread that counted itself
-/// in, but was rung before it slept, is found running. A main thread that has ended (pthread_exit)
-/// stays in the list until the others have, and does nothing.
+/// in, but was signalled before it slept, is found running. A main thread that has ended
+/// (pthread_exit) stays in the list until the others have, and does nothing.
 unsigned sleeping_threads(int pid) {
-  const std::string looker = std::to_string(gettid());
+  const std::string searcher = std::to_string(gettid());
   const std::string folder = fmt::format("/proc/{}/task", pid);
   DIR* tasks = opendir(folder.c_str());
   if (tasks == nullptr) {
@@ -50,7 +50,7 @@ unsigned sleeping_threads(int pid) {
     while (std::fgets(line, sizeof line, status) != nullptr) {
       int tracer = 0;
       if (std::sscanf(line, "State: %c", &state) == 1 && state != 'S' && state != 'Z' &&
-          looker != entry->d_name) {
+          searcher != entry->d_name) {
         sleeping = false;
       }
       if (std::sscanf(line, "TracerPid: %d", &tracer) == 1) {
@@ -123,7 +123,7 @@ Verdict look_for_deadlock(Look look) {
       }
     }
     const node::WorkerPlace* worker = worker_of(area);
-    if (worker != nullptr && worker->elsewhere.load(std::memory_order_relaxed) != 0) {
+    if (worker != nullptr && worker->offloaded.load(std::memory_order_relaxed) != 0) {
       return Verdict::running;
     }
     const unsigned expected =
@@ -263,10 +263,10 @@ bool nobody_but(int world_rank) {
       asleep = area.asleep.load(std::memory_order_seq_cst) + (rank == world_rank);
     } else {
       // A worker that is up has something to run, but the caller's own: that has the caller. (It
-      // said how many are elsewhere when it slept for the caller's last nap.)
+      // said how many are offloaded when it slept for the caller's last nap.)
       const bool up = worker == own ? ranks::others_runnable()
                                     : worker->asleep.load(std::memory_order_seq_cst) == 0;
-      if (up || worker->elsewhere.load(std::memory_order_relaxed) != 0) {
+      if (up || worker->offloaded.load(std::memory_order_relaxed) != 0) {
         return false;
       }
       asleep = worker->host_threads.load(std::memory_order_relaxed);

@@ -1,9 +1,9 @@
 // For ever is not an option: when every rank of the job sleeps in MPI and none can be woken, the
 // job is told so at once.
-//   asleep    a thread on the futex and not rung. It counts itself in before it sleeps; who rings
-//             it counts it out, so a thread that was rung but has no core yet is not asleep.
-//             A thread rank counts as asleep while it is suspended and its worker sleeps: the
-//             worker counts for all of its own that wait.
+//   asleep    a thread on the futex and not signalled. It counts itself in before it sleeps; who
+//             rings it counts it out, so a thread that was signalled but has no core yet is not
+//             asleep. A thread rank counts as asleep while it is suspended and its worker sleeps:
+//             the worker counts for all of its own that wait.
 //   wave      one look at all ranks. Two waves that see the same counts mean that at any moment
 //             between them all threads of all ranks slept.
 //
@@ -15,7 +15,7 @@
 // counted out either. A rank may be counted although it is awake, as long as the one who rang it
 // has not counted it out; but then that ringer is awake, and a count of its own that is too high
 // needs another ringer: at the end stands one with a count of 0 that is not finalized. So between
-// the waves nobody was awake, the looker included (it only looks), and nothing was under way:
+// the waves nobody was awake, the searcher included (it only looks), and nothing was under way:
 // whoever pushes on a sleeper's inbox drains it before it sleeps itself. So nothing will ever
 // happen again.
 //   The header's sum only saves the waves while somebody is awake. It may be too high for a moment:
@@ -78,7 +78,7 @@ std::uint64_t sleeps_of_others(int world_rank);
 /// Then: whether no thread of the job but the caller is awake, stopped, traced or outside MPI. Of
 /// several starving ranks only the first is to know. Reads /proc of all ranks.
 bool nobody_but(int world_rank);
-inline constexpr std::uint64_t starved_looks_for_ever = 10;
+inline constexpr std::uint64_t starved_naps_for_ever = 10;
 inline constexpr std::uint64_t starved_ns_for_ever = 1'000'000'000;
 
 /// Ends the job with the list of what each rank waits for, or only prints it, as the job's

@@ -87,8 +87,8 @@ TEST_F(Deadlock, OneAwayMayComeBack) {
   EXPECT_EQ(look_for_deadlock(Look::thorough), Verdict::running);
 }
 
-// Rank 1 has rung rank 0, has taken it off its area's count and lost its core before it took it off
-// the sum. Rank 0 has woken, gone on and fallen asleep again: the sum has it twice.
+// Rank 1 has signalled rank 0, has taken it off its area's count and lost its core before it took
+// it off the sum. Rank 0 has woken, gone on and fallen asleep again: the sum has it twice.
 TEST_F(Deadlock, ARingerBetweenItsTwoCounts) {
   for (node::RankState state : {node::RankState::running, node::RankState::waiting}) {
     node::segment().area(1).asleep = 0;
@@ -98,9 +98,9 @@ TEST_F(Deadlock, ARingerBetweenItsTwoCounts) {
   }
 }
 
-// A thread of the looker's own rank has counted itself in, was rung before it slept, and has lost
-// its core before it counted itself out again.
-TEST_F(Deadlock, AnotherThreadOfTheLookersProcessIsAwake) {
+// A thread of the searcher's own rank has counted itself in, was signalled before it slept, and has
+// lost its core before it counted itself out again.
+TEST_F(Deadlock, AnotherThreadOfTheSearchersProcessIsAwake) {
   std::atomic<bool> over{false};
   std::thread awake([&] {
     while (!over) {

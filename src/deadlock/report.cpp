@@ -10,8 +10,8 @@
 #include <span>
 
 #include "base/clock.h"
-#include "deadlock/asking.h"
 #include "deadlock/scheduled.h"
+#include "deadlock/test_loop_note.h"
 #include "node/process.h"
 #include "node/segment.h"
 #include "node/words.h"
@@ -35,7 +35,7 @@ bool has_fixed_addresses(const std::string& path) {
 }
 
 /// "stencil+0x1234": the address is what addr2line wants, from the memory map of that process.
-std::string place_in(int pid, std::uint64_t address) {
+std::string location_in(int pid, std::uint64_t address) {
   std::ifstream maps = node::memory_map(pid);
   std::string line;
   std::string module;
@@ -81,11 +81,11 @@ std::string communicator_name(const node::Report& report) {
 
 std::string called_from(int pid, std::uint64_t site) {
   // The call, not what follows.
-  return site == 0 ? "" : fmt::format(", called from {}", place_in(pid, site - 1));
+  return site == 0 ? "" : fmt::format(", called from {}", location_in(pid, site - 1));
 }
 
-std::string place_of(const node::Report& report, int pid) {
-  const std::string place = node::read_words(report.place);
+std::string location_of(const node::Report& report, int pid) {
+  const std::string place = node::read_words(report.location);
   return place.empty() ? called_from(pid, report.call_site.load())
                        : ", called from " + settings::shown(place, settings::any_length);
 }
@@ -110,21 +110,21 @@ std::string describe_wait(const node::Report& report, int pid, CallName call_nam
   if (peer >= 0 && peer != world_peer) {
     text += fmt::format(" (rank {} there)", peer);
   }
-  return text + place_of(report, pid) +
+  return text + location_of(report, pid) +
          fmt::format(", for {:.1f} s", seconds_since(report.since_ns.load()));
 }
 
 /// "asks again and again: MPI_Test, called from stencil+0x1234, for 2.0 s": the same between two
-/// naps (`asked`: an Asking) and in one (a Report).
+/// naps (`asked`: a TestLoopNote) and in one (a Report).
 template <class Asked>
-std::string describe_asking(const Asked& asked, const std::string& place, CallName call_name) {
+std::string describe_test_loop(const Asked& asked, const std::string& place, CallName call_name) {
   return fmt::format("asks again and again: {}{}, for {:.1f} s",
                      call_name(static_cast<std::uint16_t>(asked.call.load())), place,
                      seconds_since(asked.since_ns.load()));
 }
 
-bool asks(const node::Asking& asking) {
-  const std::uint64_t asked = asking.asked_ns.load(std::memory_order_acquire);
+bool is_testing(const node::TestLoopNote& note) {
+  const std::uint64_t asked = note.noted_ns.load(std::memory_order_acquire);
   return asked != 0 && now_ns() <= asked + note_lasts_ns;
 }
 
@@ -134,7 +134,7 @@ std::string describe_turn(const node::RankArea& area) {
   if (!turn || turn->state == ranks::State::running) {
     return "is running (not in a wait)";
   }
-  return turn->state == ranks::State::elsewhere
+  return turn->state == ranks::State::offloaded
              ? "is beside its worker, in a system call or long out of MPI (not in a wait)"
              : "could run (not in a wait), its worker runs another rank";
 }
@@ -144,7 +144,7 @@ std::string describe_beginning(const node::RankArea& area) {
   if (!turn) {
     return "has not called MPI_Init";
   }
-  return turn->state == ranks::State::elsewhere   ? "has not called MPI_Init, is beside its worker"
+  return turn->state == ranks::State::offloaded   ? "has not called MPI_Init, is beside its worker"
          : turn->state == ranks::State::finalized ? "has ended without MPI_Init"
          : turn->begun                            ? "has not called MPI_Init"
                                                   : "has not begun";
@@ -159,8 +159,8 @@ std::string describe_lack(const node::Segment& segment) {
                      limit.empty() ? "" : fmt::format(": {}", limit));
 }
 
-std::string place_of_call(const void* call_site) {
-  return place_in(getpid(), reinterpret_cast<std::uint64_t>(call_site) - 1);
+std::string location_of_call(const void* call_site) {
+  return location_in(getpid(), reinterpret_cast<std::uint64_t>(call_site) - 1);
 }
 
 std::string describe_ranks(const node::Segment& segment, CallName call_name) {
@@ -175,14 +175,15 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name) {
         state = describe_beginning(area);
         break;
       case RankState::running:
-        state = asks(area.asking)
-                    ? describe_asking(area.asking, called_from(pid, area.asking.call_site.load()),
-                                      call_name)
-                    : describe_turn(area);
+        state =
+            is_testing(area.test_loop)
+                ? describe_test_loop(area.test_loop,
+                                     called_from(pid, area.test_loop.call_site.load()), call_name)
+                : describe_turn(area);
         break;
       case RankState::waiting:
         if (area.napping.load() != 0) {
-          state = describe_asking(area.report, place_of(area.report, pid), call_name);
+          state = describe_test_loop(area.report, location_of(area.report, pid), call_name);
           break;
         }
         state = describe_wait(area.report, pid, call_name);

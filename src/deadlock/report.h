@@ -23,6 +23,6 @@ std::string describe_ranks(const node::Segment& segment, CallName call_name);
 std::string describe_lack(const node::Segment& segment);
 
 /// "stencil+0x1234": what addr2line wants to know of a call's return address in this process.
-std::string place_of_call(const void* call_site);
+std::string location_of_call(const void* call_site);
 
 }  // namespace meantime::wait

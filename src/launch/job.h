@@ -73,12 +73,12 @@ struct Job {
   std::vector<RankProcess> ranks;
   std::vector<int> first_workers;  ///< of thread ranks, by --place file; else empty
   CpuBudget cpus;
-  std::vector<cpu_set_t> places;     ///< of process ranks, in turn (find_places); empty: not bound
-  bool crowded_teams = false;        ///< more threads of OpenMP teams than CPUs, if it uses OpenMP
-  std::vector<int> report_files;     ///< descriptors of each --report=FILE
-  settings::Files settings;          ///< what the site's and the user's file say
-  std::set<std::string> told;        ///< topics that a line was said about, of those said once
-  std::vector<std::string> notes;    ///< for the report (notes.h)
+  std::vector<cpu_set_t> bindings;  ///< of process ranks, in turn (find_bindings); empty: not bound
+  bool crowded_teams = false;       ///< more threads of OpenMP teams than CPUs, if it uses OpenMP
+  std::vector<int> report_files;    ///< descriptors of each --report=FILE
+  settings::Files settings;         ///< what the site's and the user's file say
+  std::set<std::string> told;       ///< topics that a line was said about, of those said once
+  std::vector<std::string> notes;   ///< for the report (notes.h)
   machine::Frequencies frequencies;  ///< prepared only if the job may lower some
   std::string machine_root;     ///< stands for / where the machine is read and changed; for tests
   int latency_hold = -1;        ///< /dev/cpu_dma_latency, if the job bounds it
@@ -88,10 +88,10 @@ struct Job {
   [[nodiscard]] bool all_threads() const;
   /// Kernel threads that run ranks: process ranks, and the hosts' workers.
   [[nodiscard]] int runners() const;
-  /// Whose CPUs a wish for a lower frequency is about, as an index of what `frequencies` were
+  /// Whose CPUs a request for a lower frequency is about, as an index of what `frequencies` were
   /// prepared with: the process rank, or that worker, if it is one of the thread rank's host. -1:
   /// of neither.
-  [[nodiscard]] int place_of(int rank, int worker) const;
+  [[nodiscard]] int runner_of(int rank, int worker) const;
 
   /// What holds of a setting for the whole job, as its first program's ranks would have it; empty:
   /// nobody has said anything.

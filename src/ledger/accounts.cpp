@@ -123,7 +123,8 @@ SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16
   });
 }
 
-SiteAccount* account_of_place(node::RankArea& area, const std::string& place, std::uint16_t call) {
+SiteAccount* account_of_location(node::RankArea& area, const std::string& place,
+                                 std::uint16_t call) {
   SiteAccount* const found = find_account(area, [&](const SiteAccount& site, const char* file) {
     return site.named.load(std::memory_order_relaxed) != 0 &&
            site.call.load(std::memory_order_relaxed) == call && place == file;

@@ -13,7 +13,8 @@ namespace meantime::ledger {
 SiteAccount* open_account(node::RankArea& area, const void* address, std::uint16_t call);
 
 /// That of a place by its name, "solve (script.py:12)", which must have room, too; else the same.
-SiteAccount* account_of_place(node::RankArea& area, const std::string& place, std::uint16_t call);
+SiteAccount* account_of_location(node::RankArea& area, const std::string& place,
+                                 std::uint16_t call);
 
 /// A sched_yield that takes longer found somebody to run.
 inline constexpr std::uint64_t lone_yield_ns = 1'000;

@@ -3,7 +3,7 @@
 // between fields are allowed). Zero-filled is an empty account.
 //   call site   the place in the user's program that a call returns to, and the call; of a long
 //               wait of an interpreter's program the place in the script
-//               (deadlock/place_hook.h)
+//               (deadlock/location_hook.h)
 //   activity    what was done during a wait
 //   histogram   how often a wait took how long, four buckets an octave: a quantile is right to 19 %
 #pragma once
@@ -45,9 +45,9 @@ struct alignas(node::cache_line) SiteAccount {
   std::atomic<std::uint64_t> longest_ns;
   std::atomic<std::uint64_t> spent_ns[activities];
   std::atomic<std::uint64_t> predictions;  ///< waits that slept by a timer before the message came
-  std::atomic<std::uint64_t> late;         ///< … and were rung out of it: the timer was too late
-  std::atomic<std::uint64_t> vain;         ///< … and polled to the end for nothing: too early
-  std::atomic<std::uint64_t> error_ns;     ///< sum of how far all of them were off
+  std::atomic<std::uint64_t> late;  ///< … and were signalled out of it: the timer was too late
+  std::atomic<std::uint64_t> vain;  ///< … and polled to the end for nothing: too early
+  std::atomic<std::uint64_t> error_ns;  ///< sum of how far all of them were off
   std::atomic<std::uint32_t> histogram[histogram_buckets];
 };
 

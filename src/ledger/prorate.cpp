@@ -16,7 +16,7 @@ std::uint64_t less(std::uint64_t whole, std::uint64_t part) {
 std::uint64_t ran_ns(const RankFigures& rank) {
   const std::uint64_t looked = rank.spent_ns[static_cast<int>(Activity::poll)] +
                                rank.spent_ns[static_cast<int>(Activity::yield)];
-  return less(less(rank.wall_ns, less(rank.wait_ns, looked)), rank.elsewhere_ns);
+  return less(less(rank.wall_ns, less(rank.wait_ns, looked)), rank.offloaded_ns);
 }
 
 /// What is shared out among the same ranks.
@@ -33,7 +33,7 @@ struct Pool {
   }
 };
 
-/// Hosts some of whose ranks have moved, as far as can be seen: they are elsewhere at the end, or
+/// Hosts some of whose ranks have moved, as far as can be seen: they are offloaded at the end, or
 /// more time was passed on a worker than it has had.
 std::set<int> hosts_that_moved_ranks(const Figures& figures) {
   std::set<int> hosts;
@@ -91,7 +91,7 @@ void prorate(Figures& figures) {
     };
     // 0 would be unknown. A share is nothing where the rank's short waits, which are sampled and
     // charged for others, come to all of its time.
-    rank.cpu_ns = std::max(rank.elsewhere_cpu_ns + part(pool.cpu_ns), std::uint64_t{1});
+    rank.cpu_ns = std::max(rank.offloaded_cpu_ns + part(pool.cpu_ns), std::uint64_t{1});
     rank.preempted_ns = pool.told ? std::optional(part(pool.lost_ns)) : std::nullopt;
   }
 }

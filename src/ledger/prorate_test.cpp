@@ -76,12 +76,12 @@ TEST(Prorate, WhatTheKernelHasNotTold) {
   EXPECT_EQ(figures.ranks[1].cpu_ns, 500u);
 }
 
-TEST(Prorate, WhatARankNeededElsewhereIsItsOwn) {
+TEST(Prorate, WhatARankNeededWhileOffloadedIsItsOwn) {
   Figures figures;
   figures.workers = {worker(1000, 0, 1000, 0)};
   figures.ranks = {rank(0, 0, 1000, 0), rank(0, 0, 1000, 0)};
-  figures.ranks[0].elsewhere_ns = 1000;
-  figures.ranks[0].elsewhere_cpu_ns = 700;
+  figures.ranks[0].offloaded_ns = 1000;
+  figures.ranks[0].offloaded_cpu_ns = 700;
   prorate(figures);
   EXPECT_EQ(figures.ranks[0].cpu_ns, 700u);
   EXPECT_EQ(figures.ranks[1].cpu_ns, 1000u);

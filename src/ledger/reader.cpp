@@ -28,7 +28,7 @@ SiteFigures figures_of(const node::Segment& segment, const SiteAccount& account)
   SiteFigures site;
   const node::Link file = value(account.file);
   if (value(account.named) != 0) {
-    site.place = file != 0 ? segment.at<char>(file) : "?";
+    site.location = file != 0 ? segment.at<char>(file) : "?";
   } else if (file != 0) {
     site.file = segment.at<char>(file);
     site.offset = value(account.offset);
@@ -53,11 +53,11 @@ SiteFigures figures_of(const node::Segment& segment, const SiteAccount& account)
 }
 
 /// The wait that a rank was in when it ended, or was ended: it has charged nobody for that one. Not
-/// of looks that nap, whose report counts from the first look.
+/// of tests that nap, whose report counts from the first one.
 struct LastWait {
   std::uint64_t ns = 0;
   std::uint64_t address = 0;
-  std::string place;
+  std::string location;
   std::uint16_t call = 0;
   Activity activity = Activity::poll;
 
@@ -72,17 +72,17 @@ struct LastWait {
     const std::uint64_t now = now_ns();
     ns = now > since ? std::min(now - since, most_ns) : 0;
     address = value(report.call_site);
-    place = node::read_words(report.place);
+    location = node::read_words(report.location);
     call = static_cast<std::uint16_t>(value(report.call));
     if (value(area.asleep) != 0 || value(area.worker) != 0) {
       activity = Activity::sleep;
     }
   }
-  /// (The report has as much of a long place as goes in.)
+  /// (The report has as much of a long location as goes in.)
   bool was_at(const SiteFigures& site, std::uint64_t its_address) const {
     return ns != 0 && site.call == call &&
-           (place.empty() ? site.place.empty() && its_address == address
-                          : site.place.substr(0, sizeof node::Report::place) == place);
+           (location.empty() ? site.location.empty() && its_address == address
+                             : site.location.substr(0, sizeof node::Report::location) == location);
   }
   /// Into the sums of a rank, or of the site that it was at.
   template <class Figures>
@@ -152,7 +152,7 @@ std::map<node::Link, int> read_workers(const node::Segment& segment, int ranks,
         const auto& place = *segment.at<node::WorkerPlace>(link);
         all.push_back({link, figures_of(place.account, now)});
         all.back().figures.host = value(area.host);
-        link = place.bell.next_seeking;
+        link = place.bell.next_prober;
       }
     }
   }
@@ -180,10 +180,10 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   rank.wait_ns = value(account.wait_ns);
   rank.waits = value(account.waits);
   rank.parks = value(account.parks);
-  rank.rung_in_vain = value(account.rung_in_vain);
+  rank.signalled_in_vain = value(account.signalled_in_vain);
   rank.held_up_ns = value(account.held_up_ns);
-  rank.elsewhere_ns = value(account.elsewhere_ns);
-  rank.elsewhere_cpu_ns = value(account.elsewhere_cpu_ns);
+  rank.offloaded_ns = value(account.offloaded_ns);
+  rank.offloaded_cpu_ns = value(account.offloaded_cpu_ns);
   if (ended != 0) {
     rank.cpu_ns = value(account.cpu_ns);
     rank.preempted_ns = told(account.preempted_ns);
@@ -216,9 +216,9 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
     }
     link = value(page.next);
   }
-  if (last.ns != 0 && !last.place.empty() && !is_known) {  // its first one there
+  if (last.ns != 0 && !last.location.empty() && !is_known) {  // its first one there
     SiteFigures site;
-    site.place = last.place;
+    site.location = last.location;
     site.call = last.call;
     add_last(site);
     rank.sites.push_back(site);

@@ -19,8 +19,8 @@ class Segment;
 namespace meantime::ledger {
 
 struct SiteFigures {
-  std::string place;  ///< "solve (script.py:12)", as an interpreter has it; empty: it has none
-  std::string file;   ///< empty: unknown, then offset is an address
+  std::string location;  ///< "solve (script.py:12)", as an interpreter has it; empty: it has none
+  std::string file;      ///< empty: unknown, then offset is an address
   std::uint64_t offset = 0;
   std::uint16_t call = 0;
   std::uint64_t waits = 0;
@@ -65,15 +65,15 @@ struct RankFigures {
   std::uint64_t wait_ns = 0;
   std::uint64_t waits = 0;
   std::uint64_t parks = 0;
-  std::uint64_t rung_in_vain = 0;
+  std::uint64_t signalled_in_vain = 0;
   std::array<std::uint64_t, activities> spent_ns{};
   std::uint64_t held_up_ns = 0;
   std::uint64_t cpu_ns = 0;  ///< 0: not known (a process rank that has not finalized)
   std::optional<std::uint64_t> preempted_ns;  ///< if that is known, and the kernel has told
   int worker = -1;  ///< of a thread rank: index in Figures::workers of its last one …
   int home = -1;    ///< … and of its first
-  std::uint64_t elsewhere_ns = 0;  ///< of a thread rank: beside its worker …
-  std::uint64_t elsewhere_cpu_ns = 0;
+  std::uint64_t offloaded_ns = 0;  ///< of a thread rank: beside its worker …
+  std::uint64_t offloaded_cpu_ns = 0;
   std::vector<SiteFigures> sites;
   std::vector<ChangeFigures> changes;  ///< of how it waits, each once
   std::uint32_t changes_left_out = 0;

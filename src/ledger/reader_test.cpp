@@ -48,9 +48,9 @@ TEST_F(Reader, AllWorkersOfTheHostByNumber) {
   const node::Link one = new_worker(1);
   const node::Link two = new_worker(2);
   const node::Link three = new_worker(0);
-  segment.at<node::WorkerPlace>(one)->bell.next_seeking = two;
-  segment.at<node::WorkerPlace>(two)->bell.next_seeking = three;
-  segment.at<node::WorkerPlace>(three)->bell.next_seeking = one;
+  segment.at<node::WorkerPlace>(one)->bell.next_prober = two;
+  segment.at<node::WorkerPlace>(two)->bell.next_prober = three;
+  segment.at<node::WorkerPlace>(three)->bell.next_prober = one;
   put(0, one, one);
   put(1, one, two);
   const Figures figures = read(segment);
@@ -90,11 +90,11 @@ TEST_F(Reader, APlaceThatHasNoRoomForItsNameHasNoAccount) {
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit full{node::segment().header().heap_end, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &full);
-  EXPECT_EQ(account_of_place(area, "solve (script.py:12)", 5), nullptr);
+  EXPECT_EQ(account_of_location(area, "solve (script.py:12)", 5), nullptr);
   setrlimit(RLIMIT_FSIZE, &before);
-  SiteAccount* const site = account_of_place(area, "solve (script.py:12)", 5);
+  SiteAccount* const site = account_of_location(area, "solve (script.py:12)", 5);
   EXPECT_NE(site, nullptr);
-  EXPECT_EQ(account_of_place(area, "solve (script.py:12)", 5), site);
+  EXPECT_EQ(account_of_location(area, "solve (script.py:12)", 5), site);
   node::segment().unmap();
 }
 
@@ -118,10 +118,10 @@ TEST_F(Reader, TheLastWaitIsOfTheAccountOfItsPlace) {
   area.report.state = static_cast<std::uint32_t>(node::RankState::waiting);
   area.report.since_ns = 1;
   area.report.call = 5;
-  node::write_words(area.report.place, place + "2)");
+  node::write_words(area.report.location, place + "2)");
   const RankFigures rank = read(segment).ranks[0];
   ASSERT_EQ(rank.sites.size(), 2u);
-  EXPECT_EQ(rank.sites[0].place, place + "2)");
+  EXPECT_EQ(rank.sites[0].location, place + "2)");
   EXPECT_EQ(rank.sites[0].waits, 2u);
   EXPECT_EQ(rank.sites[1].waits, 1u);
 }

@@ -14,7 +14,7 @@
 #include <cstring>
 
 extern "C" {
-// What stands in front of libc by right has one of these: a sanitizer's run-time library, and the
+// What is rightly interposed before libc has one of these: a sanitizer's run-time library, and the
 // host of thread ranks, where what is found first is never a rank's.
 void __asan_init() __attribute__((weak));
 void __tsan_init() __attribute__((weak));
@@ -133,14 +133,14 @@ void meantime_bind_libc() {
   const auto find_version =
       reinterpret_cast<void* (*)(void*, const char*, const char*)>(function_in(*map, "dlvsym"));
   void* const libc = open_library("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  const bool others_in_front = __asan_init != nullptr || __tsan_init != nullptr ||
-                               __msan_init != nullptr || meantime_host_main != nullptr;
+  const bool others_interpose = __asan_init != nullptr || __tsan_init != nullptr ||
+                                __msan_init != nullptr || meantime_host_main != nullptr;
   for (const BoundName& bound : names) {
     void* found = find_version(libc, bound.name, bound.version);
     if (found == nullptr) {
       found = find_version(RTLD_NEXT, bound.name, bound.version);  // in libpthread, libm
     }
-    if (others_in_front) {
+    if (others_interpose) {
       void* const first = find(RTLD_DEFAULT, bound.name);
       if (first != nullptr && first != find(libc, bound.name)) {
         found = first;

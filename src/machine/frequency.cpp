@@ -111,14 +111,14 @@ void Frequencies::forget_all() {
   domains_.clear();
 }
 
-std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& places,
+std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& masks,
                                  const std::string& root) {
   knob_ = knob;
-  wishes_.assign(places.size(), false);
+  requests_.assign(masks.size(), false);
   cpu_set_t all;
   CPU_ZERO(&all);
-  for (const cpu_set_t& place : places) {
-    CPU_OR(&all, &all, &place);
+  for (const cpu_set_t& mask : masks) {
+    CPU_OR(&all, &all, &mask);
   }
   const std::string folder = root + "/sys/devices/system/cpu/cpufreq";
   const std::vector<std::string> policies = policies_in(folder);
@@ -127,7 +127,7 @@ std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& places
                        folder);
   }
   for (const std::string& policy : policies) {
-    if (std::string problem = add_domain(fmt::format("{}/{}", folder, policy), places, all);
+    if (std::string problem = add_domain(fmt::format("{}/{}", folder, policy), masks, all);
         !problem.empty()) {
       forget_all();
       return problem;
@@ -140,7 +140,7 @@ std::string Frequencies::prepare(Knob knob, const std::vector<cpu_set_t>& places
 }
 
 /// Nothing is added if its clock is not this job's alone.
-std::string Frequencies::add_domain(const std::string& folder, const std::vector<cpu_set_t>& places,
+std::string Frequencies::add_domain(const std::string& folder, const std::vector<cpu_set_t>& masks,
                                     const cpu_set_t& all) {
   const cpu_set_t cpus = cpus_in(first_line(folder + "/affected_cpus"));
   if (CPU_COUNT(&cpus) == 0 || !is_within(cpus, all)) {
@@ -180,8 +180,8 @@ std::string Frequencies::add_domain(const std::string& folder, const std::vector
     return fmt::format("{} says '{}' and {} '{}': there is nothing to lower", domain.file,
                        domain.normal, files.low, domain.low);
   }
-  for (std::size_t rank = 0; rank < places.size(); ++rank) {
-    if (share_cpus(places[rank], cpus)) {
+  for (std::size_t rank = 0; rank < masks.size(); ++rank) {
+    if (share_cpus(masks[rank], cpus)) {
       domain.ranks.push_back(static_cast<int>(rank));
     }
   }
@@ -200,19 +200,19 @@ bool Frequencies::share_marks() {
   return true;
 }
 
-std::string Frequencies::wish(int rank, bool low) {
-  if (closed_ || !prepared() || rank < 0 || wishes_[rank] == low) {
+std::string Frequencies::request(int rank, bool low) {
+  if (closed_ || !prepared() || rank < 0 || requests_[rank] == low) {
     return {};
   }
-  wishes_[rank] = low;
+  requests_[rank] = low;
   for (std::size_t number = 0; number < domains_.size(); ++number) {
     const Domain& domain = domains_[number];
     if (std::find(domain.ranks.begin(), domain.ranks.end(), rank) == domain.ranks.end()) {
       continue;
     }
-    const bool all_wish = std::all_of(domain.ranks.begin(), domain.ranks.end(),
-                                      [this](int each) { return wishes_[each]; });
-    std::string problem = all_wish ? lower(number) : normalise(number);
+    const bool all_request = std::all_of(domain.ranks.begin(), domain.ranks.end(),
+                                         [this](int each) { return requests_[each]; });
+    std::string problem = all_request ? lower(number) : normalise(number);
     if (!problem.empty()) {
       const std::string more = undo();
       return more.empty() ? problem + "; frequencies stay as they were" : more;
@@ -250,7 +250,7 @@ std::string Frequencies::normalise(std::size_t number) {
 }
 
 void Frequencies::restore() {
-  std::fill(wishes_.begin(), wishes_.end(), false);
+  std::fill(requests_.begin(), requests_.end(), false);
   for (std::size_t number = 0; number < domains_.size(); ++number) {
     normalise(number);
   }

@@ -2,8 +2,9 @@
 //   domain   CPUs that share a clock: one folder policyN
 //   knob     which of its files is written
 //   normal   what that file said when it was locked: it is written back, whatever it was
-//   wish     of a rank: that its CPUs be slow; a domain is lowered while all ranks on its CPUs wish
-//            it. Of thread ranks it is the workers that have CPUs and wish: read `worker` for rank
+//   request  of a rank: that its CPUs be slow; a domain is lowered while all ranks on its CPUs ask
+//            for it. Of thread ranks it is the workers that have CPUs and ask: read `worker` for
+//            rank
 // Only domains all of whose CPUs belong to this job's ranks are touched, one job at a time (a lock
 // on the file). Several processes have this object after forks: one works with it, the others undo
 // it if that one is killed. A domain is marked as lowered, in memory that all share, before it is,
@@ -33,16 +34,16 @@ class Frequencies {
   Frequencies(const Frequencies&) = delete;
   Frequencies& operator=(const Frequencies&) = delete;
 
-  /// Looks at the files and locks them; changes nothing. `places`: the CPUs of each rank. `root`:
+  /// Looks at the files and locks them; changes nothing. `masks`: the CPUs of each rank. `root`:
   /// the folder that has /sys in it, "" but for tests. One line why it cannot be done, else empty.
-  std::string prepare(Knob knob, const std::vector<cpu_set_t>& places, const std::string& root);
+  std::string prepare(Knob knob, const std::vector<cpu_set_t>& masks, const std::string& root);
   [[nodiscard]] bool prepared() const { return !domains_.empty(); }
   /// As if never prepared; another job may have the files. Only while nothing is lowered.
   void forget_all();
 
-  /// A rank (an index of `places`) wishes its CPUs slow, or no longer; -1: nobody. One line if that
-  /// cannot be done, once: then all is undone, and nothing is lowered any more.
-  std::string wish(int rank, bool low);
+  /// A rank (an index of `masks`) requests its CPUs slow, or no longer; -1: nobody. One line if
+  /// that cannot be done, once: then all is undone, and nothing is lowered any more.
+  std::string request(int rank, bool low);
   /// All domains back to normal, for now.
   void restore();
   /// The same for good; another job may have them now. One line if a domain cannot be restored;
@@ -65,7 +66,7 @@ class Frequencies {
     double lowered_since = 0;
   };
 
-  std::string add_domain(const std::string& folder, const std::vector<cpu_set_t>& places,
+  std::string add_domain(const std::string& folder, const std::vector<cpu_set_t>& masks,
                          const cpu_set_t& all);
   std::string lower(std::size_t domain);
   std::string normalise(std::size_t domain);
@@ -73,7 +74,7 @@ class Frequencies {
 
   Knob knob_ = Knob::max_freq;
   std::vector<Domain> domains_;
-  std::vector<bool> wishes_;                    ///< by rank
+  std::vector<bool> requests_;                  ///< by rank
   std::atomic<std::uint8_t>* marks_ = nullptr;  ///< by domain, shared by all processes
   bool closed_ = false;
   std::uint64_t times_lowered_ = 0;

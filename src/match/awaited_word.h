@@ -47,8 +47,8 @@ class AwaitedWord {
   }
   void disarm() { word_.fetch_and(~awaited, std::memory_order_acq_rel); }
 
-  /// A step on the way, or a mark, which nobody is rung for: its bits are added. Returns the state
-  /// before.
+  /// A step on the way, or a mark, which nobody is signalled for: its bits are added. Returns the
+  /// state before.
   std::uint32_t add(std::uint32_t bits) {
     return word_.fetch_or(bits, std::memory_order_acq_rel) & state_mask;
   }

@@ -1,6 +1,6 @@
 #include "match/cells.h"
 
-#include "match/express.h"
+#include "match/eager_ring.h"
 
 namespace meantime::match {
 
@@ -43,7 +43,7 @@ void Cells::give_back(Message& message) {
     if ((message.flags & in_hand) != 0) {
       return;
     }
-    express_from(ground_.area, message.origin)->adopted.fetch_sub(1, std::memory_order_relaxed);
+    eager_ring_from(ground_.area, message.origin)->adopted.fetch_sub(1, std::memory_order_relaxed);
     if (ground_.is_me(message.keeper)) {
       take_back_one(message);
       return;

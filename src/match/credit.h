@@ -1,6 +1,6 @@
 // Flow control: how much of a rank's memory lies unread at the others, and how much may.
-//   credit   for cells, to one rank and in all (Limits); medium messages leave half to small ones
-//   room     the same, once it has grown because nobody reads short messages (match/room.cpp)
+//   credit   for cells, to one rank and in all (Limits); medium messages leave half to small ones.
+//            It grows where a receiver reads nothing: match/overflow.cpp
 //   offers   descriptions of where a message is; beyond those it waits at its sender
 // Numbers only, so that a test can play any traffic. Private to a rank, its lock held.
 #pragma once
@@ -19,10 +19,10 @@ class Credit {
  public:
   /// What lies at one other rank.
   struct Account {
-    std::size_t bytes = 0;          ///< of cells
-    std::size_t room = 0;           ///< for them, once it has grown
-    std::size_t bytes_at_look = 0;  ///< of them, at the last look …
-    std::uint64_t read_ns = 0;      ///< … and when one found fewer than before
+    std::size_t bytes = 0;           ///< of cells
+    std::size_t grown = 0;           ///< their credit, once it has grown
+    std::size_t bytes_at_check = 0;  ///< of them, at the last check …
+    std::uint64_t read_ns = 0;       ///< … and when one found fewer than before
     std::uint32_t offers = 0;
   };
 
@@ -30,13 +30,13 @@ class Credit {
 
   bool allows(const Account& to, std::size_t bytes) const {
     const std::size_t share = bytes > limits_.eager + sizeof(Message) ? 2 : 1;
-    return to.bytes + bytes <= room_at(to) / share &&
-           bytes_out_ + bytes <= room_everywhere() / share;
+    return to.bytes + bytes <= credit_at(to) / share &&
+           bytes_out_ + bytes <= credit_in_all() / share;
   }
   bool allows_offer(const Account& to) const { return to.offers < limits_.pair_offers; }
   /// Whether a short message's payload may lie in its cell beyond the credit.
-  bool room_may_grow(std::size_t payload) const {
-    return bytes_out_ + std::bit_ceil(offer_bytes(payload)) <= limits_.most_room;
+  bool may_overflow(std::size_t payload) const {
+    return bytes_out_ + std::bit_ceil(offer_bytes(payload)) <= limits_.most_credit;
   }
 
   void count_in(Account& to, std::size_t bytes) {
@@ -51,35 +51,35 @@ class Credit {
   /// With every account's `bytes` 0: what still lies unread is nobody's any more.
   void begin_anew() { bytes_out_ = 0; }
 
-  /// What lies there has its room, be it counted in beyond the credit.
-  bool has_room(const Account& to) const {
-    return to.bytes <= room_at(to) && bytes_out_ <= room_everywhere();
+  /// What lies there has its credit, be it counted in beyond it.
+  bool is_within_credit(const Account& to) const {
+    return to.bytes <= credit_at(to) && bytes_out_ <= credit_in_all();
   }
-  /// Since when nothing was read, as far as the looks tell.
+  /// Since when nothing was read, as far as the checks tell.
   std::uint64_t unread_since(Account& to, std::uint64_t now_ns) const {
-    if (to.bytes < to.bytes_at_look) {
+    if (to.bytes < to.bytes_at_check) {
       to.read_ns = now_ns;
     }
-    to.bytes_at_look = to.bytes;
+    to.bytes_at_check = to.bytes;
     return to.read_ns;
   }
-  /// Where it does not have it: twice what lies there.
+  /// Where that is beyond its credit: to twice what lies there.
   void grow(Account& to) {
-    if (to.bytes > room_at(to)) {
-      to.room = std::min(2 * to.bytes, limits_.most_room);
+    if (to.bytes > credit_at(to)) {
+      to.grown = std::min(2 * to.bytes, limits_.most_credit);
     }
-    if (bytes_out_ > room_everywhere()) {
-      room_ = std::min(2 * bytes_out_, limits_.most_room);
+    if (bytes_out_ > credit_in_all()) {
+      grown_ = std::min(2 * bytes_out_, limits_.most_credit);
     }
   }
 
  private:
-  std::size_t room_at(const Account& to) const { return std::max(limits_.pair_credit, to.room); }
-  std::size_t room_everywhere() const { return std::max(limits_.rank_credit, room_); }
+  std::size_t credit_at(const Account& to) const { return std::max(limits_.pair_credit, to.grown); }
+  std::size_t credit_in_all() const { return std::max(limits_.rank_credit, grown_); }
 
   const Limits& limits_;
   std::size_t bytes_out_ = 0;
-  std::size_t room_ = 0;  ///< for these, once it has grown
+  std::size_t grown_ = 0;  ///< the credit in all, once it has grown
 };
 
 }  // namespace meantime::match

@@ -10,7 +10,7 @@ struct Flow : testing::Test {
     limits.eager = 1000;
     limits.pair_credit = 4096;
     limits.rank_credit = 6144;
-    limits.most_room = 16384;
+    limits.most_credit = 16384;
     limits.pair_offers = 2;
   }
   Limits limits;
@@ -55,30 +55,30 @@ TEST_F(Flow, WhatIsFromBeforeANewBeginningCountsNothing) {
   EXPECT_TRUE(credit.allows(one, 1000));
 }
 
-TEST_F(Flow, RoomGrowsToTwiceWhatLiesThere) {
+TEST_F(Flow, CreditGrowsToTwiceWhatLiesThere) {
   credit.count_in(one, 5000);
-  EXPECT_FALSE(credit.has_room(one));
+  EXPECT_FALSE(credit.is_within_credit(one));
   credit.grow(one);
-  EXPECT_TRUE(credit.has_room(one));
-  credit.count_in(one, 1144);  // in all there was room, and has not grown
-  EXPECT_TRUE(credit.has_room(one));
+  EXPECT_TRUE(credit.is_within_credit(one));
+  credit.count_in(one, 1144);  // in all there was enough, and it has not grown
+  EXPECT_TRUE(credit.is_within_credit(one));
   credit.count_in(one, 1);
-  EXPECT_FALSE(credit.has_room(one));
+  EXPECT_FALSE(credit.is_within_credit(one));
   credit.grow(one);
   EXPECT_TRUE(credit.allows(one, 1000));
-  EXPECT_TRUE(credit.has_room(other));
+  EXPECT_TRUE(credit.is_within_credit(other));
 }
 
-TEST_F(Flow, RoomHasAnEnd) {
-  EXPECT_TRUE(credit.room_may_grow(1000));
+TEST_F(Flow, GrowthHasAnEnd) {
+  EXPECT_TRUE(credit.may_overflow(1000));
   credit.count_in(one, 16000);
-  EXPECT_FALSE(credit.room_may_grow(1000));
+  EXPECT_FALSE(credit.may_overflow(1000));
   credit.count_in(one, 1000);
   credit.grow(one);
-  EXPECT_FALSE(credit.has_room(one)) << "no more than most_room";
+  EXPECT_FALSE(credit.is_within_credit(one)) << "no more than most_credit";
 }
 
-TEST_F(Flow, ALookTellsWhetherAnythingWasRead) {
+TEST_F(Flow, ACheckTellsWhetherAnythingWasRead) {
   credit.count_in(one, 500);
   EXPECT_EQ(credit.unread_since(one, 10), 0u);
   credit.count_in(one, 500);

@@ -18,7 +18,7 @@ Engine::Engine(Rank& owner, const Typed& types)
       std::min<std::size_t>(segment.header().memory, segment.header().limit) / 4;
   limits.rank_credit =
       std::clamp<std::size_t>(std::min(node_room, most) / ranks, 4u << 20, 64u << 20);
-  limits.most_room = std::min(node_room / ranks, most);
+  limits.most_credit = std::min(node_room / ranks, most);
 }
 
 ArmingForRank::ArmingForRank()
@@ -127,14 +127,14 @@ bool Engine::progress() {
 }
 
 std::uint64_t Engine::nap_ns() const {
-  return sends.has_patient() && !starves_without_end() ? sends.between_looks_ns()
-                                                       : wait::nap_for_memory_ns;
+  return sends.awaits_credit() && !starves_without_end() ? sends.check_interval_ns()
+                                                         : wait::nap_for_memory_ns;
 }
 
 void Engine::leave() {
   memory.end_want();
   cells_.flush();
-  sends.orphan_left_behind();
+  sends.orphan_overflowed();
   cells_.leave();
   memory.give_up();
 }

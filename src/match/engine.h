@@ -43,9 +43,9 @@ struct Engine : Ground {
   /// Empties the inbox and moves what this rank can move. True if anything moved. Cheap if not.
   bool progress();
   /// Something waits for memory or credit, for which nobody rings. Rare: a million messages lie
-  /// unread, or the node's segment is full. (Or for the end of its patience, for a rank that is
+  /// unread, or the node's segment is full. (Or for the overflow, for a rank that is
   /// stopped, or, after a second, for the test wire.)
-  bool starving() const { return sends.has_patient() || starves_without_end(); }
+  bool starving() const { return sends.awaits_credit() || starves_without_end(); }
   /// How long to sleep then.
   std::uint64_t nap_ns() const;
   /// It leaves MPI: what it has free is for the others.

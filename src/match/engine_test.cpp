@@ -1,5 +1,5 @@
 // The matching engine with threads as ranks over one segment, so that ThreadSanitizer sees all of
-// them: inbox, right, requests, transfers, doorbells. Every stream's order and contents are
+// them: inbox, match lock, requests, transfers, doorbells. Every stream's order and contents are
 // checked.
 #include "match/engine.h"
 
@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "match/items.h"
-#include "match/seekers.h"
+#include "match/probers.h"
 #include "node/process.h"
 #include "sleep/doorbell.h"
 #include "wait/wait.h"
@@ -78,7 +78,7 @@ class Player {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       engine().progress();
       if (leaves > 0 && !ready()) {
-        wait::sleep_until_rung(*waiter_);
+        wait::sleep_until_signalled(*waiter_);
       }
       box.sleeper.store(0);
       wait::end_sleep(*waiter_);
@@ -164,15 +164,15 @@ void play(int me, int ranks, int rounds, bool piped, std::atomic<int>& failures)
         send->bytes = send->data.size();
         send->synchronous = random() % 4 == 0;
         send->contiguous = piped || random() % 4 == 0 ? nullptr : send->data.data();
-        char* slot = send->synchronous || send->data.size() > express_bytes
+        char* slot = send->synchronous || send->data.size() > eager_slot_bytes
                          ? nullptr
-                         : engine.sends.express_slot(to, send->data.size(), {2, me, round % 3});
+                         : engine.sends.eager_slot(to, send->data.size(), {2, me, round % 3});
         Message* message = send->synchronous || slot != nullptr
                                ? nullptr
                                : engine.sends.eager_cell(to, send->data.size(), true);
         if (slot != nullptr) {
           std::memcpy(slot, send->data.data(), send->data.size());
-          engine.sends.push_express(to);
+          engine.sends.push_slot(to);
         } else if (message != nullptr) {
           message->envelope() = {2, me, round % 3};
           std::memcpy(payload_of(*message), send->data.data(), send->data.size());
@@ -237,8 +237,8 @@ void play_all(int ranks, int rounds, bool piped) {
 TEST_F(EngineTest, TwoRanks) {
   make_job(2);
   play_all(2, 400, false);
-  EXPECT_NE(express_from(node::segment().area(0), 1), nullptr);  // they had rings
-  EXPECT_NE(express_from(node::segment().area(1), 0), nullptr);
+  EXPECT_NE(eager_ring_from(node::segment().area(0), 1), nullptr);  // they had rings
+  EXPECT_NE(eager_ring_from(node::segment().area(1), 0), nullptr);
 }
 
 TEST_F(EngineTest, MoreRanksThanRings) {
@@ -298,10 +298,10 @@ TEST_F(EngineTest, RingAndInboxKeepTheOrder) {
   const auto say = [&](bool may_take_ring) {
     const std::size_t bytes = random() % 3 == 0 ? 40 : sizeof said;
     const Envelope envelope{2, 0, 7};
-    char* place = may_take_ring ? sender.engine().sends.express_slot(1, bytes, envelope) : nullptr;
+    char* place = may_take_ring ? sender.engine().sends.eager_slot(1, bytes, envelope) : nullptr;
     if (place != nullptr) {
       std::memcpy(place, &said, sizeof said);
-      sender.engine().sends.push_express(1);
+      sender.engine().sends.push_slot(1);
       ++by_ring;
     } else {
       Message* message = sender.engine().sends.eager_cell(1, bytes, true);
@@ -372,12 +372,12 @@ bool say_short(Player& sender, int to, char what, bool by_ring) {
   Engine& engine = sender.engine();
   const Envelope envelope{2, sender.rank().world_rank, 7};
   if (by_ring) {
-    char* place = engine.sends.express_slot(to, 1, envelope);
+    char* place = engine.sends.eager_slot(to, 1, envelope);
     if (place == nullptr) {
       return false;
     }
     *place = what;
-    engine.sends.push_express(to);
+    engine.sends.push_slot(to);
     return true;
   }
   Message* message = engine.sends.eager_cell(to, 1, true);
@@ -409,23 +409,23 @@ void make_ring(Player& sender, int to, Player& receiver) {
   ASSERT_EQ(catch_short(receiver, sender.rank().world_rank), 'r');
 }
 
-// A receive that was posted while somebody else had the right lies in the inbox, behind the message
-// that it is for. A blocking receive that comes later does not get that one.
+// A receive that was posted while somebody else held the match lock lies in the inbox, behind the
+// message that it is for. A blocking receive that comes later does not get that one.
 TEST_F(EngineTest, AnEarlierReceiveInTheInboxComesFirst) {
   for (const bool by_ring : {false, true}) {
     make_job(2);
     Player sender(0, 2);
     Player receiver(1, 2);
     make_ring(sender, 1, receiver);
-    std::atomic<std::uint32_t>& right = receiver.rank().area->mailbox.right;
-    right.store(1);
+    std::atomic<std::uint32_t>& lock = receiver.rank().area->mailbox.match_lock;
+    lock.store(1);
     ASSERT_TRUE(say_short(sender, 1, 'a', by_ring));
     TypedReceive receive;
     receive.data.resize(1);
     Receive* entry = receiver.engine().new_receive(
         receive, {2, 0, 7}, reinterpret_cast<std::uint64_t>(receive.data.data()), 1);
     receiver.engine().post(*entry);
-    right.store(0);
+    lock.store(0);
     ASSERT_TRUE(say_short(sender, 1, 'b', by_ring));
     EXPECT_EQ(catch_short(receiver, 0), 'b') << by_ring;
     EXPECT_TRUE(receiver.engine().finished(*entry));
@@ -471,7 +471,7 @@ TEST_F(EngineTest, NoMemoryForWhatNobodyWaitsFor) {
     ASSERT_LT(said.size(), 1'000u);
     receiver.engine().matcher.probe({2, MPI_ANY_SOURCE, 8}, false);  // keeps what is for nobody
   }
-  EXPECT_GE(said.size(), Express::slots - 2);  // but those that made the ring
+  EXPECT_GE(said.size(), EagerRing::slots - 2);  // but those that made the ring
   std::string heard;
   while (heard.size() < said.size()) {
     heard += catch_short(receiver, 0);
@@ -538,26 +538,26 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
   Receive* entry = engine.new_receive(receive, {2, 0, 7}, 0, 0);
   engine.post(*entry);
   auto& waiter = *node::segment().at<node::Waiter>(node::segment().grow(4096));
-  engine.matcher.seek(waiter, {2, 0, 9});
+  engine.matcher.arm_probe(waiter, {2, 0, 9});
   {
     const StoppedProcess stopped;
     other.rank().area->pid = stopped.id();
-    box.right = 2;  // it stopped just after it took it
+    box.match_lock = 2;  // it stopped just after it took it
     EXPECT_EQ(engine.matcher.probe({2, 1, 1}, false), nullptr);
-    engine.matcher.stop_seeking(waiter);
-    EXPECT_EQ(waiter.sought_context.load(), no_context);
+    engine.matcher.disarm_probe(waiter);
+    EXPECT_EQ(waiter.probed_context.load(), no_context);
     engine.matcher.cancel(*entry);
     EXPECT_FALSE(engine.finished(*entry));
     EXPECT_TRUE(engine.starving()) << "nobody rings when it goes on";
   }
-  box.right = 0;
+  box.match_lock = 0;
   EXPECT_TRUE(engine.finished(*entry));
   EXPECT_EQ(entry->state(), cancelled);
   EXPECT_FALSE(engine.starving());
   EXPECT_NE(engine.matcher.probe({2, 1, 1}, false), nullptr);
-  engine.matcher.seek(waiter, {2, 0, 8});  // again, though it was on the list
-  engine.matcher.stop_seeking(waiter);
-  EXPECT_EQ(box.seekers, 0u);
+  engine.matcher.arm_probe(waiter, {2, 0, 8});  // again, though it was on the list
+  engine.matcher.disarm_probe(waiter);
+  EXPECT_EQ(box.probers, 0u);
 }
 
 TEST_F(EngineTest, ArmingForTheRankEndsWithItsOwnScope) {
@@ -602,7 +602,7 @@ TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
   make_job(2);
   Player sender(0, 2);
   Player receiver(1, 2);
-  sender.engine().limits.most_room = 0;
+  sender.engine().limits.most_credit = 0;
   std::vector<std::unique_ptr<Send>> sends;
   int eager = 0;
   constexpr int messages = 20'000;
@@ -631,15 +631,15 @@ TEST_F(EngineTest, ManyUnexpectedStayWithinTheCredit) {
   }
 }
 
-/// What is sent is the sender's again when its patience ends, and arrives as it was.
-TEST_F(EngineTest, ShortOnesThatNobodyReadsAreLeftBehind) {
+/// What is sent is the sender's again when it overflows, and arrives as it was.
+TEST_F(EngineTest, ShortOnesThatNobodyReadsOverflow) {
   make_job(2);
   Player sender(0, 2);
   Player receiver(1, 2);
   Limits& limits = sender.engine().limits;
   limits.pair_credit = 0;
-  limits.most_room = 1 << 20;
-  limits.patience_ns = 0;
+  limits.most_credit = 1 << 20;
+  limits.overflow_after_ns = 0;
   receiver.rank().area->report.state.store(static_cast<std::uint32_t>(node::RankState::waiting));
   constexpr int messages = 6000;  // in cells of 256 bytes or 512: the last are beyond that, too
   constexpr std::size_t bytes = 100;
@@ -678,15 +678,15 @@ TEST_F(EngineTest, ShortOnesThatNobodyReadsAreLeftBehind) {
 }
 
 /// Also of what lies behind a message that is never read, and at another rank.
-TEST_F(EngineTest, RoomThatBecomesFreeIsFound) {
+TEST_F(EngineTest, CreditThatBecomesFreeIsFound) {
   make_job(3);
   Player sender(0, 3);
   Player receiver(1, 3);
   Player other(2, 3);
   Engine& engine = sender.engine();
   engine.limits.pair_credit = engine.limits.rank_credit = 0;
-  engine.limits.most_room = 1 << 16;
-  engine.limits.patience_ns = 0;
+  engine.limits.most_credit = 1 << 16;
+  engine.limits.overflow_after_ns = 0;
   for (Player* player : {&receiver, &other}) {
     player->rank().area->report.state.store(static_cast<std::uint32_t>(node::RankState::waiting));
   }
@@ -709,7 +709,7 @@ TEST_F(EngineTest, RoomThatBecomesFreeIsFound) {
   for (int tag = 1; tag < messages; ++tag) {  // the first is never read
     received(receiver, tag, bytes, [] { throw std::logic_error("it is not there at once"); });
   }
-  engine.limits.most_room += 512;  // for that one
+  engine.limits.most_credit += 512;  // for that one
   send_all_to(2);
 }
 

@@ -15,8 +15,8 @@
 
 namespace meantime::match {
 
-/// Whom the rank rings. While it holds a right it only notes them: nobody makes system calls with a
-/// right in hand.
+/// Whom the rank rings. While it holds a match lock it only notes them: nobody makes system calls
+/// with a match lock held.
 class Bells {
  public:
   /// 0: nobody sleeps.
@@ -57,7 +57,7 @@ class Bells {
     }
   }
 
-  bool only_note = false;  ///< a right is held
+  bool only_note = false;  ///< a match lock is held
 
  private:
   std::vector<node::SleepLink> sleeps_;

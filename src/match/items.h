@@ -1,16 +1,17 @@
 // What lies in mailboxes: messages and posted receives, in the segment.
 //   Message    what a sender pushes: the envelope, and the payload or a description of where it is
 //     eager        the payload is in the cell: the send is over, the receiver empties the cell
-//     synchronous  the same, but the sender waits for the match (or, match/room.cpp, for a while)
+//     synchronous  the same, but the sender waits for the match (or, match/overflow.cpp, for a
+//                  while)
 //     rendezvous   the payload stays with the sender: a Transfer moves it once there is a match
 //   Receive    a receive that its owner posted
 //   cell       the memory of a Message; belongs to the sender's pool
-//   right      whoever holds a mailbox's right may touch its queues and what hangs in them
+//   match lock whoever holds a mailbox's match lock may touch its queues and what hangs in them
 //
-// Who may touch what: a sender writes a Message until it is pushed. Then the holder of the right
-// has it, until the match; from there on it belongs to the receiver (eager: until it is given back
-// through `returned`) or to both (rendezvous: see Transfer). A Receive belongs to the holder of the
-// right until it is matched, then to whoever moves its `state`.
+// Who may touch what: a sender writes a Message until it is pushed. Then the holder of the match
+// lock has it, until the match; from there on it belongs to the receiver (eager: until it is given
+// back through `returned`) or to both (rendezvous: see Transfer). A Receive belongs to the holder
+// of the match lock until it is matched, then to whoever moves its `state`.
 #pragma once
 
 #include <mpi.h>
@@ -76,10 +77,10 @@ inline constexpr std::uint16_t blocking = 2;  ///< its owner stays in MPI until 
 
 inline constexpr std::uint16_t data_on_wire = 4;  ///< match/ways/test_wire.h
 
-// Of eager messages: match/express.h.
-inline constexpr std::uint16_t behind_express = 8;  ///< others of its sender went through the ring
-inline constexpr std::uint16_t in_hand = 16;        ///< in no cell
-inline constexpr std::uint16_t adopted = 32;        ///< the cell is not its sender's
+// Of eager messages: match/eager_ring.h.
+inline constexpr std::uint16_t behind_ring = 8;  ///< others of its sender went through the ring
+inline constexpr std::uint16_t in_hand = 16;     ///< in no cell
+inline constexpr std::uint16_t adopted = 32;     ///< the cell is not its sender's
 
 inline constexpr std::size_t tiny_bytes = 16;
 inline constexpr std::uint32_t pipe_parts = 4;  ///< that are filled and emptied in turn
@@ -92,7 +93,7 @@ struct alignas(cache_line) Message : Item {
   /// Of an eager one whose copies are timed (route.h): what they took so far, from 1; else 0. The
   /// sender's until it is pushed, then the receiver's until the cell is given back.
   std::uint32_t copy_ns;
-  std::uint32_t express_before;  ///< how many, with behind_express
+  std::uint32_t ring_before;  ///< how many, with behind_ring
   // The second line is touched only if the message is unexpected.
   alignas(cache_line) Link key_next;  ///< unexpected messages with the same hash
   Link key_previous;

@@ -1,6 +1,6 @@
 // Receives that a rank has posted and keeps to itself, oldest first. While it is awake nobody else
 // matches for it, but for large payloads, so they need no place in the mailbox's queues, and no
-// right (match/matcher.h). All are younger than those in the queues. Private to the rank.
+// match lock (match/matcher.h). All are younger than those in the queues. Private to the rank.
 #pragma once
 
 #include <array>

@@ -22,9 +22,9 @@ struct Limits {
   std::size_t pair_credit = 2 * 1024 * 1024;   ///< bytes of cells that may lie in one mailbox
   std::size_t rank_credit = 16 * 1024 * 1024;  ///< … in all mailboxes together
   /// To which both may grow while short messages are not read; less than they are: not at all.
-  std::size_t most_room = 64 * 1024 * 1024;
+  std::size_t most_credit = 64 * 1024 * 1024;
   /// For so long nothing is read until then.
-  std::uint64_t patience_ns = 20'000'000;
+  std::uint64_t overflow_after_ns = 20'000'000;
   /// Descriptions that may lie in one mailbox. Beyond it a send waits at the sender, and with it
   /// all later ones to that rank: a program that relies on a later one could hang, so this is only
   /// the memory's last defence (256 MiB a pair), not a means of flow control.

@@ -20,13 +20,13 @@ struct LocalSend : Envelope {
   const char* contiguous = nullptr;  ///< where the data lies in one run, or nullptr
   bool synchronous = false;
   bool blocking = false;  ///< its call returns only when it is done
-  /// The payload of a patient one (room.cpp) where there is no shared memory for it.
+  /// The payload of one beyond its credit (overflow.cpp) where there is no shared memory for it.
   std::shared_ptr<char[]> kept;
   Message* message = nullptr;  ///< once pushed
   bool attended = false;       ///< popped from the attention list
-  bool left_behind = false;    ///< by who sent it: the engine's, and on its peer's list of these
-  std::uint64_t patient_since_ns = 0;  ///< of one beyond its credit (room.cpp), else 0
-  bool directly = false;               ///< of one that is done: from buffer to buffer
+  bool overflowed = false;     ///< its send is over, unread: the engine's, on its peer's list
+  std::uint64_t awaits_credit_since_ns = 0;  ///< of one beyond its credit (overflow.cpp), else 0
+  bool directly = false;                     ///< of one that is done: from buffer to buffer
   bool done = false;          ///< the payload is out of the sender's hands, the cell is free again
   int error = 0;              ///< MPI error class
   LocalSend* next = nullptr;  ///< of the list that it is on (SendList)
@@ -71,19 +71,19 @@ class SendList {
 /// A posted receive, at its owner.
 struct LocalReceive {
   Receive* entry = nullptr;
-  bool to_cancel = false;  ///< as soon as the right can be had
+  bool to_cancel = false;  ///< as soon as the match lock can be had
 };
 
-struct Express;
+struct EagerRing;
 
 /// What a rank has lying at another one, and what waits for it there.
 struct Peer : Credit::Account {
-  Express* express = nullptr;
-  std::uint32_t express_taken = 0;  ///< as last seen
-  std::uint32_t until_express = 0;  ///< short messages so far
-  SendList waiting;                 ///< for credit
-  SendList offered;                 ///< until they are found to be over: Account::offers of them
-  SendList left_behind;             ///< … though nobody waits for that; owned
+  EagerRing* ring = nullptr;
+  std::uint32_t ring_taken = 0;  ///< as last seen
+  std::uint32_t until_ring = 0;  ///< short messages so far
+  SendList waiting;              ///< for credit
+  SendList offered;              ///< until they are found to be over: Account::offers of them
+  SendList overflowed;           ///< … though nobody waits for that; owned
 };
 
 /// The other ranks, by world rank.
@@ -93,7 +93,7 @@ class Peers {
       : blocks_((static_cast<std::size_t>(ranks) + peers_a_block - 1) / peers_a_block) {}
 
   ~Peers() {
-    for_each([](Peer& to) { to.left_behind.for_each([](LocalSend& send) { delete &send; }); });
+    for_each([](Peer& to) { to.overflowed.for_each([](LocalSend& send) { delete &send; }); });
   }
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;

@@ -1,7 +1,7 @@
 #include "match/matcher.h"
 
 #include "base/pause.h"
-#include "match/seekers.h"
+#include "match/probers.h"
 #include "policy/policy.h"
 
 namespace meantime::match {
@@ -12,13 +12,13 @@ void Matcher::prepare() {
   QueueView(queues, ground_.pool).prepare();
   // From here on others may match for this rank. What they pushed before is in the inbox.
   node::Mailbox& box = ground_.box;
-  std::uint32_t free_right = 0;
-  while (!box.right.compare_exchange_weak(
-      free_right, static_cast<std::uint32_t>(ground_.rank.world_rank) + 1)) {
-    free_right = 0;
+  std::uint32_t unlocked = 0;
+  while (!box.match_lock.compare_exchange_weak(
+      unlocked, static_cast<std::uint32_t>(ground_.rank.world_rank) + 1)) {
+    unlocked = 0;
   }
   box.queues = place;
-  box.right.store(0, std::memory_order_seq_cst);
+  box.match_lock.store(0, std::memory_order_seq_cst);
   keeps_ = !ground_.is_thread_rank() && !wait::policy().crowded && !ground_.limits.wire.on;
 }
 
@@ -46,8 +46,8 @@ void Matcher::settle(node::RankArea& area, QueueView& queues) {
 
 // Why no message is overlooked. The push and the look at `sleepers` are sequentially consistent, as
 // are a sleeper's count-in and its last look at the inbox: one of the two sees the other. If a
-// holder of the right keeps us from matching, it looks at the inbox again after its release, which
-// is ordered after our failed compare-and-swap and so after our push.
+// holder of the match lock keeps us from matching, it looks at the inbox again after its release,
+// which is ordered after our failed compare-and-swap and so after our push.
 void Matcher::push(Message& message) {
   const auto destination = static_cast<int>(message.destination);
   node::Mailbox& box = ground_.segment.area(destination).mailbox;
@@ -64,19 +64,19 @@ void Matcher::push(Message& message) {
   }
 }
 
-bool Matcher::try_right(node::Mailbox& box) {
+bool Matcher::try_lock(node::Mailbox& box) {
   std::uint32_t nobody = 0;
-  ground_.bells.only_note = box.right.load(std::memory_order_seq_cst) == 0 &&
-                            box.right.compare_exchange_strong(
+  ground_.bells.only_note = box.match_lock.load(std::memory_order_seq_cst) == 0 &&
+                            box.match_lock.compare_exchange_strong(
                                 nobody, static_cast<std::uint32_t>(ground_.rank.world_rank) + 1,
                                 std::memory_order_seq_cst);
   return ground_.bells.only_note;
 }
 
 // Why nothing is left lying, if the owner has a thread that sleeps or is about to (`sleepers` is
-// not 0): the release of the right and the look at the inbox after it are sequentially consistent,
-// and so are a pusher's push and its try for the right. If the try found the right taken, the
-// holder's release came later, and so its look sees the push.
+// not 0): the release of the match lock and the look at the inbox after it are sequentially
+// consistent, and so are a pusher's push and its try for the match lock. If the try found it taken,
+// the holder's release came later, and so its look sees the push.
 bool Matcher::drain(int world_rank, Receive* last) {
   node::RankArea& area = ground_.segment.area(world_rank);
   node::Mailbox& box = area.mailbox;
@@ -86,11 +86,11 @@ bool Matcher::drain(int world_rank, Receive* last) {
   const auto more = [&] {
     return !box.inbox.empty(std::memory_order_seq_cst) ||
            ((!posting || box.sleepers.load(std::memory_order_seq_cst) != 0) &&
-            express_waits(area, std::memory_order_seq_cst));
+            eager_rings_have_mail(area, std::memory_order_seq_cst));
   };
   bool moved = false;
   do {
-    if (!try_right(box)) {
+    if (!try_lock(box)) {
       if (last == nullptr) {
         break;
       }
@@ -106,12 +106,12 @@ bool Matcher::drain(int world_rank, Receive* last) {
     }
     if (box.queues == 0) {
       // It has not come to MPI_Init yet: then it will find everything in its inbox.
-      let_go_of_right(box);
+      unlock(box);
       break;
     }
     QueueView queues = queues_of(box);
     settle(area, queues);
-    if (!box.inbox.empty() || (last == nullptr && express_waits(area))) {
+    if (!box.inbox.empty() || (last == nullptr && eager_rings_have_mail(area))) {
       empty_inbox(area, queues);
       moved = true;
     }
@@ -120,7 +120,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
       sort_in(area, queues, *last);
       last = nullptr;
     }
-    let_go_of_right(box);
+    unlock(box);
   } while (more());
   transfers_.after_match();
   return moved;
@@ -131,7 +131,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
 // receive is out of the queue and `copying`, so it is ours until it is `done`.
 Receive* Matcher::take_posted(int world_rank, const Envelope& envelope, std::size_t bytes) {
   node::RankArea& area = ground_.segment.area(world_rank);
-  if (!try_right(area.mailbox)) {
+  if (!try_lock(area.mailbox)) {
     return nullptr;
   }
   QueueView queues = queues_of(area.mailbox);
@@ -146,17 +146,17 @@ Receive* Matcher::take_posted(int world_rank, const Envelope& envelope, std::siz
   } else {
     receive = nullptr;
   }
-  let_go_of_right(area.mailbox);
+  unlock(area.mailbox);
   look_again(world_rank);
   return receive;
 }
 
-// The right stays in the hand meanwhile: who pushes leaves the matching to us anyway, and a try for
-// the right that fails because of us is answered, as in `drain`, by a look at the inbox after the
-// release.
+// The match lock is held meanwhile: who pushes leaves the matching to us anyway, and a try for
+// the match lock that fails because of us is answered, as in `drain`, by a look at the inbox after
+// the release.
 Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) {
   node::Mailbox& box = ground_.box;
-  if (!try_right(box)) {
+  if (!try_lock(box)) {
     return nullptr;
   }
   QueueView queues = queues_of(box);
@@ -188,20 +188,20 @@ Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) 
   if (message != nullptr && at_once != nullptr) {
     *at_once = !polled;
   }
-  let_go_of_right(box);
+  unlock(box);
   look_again(ground_.rank.world_rank);
   return message;
 }
 
-/// After the release of a right, outside `drain`. What lies in a ring may wait for the owner's next
-/// call, if it has no thread that sleeps. (A process rank may have begun a ring to a thread rank
-/// before it was known to be one.)
+/// After the release of a match lock, outside `drain`. What lies in a ring may wait for the owner's
+/// next call, if it has no thread that sleeps. (A process rank may have begun a ring to a thread
+/// rank before it was known to be one.)
 void Matcher::look_again(int world_rank) {
   const node::RankArea& area = ground_.segment.area(world_rank);
   const node::Mailbox& box = area.mailbox;
   if (!box.inbox.empty(std::memory_order_seq_cst) ||
       (box.sleepers.load(std::memory_order_seq_cst) != 0 &&
-       express_waits(area, std::memory_order_seq_cst))) {
+       eager_rings_have_mail(area, std::memory_order_seq_cst))) {
     drain(world_rank);
   } else {
     transfers_.after_match();
@@ -211,7 +211,7 @@ void Matcher::look_again(int world_rank) {
 /// And the rings.
 void Matcher::empty_inbox(node::RankArea& area, QueueView& queues) {
   node::Mailbox& box = area.mailbox;
-  while (!box.inbox.empty() || take_all_express(area, queues)) {
+  while (!box.inbox.empty() || take_all_from_rings(area, queues)) {
     // The line of the newest message comes while the exchange gets the inbox's.
     __builtin_prefetch(ground_.segment.at<Item>(box.inbox.newest()));
     Link newest = box.inbox.take_all();
@@ -236,8 +236,8 @@ void Matcher::empty_inbox(node::RankArea& area, QueueView& queues) {
 
 void Matcher::add_unexpected(node::Mailbox& box, QueueView& queues, Message& message) {
   queues.add_message(message);
-  for_each_seeker(ground_.segment, box, message, [this](const node::Waiter& seeker) {
-    ground_.bells.ring(wait::sleep_of(seeker));
+  for_each_prober(ground_.segment, box, message, [this](const node::Waiter& prober) {
+    ground_.bells.ring(wait::sleep_of(prober));
   });
 }
 
@@ -253,8 +253,8 @@ void Matcher::sort_in(node::RankArea& area, QueueView& queues, Item& item) {
     return;
   }
   auto& message = static_cast<Message&>(item);
-  if ((message.flags & behind_express) != 0) {
-    take_express_before(area, queues, message);
+  if ((message.flags & behind_ring) != 0) {
+    take_from_ring_before(area, queues, message);
   }
   match(area, queues, message);
 }

@@ -1,7 +1,9 @@
 // Brings messages and posted receives together, of this rank and of those that sleep; what becomes
 // of a match is not its business (Transfers::join).
-//   inbox     a rank's lock-free stack of items; anybody pushes, the holder of the right empties it
-//   right     leave to touch a mailbox's queues; taken by compare-and-swap, never waited for: who
+//   inbox     a rank's lock-free stack of items; anybody pushes, the holder of the match lock
+//             empties it
+//   match lock
+//             leave to touch a mailbox's queues; taken by compare-and-swap, never waited for: who
 //             does not get it leaves its item in the inbox, and the holder looks again after
 //             release
 //   kept      posted receives that only their owner sees (match/kept.h). Those in the queues are
@@ -11,10 +13,10 @@
 //             sleeps, too, because from then on others match for it
 //   hand      the envelope that a rank wants while it looks at its inbox itself
 // One sender's messages to one rank keep their order in the inbox, and between it and the sender's
-// ring (match/express.h). Private to its rank, the rank's lock held.
+// ring (match/eager_ring.h). Private to its rank, the rank's lock held.
 #pragma once
 
-#include "match/express.h"
+#include "match/eager_ring.h"
 #include "match/kept.h"
 #include "match/queues.h"
 #include "match/transfers.h"
@@ -52,7 +54,7 @@ class Matcher {
 
   // --- of this rank
   bool has_mail() const {
-    return !ground_.box.inbox.empty() || express_waits(ground_.area) ||
+    return !ground_.box.inbox.empty() || eager_rings_have_mail(ground_.area) ||
            (!kept_.empty() && others_were_here());
   }
   /// The message for `hand`, taken out of the mailbox, if it is there or comes within so many turns
@@ -66,16 +68,16 @@ class Matcher {
   bool is_cancelling() const { return cancels_ != 0; }
   /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
   Message* probe(const Envelope& wanted, bool take);
-  /// A sleep for such a message: until `stop_seeking`, one that is added to the unexpected ones
+  /// A sleep for such a message: until `disarm_probe`, one that is added to the unexpected ones
   /// counts the waiter down.
-  void seek(node::Waiter& waiter, const Envelope& wanted);
-  void stop_seeking(node::Waiter& waiter);
+  void arm_probe(node::Waiter& waiter, const Envelope& wanted);
+  void disarm_probe(node::Waiter& waiter);
 
  private:
-  bool try_right(node::Mailbox& box);
-  bool take_right();
-  void let_go_of_right(node::Mailbox& box);
-  void give_right_back();
+  bool try_lock(node::Mailbox& box);
+  bool lock_own();
+  void unlock(node::Mailbox& box);
+  void unlock_and_drain();
   void look_again(int world_rank);
   QueueView queues_of(const node::Mailbox& box) {
     return {*ground_.segment.at<Queues>(box.queues), ground_.pool};
@@ -87,7 +89,7 @@ class Matcher {
   bool others_were_here() const {
     return ground_.box.emptied_by_others.load(std::memory_order_relaxed) != emptied_by_others_;
   }
-  /// With a right, first of all.
+  /// With a match lock, first of all.
   void settle(node::RankArea& area, QueueView& queues);
   Receive* take_receive(const node::RankArea& area, QueueView& queues, const Envelope& message) {
     Receive* const receive = queues.take_receive(message);
@@ -105,11 +107,11 @@ class Matcher {
     caught_ = &message;
   }
 
-  // match/express.cpp
-  Message& adopt(Message& from, Express& ring);
-  void take_express(node::RankArea& area, QueueView& queues, Express& ring);
-  void take_express_before(node::RankArea& area, QueueView& queues, const Message& message);
-  bool take_all_express(node::RankArea& area, QueueView& queues);
+  // match/eager_ring.cpp
+  Message& adopt(Message& from, EagerRing& ring);
+  void take_from_ring(node::RankArea& area, QueueView& queues, EagerRing& ring);
+  void take_from_ring_before(node::RankArea& area, QueueView& queues, const Message& message);
+  bool take_all_from_rings(node::RankArea& area, QueueView& queues);
 
   Ground& ground_;
   Cells& cells_;
@@ -122,7 +124,7 @@ class Matcher {
   std::uint32_t unexpected_ = 0;
   std::uint32_t emptied_by_others_ = 0;
 
-  const Envelope* hand_ = nullptr;  ///< while catch_message holds the own right
+  const Envelope* hand_ = nullptr;  ///< while catch_message holds the own match lock
   Message* caught_ = nullptr;
   InHand in_hands_[2];  ///< one of them may be the one that is caught
   int free_hand_ = 0;

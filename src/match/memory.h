@@ -14,19 +14,19 @@
 // wants counts itself in, then rings all. Both are sequentially consistent, so either the sleeper's
 // look sees the count, or the ring finds the sleeper, as with any doorbell (sleep/doorbell.h); then
 // it comes by that look again before it goes on sleeping.
-//   Where another thread of the sleeper's rank is awake in a wait, a looker, the ring wakes nobody
-// (sleep/lookers.h), and one that naps may be rung in the sleeper's place: each looks at `wanting`
-// before it sleeps itself or leaves its wait, after it has ceased to be there. So again one of the
-// two sees the other.
+//   Where another thread of the sleeper's rank is awake in a wait, progressing, the ring wakes
+// nobody (sleep/progressing.h), and one that naps may be signalled in the sleeper's place: each
+// looks at `wanting` before it sleeps itself or leaves its wait, after it has ceased to be there.
+// So again one of the two sees the other.
 //   What comes back to a sleeper: whoever returns a cell or delivers a message does that, then
 // looks at `wanting`, and rings the owner if somebody wants. Again one of the two sees the other:
-// if that look misses the count, the ring of all comes later, and the owner, rung, finds what came
-// back.
-//   What comes back to a rank that has left MPI: who wants fetches it (cells.cpp). Nobody is rung
-// for that, but each nap ends with a look.
+// if that look misses the count, the ring of all comes later, and the owner, signalled, finds what
+// came back.
+//   What comes back to a rank that has left MPI: who wants fetches it (cells.cpp). Nobody is
+// signalled for that, but each nap ends with a look.
 //   A rank that computes gives nothing up. It is awake, so nobody is told that memory is full.
-//   Who wants is rung by those who give up and do not want themselves: a help only, it naps. (Two
-// that want do not ring each other, or they would hand the same pieces to and fro for ever.)
+//   Who wants is signalled by those who give up and do not want themselves: a help only, it naps.
+// (Two that want do not ring each other, or they would hand the same pieces to and fro for ever.)
 #pragma once
 
 #include "match/cells.h"
@@ -48,7 +48,7 @@ class Memory {
     const Link place = ground_.pool.allocate(bytes);
     return place != 0 ? place : search(bytes);
   }
-  /// The same where the pool has been asked. Not with a right in hand: the search may take long,
+  /// The same where the pool has been asked. Not with a match lock held: the search may take long,
   /// others would be woken for what this rank can do without, and they could not match meanwhile.
   Link search(std::size_t bytes);
 

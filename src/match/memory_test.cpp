@@ -152,9 +152,9 @@ TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
   allow(512 * 1024);  // a ring takes 72 KiB
   const auto send = [this] {
     const Envelope envelope{4, 0, 0};
-    if (char* const place = one->engine().sends.express_slot(1, 1, envelope)) {
+    if (char* const place = one->engine().sends.eager_slot(1, 1, envelope)) {
       *place = 0;
-      one->engine().sends.push_express(1);
+      one->engine().sends.push_slot(1);
       return true;
     }
     Message* const message = one->engine().sends.eager_cell(1, 0, true);
@@ -197,8 +197,8 @@ TEST_F(MemoryTest, WhatComesBackToWhoHasLeftIsForTheOthers) {
 TEST_F(MemoryTest, SoDoesWhatItHasLeftBehind) {
   Engine& sender = one->engine();
   sender.limits.pair_credit = sender.limits.rank_credit = small;
-  sender.limits.most_room = 64 * 1024;
-  sender.limits.patience_ns = 0;
+  sender.limits.most_credit = 64 * 1024;
+  sender.limits.overflow_after_ns = 0;
   other->rank.area->report.state = static_cast<std::uint32_t>(node::RankState::waiting);
   std::vector<LocalSend> sends(150);  // each in a cell of 256 bytes
   for (LocalSend& send : sends) {
@@ -228,7 +228,7 @@ TEST_F(MemoryTest, SoDoesWhatItHasLeftBehind) {
 TEST_F(MemoryTest, WhoComesBackHasItsCreditAgain) {
   Engine& sender = one->engine();
   sender.limits.pair_credit = sender.limits.rank_credit = 100 * small;
-  sender.limits.most_room = 0;
+  sender.limits.most_credit = 0;
   for (const bool others_take : {false, true, true, false}) {
     ASSERT_EQ(send_all(), 100);
     receive(50);

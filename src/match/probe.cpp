@@ -1,28 +1,28 @@
-// The few calls of an owner that need its queues now: probe and cancel. Rights are held for the
-// length of a few list operations, so they wait for the holder, who has lost its core in between,
-// perhaps. Not for one that is stopped (SIGSTOP, a debugger): then a probe finds nothing yet, and
-// what is to be cancelled stays open until somebody looks whether it is complete; both sleeps only
-// nap, because nobody rings when the holder goes on.
+// The few calls of an owner that need its queues now: probe and cancel. Match locks are held for
+// the length of a few list operations, so they wait for the holder, who has lost its core in
+// between, perhaps. Not for one that is stopped (SIGSTOP, a debugger): then a probe finds nothing
+// yet, and what is to be cancelled stays open until somebody looks whether it is complete; both
+// sleeps only nap, because nobody rings when the holder goes on.
 #include <mpi.h>
 
 #include "base/pause.h"
 #include "match/matcher.h"
-#include "match/seekers.h"
+#include "match/probers.h"
 #include "node/process.h"
 
 namespace meantime::match {
 
 /// False: the holder is stopped, perhaps for ever.
-bool Matcher::take_right() {
+bool Matcher::lock_own() {
   constexpr int quick_turns = 100;
   constexpr int turns_a_look = 64;
-  for (int turn = 1; !try_right(ground_.box); ++turn) {
+  for (int turn = 1; !try_lock(ground_.box); ++turn) {
     if (turn <= quick_turns) {
       wait::pause();
       continue;
     }
     wait::give_core_to_kernel();
-    const std::uint32_t holder = ground_.box.right.load(std::memory_order_relaxed);
+    const std::uint32_t holder = ground_.box.match_lock.load(std::memory_order_relaxed);
     if (turn % turns_a_look == 0 && holder != 0 &&
         node::is_stopped(ground_.segment.area(static_cast<int>(holder) - 1))) {
       return false;
@@ -31,7 +31,7 @@ bool Matcher::take_right() {
   return true;
 }
 
-void Matcher::let_go_of_right(node::Mailbox& box) {
+void Matcher::unlock(node::Mailbox& box) {
   ground_.bells.only_note = false;
   if (ground_.is_thread_rank() && box.queues != 0) {
     box.posted.store(ground_.segment.at<Queues>(box.queues)->posted.entries,
@@ -44,15 +44,15 @@ void Matcher::let_go_of_right(node::Mailbox& box) {
   if (own && box.sleepers.load(std::memory_order_relaxed) == 0) {
     // The owner, awake in all its threads: whoever pushes now leaves the matching to us anyway, and
     // we look again once we have counted ourselves among the sleepers.
-    box.right.store(0, std::memory_order_release);
+    box.match_lock.store(0, std::memory_order_release);
   } else {
-    box.right.store(0, std::memory_order_seq_cst);
+    box.match_lock.store(0, std::memory_order_seq_cst);
   }
 }
 
-/// After take_right: and does what others have left to the holder.
-void Matcher::give_right_back() {
-  let_go_of_right(ground_.box);
+/// After lock_own: and does what others have left to the holder.
+void Matcher::unlock_and_drain() {
+  unlock(ground_.box);
   drain(ground_.rank.world_rank);
 }
 
@@ -60,7 +60,7 @@ void Matcher::cancel(Receive& receive) {
   drain(ground_.rank.world_rank);
   if (kept_.remove(receive)) {
     transitions_.finish(receive, cancelled);
-  } else if (take_right()) {
+  } else if (lock_own()) {
     cancel_now(receive);
   } else if (LocalReceive& own = local(receive); !own.to_cancel) {
     own.to_cancel = true;
@@ -68,7 +68,7 @@ void Matcher::cancel(Receive& receive) {
   }
 }
 
-/// With the right, which it gives back.
+/// The match lock is held; it releases it.
 void Matcher::cancel_now(Receive& receive) {
   QueueView queues = queues_of(ground_.box);
   settle(ground_.area, queues);
@@ -77,13 +77,13 @@ void Matcher::cancel_now(Receive& receive) {
     queues.remove_receive(receive);
     transitions_.finish(receive, cancelled);
   }
-  give_right_back();
+  unlock_and_drain();
 }
 
 void Matcher::try_to_cancel(Receive& receive) {
   LocalReceive& own = local(receive);
   const bool open = receive.state() == posted;
-  if (own.to_cancel && (!open || try_right(ground_.box))) {
+  if (own.to_cancel && (!open || try_lock(ground_.box))) {
     own.to_cancel = false;
     --cancels_;
     if (open) {
@@ -93,7 +93,7 @@ void Matcher::try_to_cancel(Receive& receive) {
 }
 
 Message* Matcher::probe(const Envelope& wanted, bool take) {
-  if (!take_right()) {
+  if (!lock_own()) {
     return nullptr;  // it is found later
   }
   QueueView queues = queues_of(ground_.box);
@@ -105,32 +105,32 @@ Message* Matcher::probe(const Envelope& wanted, bool take) {
   } else if (message != nullptr && wanted.source == MPI_ANY_SOURCE) {
     queues.show(*message);
   }
-  give_right_back();
+  unlock_and_drain();
   return message;
 }
 
-void Matcher::seek(node::Waiter& waiter, const Envelope& wanted) {
-  if (!take_right()) {
+void Matcher::arm_probe(node::Waiter& waiter, const Envelope& wanted) {
+  if (!lock_own()) {
     ground_.starve(wait::nap_for_memory_ns);  // nobody will ring
     return;
   }
   if (is_listed(waiter)) {
-    unlist_seeker(ground_.segment, ground_.box, waiter);
+    unlist_prober(ground_.segment, ground_.box, waiter);
   }
-  list_seeker(ground_.segment, ground_.box, waiter, wanted);
-  give_right_back();
+  list_prober(ground_.segment, ground_.box, waiter, wanted);
+  unlock_and_drain();
 }
 
-void Matcher::stop_seeking(node::Waiter& waiter) {
+void Matcher::disarm_probe(node::Waiter& waiter) {
   if (!is_listed(waiter)) {
     return;
   }
-  if (!take_right()) {
-    waiter.sought_context.store(no_context, std::memory_order_relaxed);
+  if (!lock_own()) {
+    waiter.probed_context.store(no_context, std::memory_order_relaxed);
     return;
   }
-  unlist_seeker(ground_.segment, ground_.box, waiter);
-  give_right_back();
+  unlist_prober(ground_.segment, ground_.box, waiter);
+  unlock_and_drain();
 }
 
 }  // namespace meantime::match

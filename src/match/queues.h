@@ -8,8 +8,8 @@
 //           others by what it is ahead of them
 //   turn      the lane that is served; or whose message a probe has just shown, so that a receive
 //           like it gets the same one
-// All in the segment and touched only by the holder of the mailbox's right, who may be any rank:
-// new tables come from the holder's own pool.
+// All in the segment and touched only by the holder of the mailbox's match lock, who may be any
+// rank: new tables come from the holder's own pool.
 #pragma once
 
 #include "match/items.h"
@@ -51,7 +51,7 @@ struct Queues {
   std::uint32_t served;  ///< messages of this turn
 };
 
-/// A view of one mailbox's queues for the holder of its right.
+/// A view of one mailbox's queues for the holder of its match lock.
 class QueueView {
  public:
   QueueView(Queues& queues, node::Pool& pool)

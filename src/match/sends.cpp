@@ -14,9 +14,9 @@ void Sends::fill_envelope(Message& message, int destination, const Peer& to, std
   message.destination = static_cast<std::uint32_t>(destination);
   message.bytes = bytes;
   message.copy_ns = bytes > ground_.limits.eager ? 1 : 0;
-  if (const Express* ring = to.express; ring != nullptr) {
-    message.express_before = ring->pushed;
-    message.flags |= behind_express;
+  if (const EagerRing* ring = to.ring; ring != nullptr) {
+    message.ring_before = ring->pushed;
+    message.flags |= behind_ring;
   }
 }
 
@@ -27,7 +27,7 @@ bool Sends::goes_through_cell(int destination, std::size_t bytes, bool contiguou
           (!ground_.in_one_address_space(destination) && ground_.route.two_copies(bytes)));
 }
 
-// Who reads an old `posted` takes a cell, or the right for nothing.
+// Who reads an old `posted` takes a cell, or the match lock for nothing.
 bool Sends::copy_to_posted(int destination, const Envelope& envelope, const char* payload,
                            std::size_t bytes) {
   if (!ground_.is_thread_rank() ||
@@ -61,7 +61,7 @@ inline Message* Sends::free_eager_cell(Peer& to, int destination, std::size_t by
   }
   const std::size_t need = sizeof(Message) + (bytes > tiny_bytes ? bytes : 0);
   if (!ground_.credit.allows(to, need) && !finds_credit(to, need)) [[unlikely]] {
-    if (bytes <= ground_.limits.eager && !ground_.credit.room_may_grow(bytes)) {
+    if (bytes <= ground_.limits.eager && !ground_.credit.may_overflow(bytes)) {
       ground_.area.out_of_credit.store(1, std::memory_order_relaxed);
     }
     return nullptr;
@@ -87,8 +87,10 @@ Message* Sends::find_cell(int destination, std::size_t bytes) {
 
 bool Sends::offer(LocalSend& send, Peer& to) {
   const bool is_short = send.bytes <= ground_.limits.eager;
-  const bool patient = is_short && !send.synchronous && ground_.credit.room_may_grow(send.bytes);
-  bool carried = send.bytes <= (send.synchronous || patient ? ground_.limits.eager : tiny_bytes);
+  const bool may_overflow =
+      is_short && !send.synchronous && ground_.credit.may_overflow(send.bytes);
+  bool carried =
+      send.bytes <= (send.synchronous || may_overflow ? ground_.limits.eager : tiny_bytes);
   Message* message = cell(send.destination, offer_bytes(carried ? send.bytes : 0));
   if (message == nullptr && carried && send.bytes > tiny_bytes) {
     carried = false;
@@ -97,7 +99,7 @@ bool Sends::offer(LocalSend& send, Peer& to) {
   if (message == nullptr) {
     return false;
   }
-  if (patient && !carried) {
+  if (may_overflow && !carried) {
     send.kept = std::make_shared_for_overwrite<char[]>(send.bytes);
     ground_.typed.pack(send, 0, send.kept.get(), send.bytes);
     send.contiguous = send.kept.get();
@@ -119,8 +121,8 @@ bool Sends::offer(LocalSend& send, Peer& to) {
   send.message = message;
   ++to.offers;
   to.offered.push_back(send);
-  if (patient) {
-    be_patient(send, to);
+  if (may_overflow) {
+    await_credit(send, to);
   }
   matcher_.push(*message);
   return true;
@@ -139,7 +141,7 @@ int Sends::start(LocalSend& send) {
   return MPI_SUCCESS;
 }
 
-/// A small cell is there again where there is no room for an offer, perhaps, or for ever.
+/// A small cell is there again where there is no memory for an offer, perhaps, or for ever.
 bool Sends::send_in_cell(LocalSend& send, Peer& to) {
   Message* const message = send.synchronous ? nullptr
                                             : free_eager_cell(to, send.destination, send.bytes,
@@ -192,7 +194,7 @@ bool Sends::goes_directly(const LocalSend& send) const {
   return transfer.source_address != 0 && (piped == not_piped || piped == by_wire);
 }
 
-/// If the send is over: its cell is free again, its peer has room for another.
+/// If the send is over: its cell is free again, its peer may get another.
 bool Sends::reap(LocalSend& send) {
   Message& message = *send.message;
   Transfer& transfer = transfer_of(message);
@@ -216,16 +218,16 @@ bool Sends::reap(LocalSend& send) {
   }
   send.directly = goes_directly(send);
   Peer& to = ground_.peers[send.destination];
-  if (send.patient_since_ns != 0 || send.left_behind) {
+  if (send.awaits_credit_since_ns != 0 || send.overflowed) {
     ground_.credit.count_out(to, Cells::size_of(message));
   }
-  if (send.left_behind) {
+  if (send.overflowed) {
     kept_ -= send.kept != nullptr ? 1 : 0;
-    to.left_behind.erase(send);
+    to.overflowed.erase(send);
   } else {
     to.offered.erase(send);
     --to.offers;
-    patient_ -= send.patient_since_ns != 0 ? 1 : 0;
+    awaiting_credit_ -= send.awaits_credit_since_ns != 0 ? 1 : 0;
   }
   cells_.add(message);
   send.kept.reset();
@@ -239,14 +241,14 @@ void Sends::reap_all() {
     return;  // reaping may copy, and begin with a pipe
   }
   ground_.peers.for_each([this](Peer& to) {
-    gather_left_behind(to);
+    gather_overflowed(to);
     to.offered.for_each([this](LocalSend& send) { reap(send); });
   });
 }
 
 bool Sends::go_on() {
-  const bool roomier = patient_ != 0 && make_room();
-  return (waiting_ != 0 && send_waiting()) || roomier;
+  const bool found = awaiting_credit_ != 0 && check_credit();
+  return (waiting_ != 0 && send_waiting()) || found;
 }
 
 // A send that waits for credit has nothing that could be armed: its rank only naps (starving()).

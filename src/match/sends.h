@@ -1,12 +1,12 @@
 // The sender's side. What goes at once takes the first of these ways that is open:
 //   in place   into the buffer of a receive that is posted: thread ranks of one host
-//   ring       up to express_bytes, into a slot of it (match/express.h)
+//   ring       up to eager_slot_bytes, into a slot of it (match/eager_ring.h)
 //   cell       what has credit, if that is the quicker way for its size (match/route.h)
 // Else it is a LocalSend:
 //   offered    the description of where it is lies with its receiver; a short one's payload, too.
 //              There a match says on which way it goes on (Transfers::choose)
 //   waiting    not even that: nothing was sent yet, and later ones to that rank wait behind it
-//   patient    a short one for which there is no room: its sender waits for that (match/room.cpp)
+//   beyond     credit: a short one, offered, whose sender waits for credit (match/overflow.cpp)
 // Private to the rank, its lock held.
 #pragma once
 
@@ -31,15 +31,15 @@ class Sends {
   /// In place, and the send is over. False: nothing happened.
   bool copy_to_posted(int destination, const Envelope& envelope, const char* payload,
                       std::size_t bytes);
-  /// Where to write a short message's payload (up to express_bytes), if it may take the ring to
-  /// that rank; else nullptr. Follow with `push_express`.
-  char* express_slot(int destination, std::size_t bytes, const Envelope& envelope);
-  void push_express(int destination);
+  /// Where to write a short message's payload (up to eager_slot_bytes), if it may take the ring to
+  /// that rank; else nullptr. Follow with `push_slot`.
+  char* eager_slot(int destination, std::size_t bytes, const Envelope& envelope);
+  void push_slot(int destination);
   /// A cell to write `bytes` of payload to, or nullptr: then use `start`. Follow with `push`.
   /// `contiguous`: the payload lies in one run, so that it could also go without a cell.
   Message* eager_cell(int destination, std::size_t bytes, bool contiguous);
   void push(Message& message) {
-    if (message.kind != ItemKind::eager || !push_cell_express(message)) {
+    if (message.kind != ItemKind::eager || !push_through_ring(message)) {
       matcher_.push(message);
     }
   }
@@ -56,18 +56,18 @@ class Sends {
 
   /// There are waiting ones.
   bool has_waiting() const { return waiting_ != 0; }
-  bool has_patient() const { return patient_ != 0; }
-  /// How long until the next look at these.
-  std::uint64_t between_looks_ns() const { return between_looks_ns_; }
-  /// What waits or is patient goes on, if it can. True if anything moved.
-  bool progress() { return (waiting_ | patient_) != 0 && go_on(); }
+  bool awaits_credit() const { return awaiting_credit_ != 0; }
+  /// How long until these are checked next.
+  std::uint64_t check_interval_ns() const { return check_interval_ns_; }
+  /// What waits goes on, if it can. True if anything moved.
+  bool progress() { return (waiting_ | awaiting_credit_) != 0 && go_on(); }
   /// The memory of all that is over.
   void reap_all();
   /// Somebody may still read a payload from this rank's own memory, though its send is over: it
   /// must not leave before.
   bool keeps_payloads();
   /// Before the rank leaves MPI.
-  void orphan_left_behind();
+  void orphan_overflowed();
 
  private:
   Message* free_eager_cell(Peer& to, int destination, std::size_t bytes, bool contiguous);
@@ -84,19 +84,19 @@ class Sends {
   bool send_waiting();
   bool reap(LocalSend& send);
 
-  // match/express.cpp
-  bool make_express(int destination, Peer& to);
-  ExpressSlot* free_slot(int destination, Peer& to);
-  bool push_cell_express(const Message& message);
+  // match/eager_ring.cpp
+  bool make_ring(int destination, Peer& to);
+  EagerSlot* free_slot(int destination, Peer& to);
+  bool push_through_ring(const Message& message);
 
-  // match/room.cpp
+  // match/overflow.cpp
   bool finds_credit(Peer& to, std::size_t bytes);
-  void be_patient(LocalSend& send, Peer& to);
-  void leave_behind(LocalSend& send, Peer& to);
-  void gather_left_behind(Peer& to);
-  void gather_first_left_behind(Peer& to);
-  bool end_patience(Peer& to, std::uint64_t now_ns);
-  bool make_room();
+  void await_credit(LocalSend& send, Peer& to);
+  void overflow(LocalSend& send, Peer& to);
+  void gather_overflowed(Peer& to);
+  void gather_first_overflowed(Peer& to);
+  bool overflow_or_end(Peer& to, std::uint64_t now_ns);
+  bool check_credit();
 
   Ground& ground_;
   Cells& cells_;
@@ -106,11 +106,11 @@ class Sends {
   Matcher& matcher_;
 
   std::size_t waiting_ = 0;
-  std::size_t patient_ = 0;
-  std::size_t kept_ = 0;               ///< of those left behind whose payload is `kept`
-  std::uint64_t look_at_them_ns_ = 0;  ///< at the patient, when next
-  std::uint64_t between_looks_ns_ = 0;
-  std::uint64_t gather_next_ns_ = 0;  ///< all that were left behind, when there is no room
+  std::size_t awaiting_credit_ = 0;
+  std::size_t kept_ = 0;             ///< of those that overflowed whose payload is `kept`
+  std::uint64_t next_check_ns_ = 0;  ///< when next at those beyond credit
+  std::uint64_t check_interval_ns_ = 0;
+  std::uint64_t gather_next_ns_ = 0;  ///< all that overflowed, when there is no credit
 };
 
 }  // namespace meantime::match

@@ -118,7 +118,7 @@ void Transfers::work_off() {
   }
 }
 
-/// By the owner, without a right.
+/// By the owner, no match lock held.
 void Transfers::take_part(Receive& receive) {
   Message& message = *ground_.segment.at<Message>(receive.message);
   if (message.kind != ItemKind::rendezvous) {
@@ -175,7 +175,7 @@ bool Transfers::go_on() {
     const auto go_on = [this](const LocalSend& send) { pipes.go_on(send); };
     ground_.peers.for_each([&](const Peer& to) {
       to.offered.for_each(go_on);
-      to.left_behind.for_each(go_on);
+      to.overflowed.for_each(go_on);
     });
   }
   if (!pipes.idle()) [[unlikely]] {

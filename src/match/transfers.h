@@ -24,8 +24,8 @@ class Transfers {
 
   /// A message and a receive belong together. Held or not, whoever calls has both for himself.
   void join(Message& message, Receive& receive);
-  /// Once no right is held: what matches have left to do. Nobody copies large payloads or makes
-  /// system calls with a right in hand.
+  /// Once no match lock is held: what matches have left to do. Nobody copies large payloads or
+  /// makes system calls with a match lock held.
   void after_match() {
     if (ground_.bells.noted() || !to_receive_.empty() || !to_send_.empty()) {
       work_off();

@@ -1,5 +1,5 @@
 // The states of receives and transfers (items.h) change here and nowhere else, each checked against
-// what it comes from, and whoever waits for the change is rung.
+// what it comes from, and whoever waits for the change is signalled.
 #pragma once
 
 #include "match/cells.h"
@@ -44,7 +44,7 @@ class Transitions {
   void finish_alone(Receive& receive) {
     ring_and_check(receive.awaited().become_alone(done), done);  // another thread of this rank
   }
-  /// On its owner's attention list, which is rung.
+  /// On its owner's attention list, which is signalled.
   void push_attention(Receive& receive);
 
   // --- a transfer

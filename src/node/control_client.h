@@ -33,9 +33,9 @@ class ControlClient {
   /// The ranks found that all of them wait for ever, or perhaps do: `report` is shown as it is,
   /// lines and all.
   bool deadlock(std::string_view report, bool for_ever = true);
-  /// This rank waits and wishes its CPUs slow, or no longer. False also if mpiexec reads too slowly
-  /// for more wishes: the end of a wish waits for that instead. Of a host: that worker (its number
-  /// in the node).
+  /// This rank waits and requests its CPUs slow, or no longer. False also if mpiexec reads too
+  /// slowly for more requests: the end of one waits for that instead. Of a host: that worker (its
+  /// number in the node).
   bool frequency(bool low, int worker = -1);
   /// A thread rank has ended, as a process would with this exit status.
   bool ended(int code);

@@ -29,14 +29,14 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 /// One sleep of a Waiter: its Link, and in the bits that name a segment elsewhere which of its
 /// sleeps (sleep/doorbell.h). Whoever has learned of a sleep that is over rings nobody.
 /// The lowest bit, 0 in every Link: armed for the rank, so any awake thread of it will do
-/// (sleep/lookers.h).
+/// (sleep/progressing.h).
 using SleepLink = std::uint64_t;
 inline constexpr int sleep_number_shift = 48;
 inline constexpr SleepLink for_the_rank = 1;
 
 /// What a sleeper's word says; sleep/doorbell.h has the protocol. (A thread rank that is on_futex
 /// is off its worker, and no kernel thread waits on the word.)
-enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, rung = 3 };
+enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, signalled = 3 };
 inline constexpr int sleep_bits = 2;
 
 /// One stack that waits: a rank, a user thread of a rank, or a worker with no rank to run. Taken
@@ -45,20 +45,20 @@ inline constexpr int sleep_bits = 2;
 struct alignas(cache_line) Waiter {
   std::atomic<std::uint32_t> state;  ///< doorbell's word and futex: a Sleep, above it which one
   std::uint32_t owner;               ///< world rank, or no_owner: a worker
-  /// Completions it still sleeps for; at 0 its bell is rung. In the upper half, in which sleep.
+  /// Completions it still sleeps for; at 0 it is signalled. In the upper half, in which sleep.
   std::atomic<std::uint64_t> remaining;
   std::uint64_t next_sleeping;   ///< owner only: a SleepLink; of an unused one a Link
   Link worker;                   ///< of a thread rank: who runs it; of a worker: itself; else 0
-  std::atomic<Link> next_woken;  ///< on that worker's list, once rung
-  // Of one that probes, guarded by its mailbox's right (match/seekers.h): the next on the list of
-  // those, and what it looks for; wildcards are what MPI calls them.
-  Link next_seeking;
+  std::atomic<Link> next_woken;  ///< on that worker's list, once signalled
+  // Of one that probes, guarded by its mailbox's match lock (match/probers.h): the next on the list
+  // of those, and what it probes for; wildcards are what MPI calls them.
+  Link next_prober;
   std::atomic<std::uint32_t>
-      sought_context;  ///< 0: not listed; its rank may change it without right
-  std::int32_t sought_source;
-  std::int32_t sought_tag;
+      probed_context;  ///< 0: not listed; its rank may change it without the lock
+  std::int32_t probed_source;
+  std::int32_t probed_tag;
   /// When whoever woke its core rang, by the lower half of CLOCK_MONOTONIC in ns; 0: nobody.
-  std::atomic<std::uint32_t> rung_at;
+  std::atomic<std::uint32_t> signalled_at;
 };
 static_assert(sizeof(Waiter) == cache_line);
 inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
@@ -80,11 +80,11 @@ struct alignas(cache_line) WorkerAccount {
 /// What the node knows of a worker: a kernel thread of a host that runs thread ranks in turn
 /// (src/scheduling/worker.h).
 struct alignas(cache_line) WorkerPlace {
-  LinkStack woken;  ///< waiters of its ranks that were rung, newest first; it takes all
-  Waiter bell;      ///< its own, rung if it sleeps while `woken` gets something
+  LinkStack woken;  ///< waiters of its ranks that were signalled, newest first; it takes all
+  Waiter bell;      ///< its own, signalled if it sleeps while `woken` gets something
   std::atomic<std::uint32_t> suspended;     ///< ranks that sleep if it does; set before it sleeps
-  std::atomic<std::uint32_t> elsewhere;     ///< ranks that do not: on their own threads
-  std::atomic<std::uint32_t> asleep;        ///< 1 from its falling asleep until it is rung
+  std::atomic<std::uint32_t> offloaded;     ///< ranks that do not: on their own threads
+  std::atomic<std::uint32_t> asleep;        ///< 1 from its falling asleep until it is signalled
   std::atomic<std::uint64_t> sleeps;        ///< how often it fell asleep
   std::atomic<std::uint32_t> host_threads;  ///< that its host has when it has nothing to do
   WorkerAccount account;
@@ -94,22 +94,22 @@ struct alignas(cache_line) WorkerPlace {
 /// by its rank, and by senders that push on the inbox; the second one hardly changes while the rank
 /// is awake, so that senders and the rank all have it in their caches.
 struct alignas(cache_line) Mailbox {
-  LinkStack inbox;                   ///< newest item first; any rank pushes, the drainer takes all
-  std::atomic<std::uint32_t> right;  ///< 0, or world rank + 1 of who may match
-  std::atomic<std::uint32_t> pollers;  ///< this rank is awake in MPI and drains by itself
-  std::atomic<std::uint32_t> lookers;  ///< threads of it that look at everything: sleep/lookers.h
-  std::atomic<SleepLink> sleeper;      ///< may be rung for any work, 0 = none
+  LinkStack inbox;  ///< newest item first; any rank pushes, the drainer takes all
+  std::atomic<std::uint32_t> match_lock;   ///< 0, or world rank + 1 of who may match
+  std::atomic<std::uint32_t> pollers;      ///< this rank is awake in MPI and drains by itself
+  std::atomic<std::uint32_t> progressing;  ///< threads of it: sleep/progressing.h
+  std::atomic<SleepLink> sleeper;          ///< may be signalled for any work, 0 = none
   LinkStack attention;                ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
   std::atomic<std::uint32_t> posted;  ///< receives that are posted; a hint, of a thread rank
-  Link queues;                        ///< match::Queues, made by the owner; guarded by `right`
-  Link seekers;                       ///< waiters of it that probe; guarded by `right`
+  Link queues;                        ///< match::Queues, made by the owner; guarded by `match_lock`
+  Link probers;                       ///< waiters of it that probe; guarded by `match_lock`
 
   alignas(cache_line) std::atomic<std::uint32_t> sleepers;  ///< waiters of it that sleep or arm
-  /// How often others have emptied its inbox; written by who holds `right`.
+  /// How often others have emptied its inbox; written by who holds `match_lock`.
   std::atomic<std::uint32_t> emptied_by_others;
-  /// Rings of short messages to this rank, in order of their making: match/express.h.
-  std::array<std::atomic<Link>, 7> express;
+  /// The eager rings to this rank, in order of their making: match/eager_ring.h.
+  std::array<std::atomic<Link>, 7> eager_rings;
 };
 
 static_assert(sizeof(Mailbox) == 2 * cache_line);
@@ -130,36 +130,36 @@ struct alignas(cache_line) Report {
   std::atomic<std::uint64_t> call_site;  ///< return address in the user's program
   std::atomic<std::int32_t> world_peer;  ///< the peer's rank in the world, or no_peer
   std::atomic<std::uint64_t> name[10];   ///< of the communicator; characters, 0 = the end
-  /// In the user's program, by name, where an address says nothing (deadlock/place_hook.h); as
+  /// In the user's program, by name, where an address says nothing (deadlock/location_hook.h); as
   /// `name`.
-  std::atomic<std::uint64_t> place[8];
+  std::atomic<std::uint64_t> location[8];
 };
 inline constexpr std::int32_t no_peer = -100;
 
-/// What a rank asks again and again without finding it, for reports (deadlock/asking.h).
+/// What a rank tests again and again without finding it, for reports (deadlock/test_loop_note.h).
 /// Written by the rank, read by anybody, torn reads allowed.
-struct alignas(cache_line) Asking {
+struct alignas(cache_line) TestLoopNote {
   std::atomic<std::uint64_t> since_ns;   ///< CLOCK_MONOTONIC
-  std::atomic<std::uint64_t> asked_ns;   ///< the latest time that was noted; 0: it has found it
+  std::atomic<std::uint64_t> noted_ns;   ///< the latest time that was noted; 0: it has found it
   std::atomic<std::uint64_t> call_site;  ///< return address in the user's program
   std::atomic<std::uint32_t> call;       ///< index of the generated call table
 };
 
 struct alignas(cache_line) Account {
-  std::atomic<std::uint64_t> waits;         ///< waits that could not go on at once
-  std::atomic<std::uint64_t> wait_ns;       ///< wall-clock time in them
-  std::atomic<std::uint64_t> parks;         ///< times slept in the kernel
-  std::atomic<std::uint64_t> rings;         ///< system calls made to wake others
-  std::atomic<std::uint64_t> rung_in_vain;  ///< rung out of a sleep, and nothing could be moved
-  std::atomic<std::uint64_t> spent_ns[4];   ///< of wait_ns, by ledger::Activity
+  std::atomic<std::uint64_t> waits;              ///< waits that could not go on at once
+  std::atomic<std::uint64_t> wait_ns;            ///< wall-clock time in them
+  std::atomic<std::uint64_t> parks;              ///< times slept in the kernel
+  std::atomic<std::uint64_t> rings;              ///< system calls made to wake others
+  std::atomic<std::uint64_t> signalled_in_vain;  ///< woken, and nothing could be moved
+  std::atomic<std::uint64_t> spent_ns[4];        ///< of wait_ns, by ledger::Activity
   std::atomic<std::uint64_t> held_up_ns;    ///< of the time awake in waits: others had the core
   std::atomic<std::uint64_t> began_ns;      ///< CLOCK_MONOTONIC of MPI_Init …
   std::atomic<std::uint64_t> ended_ns;      ///< … and of MPI_Finalize; 0 before
   std::atomic<std::uint64_t> cpu_ns;        ///< of the process between them, by the kernel
   std::atomic<std::uint64_t> preempted_ns;  ///< its main thread was ready to run and did not
   // Of a thread rank, which leaves its worker for a kernel thread of its own (scheduling/worker.h):
-  std::atomic<std::uint64_t> elsewhere_ns;      ///< until it is back on a worker
-  std::atomic<std::uint64_t> elsewhere_cpu_ns;  ///< what these threads needed, by the kernel
+  std::atomic<std::uint64_t> offloaded_ns;      ///< until it is back on a worker
+  std::atomic<std::uint64_t> offloaded_cpu_ns;  ///< what these threads needed, by the kernel
 };
 
 // In `returned`.
@@ -173,25 +173,25 @@ struct alignas(cache_line) RankArea {
   /// fetches them.
   alignas(cache_line) std::atomic<Link> returned;
   Report report;
-  Asking asking;
+  TestLoopNote test_loop;
   Account account;
   std::atomic<Link> ledger;   ///< its call sites' accounts: pages of ledger/layout.h
   std::atomic<Link> changes;  ///< how its waiting was changed while it ran: ledger/changes.h
   alignas(cache_line) std::atomic<std::int32_t> pid;
   std::atomic<std::uint64_t> trial_address;  ///< a word that others read to try cross-memory attach
-  std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not rung
+  std::atomic<std::uint32_t> asleep;         ///< waiters of it that sleep and were not signalled
   std::atomic<std::uint64_t> sleeps;         ///< how often its waiters fell asleep
-  /// 0, or it waits for memory or room: the number of times that this began. See
+  /// 0, or it waits for memory or credit: the number of times that this began. See
   /// deadlock/deadlock.h.
   std::atomic<std::uint32_t> starving;
   std::atomic<std::uint32_t> wants_memory;   ///< it counts among the header's `wanting`
-  std::atomic<std::uint32_t> out_of_credit;  ///< a short message of it waits for want of room
+  std::atomic<std::uint32_t> out_of_credit;  ///< a short message of it waits for credit
   std::atomic<std::uint32_t> threads;     ///< that it had when somebody last doubted (deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
-  std::atomic<std::uint32_t> napping;  ///< sleepers of it that wake by themselves (policy/looks.h)
-  std::atomic<std::int32_t> cpu;       ///< CPU + 1 where it polled lately, see policy/spreading.h
-  std::atomic<Link> worker;            ///< of a thread rank: it is asleep if that worker is; else 0
-  std::atomic<Link> home;              ///< of a thread rank: the worker that it began on; else 0
+  std::atomic<std::uint32_t> napping;     ///< sleepers in a test loop (policy/test_loop.h)
+  std::atomic<std::int32_t> cpu;    ///< CPU + 1 where it polled lately, see policy/spreading.h
+  std::atomic<Link> worker;         ///< of a thread rank: it is asleep if that worker is; else 0
+  std::atomic<Link> home;           ///< of a thread rank: the worker that it began on; else 0
   std::atomic<std::uint64_t> view;  ///< of a thread rank: address in its host of its RankView …
   std::atomic<std::int32_t> host;   ///< … and that host's pid, which is stored first; else 0
   // A pid means a process in one PID namespace only; node/process.h.

@@ -24,8 +24,8 @@ constexpr std::string_view wait_settings[] = {
     "MEANTIME_WAIT",     "MEANTIME_TRIES_POLL",    "MEANTIME_TRIES_YIELD", "MEANTIME_TIMEOUT",
     "MEANTIME_ADE_STEP", "MEANTIME_ADE_THRESHOLD", "MEANTIME_WAKE_UP_COST"};
 
-std::string nonsense(const Wish& wish) {
-  const Policy policy = make_policy(wish, false);
+std::string nonsense(const PolicySettings& given) {
+  const Policy policy = make_policy(given, false);
   return policy.knobs.tries_poll == 0 && policy.knobs.tries_yield == 0 &&
                  policy.knobs.timeout_us == 0
              ? "MEANTIME_TRIES_POLL, MEANTIME_TRIES_YIELD and MEANTIME_TIMEOUT are all 0: then a "
@@ -90,7 +90,7 @@ std::string Policy::value(std::string_view setting) const {
                                        : std::string();
 }
 
-std::string Wish::add(std::string_view setting, std::string_view value) {
+std::string PolicySettings::add(std::string_view setting, std::string_view value) {
   const settings::Setting* row = settings::find(setting);
   const auto place =
       std::find(std::begin(wait_settings), std::end(wait_settings), setting) - wait_settings;
@@ -102,86 +102,86 @@ std::string Wish::add(std::string_view setting, std::string_view value) {
       return wrong;
     }
   }
-  Wish wish = *this;
+  PolicySettings given = *this;
   const std::optional<std::uint64_t> number =
       value.empty() ? std::nullopt : settings::number(*row, value);
   switch (place) {
     case 0:
-      wish.preset = find_preset(value);
+      given.preset = find_preset(value);
       break;
     case 1:
-      wish.tries_poll = number;
+      given.tries_poll = number;
       break;
     case 2:
-      wish.tries_yield = number;
+      given.tries_yield = number;
       break;
     case 3:
-      wish.timeout_us = number;
+      given.timeout_us = number;
       break;
     case 4:
-      wish.ade_step_us = number;
+      given.ade_step_us = number;
       break;
     case 5:
-      wish.ade_threshold_us = number;
+      given.ade_threshold_us = number;
       break;
     default:
-      wish.wake_up_us = number;
+      given.wake_up_us = number;
       break;
   }
-  if (std::string wrong = nonsense(wish); !wrong.empty()) {
+  if (std::string wrong = nonsense(given); !wrong.empty()) {
     return wrong;
   }
-  *this = wish;
+  *this = given;
   return {};
 }
 
-Policy make_policy(const Wish& wish, bool crowded) {
-  const Preset& preset = wish.preset != nullptr ? *wish.preset : presets[0];
+Policy make_policy(const PolicySettings& given, bool crowded) {
+  const Preset& preset = given.preset != nullptr ? *given.preset : presets[0];
   Policy policy;
   policy.preset = &preset;
   policy.crowded = crowded || preset.shared;
   policy.knobs = preset.knobs;
   policy.knobs.tries_poll =
-      wish.tries_poll.value_or(policy.crowded ? preset.few_tries_poll : preset.knobs.tries_poll);
-  policy.knobs.tries_yield = wish.tries_yield.value_or(preset.knobs.tries_yield);
-  policy.knobs.timeout_us = wish.timeout_us.value_or(preset.knobs.timeout_us);
+      given.tries_poll.value_or(policy.crowded ? preset.few_tries_poll : preset.knobs.tries_poll);
+  policy.knobs.tries_yield = given.tries_yield.value_or(preset.knobs.tries_yield);
+  policy.knobs.timeout_us = given.timeout_us.value_or(preset.knobs.timeout_us);
   // Who says how often to look need not be told by experience.
-  const bool by_hand = wish.tries_poll || wish.tries_yield;
+  const bool by_hand = given.tries_poll || given.tries_yield;
   policy.prediction =
       by_hand && preset.prediction == Prediction::patience ? Prediction::none : preset.prediction;
   policy.gives_way = policy.crowded && policy.prediction == Prediction::patience;
   policy.gives_way_at_gates = policy.crowded && !by_hand && policy.knobs.tries_yield == 0 &&
                               policy.knobs.tries_poll != endless;
-  policy.ade_step_ns = 1000 * wish.ade_step_us.value_or(default_ade_step_us);
-  policy.ade_threshold_ns = 1000 * wish.ade_threshold_us.value_or(default_ade_threshold_us);
-  policy.wake_up_ns = wish.wake_up_us ? 1000 * *wish.wake_up_us : measured_wake_up_ns();
+  policy.ade_step_ns = 1000 * given.ade_step_us.value_or(default_ade_step_us);
+  policy.ade_threshold_ns = 1000 * given.ade_threshold_us.value_or(default_ade_threshold_us);
+  policy.wake_up_ns = given.wake_up_us ? 1000 * *given.wake_up_us : measured_wake_up_ns();
   if (policy.knobs.timeout_us > endless / 2000) {  // centuries; with the clock added, no overflow
     policy.knobs.timeout_us = endless;
   }
   policy.timed = policy.knobs.timeout_us != endless;
   const bool goes_round = policy.knobs.timeout_us == 0 && policy.knobs.tries_poll != endless &&
                           policy.knobs.tries_yield != endless;
-  policy.tries_poll_of_long_waits = wish.tries_poll || goes_round
+  policy.tries_poll_of_long_waits = given.tries_poll || goes_round
                                         ? policy.knobs.tries_poll
                                         : std::min(preset.few_tries_poll, preset.knobs.tries_poll);
   policy.round = goes_round ? policy.knobs.tries_poll + policy.knobs.tries_yield : 0;
   return policy;
 }
 
-Wish wish_from_settings(const std::function<std::string(std::string_view)>& value,
-                        std::string* problem) {
-  Wish wish;
+PolicySettings policy_settings_from(const std::function<std::string(std::string_view)>& value,
+                                    std::string* problem) {
+  PolicySettings given;
   // The timeout last: the others may be 0 before it is known.
   for (const std::string_view setting : wait_settings) {
-    if (*problem = wish.add(setting, value(setting)); !problem->empty()) {
+    if (*problem = given.add(setting, value(setting)); !problem->empty()) {
       break;
     }
   }
-  return wish;
+  return given;
 }
 
 constinit Policy detail::host_policy;
-constinit Wish detail::host_wish;
+constinit PolicySettings detail::host_policy_settings;
 constinit std::uint64_t detail::host_wake_up_ns = unknown_wake_up_ns;
 
 }  // namespace meantime::wait

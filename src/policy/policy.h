@@ -1,8 +1,8 @@
 // The policy: after each fruitless turn of a wait it names the next rung.
 //   poll         look again at once
 //   yield        give the core to whoever wants it, look again
-//   park         sleep in the kernel until rung
-//   wish         what somebody said about waiting; what he did not say is the preset's (presets.h)
+//   park         sleep in the kernel until signalled
+//   settings     what somebody said about waiting; what he did not say is the preset's (presets.h)
 // Settings: MEANTIME_WAIT and the knobs MEANTIME_TRIES_POLL, _TRIES_YIELD and _TIMEOUT.
 #pragma once
 
@@ -67,7 +67,7 @@ struct Policy {
   std::string value(std::string_view setting) const;
 };
 
-struct Wish {
+struct PolicySettings {
   const Preset* preset = nullptr;
   std::optional<std::uint64_t> tries_poll;
   std::optional<std::uint64_t> tries_yield;
@@ -83,12 +83,12 @@ struct Wish {
 };
 
 /// `crowded`: more ranks than workers.
-Policy make_policy(const Wish& wish, bool crowded);
+Policy make_policy(const PolicySettings& given, bool crowded);
 
 /// From the settings; `value` gives a setting's value by name, empty: not set. One line in *problem
 /// if they make no sense.
-Wish wish_from_settings(const std::function<std::string(std::string_view setting)>& value,
-                        std::string* problem);
+PolicySettings policy_settings_from(
+    const std::function<std::string(std::string_view setting)>& value, std::string* problem);
 
 /// After so long a wait every policy sleeps, without a timer: only of who sleeps so can be found
 /// that it waits for ever. One wake-up more is nothing then.
@@ -96,7 +96,7 @@ inline constexpr std::uint64_t longest_without_sleep_ns = 1'000'000'000;
 
 namespace detail {
 extern constinit Policy host_policy;
-extern constinit Wish host_wish;
+extern constinit PolicySettings host_policy_settings;
 extern constinit std::uint64_t host_wake_up_ns;
 }  // namespace detail
 
@@ -106,8 +106,8 @@ inline Policy& policy() {
   return detail::host_policy;
 }
 /// What made it so.
-inline Wish& wish() {
-  return detail::host_wish;
+inline PolicySettings& policy_settings() {
+  return detail::host_policy_settings;
 }
 
 /// What a wake-up costs here, as measured by mpiexec (src/machine); set before `policy` is made.

@@ -4,21 +4,21 @@
 
 #include <map>
 
-#include "policy/surroundings.h"
+#include "policy/contention.h"
 
 namespace meantime::wait {
 namespace {
 
 Policy policy_of(const std::map<std::string, std::string>& settings, bool crowded = false) {
   std::string problem;
-  const Wish wish = wish_from_settings(
+  const PolicySettings given = policy_settings_from(
       [&settings](std::string_view name) {
         const auto found = settings.find(std::string(name));
         return found == settings.end() ? std::string() : found->second;
       },
       &problem);
   EXPECT_EQ(problem, "");
-  return make_policy(wish, crowded);
+  return make_policy(given, crowded);
 }
 
 TEST(Policy, ClimbsByItsKnobs) {
@@ -95,18 +95,18 @@ TEST(Policy, WaitsAreLongAfterEightAndShortAfterOne) {
 }
 
 TEST(Policy, NonsenseIsRefusedAndChangesNothing) {
-  Wish wish;
-  EXPECT_EQ(wish.add("MEANTIME_TRIES_POLL", "0"), "");
-  EXPECT_EQ(wish.add("MEANTIME_TIMEOUT", "0"),
+  PolicySettings given;
+  EXPECT_EQ(given.add("MEANTIME_TRIES_POLL", "0"), "");
+  EXPECT_EQ(given.add("MEANTIME_TIMEOUT", "0"),
             "MEANTIME_TRIES_POLL, MEANTIME_TRIES_YIELD and "
             "MEANTIME_TIMEOUT are all 0: then a rank has no way "
             "to wait");
-  EXPECT_FALSE(wish.timeout_us.has_value());
-  EXPECT_NE(wish.add("MEANTIME_WAIT", "sleep"), "");
-  EXPECT_NE(wish.add("MEANTIME_TIMEOUT", "1ms"), "");
-  EXPECT_EQ(wish.add("MEANTIME_WAIT", "yield"), "");
-  EXPECT_EQ(wish.add("MEANTIME_TIMEOUT", "0"), "");
-  EXPECT_EQ(make_policy(wish, false).value("MEANTIME_TRIES_YIELD"), "infinity");
+  EXPECT_FALSE(given.timeout_us.has_value());
+  EXPECT_NE(given.add("MEANTIME_WAIT", "sleep"), "");
+  EXPECT_NE(given.add("MEANTIME_TIMEOUT", "1ms"), "");
+  EXPECT_EQ(given.add("MEANTIME_WAIT", "yield"), "");
+  EXPECT_EQ(given.add("MEANTIME_TIMEOUT", "0"), "");
+  EXPECT_EQ(make_policy(given, false).value("MEANTIME_TRIES_YIELD"), "infinity");
 }
 
 TEST(Policy, PatienceIsAFewWakeUps) {
@@ -119,34 +119,34 @@ TEST(Policy, PatienceIsAFewWakeUps) {
   EXPECT_EQ(set.patience_after(59'000, 50'000), 60'000u);
   EXPECT_EQ(set.patience_after(61'000, 50'000), 25'000u);
   measured_wake_up_ns() = unknown_wake_up_ns;
-  Wish wish;
-  EXPECT_EQ(wish.add("MEANTIME_WAKE_UP_COST", "0"),
+  PolicySettings given;
+  EXPECT_EQ(given.add("MEANTIME_WAKE_UP_COST", "0"),
             "MEANTIME_WAKE_UP_COST must be a number of microseconds from 1 to 10000, or auto, not "
             "'0'");
 }
 
-TEST(Surroundings, TwoHoldUpsSoonAfterEachOtherAreNoAccident) {
-  Surroundings surroundings;
+TEST(Contention, TwoHoldUpsSoonAfterEachOtherAreNoAccident) {
+  Contention contention;
   for (int wait = 0; wait < 1000; ++wait) {
-    surroundings.wait_begins();
+    contention.wait_begins();
     if (wait % 100 == 0) {
-      surroundings.held_up();
+      contention.held_up();
     }
-    ASSERT_FALSE(surroundings.shared());
+    ASSERT_FALSE(contention.shared());
   }
-  surroundings.held_up();
-  surroundings.wait_begins();
-  surroundings.held_up();
-  EXPECT_TRUE(surroundings.shared());
+  contention.held_up();
+  contention.wait_begins();
+  contention.held_up();
+  EXPECT_TRUE(contention.shared());
   int waits = 0;
-  for (; surroundings.shared(); ++waits) {
-    surroundings.wait_begins();
+  for (; contention.shared(); ++waits) {
+    contention.wait_begins();
   }
   EXPECT_EQ(waits, 64);
-  surroundings.held_up();
-  surroundings.held_up();
-  for (waits = 0; surroundings.shared(); ++waits) {
-    surroundings.wait_begins();
+  contention.held_up();
+  contention.held_up();
+  for (waits = 0; contention.shared(); ++waits) {
+    contention.wait_begins();
   }
   EXPECT_EQ(waits, 128);  // the same guest is still there
 }

@@ -91,7 +91,7 @@ Plan Predictor::plan(const Lateness& lateness, std::uint64_t patience_ns) const 
 }
 
 void Predictor::learn(const Outcome& outcome) {
-  came_.add(outcome.rung && outcome.came_ns != 0 ? outcome.came_ns : outcome.waited_ns);
+  came_.add(outcome.signalled && outcome.came_ns != 0 ? outcome.came_ns : outcome.waited_ns);
 }
 
 std::uint64_t Predictor::expected_ns() const {
@@ -108,7 +108,7 @@ Plan Ade::plan(std::uint64_t patience_ns) const {
 // sleeper, nothing was left. Its sleep time begins at zero, and doubling zero leads nowhere, so the
 // first step from zero is η, also later on.
 void Ade::learn(const Outcome& outcome, std::uint64_t step_ns, std::uint64_t threshold_ns) {
-  const bool overslept = outcome.woke_ns != 0 && outcome.rung && !outcome.in_vain;
+  const bool overslept = outcome.woke_ns != 0 && outcome.signalled && !outcome.in_vain;
   const std::uint64_t rest = overslept ? 0 : less(outcome.waited_ns, outcome.woke_ns);
   const bool shorter = rest_ns_ > rest && rest_ns_ - rest >= threshold_ns;
   rest_ns_ = rest;

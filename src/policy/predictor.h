@@ -4,7 +4,7 @@
 //   Ade         adaptive deadline estimation, Algorithm 1 of the cycle-stealing paper: one sleep
 //               time that grows while the rest of the wait gets shorter, and shrinks else
 //   plan        what a wait is to do: sleep by a timer, then poll, then the same again or sleep
-//               until rung
+//               until signalled
 // Both are private to the rank and cost a few additions a wait. All times count from the beginning
 // of the wait, in ns.
 #pragma once
@@ -31,9 +31,9 @@ struct Plan {
 /// How a wait went.
 struct Outcome {
   std::uint64_t waited_ns = 0;
-  std::uint64_t came_ns = 0;  ///< when a sleeper was rung, by the ringer's clock; 0: was not
+  std::uint64_t came_ns = 0;  ///< when a sleeper was signalled, by the ringer's clock; 0: was not
   std::uint64_t woke_ns = 0;  ///< when the timer's sleep was over; 0: there was none
-  bool rung = false;          ///< a sleep (by the timer or not) was ended by the message
+  bool signalled = false;     ///< a sleep (by the timer or not) was ended by the message
   bool in_vain = false;       ///< it polled to the end of the plan, and then had to sleep
 };
 

@@ -38,7 +38,7 @@ Played play(const Plan& plan, std::uint64_t comes) {
         outcome.waited_ns = comes + late;
         outcome.came_ns = comes;
         outcome.woke_ns = timer ? outcome.waited_ns : outcome.woke_ns;
-        outcome.rung = true;
+        outcome.signalled = true;
         played.added = late;
         return played;
       }
@@ -90,7 +90,7 @@ Sums judge_predictor(const std::vector<std::uint64_t>& times, std::size_t from =
   return judge(times, from, [&](std::uint64_t comes) {
     const Plan plan = predictor.plan(lateness, patience);
     const Played played = play(plan, comes);
-    if (played.outcome.woke_ns != 0 && !played.outcome.rung) {
+    if (played.outcome.woke_ns != 0 && !played.outcome.signalled) {
       lateness.learn(late);
     }
     predictor.learn(played.outcome);

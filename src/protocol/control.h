@@ -34,7 +34,7 @@ inline constexpr char workers_variable[] = "MEANTIME_WORKERS";
 inline constexpr char wake_up_variable[] = "MEANTIME_WAKE_UP_NS";
 /// What the site's file has locked, as settings::Files::locks says it; not there if nothing is.
 inline constexpr char locked_variable[] = "MEANTIME_LOCKED";
-/// Set to 1 if mpiexec follows the ranks' wishes for lower frequencies (ControlKind::frequency).
+/// Set to 1 if mpiexec follows the ranks' requests for lower frequencies (ControlKind::frequency).
 inline constexpr char frequency_variable[] = "MEANTIME_LOWERS_FREQUENCY";
 /// mpi_errors_return or its like: the error handler that a rank has before it sets one (mpiexec
 /// -initial-errhandler); not there: mpi_errors_are_fatal.
@@ -61,7 +61,7 @@ enum class ControlKind : std::uint32_t {
   deadlock = 5,   ///< the ranks wait for ever, or (code 1) perhaps; text: the report's last piece
   ended = 6,      ///< a thread rank has ended: code is its exit status
   killed = 7,     ///< a thread rank takes its host with it: code is the signal, text says more
-  frequency = 8,  ///< the rank, or the worker, wishes its CPUs slow (code 1), or no longer (0)
+  frequency = 8,  ///< the rank, or the worker, requests its CPUs slow (code 1), or no longer (0)
   back = 9,       ///< it has opened a session after `finalized`: that no longer holds
   sessions = 10,  ///< code 1: what it is in is sessions only, not MPI_Init; 0: no longer
   remark = 11,    ///< text is a topic, and in the next line one for the user, told once a topic

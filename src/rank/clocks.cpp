@@ -79,7 +79,7 @@ Span Clocks::passed() {
     return {0, difference(thread_cpu_ns(), since)};
   }
   // acquire: the state is changed after hand_over was written.
-  const bool left_alone = !away && fiber->state.load(std::memory_order_acquire) == State::elsewhere;
+  const bool left_alone = !away && fiber->state.load(std::memory_order_acquire) == State::offloaded;
   CpuMark now{left_alone ? fiber->hand_over.ticks : Ticks::now(), 0};
   Span span{difference(now.ticks, since), 0};
   if (!away && is_long(span.ticks)) [[unlikely]] {

@@ -5,7 +5,7 @@
 //                  inside the section that MPIX_Start/Stop_processor_timer mark
 //   stopped        the rank waits in MPI, or for its turn (Stopped, below). Where a rank can leave
 //                  its worker there is one of these, and the worker itself knows nothing of clocks
-//   away           it is elsewhere (scheduling/worker.h): its own clock ticks, its core's does not
+//   away           it is offloaded (scheduling/worker.h): its own clock ticks, its core's does not
 // Kept in thread-local data: a thread rank has its own (docs/internals/rank.md), and it moves with
 // the rank from worker to worker. Thread ranks are timed by the processor's ticks; any other thread
 // by the kernel's clocks (rank/running_time.h), which leave every preemption out, too. Then its
@@ -55,7 +55,7 @@ struct CpuMark {
   std::uint64_t cpu_ns = 0;
 };
 
-/// When a fiber was left alone on its kernel thread. Written before its state says `elsewhere`.
+/// When a fiber was left alone on its kernel thread. Written before its state says `offloaded`.
 struct HandOver {
   bool was = false;
   bool computes = false;  ///< it did not sleep

@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "policy/looks.h"
 #include "policy/policy.h"
 #include "policy/sampling.h"
 #include "policy/spreading.h"
+#include "policy/test_loop.h"
 #include "policy/yielding.h"
 #include "rank/lock.h"
 #include "rank/spare_memory.h"
@@ -79,14 +79,14 @@ struct alignas(64) Rank {
   wait::Yielding yielding[2] = {wait::Yielding::for_messages(1),
                                 wait::Yielding::for_gates()};  ///< by wait::Kind
   wait::Spreading spreading;
-  wait::LooksOfThreads looks;
+  wait::TestLoops test_loops;
   wait::Sampling sampling;
 
   wait::Record* waiting = nullptr;  ///< the wait that began last, of any thread
-  bool starving = false;  ///< something of it waits for memory or room: it naps, and never sleeps
+  bool starving = false;  ///< something of it waits for memory or credit: it naps, and never sleeps
   std::uint64_t nap_ns = 10'000'000;   ///< for so long
   std::uint32_t starvations = 0;       ///< how often that began: with no end in sight nothing moves
-  std::uint64_t starved_looks = 0;     ///< naps in a row in which nobody else was awake
+  std::uint64_t starved_naps = 0;      ///< naps in a row in which nobody else was awake
   std::uint64_t starved_since_ns = 0;  ///< when the first of those was over
   std::uint64_t starved_sum = 0;       ///< of the others' counts of sleeps at the last of them
   std::uint32_t background = 0;        ///< non-blocking collectives under way
@@ -119,8 +119,8 @@ struct alignas(64) Rank {
   std::shared_ptr<coll::Progress> collectives;
 
   // Large, and not of the common path: last.
-  wait::Policy policy;  ///< how it waits, unless a communicator says otherwise …
-  wait::Wish wish;      ///< … and what was said to make it so
+  wait::Policy policy;                   ///< how it waits, unless a communicator says otherwise …
+  wait::PolicySettings policy_settings;  ///< … and what was said to make it so
 };
 
 namespace detail {

@@ -14,26 +14,26 @@ namespace {
 constexpr std::uint64_t try_again_ns = 1'000'000;
 
 /// Never destroyed: workers may idle while the process ends.
-FrequencyWish& wish_of_host() {
-  static auto& wish = *new FrequencyWish;
-  return wish;
+FrequencyRequest& request_of_host() {
+  static auto& request = *new FrequencyRequest;
+  return request;
 }
 
 }  // namespace
 
-void lower_idle_workers(std::uint64_t after_ns, FrequencyWish wish) {
-  wish_of_host() = std::move(wish);
+void lower_idle_workers(std::uint64_t after_ns, FrequencyRequest request) {
+  request_of_host() = std::move(request);
   detail::countdown_ns = after_ns;
 }
 
 void Countdown::ask(std::uint64_t now_ns) {
-  low_ = wish_of_host()(worker_, true);
+  low_ = request_of_host()(worker_, true);
   const bool again = !low_ && now_ns - began_ns_ < wait::longest_without_sleep_ns;
   next_ns_ = again ? now_ns + try_again_ns : detail::no_countdown;
 }
 
 void Countdown::take_back() const {
-  wish_of_host()(worker_, false);
+  request_of_host()(worker_, false);
 }
 
 }  // namespace meantime::ranks

@@ -9,11 +9,11 @@
 //             ask, be it another carrier, has got the worker from it, and what it sends comes after
 //             that in the same socket.
 //   thieves   a stolen rank runs on the thief's worker, whose own idle time ends with the theft.
-//   elsewhere a rank that was handed over computes on the worker's CPU, or sleeps in the kernel; it
-//             is counted in Worker::elsewhere_ until it is back on the list, and a worker with such
+//   offloaded a rank that was handed over computes on the worker's CPU, or sleeps in the kernel; it
+//             is counted in Worker::offloaded_ until it is back on the list, and a worker with such
 //             a rank asks for nothing. That count rises only by a fiber that runs, so an idle time
 //             that begins without has none until it ends.
-//   the end   a host that ends, or is killed, with a wish open: the supervisor takes it back.
+//   the end   a host that ends, or is killed, with a request open: the supervisor takes it back.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@
 namespace meantime::ranks {
 
 /// Its number in the node; true: low. Returns whether that could be asked.
-using FrequencyWish = std::function<bool(int worker, bool low)>;
+using FrequencyRequest = std::function<bool(int worker, bool low)>;
 
 /// All workers of this host do so from now on, after so long. Before they begin; without it they
 /// never ask.
-void lower_idle_workers(std::uint64_t after_ns, FrequencyWish wish);
+void lower_idle_workers(std::uint64_t after_ns, FrequencyRequest request);
 
 namespace detail {
 inline constexpr std::uint64_t no_countdown = ~std::uint64_t{0};
@@ -36,7 +36,7 @@ extern constinit std::uint64_t countdown_ns;  ///< written before the workers be
 /// One idle time of a worker, by its carrier.
 class Countdown {
  public:
-  /// `quiet`: none of its ranks is elsewhere.
+  /// `quiet`: none of its ranks is offloaded.
   Countdown(int worker, bool quiet, std::uint64_t began_ns) : worker_(worker), began_ns_(began_ns) {
     if (detail::countdown_ns != detail::no_countdown && quiet) [[unlikely]] {
       next_ns_ = began_ns + detail::countdown_ns;

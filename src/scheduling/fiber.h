@@ -43,18 +43,18 @@ struct alignas(node::cache_line) Fiber {
   alignas(node::cache_line) StackMark mark = nullptr;  ///< valid while nobody runs it
   std::uintptr_t control_block = 0;                    ///< FS base
   Worker* worker = nullptr;    ///< changed by thieves, while it is on a list (balance.cpp)
-  Carrier* carrier = nullptr;  ///< who runs it, or ran it last, unless it is elsewhere
+  Carrier* carrier = nullptr;  ///< who runs it, or ran it last, unless it is offloaded
   FileContext* thread_files = &own_files;  ///< of the kernel thread that runs it
   int index = 0;
   std::atomic<State> state{State::init};
   std::atomic<bool> stays{false};          ///< it asked not to be moved
   Eagerness eagerness = Eagerness::looks;  ///< of its next wait
   Eagerness counted_eagerness =
-      Eagerness::looks;            ///< by its worker, while it waits or is elsewhere
+      Eagerness::looks;            ///< by its worker, while it waits or is offloaded
   std::atomic<bool> ended{false};  ///< it is not among Host::living any more
 
   Worker* home = nullptr;  ///< on which it began
-  HandOver hand_over;      ///< if it is elsewhere because it held its worker up
+  HandOver hand_over;      ///< if it is offloaded because it held its worker up
   const Plan* plan = nullptr;
   pthread_t own_thread{};
   StackMark parked = nullptr;  ///< the own thread's, while it runs the fiber
@@ -62,8 +62,8 @@ struct alignas(node::cache_line) Fiber {
   FileContext own_files;           ///< of its own thread
   Signal ready;                    ///< own thread → host: the stack is there
   Signal called;                   ///< worker → own thread: run the fiber
-  node::Waiter* ticket = nullptr;  ///< by which it comes back from elsewhere
-  bool naps = false;               ///< it is elsewhere, asleep for some time
+  node::Waiter* ticket = nullptr;  ///< by which it comes back
+  bool naps = false;               ///< it is offloaded, asleep for some time
   bool sleeps_beside = false;      ///< on the carrier that it kept when its worker was handed over
   std::uint64_t left_ns = 0;       ///< when it went there, CLOCK_MONOTONIC
   std::uint64_t own_cpu_ns = 0;    ///< of its own thread, as far as it is charged
@@ -77,7 +77,7 @@ struct alignas(node::cache_line) Fiber {
   }
 
   /// For the ledger, by who has the fiber: CPU time of a thread that ran it alone …
-  void needed_elsewhere(std::uint64_t cpu_ns);
+  void needed_while_offloaded(std::uint64_t cpu_ns);
   /// … and that it is back on a worker.
   void is_back();
 

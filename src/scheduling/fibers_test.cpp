@@ -35,7 +35,7 @@ void until_it_is_the_turn_of(int index, node::Waiter& waiter) {
     waiter.worker = worker_of(self());
     wait::begin_sleep(waiter);
     if (turn.load(std::memory_order_seq_cst) != index) {
-      wait::sleep_until_rung(waiter);
+      wait::sleep_until_signalled(waiter);
     }
     wait::end_sleep(waiter);
   }
@@ -53,7 +53,7 @@ void rank_life(int index) {
   int last_worker = worker_number(rank);
   for (int round = 0; round < rounds; ++round) {
     if (round % 50 == index) {
-      const Elsewhere as_around_a_system_call;
+      const Offloaded as_around_a_system_call;
       ++own_count;
       --own_count;
     }

@@ -167,7 +167,7 @@ bool leave_worker(bool for_a_time) {
   }
   fiber->left_ns = now_ns();
   fiber->naps = for_a_time;
-  fiber->worker->leave(*fiber, State::elsewhere, Worker::After::elsewhere);
+  fiber->worker->leave(*fiber, State::offloaded, Worker::After::offloaded);
   return true;
 }
 
@@ -185,7 +185,7 @@ void come_back() {
   {
     const Stopped until_its_turn;
     const std::uint64_t cpu = thread_cpu_ns();
-    fiber.needed_elsewhere(cpu - std::exchange(fiber.own_cpu_ns, cpu));
+    fiber.needed_while_offloaded(cpu - std::exchange(fiber.own_cpu_ns, cpu));
     fiber.ticket->worker = worker_of(fiber.rank);
     meantime_switch_stack(&fiber.mark, fiber.parked);
     after_switch(&fiber);

@@ -2,7 +2,7 @@
 //   worker   one CPU's share of the host: a queue of runnable fibers, and what the node knows of it
 //   carrier  a kernel thread that runs a worker's fibers. A worker has one carrier at a time; if
 //            that one is held up by its fiber (it sleeps in the kernel, or does not come to MPI),
-//            the worker is handed to a spare carrier, and the fiber is elsewhere until it comes
+//            the worker is handed to a spare carrier, and the fiber is offloaded until it comes
 //            back by itself (monitor.cpp)
 //   stray    a fiber that is not on the worker on which it began, its home
 //   holding  a worker is changed by its carrier, which enters and leaves it without a lock, or by
@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "node/layout.h"
+#include "policy/contention.h"
 #include "policy/policy.h"
-#include "policy/surroundings.h"
 #include "rank/counters.h"
 #include "scheduling/asymmetric_fence.h"
 #include "scheduling/fiber.h"
@@ -57,7 +57,7 @@ struct alignas(node::cache_line) Carrier {
 class Worker {
  public:
   /// What becomes of a fiber that leaves, once its stack is left.
-  enum class After : std::uint8_t { nothing, runnable, elsewhere };
+  enum class After : std::uint8_t { nothing, runnable, offloaded };
 
   Worker(int number, node::WorkerPlace& place)
       : number_(number), place_(place), times_(place.account) {}
@@ -96,7 +96,7 @@ class Worker {
   /// All its fibers have their turns so soon that where they are matters more than how many.
   void be_brisk(bool brisk) { brisk_.store(brisk, std::memory_order_relaxed); }
   bool is_brisk() const { return brisk_.load(std::memory_order_relaxed); }
-  /// Fibers that become runnable may have to go elsewhere: strays with brisk homes.
+  /// Fibers that become runnable may have to be offloaded: strays with brisk homes.
   void send_on(bool sends) { sends_on_.store(sends, std::memory_order_relaxed); }
 
   // --- Holding.
@@ -127,7 +127,7 @@ class Worker {
   /// The next one that can run does. False if there is none: the hold is over all the same.
   bool yield(Fiber& fiber);
   void leave(Fiber& fiber, State to, After after);
-  /// It is suspended until `waiter` is rung, or until then (CLOCK_MONOTONIC).
+  /// It is suspended until `waiter` is signalled, or until then (CLOCK_MONOTONIC).
   void suspend_until(Fiber& fiber, node::Waiter& waiter, std::uint64_t at_ns);
   /// First thing on the stack that was switched to. `here` is whose stack it is; nullptr: the
   /// carrier's.
@@ -136,7 +136,7 @@ class Worker {
   // --- By an outsider that has taken it.
   /// A runnable fiber that may move and is none of this worker's any more, or nullptr.
   Fiber* give_away();
-  /// The fiber that runs is elsewhere from now on, and the worker is `spare`'s. nullptr: none runs.
+  /// The fiber that runs is offloaded from now on, and the worker is `spare`'s. nullptr: none runs.
   Fiber* hand_over(Carrier& spare, bool computes);
 
   // --- By who holds it.
@@ -189,9 +189,9 @@ class Worker {
   // The two are changed by who holds the worker, one after the other: no read-modify-write.
   std::atomic<int> living_{0};
   std::atomic<int> strays_{0};  ///< among them
-  int elsewhere_ = 0;           ///< that have left it and are not back on its list yet …
+  int offloaded_ = 0;           ///< that have left it and are not back on its list yet …
   int napping_ = 0;             ///< … and sleep for some time
-  /// Its fibers that wait or are elsewhere. (Who is on the queue, or on its way here from another
+  /// Its fibers that wait or are offloaded. (Who is on the queue, or on its way here from another
   /// worker, is not among them.) Changed by who holds the worker.
   int waiting_[eagernesses] = {};
   std::atomic<std::uint64_t> switches_{0};
@@ -209,7 +209,7 @@ class Worker {
   WorkerTimes times_;
   // Of its idle times; for the carrier.
   std::uint64_t patience_ns_ = wait::policy().first_patience();
-  wait::Surroundings surroundings_;
+  wait::Contention contention_;
   wait::Lateness lateness_;  ///< of the timers that ended them
   ReturnSavings returns_{wait::policy().most_patience()};
 

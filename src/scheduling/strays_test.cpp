@@ -50,7 +50,7 @@ void get_stolen(int index, std::uint64_t deadline) {
     }
     return;
   }
-  const Elsewhere as_around_a_system_call;
+  const Offloaded as_around_a_system_call;
   while (stolen.load() < can_be_stolen && now_ns() < deadline) {
     usleep(100);
   }

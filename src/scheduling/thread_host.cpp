@@ -266,8 +266,8 @@ int run(const Plan& plan) {
     here.workers.back()->send_on(plan.always_move);
     // A bell never probes. With that link one finds all of a host's workers from any (the ledger).
     if (number > 0) {
-      place->bell.next_seeking = here.workers.front()->link();
-      here.workers[static_cast<std::size_t>(number) - 1]->place().bell.next_seeking =
+      place->bell.next_prober = here.workers.front()->link();
+      here.workers[static_cast<std::size_t>(number) - 1]->place().bell.next_prober =
           here.workers.back()->link();
     }
   }

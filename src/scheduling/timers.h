@@ -1,4 +1,4 @@
-// When the suspended ranks of a worker want to be awake again, though nobody has rung.
+// When the suspended ranks of a worker want to be awake again, though nobody has signalled.
 //   timer   a time, and the waiter of the rank that sleeps until then at most
 // A worker has a few hundred ranks at most, few of them with a timer, and the next one is looked at
 // often: a sorted array. Changed only by who holds the worker; when the next one is due, others may

@@ -43,21 +43,21 @@ void Fiber::not_in(State from) const {
   std::abort();
 }
 
-void Fiber::needed_elsewhere(std::uint64_t cpu_ns) {
+void Fiber::needed_while_offloaded(std::uint64_t cpu_ns) {
   if (rank.area != nullptr) {
-    ledger::add(rank.area->account.elsewhere_cpu_ns, cpu_ns);
+    ledger::add(rank.area->account.offloaded_cpu_ns, cpu_ns);
   }
 }
 
 void Fiber::is_back() {
   if (rank.area != nullptr) {
-    ledger::add(rank.area->account.elsewhere_ns, now_ns() - left_ns);
+    ledger::add(rank.area->account.offloaded_ns, now_ns() - left_ns);
   }
 }
 
 namespace {
 
-/// Of a rank that is about to be elsewhere. Nobody can be asked for it meanwhile. It does not wait
+/// Of a rank that is about to be offloaded. Nobody can be asked for it meanwhile. It does not wait
 /// in MPI, and may need this CPU: it is not polled for without end, whatever its policy.
 Eagerness eagerness_of(const Rank& rank) {
   const bool eager = rank.policy.learns_patience() || !rank.policy.sleeps();
@@ -119,7 +119,7 @@ bool Worker::try_take() {
 
 // --- the carrier's side
 
-/// Those that were rung, in the order in which they were.
+/// Those that were signalled, in the order in which they were.
 void Worker::take_woken() {
   node::Segment& segment = node::segment();
   node::Link newest = place_.woken.take_all();
@@ -141,9 +141,9 @@ void Worker::take_woken() {
     if (fiber.worker == this) [[likely]] {
       count_out(fiber);
     }
-    if (fiber.state.load(std::memory_order_relaxed) == State::elsewhere) {
-      fiber.change(State::elsewhere, State::suspended);
-      --elsewhere_;
+    if (fiber.state.load(std::memory_order_relaxed) == State::offloaded) {
+      fiber.change(State::offloaded, State::suspended);
+      --offloaded_;
       napping_ -= std::exchange(fiber.naps, false) ? 1 : 0;
       if (fiber.hand_over.was) {
         fiber.hand_over.was = false;
@@ -159,11 +159,11 @@ void Worker::take_woken() {
   }
 }
 
-// A timer is set and taken out by who holds the worker. Whether its rank was rung or its time came
-// is decided by one compare-and-swap on the waiter: from `on_futex` to `rung` by the ringer, who
-// then puts it on the list, or back to `arming` by us, who queue it. So it is queued once. If the
-// ringer was first, the timer is gone before the rank can set another one: it is taken out here, or
-// when the rank is taken from the list (both on this worker: it was suspended here).
+// A timer is set and taken out by who holds the worker. Whether its rank was signalled or its time
+// came is decided by one compare-and-swap on the waiter: from `on_futex` to `signalled` by the
+// ringer, who then puts it on the list, or back to `arming` by us, who queue it. So it is queued
+// once. If the ringer was first, the timer is gone before the rank can set another one: it is taken
+// out here, or when the rank is taken from the list (both on this worker: it was suspended here).
 void Worker::take_due() {
   const std::uint64_t now = now_ns();
   while (node::Waiter* waiter = timers_.take_due(now)) {
@@ -193,8 +193,8 @@ void Worker::queue(Fiber& fiber) {
 }
 
 /// To another worker's list, by the ticket: a stray to its home, or, for a test, any to the next.
-/// Until that one finds it there it belongs to nobody; but it is up, or will be rung, and counts
-/// the fiber when it sleeps again.
+/// Until that one finds it there it belongs to nobody; but it is up, or will be signalled, and
+/// counts the fiber when it sleeps again.
 void Worker::send_on(Fiber& fiber) {
   const std::vector<std::unique_ptr<Worker>>& workers = host().workers;
   Worker* to = this;
@@ -246,7 +246,7 @@ void Worker::arrived(Fiber* here) {
   Fiber* call = nullptr;
   if (after_ == After::runnable) {
     queue(*left_);
-  } else if (after_ == After::elsewhere) {
+  } else if (after_ == After::offloaded) {
     call = left_;
   }
   after_ = After::nothing;
@@ -276,16 +276,16 @@ void Worker::leave(Fiber& fiber, State to, After after) {
   if (to == State::finalized) [[unlikely]] {
     count_living(fiber, -1);
   }
-  elsewhere_ += to == State::elsewhere ? 1 : 0;
-  napping_ += to == State::elsewhere && fiber.naps ? 1 : 0;
+  offloaded_ += to == State::offloaded ? 1 : 0;
+  napping_ += to == State::offloaded && fiber.naps ? 1 : 0;
   if (to == State::suspended) {
     count_in(fiber, fiber.eagerness);
-  } else if (to == State::elsewhere) {
+  } else if (to == State::offloaded) {
     count_in(fiber, eagerness_of(fiber.rank));
   }
   Fiber* const other = next();
   if (other == &fiber) {
-    // Rung between its last look and here: it is on the list already, and has not left.
+    // Signalled between its last look and here: it is on the list already, and has not left.
     fiber.change(to, State::running);
     leave_hold(carrier());
     return;
@@ -302,7 +302,7 @@ void Worker::leave(Fiber& fiber, State to, After after) {
     meantime_switch_stack(&fiber.mark, here.base);
   }
   after_switch(&fiber);
-  if (to != State::elsewhere) {
+  if (to != State::offloaded) {
     fiber.worker->arrived(&fiber);
     return;
   }
@@ -332,7 +332,7 @@ void Worker::work(Carrier& carrier) {
     }
     napped = 0;
     if (fiber == nullptr) {
-      const bool quiet = elsewhere_ == 0;
+      const bool quiet = offloaded_ == 0;
       napped = napping_;
       const Eagerness eagerness = this->eagerness();
       leave_hold(carrier);
@@ -343,9 +343,9 @@ void Worker::work(Carrier& carrier) {
     after_switch(&carrier);
     if (Fiber* back = std::exchange(carrier.returning, nullptr)) {
       // This worker has been another's for a while. The fiber goes to its list, like any that comes
-      // back from elsewhere, now that its stack is left. What this thread did meanwhile it did for
+      // back, now that its stack is left. What this thread did meanwhile it did for
       // that fiber alone.
-      back->needed_elsewhere(thread_cpu_ns() - back->hand_over.cpu_ns);
+      back->needed_while_offloaded(thread_cpu_ns() - back->hand_over.cpu_ns);
       carrier.held_by.store(nullptr, std::memory_order_relaxed);
       wait::make_runnable(*back->ticket);
       return;
@@ -396,11 +396,11 @@ Fiber* Worker::hand_over(Carrier& spare, bool computes) {
   handed_over_.fetch_add(1, std::memory_order_relaxed);
   computing_beside_.fetch_add(computes ? 1 : 0, std::memory_order_relaxed);
   // Before anybody else's look at the list: see runs_on.
-  running_->state.store(State::elsewhere, std::memory_order_seq_cst);
+  running_->state.store(State::offloaded, std::memory_order_seq_cst);
   carrier().held_by.store(running_, std::memory_order_relaxed);
   count_in(*fiber, Eagerness::looks);  // it has a core, perhaps this worker's
   running_ = nullptr;
-  ++elsewhere_;
+  ++offloaded_;
   set_carrier(spare);
   return fiber;
 }

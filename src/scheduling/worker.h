@@ -3,8 +3,8 @@
 //   fiber       a thread rank as its worker sees it
 //   own thread  the kernel thread that was made with the fiber's stack and control block. It is
 //               parked in the kernel, on the uppermost bytes of that stack, except while the fiber
-//               is elsewhere
-//   elsewhere   the fiber runs on its own thread, because it is about to sleep in the kernel: its
+//               is offloaded
+//   offloaded   the fiber runs on its own thread, because it is about to sleep in the kernel: its
 //               worker runs the others meanwhile
 //   worker      runs at most one fiber at a time, in the order in which they became runnable; with
 //               none it polls, takes one from another worker that has too many, or sleeps on its
@@ -33,8 +33,8 @@ namespace ranks {
 /// Of a fiber. Every change is checked against the state it comes from.
 ///   init ──► suspended ◄──► running ──► finalized
 ///                ▲             │
-///                └─ elsewhere ◄┘
-enum class State : std::uint8_t { init, suspended, running, elsewhere, finalized };
+///                └─ offloaded ◄┘
+enum class State : std::uint8_t { init, suspended, running, offloaded, finalized };
 
 /// For how long a worker with nothing to run looks, as a rank that has left it would have it. Of
 /// several ranks the most eager one decides. (Who is to poll or to yield for ever does not leave
@@ -80,13 +80,14 @@ int run(const Plan& plan);
 bool yield();
 /// True if the worker has another rank that could run now.
 bool others_runnable();
-/// Leaves the worker until this rank's waiter is rung (sleep/doorbell.cpp). Between hold_worker,
-/// after which it may be another worker than before, and suspend or let_go_of_worker nobody moves
-/// the rank or takes it off its worker.
+/// Leaves the worker until this rank's waiter is signalled (sleep/doorbell.cpp). Between
+/// hold_worker, after which it may be another worker than before, and suspend or let_go_of_worker
+/// nobody moves the rank or takes it off its worker.
 void hold_worker();
 void let_go_of_worker();
 void suspend();
-/// The same, until then at most (CLOCK_MONOTONIC, ns). The waiter is `on_futex` still, or rung.
+/// The same, until then at most (CLOCK_MONOTONIC, ns). The waiter is `on_futex` still, or
+/// signalled.
 void suspend_until(node::Waiter& waiter, std::uint64_t at_ns);
 /// How late the timers of the calling rank's worker are. Of a thread rank, in its turn.
 const wait::Lateness& lateness();
@@ -111,16 +112,16 @@ bool leave_worker(bool for_a_time = false);
 void come_back();
 
 /// The same for a scope.
-class Elsewhere {
+class Offloaded {
  public:
-  Elsewhere() : left_(leave_worker()) {}
-  ~Elsewhere() {
+  Offloaded() : left_(leave_worker()) {}
+  ~Offloaded() {
     if (left_) {
       come_back();
     }
   }
-  Elsewhere(const Elsewhere&) = delete;
-  Elsewhere& operator=(const Elsewhere&) = delete;
+  Offloaded(const Offloaded&) = delete;
+  Offloaded& operator=(const Offloaded&) = delete;
 
  private:
   const bool left_;

@@ -22,9 +22,9 @@ const wait::Policy& looking_policy() {
     return wait::policy();
   }
   static const wait::Policy event = [] {
-    wait::Wish wish;
-    wish.preset = wait::find_preset("event");
-    return wait::make_policy(wish, wait::policy().crowded);
+    wait::PolicySettings given;
+    given.preset = wait::find_preset("event");
+    return wait::make_policy(given, wait::policy().crowded);
   }();
   return event;
 }
@@ -36,10 +36,10 @@ bool Worker::begin_idle_sleep(Carrier& carrier) {
   enter(carrier);
   const bool nothing = !has_runnable();
   if (nothing) {
-    // One that is elsewhere is awake until it is on the list (which we have looked at since).
-    place_.suspended.store(static_cast<std::uint32_t>(living() - elsewhere_),
+    // One that is offloaded is awake until it is on the list (which we have looked at since).
+    place_.suspended.store(static_cast<std::uint32_t>(living() - offloaded_),
                            std::memory_order_relaxed);
-    place_.elsewhere.store(static_cast<std::uint32_t>(elsewhere_), std::memory_order_relaxed);
+    place_.offloaded.store(static_cast<std::uint32_t>(offloaded_), std::memory_order_relaxed);
     asleep_.store(true, std::memory_order_seq_cst);
   }
   leave_hold(carrier);
@@ -62,8 +62,8 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
     return true;
   }
   const wait::Policy& looking = looking_policy();
-  surroundings_.wait_begins();
-  const bool learns = eagerness == Eagerness::learns && !surroundings_.shared();
+  contention_.wait_begins();
+  const bool learns = eagerness == Eagerness::learns && !contention_.shared();
   const wait::Plan plan{.poll_until_ns = learns ? patience_ns_ : 0};
   std::uint64_t waited = 0;
   Thief thief(*this);
@@ -73,8 +73,8 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
     }
     if ((turn & 63) == 0) {
       const std::uint64_t now = now_ns();
-      if (now - began - waited >= wait::Surroundings::hold_up_ns) [[unlikely]] {
-        surroundings_.held_up();
+      if (now - began - waited >= wait::Contention::hold_up_ns) [[unlikely]] {
+        contention_.held_up();
       }
       times_.polled(now);
       waited = now - began;
@@ -116,9 +116,9 @@ std::uint64_t Worker::idle(Carrier& carrier, Eagerness eagerness, bool naps, boo
   return looked;
 }
 
-/// Until rung, or until the next timer, which nobody changes while the worker sleeps. A piece of it
-/// that ends because the countdown is to be asked leaves the bell `arming`, as it was before: who
-/// rings from then on makes the next piece return at once.
+/// Until signalled, or until the next timer, which nobody changes while the worker sleeps. A piece
+/// of it that ends because the countdown is to be asked leaves the bell `arming`, as it was before:
+/// who rings from then on makes the next piece return at once.
 void Worker::sleep_on_bell(Countdown& countdown) {
   const std::uint64_t timer = timers_.next_ns();
   for (;;) {
@@ -131,10 +131,10 @@ void Worker::sleep_on_bell(Countdown& countdown) {
     }
     const std::uint64_t until = std::min(timer, countdown.next_ns());
     if (until == Timers::never) {
-      wait::sleep_until_rung(place_.bell);
+      wait::sleep_until_signalled(place_.bell);
       return;
     }
-    wait::sleep_until_rung_or(place_.bell, until - now);
+    wait::sleep_until_signalled_or(place_.bell, until - now);
     if (wait::state_of(place_.bell) != node::Sleep::arming) {
       return;
     }
@@ -145,32 +145,33 @@ void Worker::sleep_on_bell(Countdown& countdown) {
   }
 }
 
-/// True if it was rung.
+/// True if it was signalled.
 bool Worker::sleep(Carrier& carrier, Countdown& countdown) {
   if (!begin_idle_sleep(carrier)) {
     return false;
   }
   carrier.counter_files.close_what_is_not_in_use();
   times_.change_to(ledger::Doing::sleep, now_ns());
-  // `living` is 0 before the bell is rung for it (finish), and the bell is armed before the look.
+  // `living` is 0 before the bell is signalled for it (finish), and the bell is armed before the
+  // look.
   wait::begin_sleep(place_.bell);
   if (place_.woken.empty(std::memory_order_seq_cst) &&
       host().living.load(std::memory_order_seq_cst) > 0) {
     sleep_on_bell(countdown);
   }
-  const bool rung = wait::end_sleep(place_.bell) == node::Sleep::rung;
+  const bool signalled = wait::end_sleep(place_.bell) == node::Sleep::signalled;
   carrier.mark = {};
-  // Who rang counts us out after it has rung, by `suspended`, which must not change before.
+  // Who rang counts us out after it has signalled, by `suspended`, which must not change before.
   while (place_.asleep.load(std::memory_order_acquire) != 0) {
     wait::give_core_to_kernel();
   }
   asleep_.store(false, std::memory_order_seq_cst);
   a_worker_is_up();
-  return rung;
+  return signalled;
 }
 
-/// Rung with nothing on its list: the monitor has seen a worker with too many. Its ranks may want
-/// no looking at all, so it looks only as long as a thief needs to see the same.
+/// Signalled with nothing on its list: the monitor has seen a worker with too many. Its ranks may
+/// want no looking at all, so it looks only as long as a thief needs to see the same.
 void Worker::help(Carrier& carrier) {
   const std::uint64_t began = now_ns();
   times_.change_to(ledger::Doing::poll, began);

@@ -133,7 +133,7 @@ node::SleepLink sleep_of(const node::Waiter& waiter) {
 // Nobody but the sleeper changes the word of an awake waiter, so no compare-and-swap.
 void begin_sleep(node::Waiter& waiter) {
   const std::uint32_t word = waiter.state.load(std::memory_order_relaxed);
-  waiter.rung_at.store(0, std::memory_order_relaxed);
+  waiter.signalled_at.store(0, std::memory_order_relaxed);
   waiter.state.store(with_state(word + one_sleep, Sleep::arming), std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
@@ -193,7 +193,7 @@ std::uint32_t word_if(const node::Waiter& waiter, Sleep state) {
 
 constexpr std::uint64_t no_time = ~std::uint64_t{0};
 
-/// A thread rank leaves its worker, unless it has been rung; until then at most.
+/// A thread rank leaves its worker, unless it has been signalled; until then at most.
 void suspend(node::Waiter& waiter, std::uint64_t until_ns) {
   ranks::hold_worker();
   waiter.worker = ranks::worker_of(self());
@@ -222,7 +222,7 @@ timespec time_to_look_again() {
 
 }  // namespace
 
-void sleep_until_rung(node::Waiter& waiter) {
+void sleep_until_signalled(node::Waiter& waiter) {
   if (is_thread_rank(waiter)) {
     suspend(waiter, no_time);
     return;
@@ -258,7 +258,7 @@ bool time_is_over(node::Waiter& waiter) {
   return change(waiter, Sleep::on_futex, Sleep::arming);
 }
 
-void sleep_until_rung_or(node::Waiter& waiter, std::uint64_t nanoseconds) {
+void sleep_until_signalled_or(node::Waiter& waiter, std::uint64_t nanoseconds) {
   const std::uint64_t until_ns = now_ns() + nanoseconds;
   if (is_thread_rank(waiter)) {
     suspend(waiter, until_ns);
@@ -292,10 +292,10 @@ bool rouse(node::Waiter& waiter, std::optional<std::uint16_t> number = std::null
 
 // Why no wake-up is lost: the worker is the sleeper of doorbell.h with "its list is not empty" as
 // the condition; the push is sequentially consistent, and `rouse` begins with a fence. It is pushed
-// once a sleep, by whose compare-and-swap made it rung, so `next_woken` has one writer. If the rank
-// has not left its worker's core yet, that does not matter: it holds the worker from before it
-// could be rung until it has left, and only who holds the worker takes from the list. All of this
-// lies in the segment, and the bell is a futex of the segment: the ringer may be of another
+// once a sleep, by whose compare-and-swap made it signalled, so `next_woken` has one writer. If the
+// rank has not left its worker's core yet, that does not matter: it holds the worker from before it
+// could be signalled until it has left, and only who holds the worker takes from the list. All of
+// this lies in the segment, and the bell is a futex of the segment: the ringer may be of another
 // process.
 node::WorkerPlace& put_on_list(node::Waiter& waiter) {
   node::Segment& segment = node::segment();
@@ -322,7 +322,7 @@ namespace {
 // For the sleeper's prediction only: of a ringer that loses its core before it gets here the time
 // is missing, or stands in a later sleep that nobody else has ended either.
 void note_time(node::Waiter& waiter) {
-  waiter.rung_at.store(static_cast<std::uint32_t>(now_ns()), std::memory_order_relaxed);
+  waiter.signalled_at.store(static_cast<std::uint32_t>(now_ns()), std::memory_order_relaxed);
 }
 
 /// Of a thread rank: before it is on the list of a worker whose core is to be woken.
@@ -333,8 +333,9 @@ void note_time_if_asleep(node::Waiter& waiter) {
   }
 }
 
-/// Makes a waiter that sleeps, or is about to, `rung`; if `number` says so, only in that sleep.
-/// False if it is awake, or that sleep is over: then it has been since before this call looked.
+/// Makes a waiter that sleeps, or is about to, `signalled`; if `number` says so, only in that
+/// sleep. False if it is awake, or that sleep is over: then it has been since before this call
+/// looked.
 bool rouse(node::Waiter& waiter, std::optional<std::uint16_t> number) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   std::uint32_t word = waiter.state.load(std::memory_order_relaxed);
@@ -343,10 +344,10 @@ bool rouse(node::Waiter& waiter, std::optional<std::uint16_t> number) {
     if (state == Sleep::awake || number.value_or(number_in(word)) != number_in(word)) {
       return false;
     }
-    if (state == Sleep::rung) {
+    if (state == Sleep::signalled) {
       return true;
     }
-    if (waiter.state.compare_exchange_weak(word, with_state(word, Sleep::rung),
+    if (waiter.state.compare_exchange_weak(word, with_state(word, Sleep::signalled),
                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
       if (state == Sleep::on_futex) {
         if (is_thread_rank(waiter)) {
@@ -379,10 +380,10 @@ void ring(node::SleepLink sleep) {
 namespace {
 
 /// Of a rank one of whose threads will look before it sleeps or leaves MPI. What it will find is
-/// there: see lookers.h.
-bool looks_by_itself(int world_rank) {
+/// there: see progressing.h.
+bool progresses_by_itself(int world_rank) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  return node::segment().area(world_rank).mailbox.lookers.load(std::memory_order_seq_cst) != 0;
+  return node::segment().area(world_rank).mailbox.progressing.load(std::memory_order_seq_cst) != 0;
 }
 
 }  // namespace
@@ -391,7 +392,7 @@ bool looks_by_itself(int world_rank) {
 // is found awake, or in another sleep, is not the first of the list any more as it was read here,
 // and the next look finds another one.
 void ring_rank(int world_rank) {
-  if (looks_by_itself(world_rank)) {
+  if (progresses_by_itself(world_rank)) {
     return;
   }
   node::Segment& segment = node::segment();
@@ -405,7 +406,7 @@ void ring_rank(int world_rank) {
 
 void count_down(node::SleepLink sleep) {
   node::Waiter& waiter = waiter_of(sleep);
-  if ((sleep & node::for_the_rank) != 0 && looks_by_itself(static_cast<int>(waiter.owner))) {
+  if ((sleep & node::for_the_rank) != 0 && progresses_by_itself(static_cast<int>(waiter.owner))) {
     return;
   }
   std::int32_t left = 0;

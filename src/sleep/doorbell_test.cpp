@@ -1,6 +1,6 @@
-// The doorbell with threads as ranks over one segment: who is rung wakes, nobody is rung twice for
-// one sleep, and only a sleeper costs a system call. ThreadSanitizer runs it too; tests/model has
-// the proof.
+// The doorbell with threads as ranks over one segment: who is signalled wakes, nobody is signalled
+// twice for one sleep, and only a sleeper costs a system call. ThreadSanitizer runs it too;
+// tests/model has the proof.
 #include "sleep/doorbell.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ class Doorbell : public testing::Test {
   }
   static Sleep sleep(node::Waiter& waiter) {
     begin_sleep(waiter);
-    sleep_until_rung(waiter);
+    sleep_until_signalled(waiter);
     return end_sleep(waiter);
   }
 
@@ -67,14 +67,14 @@ TEST_F(Doorbell, WhoIsAwakeIsLeftAlone) {
 TEST_F(Doorbell, RungBeforeItSleepsItDoesNotSleep) {
   begin_sleep(*bell);
   ring(*bell);
-  sleep_until_rung(*bell);
-  EXPECT_EQ(end_sleep(*bell), Sleep::rung);
+  sleep_until_signalled(*bell);
+  EXPECT_EQ(end_sleep(*bell), Sleep::signalled);
   EXPECT_EQ(paid_rings(), 0U) << "no system call where nobody sleeps";
 }
 
 TEST_F(Doorbell, OneOfManyRingersPays) {
   constexpr int ringers = 4;
-  std::thread sleeper([this] { EXPECT_EQ(sleep(*bell), Sleep::rung); });
+  std::thread sleeper([this] { EXPECT_EQ(sleep(*bell), Sleep::signalled); });
   until_asleep(*bell);
   std::vector<std::thread> threads;
   for (int index = 0; index < ringers; ++index) {
@@ -89,32 +89,32 @@ TEST_F(Doorbell, OneOfManyRingersPays) {
 
 // What any thread of the rank may do wakes none of them while one looks by itself; what a thread
 // waits for itself does.
-TEST_F(Doorbell, WhatALookerFindsRingsNobody) {
+TEST_F(Doorbell, WhatAProgressingThreadFindsRingsNobody) {
   node::Mailbox& box = node::segment().area(0).mailbox;
   begin_sleep(*bell);
   expect(*bell, 1);
   const node::SleepLink for_the_rank = sleep_of(*bell) | node::for_the_rank;
   box.sleeper = sleep_of(*bell);
-  box.lookers = 1;
+  box.progressing = 1;
   count_down(for_the_rank);
   ring_rank(0);
   EXPECT_EQ(state_of(*bell), Sleep::arming);
-  box.lookers = 0;
+  box.progressing = 0;
   count_down(for_the_rank);
-  EXPECT_EQ(end_sleep(*bell), Sleep::rung) << "nor was it counted";
+  EXPECT_EQ(end_sleep(*bell), Sleep::signalled) << "nor was it counted";
 
   begin_sleep(*bell);
   expect(*bell, 1);
   box.sleeper = sleep_of(*bell);
   ring_rank(0);
-  EXPECT_EQ(end_sleep(*bell), Sleep::rung);
+  EXPECT_EQ(end_sleep(*bell), Sleep::signalled);
 
   begin_sleep(*bell);
   expect(*bell, 1);
-  box.lookers = 1;
+  box.progressing = 1;
   count_down(sleep_of(*bell));
-  EXPECT_EQ(end_sleep(*bell), Sleep::rung);
-  box.lookers = 0;
+  EXPECT_EQ(end_sleep(*bell), Sleep::signalled);
+  box.progressing = 0;
   box.sleeper = 0;
 }
 
@@ -122,7 +122,7 @@ TEST_F(Doorbell, CountDownRingsAtZero) {
   std::thread sleeper([this] {
     begin_sleep(*bell);
     expect(*bell, 3);
-    sleep_until_rung(*bell);
+    sleep_until_signalled(*bell);
     end_sleep(*bell);
   });
   until_asleep(*bell);
@@ -150,7 +150,7 @@ TEST_F(Doorbell, ALateRingDoesNotHitTheNextSleep) {
   EXPECT_FALSE(expect_instead(*bell, 1, 5));
   EXPECT_TRUE(expect_instead(*bell, 2, 1));
   count_down(sleep_of(*bell));
-  EXPECT_EQ(end_sleep(*bell), Sleep::rung);
+  EXPECT_EQ(end_sleep(*bell), Sleep::signalled);
 }
 
 TEST_F(Doorbell, NumbersOfSleepsComeRound) {
@@ -159,7 +159,7 @@ TEST_F(Doorbell, NumbersOfSleepsComeRound) {
     expect(*bell, 1);
     ASSERT_EQ(state_of(*bell), Sleep::arming);
     count_down(sleep_of(*bell));
-    ASSERT_EQ(end_sleep(*bell), Sleep::rung) << sleep;
+    ASSERT_EQ(end_sleep(*bell), Sleep::signalled) << sleep;
   }
 }
 
@@ -168,7 +168,7 @@ TEST_F(Doorbell, OnlyTheRankThatIsMeantWakes) {
   std::thread meant([this] {
     begin_sleep(*bell);
     node::segment().area(0).mailbox.sleeper = sleep_of(*bell);
-    sleep_until_rung(*bell);
+    sleep_until_signalled(*bell);
     node::segment().area(0).mailbox.sleeper = 0;  // off the list, then awake
     end_sleep(*bell);
   });
@@ -184,7 +184,7 @@ TEST_F(Doorbell, OnlyTheRankThatIsMeantWakes) {
 
 TEST_F(Doorbell, SleepsForALimitedTime) {
   begin_sleep(*bell);
-  sleep_until_rung_or(*bell, 1'000'000);
+  sleep_until_signalled_or(*bell, 1'000'000);
   EXPECT_EQ(end_sleep(*bell), Sleep::arming) << "nobody rang";
 }
 
@@ -202,7 +202,7 @@ TEST_F(Doorbell, NoWakeUpIsLost) {
       while (word[1 - me].load(std::memory_order_relaxed) < round) {
         begin_sleep(*bells[me]);
         if (word[1 - me].load(std::memory_order_relaxed) < round) {
-          sleep_until_rung(*bells[me]);
+          sleep_until_signalled(*bells[me]);
         }
         end_sleep(*bells[me]);
       }

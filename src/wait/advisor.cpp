@@ -44,13 +44,13 @@ class Powersave final : public Advisor {
 /// Several threads of a rank may wait at a time: a wait is known by the address of its situation.
 class Countdown final : public Advisor {
  public:
-  Countdown(std::uint64_t after_ns, std::function<bool(bool)> wish)
-      : after_ns_(after_ns), wish_(std::move(wish)) {}
+  Countdown(std::uint64_t after_ns, std::function<bool(bool)> request)
+      : after_ns_(after_ns), request_(std::move(request)) {}
 
   bool leaves_shared_cores_alone() const override { return true; }
   std::optional<Step> next(const Question& question) override {
     if (question.waited_ns >= after_ns_ && place_of(question) == slow_.end()) {
-      if (!slow_.empty() || wish_(true)) {
+      if (!slow_.empty() || request_(true)) {
         slow_.push_back(&question.situation);
       }
     }
@@ -66,7 +66,7 @@ class Countdown final : public Advisor {
     if (const auto place = place_of(question); place != slow_.end()) {
       slow_.erase(place);
       if (slow_.empty()) {
-        wish_(false);
+        request_(false);
       }
     }
   }
@@ -80,14 +80,14 @@ class Countdown final : public Advisor {
   }
 
   const std::uint64_t after_ns_;
-  const std::function<bool(bool)> wish_;
+  const std::function<bool(bool)> request_;
   std::vector<const Situation*> slow_;  ///< waits that have asked
 };
 
 }  // namespace
 
-std::shared_ptr<Advisor> countdown(std::uint64_t after_ns, std::function<bool(bool)> wish) {
-  return std::make_shared<Countdown>(after_ns, std::move(wish));
+std::shared_ptr<Advisor> countdown(std::uint64_t after_ns, std::function<bool(bool)> request) {
+  return std::make_shared<Countdown>(after_ns, std::move(request));
 }
 
 std::shared_ptr<Advisor> ready_advisor(std::string_view name) {

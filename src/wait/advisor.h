@@ -62,10 +62,10 @@ class Advisor {
 
 /// Countdown (Cesarini et al.): a wait of `after_ns` asks for a lower frequency, its end for the
 /// normal one; how to wait is left to the policy. No signal and no thread: the sleep of the waiter
-/// has a deadline, or its looks see the time. `wish` is called with the rank's lock held: true when
-/// the first of the rank's waits gets there, false when the last of these is over; what it returns
-/// of true says whether it could be asked.
-std::shared_ptr<Advisor> countdown(std::uint64_t after_ns, std::function<bool(bool low)> wish);
+/// has a deadline, or its looks see the time. `request` is called with the rank's lock held: true
+/// when the first of the rank's waits gets there, false when the last of these is over; what it
+/// returns of true says whether it could be asked.
+std::shared_ptr<Advisor> countdown(std::uint64_t after_ns, std::function<bool(bool low)> request);
 
 /// performance: polls for 10 ms. balanced: polls for twice the time that the last wait at this call
 /// site took if that was less than 200 us, else sleeps. Both only on cores of their own. powersave:

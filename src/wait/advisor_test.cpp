@@ -7,7 +7,7 @@
 namespace meantime::wait {
 namespace {
 
-/// Countdown with its wishes written down, and an mpiexec that may be deaf.
+/// Countdown with its requests written down, and an mpiexec that may be deaf.
 class CountdownTo500us : public ::testing::Test {
  protected:
   static Question at(const Situation& wait, std::uint64_t waited_ns) {
@@ -15,33 +15,33 @@ class CountdownTo500us : public ::testing::Test {
   }
 
   bool deaf_ = false;
-  std::vector<bool> wishes_;
+  std::vector<bool> requests_;
   std::shared_ptr<Advisor> countdown_ = countdown(500'000, [this](bool low) {
-    wishes_.push_back(low);
+    requests_.push_back(low);
     return !deaf_;
   });
   Situation one_;
   Situation other_;
 };
 
-using Wishes = std::vector<bool>;
+using Requests = std::vector<bool>;
 
 TEST_F(CountdownTo500us, AsksOnceAndTakesItBack) {
   EXPECT_EQ(countdown_->next(at(one_, 499'999)), std::nullopt);
   EXPECT_EQ(countdown_->longest_sleep_ns(at(one_, 100'000)), 400'000u);
-  EXPECT_EQ(wishes_, Wishes());
+  EXPECT_EQ(requests_, Requests());
   EXPECT_EQ(countdown_->next(at(one_, 500'000)), std::nullopt);
   EXPECT_EQ(countdown_->next(at(one_, 900'000)), std::nullopt);
   EXPECT_EQ(countdown_->longest_sleep_ns(at(one_, 900'000)), 0u);
-  EXPECT_EQ(wishes_, Wishes({true}));
+  EXPECT_EQ(requests_, Requests({true}));
   countdown_->over(at(one_, 1'000'000));
-  EXPECT_EQ(wishes_, Wishes({true, false}));
+  EXPECT_EQ(requests_, Requests({true, false}));
 }
 
 TEST_F(CountdownTo500us, ShortWaitsAskForNothing) {
   countdown_->next(at(one_, 10'000));
   countdown_->over(at(one_, 600'000));
-  EXPECT_EQ(wishes_, Wishes());
+  EXPECT_EQ(requests_, Requests());
 }
 
 TEST_F(CountdownTo500us, IsAskedAgainIfItsTimeCameBetweenQuestionAndSleep) {
@@ -59,16 +59,16 @@ TEST_F(CountdownTo500us, AsksAgainWhereItWasNotHeard) {
   countdown_->next(at(one_, 560'000));
   EXPECT_EQ(countdown_->longest_sleep_ns(at(one_, 560'000)), 0u);
   countdown_->over(at(one_, 600'000));
-  EXPECT_EQ(wishes_, Wishes({true, true, false}));
+  EXPECT_EQ(requests_, Requests({true, true, false}));
 }
 
 TEST_F(CountdownTo500us, TheLastWaitOfARankTakesItBack) {
   countdown_->next(at(one_, 500'000));
   countdown_->next(at(other_, 500'000));
   countdown_->over(at(one_, 600'000));
-  EXPECT_EQ(wishes_, Wishes({true}));
+  EXPECT_EQ(requests_, Requests({true}));
   countdown_->over(at(other_, 600'000));
-  EXPECT_EQ(wishes_, Wishes({true, false}));
+  EXPECT_EQ(requests_, Requests({true, false}));
 }
 
 TEST(ReadyAdvisors, AreKnownByName) {

@@ -90,7 +90,7 @@ void tell_the_ledger(const Policy& policy, const Site& site, const Plan& plan,
     return;
   }
   ledger::add(account->predictions, std::uint64_t{1});
-  ledger::add(account->late, std::uint64_t{outcome.rung && !outcome.in_vain});
+  ledger::add(account->late, std::uint64_t{outcome.signalled && !outcome.in_vain});
   ledger::add(account->vain, std::uint64_t{outcome.in_vain});
   // ADE has no other guess than its sleep.
   const std::uint64_t expected =

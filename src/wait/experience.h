@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "ledger/layout.h"
+#include "policy/contention.h"
 #include "policy/policy.h"
 #include "policy/predictor.h"
-#include "policy/surroundings.h"
 
 namespace meantime {
 struct Rank;
@@ -38,7 +38,7 @@ class Experience {
   Site& here(Rank& rank);
 
   Lateness lateness;
-  Surroundings surroundings;
+  Contention contention;
 
  private:
   Site& find(Rank& rank, const void* address, std::uint16_t call);

@@ -59,7 +59,7 @@ bool begins_with_yields(const Rank& rank, Kind kind) {
     return false;
   }
   return rank.policy.gives_way || (kind == Kind::gate && rank.policy.gives_way_at_gates) ||
-         (rank.policy.prediction == Prediction::patience && rank.experience->surroundings.shared());
+         (rank.policy.prediction == Prediction::patience && rank.experience->contention.shared());
 }
 
 void let_any_thread_run(Rank& rank) {
@@ -131,7 +131,7 @@ void Timer::step(LongWait& wait) {
   const Woken woken = wait.sleep(longest);
   record.outcome.woke_ns = wait.waited_ns;
   // The timers that are latest are overtaken by the message.
-  const bool was_due = !woken.rung || record.outcome.came_ns > until;
+  const bool was_due = !woken.signalled || record.outcome.came_ns > until;
   if (wait.rank.fiber == nullptr && !wait.timer && was_due && wait.waited_ns > until) {
     wait.rank.experience->lateness.learn(wait.waited_ns - until);
   }
@@ -159,11 +159,11 @@ namespace {
 
 /// Until when a program's interpreter is to be asked where this wait is.
 std::uint64_t until_place_ns(Record& record, std::uint64_t waited_ns) {
-  if (!record.has_no_place()) {
+  if (!record.has_no_location()) {
     return 0;
   }
-  if (waited_ns < place_after_ns) {
-    return place_after_ns;
+  if (waited_ns < location_after_ns) {
+    return location_after_ns;
   }
   record.note_place();
   return 0;
@@ -202,8 +202,8 @@ int quick_turns() {
 namespace {
 
 /// Its stack is its own, so that of ranks that take turns in short waits stays in the cache.
-[[gnu::noinline]] void go_on(Rank& rank, Awaited& what, Looker& looker) {
-  LongWait wait(rank, what, looker);
+[[gnu::noinline]] void go_on(Rank& rank, Awaited& what, Progressing& progressing) {
+  LongWait wait(rank, what, progressing);
   climb<Threads, Neighbours, Timer, Poll, Yield, Park>(wait);
 }
 
@@ -217,16 +217,16 @@ void until(Awaited& what) {
   node::Mailbox& box = rank.area->mailbox;
   const ranks::Stopped clocks_stopped;
   box.pollers.store(1, std::memory_order_relaxed);
-  Looker looker(rank);
+  Progressing progressing(rank);
   if (Wait wait(rank, what, looks_of(rank, what.kind())); climb<Look, GiveWay>(wait)) {
     wait.was_short();
   } else {
-    go_on(rank, what, looker);
+    go_on(rank, what, progressing);
   }
-  looker.go();
+  progressing.go();
   if (box.sleepers.load(std::memory_order_relaxed) != 0) {
     what.progress();
-    what.about_to_sleep();  // the others do not look: they were not rung, because this one was here
+    what.about_to_sleep();  // the others were not signalled: this one was here
   }
   box.pollers.store(0, std::memory_order_relaxed);
 }
@@ -256,13 +256,13 @@ void Wait::was_short() {
   ledger::charge(*rank.area, rank.experience->here(rank).account, wait);
 }
 
-LongWait::LongWait(Rank& rank, Awaited& what, Looker& looker)
+LongWait::LongWait(Rank& rank, Awaited& what, Progressing& progressing)
     : rank(rank),
       what(what),
       record(rank, what),
       consultation(rank, record),
       timer(record.plan().sleep_until_ns != 0),
-      looker_(looker) {
+      progressing_(progressing) {
   ask();
 }
 
@@ -285,19 +285,19 @@ bool LongWait::is_over() {
 void LongWait::moved() {
   end_of_starvation(rank);
   record.moved();
-  rung_ = false;
+  signalled_ = false;
   turns = 0;
   named = Step::poll;
 }
 
 void LongWait::was_in_vain() {
-  if (rung_) [[unlikely]] {
-    rung_ = false;
-    ledger::add(rank.area->account.rung_in_vain, std::uint64_t{1});
+  if (signalled_) [[unlikely]] {
+    signalled_ = false;
+    ledger::add(rank.area->account.signalled_in_vain, std::uint64_t{1});
   }
   if (++turns % turns_a_look == 0) {
     waited_ns = record.look();
-    record.outcome.rung = false;  // whatever rang did not bring what we wait for
+    record.outcome.signalled = false;  // whatever rang did not bring what we wait for
   }
   record.turn_ends();
   ask();
@@ -331,11 +331,11 @@ ranks::Eagerness eagerness_of(const Policy& policy, bool is_advised, std::uint64
 
 Woken LongWait::sleep(std::uint64_t nanoseconds) {
   ranks::suspends_with(eagerness_of(record.policy(), consultation.is_advised(), waited_ns));
-  looker_.go();
+  progressing_.go();
   const Woken woken = park(rank, what, nanoseconds);  // which looks before it sleeps
-  looker_.come();
-  record.woken(woken.rung, woken.rung_at);
-  rung_ = woken.rung && !woken.moved;
+  progressing_.come();
+  record.woken(woken.signalled, woken.signalled_at);
+  signalled_ = woken.signalled && !woken.moved;
   begins_anew();
   return woken;
 }

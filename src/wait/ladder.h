@@ -19,7 +19,7 @@
 #include "ledger/accounts.h"
 #include "policy/yielding.h"
 #include "rank/rank.h"
-#include "sleep/lookers.h"
+#include "sleep/progressing.h"
 #include "wait/advisor.h"
 #include "wait/park.h"
 #include "wait/record.h"
@@ -63,7 +63,7 @@ class Wait {
 /// One that has not ended on the quick rungs.
 class LongWait {
  public:
-  LongWait(Rank& rank, Awaited& what, Looker& looker);
+  LongWait(Rank& rank, Awaited& what, Progressing& progressing);
   ~LongWait();
   LongWait(const LongWait&) = delete;
   LongWait& operator=(const LongWait&) = delete;
@@ -90,8 +90,8 @@ class LongWait {
   void was_in_vain();
   void ask();
 
-  Looker& looker_;
-  bool rung_ = false;  ///< and has not looked since
+  Progressing& progressing_;
+  bool signalled_ = false;  ///< and has not looked since
 };
 
 /// A rung is a type, so that a ladder costs no more than its conditions.

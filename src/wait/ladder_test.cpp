@@ -55,7 +55,7 @@ class Waits : public testing::Test {
     self().area->mailbox.sleepers = sleepers;
     Message message;
     until(message);
-    EXPECT_EQ(self().area->mailbox.lookers, 0U);
+    EXPECT_EQ(self().area->mailbox.progressing, 0U);
     return message.let_go;
   }
 
@@ -71,12 +71,12 @@ TEST_F(Waits, WhatTheRankHasFreeIsForOthersWhenOnlySleepersStay) {
 
 TEST_F(Waits, ANewRungHasTheTurnsInWhichItIsDue) {
   Message message(10);
-  Looker looker(self());
-  LongWait wait(self(), message, looker);
+  Progressing progressing(self());
+  LongWait wait(self(), message, progressing);
   EXPECT_TRUE((climb<Guest, Poll, Park>(wait)));
   EXPECT_EQ(Guest::steps, 3);
   EXPECT_EQ(message.looks, 11);
-  looker.go();
+  progressing.go();
 }
 
 TEST_F(Waits, OfRungsThatAreNotDueThereIsNoTurn) {

@@ -13,7 +13,7 @@
 namespace meantime::wait {
 namespace {
 
-/// A Waiter of the rank for the time of one sleep, known to its mailbox as "may be rung".
+/// A Waiter of the rank for the time of one sleep, known to its mailbox as "may be signalled".
 class SleepingPlace {
  public:
   SleepingPlace(Rank& rank, Awaited& what) : rank_(rank), box_(rank.area->mailbox), what_(what) {
@@ -26,7 +26,7 @@ class SleepingPlace {
     box_.sleepers.fetch_add(1, std::memory_order_seq_cst);
   }
   ~SleepingPlace() {
-    // A user's operator ends the thread. What it was rung for another one looks at.
+    // A user's operator ends the thread. What it was signalled for another one looks at.
     if (!left_) [[unlikely]] {
       leave();
       ring_rank(rank_.world_rank);
@@ -95,23 +95,23 @@ void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint
   const std::uint64_t nap_ns = nanoseconds == 0 ? longest_ns : std::min(nanoseconds, longest_ns);
   {
     OthersTurn turn(rank);
-    sleep_until_rung_or(waiter, nap_ns);
+    sleep_until_signalled_or(waiter, nap_ns);
   }
-  if (state_of(waiter) == node::Sleep::rung) {
+  if (state_of(waiter) == node::Sleep::signalled) {
     return;
   }
   const std::uint64_t sum = sleeps_of_others(rank.world_rank);
   const std::uint64_t now = now_ns();
   if (sum == 0 || sum != rank.starved_sum) {
-    rank.starved_looks = 0;
+    rank.starved_naps = 0;
     rank.starved_since_ns = now;
     rank.starved_sum = sum;
-  } else if (++rank.starved_looks >= starved_looks_for_ever &&
+  } else if (++rank.starved_naps >= starved_naps_for_ever &&
              now - rank.starved_since_ns >= starved_ns_for_ever) {
     if (nobody_but(rank.world_rank) && !what.goes_without()) {
       report_deadlock();
     }
-    rank.starved_looks = 0;
+    rank.starved_naps = 0;
     rank.starved_since_ns = now - starved_ns_for_ever / 2;
   }
 }
@@ -121,7 +121,7 @@ void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint
 void end_of_starvation(Rank& rank) {
   if (rank.area->starving.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     rank.area->starving.store(0, std::memory_order_seq_cst);
-    rank.starved_looks = 0;
+    rank.starved_naps = 0;
   }
 }
 
@@ -147,20 +147,21 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
         end_of_starvation(rank);
         OthersTurn turn(rank);
         if (nanoseconds == 0) {
-          sleep_until_rung(place.waiter());
+          sleep_until_signalled(place.waiter());
         } else {
-          sleep_until_rung_or(place.waiter(), nanoseconds);
+          sleep_until_signalled_or(place.waiter(), nanoseconds);
         }
       }
     }
     was = place.leave();
-    woken.rung_at = place.waiter().rung_at.load(std::memory_order_relaxed);
+    woken.signalled_at = place.waiter().signalled_at.load(std::memory_order_relaxed);
   }
-  woken.rung = was == node::Sleep::rung;
+  woken.signalled = was == node::Sleep::signalled;
   // Whoever rings for any work rings the first of the list: what was pushed there is moved by us,
-  // even if what we wait for is here, and those it completes are rung. What goes on in the
+  // even if what we wait for is here, and those it completes are signalled. What goes on in the
   // background is handed over before we sleep again or leave MPI (coll/schedule/progress.h).
-  if (box.sleepers.load(std::memory_order_relaxed) != 0 || (woken.rung && rank.has_background())) {
+  if (box.sleepers.load(std::memory_order_relaxed) != 0 ||
+      (woken.signalled && rank.has_background())) {
     woken.moved = what.progress();
   }
   return woken;

@@ -1,5 +1,5 @@
 // The rung park: a sleep until somebody rings (doorbell.h), for whatever is awaited.
-//   starving   the rank waits for memory or room, which rings nobody when it becomes free: its
+//   starving   the rank waits for memory or credit, which rings nobody when it becomes free: its
 //              sleeps end by themselves
 #pragma once
 
@@ -16,9 +16,9 @@ namespace meantime::wait {
 inline constexpr std::uint64_t nap_for_memory_ns = 10'000'000;
 
 struct Woken {
-  bool rung = false;          ///< by somebody; else its time was over, or it did not sleep
-  bool moved = false;         ///< it has moved something since
-  std::uint32_t rung_at = 0;  ///< node::Waiter::rung_at
+  bool signalled = false;          ///< by somebody; else its time was over, or it did not sleep
+  bool moved = false;              ///< it has moved something since
+  std::uint32_t signalled_at = 0;  ///< node::Waiter::signalled_at
 };
 
 /// Arms, looks again, sleeps, disarms. The rank's lock is held, but while it sleeps. `nanoseconds`:

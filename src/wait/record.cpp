@@ -22,8 +22,8 @@ bool polls_for_long(const Policy& policy) {
 
 Record::Record(Rank& rank, const Awaited& what) : Record(rank, what, true, 0) {}
 
-Record::Record(Rank& rank, const Awaited& what, std::uint64_t asking_since_ns)
-    : Record(rank, what, false, asking_since_ns) {}
+Record::Record(Rank& rank, const Awaited& what, std::uint64_t test_loop_since_ns)
+    : Record(rank, what, false, test_loop_since_ns) {}
 
 Record::Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown_since_ns)
     : rank_(rank),
@@ -39,11 +39,11 @@ Record::Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown
   situation_.call = rank.call.load(std::memory_order_relaxed);
   situation_.call_site = rank.call_site.load(std::memory_order_relaxed);
   what.describe(situation_);
-  experience_.surroundings.wait_begins();
+  experience_.contention.wait_begins();
   if (situation_.policy != nullptr) {
     policy_ = *situation_.policy;
-  } else if (polls_for_long(rank.policy) && experience_.surroundings.shared()) {
-    policy_ = make_policy(rank.wish, true);
+  } else if (polls_for_long(rank.policy) && experience_.contention.shared()) {
+    policy_ = make_policy(rank.policy_settings, true);
   } else {
     policy_ = rank.policy;
   }
@@ -73,7 +73,8 @@ Record::~Record() {
   take_cpu_time(now);
   wait_.ns = now - began_;
   ledger::SiteAccount* const of_place =
-      place_.empty() ? nullptr : ledger::account_of_place(*rank_.area, place_, situation_.call);
+      location_.empty() ? nullptr
+                        : ledger::account_of_location(*rank_.area, location_, situation_.call);
   ledger::charge(*rank_.area, of_place != nullptr ? of_place : site_.account, wait_);
   if (learns_) {
     outcome.waited_ns = wait_.ns;
@@ -120,8 +121,8 @@ void Record::may_leave_carrier() {
 void Record::change_to(ledger::Activity activity) {
   const std::uint64_t now = now_ns();
   if (activity_ == ledger::Activity::yield && !policy_.crowded &&
-      now - since_ >= Surroundings::hold_up_ns) {
-    experience_.surroundings.held_up();  // we let somebody have the core, and he took it
+      now - since_ >= Contention::hold_up_ns) {
+    experience_.contention.held_up();  // we let somebody have the core, and he took it
   }
   settle(now);
   if (rank_.fiber != nullptr) {
@@ -135,12 +136,12 @@ void Record::change_to(ledger::Activity activity) {
   idle_ = true;
 }
 
-void Record::woken(bool rung, std::uint32_t rung_at) {
+void Record::woken(bool signalled, std::uint32_t signalled_at) {
   enter(ledger::Activity::poll);
-  outcome.rung = rung;
-  if (rung && rung_at != 0 && policy_.prediction == Prediction::timer) {
+  outcome.signalled = signalled;
+  if (signalled && signalled_at != 0 && policy_.prediction == Prediction::timer) {
     const std::uint64_t now = now_ns();
-    const std::uint32_t ago = static_cast<std::uint32_t>(now) - rung_at;
+    const std::uint32_t ago = static_cast<std::uint32_t>(now) - signalled_at;
     outcome.came_ns = now - began_ > ago ? now - began_ - ago : 0;
   }
 }
@@ -171,9 +172,9 @@ std::uint64_t Record::look() {
     cpu_mark_ns_ = thread_cpu_ns();
     awake_mark_ns_ = awake_ns(now);
   }
-  if (now - looked_ >= Surroundings::hold_up_ns && idle_ && activity_ == ledger::Activity::poll)
+  if (now - looked_ >= Contention::hold_up_ns && idle_ && activity_ == ledger::Activity::poll)
       [[unlikely]] {
-    experience_.surroundings.held_up();
+    experience_.contention.held_up();
   }
   gone_ = gone_ || now - looked_ >= ledger::gone_ns;
   looked_ = now;
@@ -182,9 +183,9 @@ std::uint64_t Record::look() {
 }
 
 void Record::note_place() {
-  has_place_ = true;
-  place_ = place_hook();
-  node::write_words(rank_.area->report.place, place_);
+  has_location_ = true;
+  location_ = location_hook();
+  node::write_words(rank_.area->report.location, location_);
 }
 
 void Record::report() const {
@@ -195,7 +196,7 @@ void Record::report() const {
   report.context.store(situation_.context, std::memory_order_relaxed);
   node::write_words(report.name,
                     situation_.name == nullptr ? std::string_view("") : *situation_.name);
-  report.place[0].store(0, std::memory_order_relaxed);
+  report.location[0].store(0, std::memory_order_relaxed);
   report.peer.store(situation_.peer, std::memory_order_relaxed);
   report.world_peer.store(situation_.world_peer, std::memory_order_relaxed);
   report.tag.store(situation_.tag, std::memory_order_relaxed);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "deadlock/place_hook.h"
+#include "deadlock/location_hook.h"
 #include "ledger/accounts.h"
 #include "policy/policy.h"
 #include "wait/experience.h"
@@ -24,8 +24,8 @@ class Record {
  public:
   Record(Rank& rank, const Awaited& what);
   /// Of a look that naps: how long it takes says nothing of the next wait. Reports say since when
-  /// the program has been asking.
-  Record(Rank& rank, const Awaited& what, std::uint64_t asking_since_ns);
+  /// the program has been testing.
+  Record(Rank& rank, const Awaited& what, std::uint64_t test_loop_since_ns);
   /// Charges the wait to its call site, and learns from it.
   ~Record();
   Record(const Record&) = delete;
@@ -39,7 +39,7 @@ class Record {
   std::uint64_t last_wait_ns() const { return site_.last_wait_ns; }
   std::uint64_t last_busy_ns() const { return site_.last_busy_ns; }
   /// There are more ranks than cores, or others want this one's.
-  bool shared_cores() const { return policy_.crowded || experience_.surroundings.shared(); }
+  bool shared_cores() const { return policy_.crowded || experience_.contention.shared(); }
 
   /// What the waiter does from now on. Looks at the clock only if that is something else. `yield`:
   /// once for each.
@@ -59,7 +59,7 @@ class Record {
     }
     if (turn_began_ != 0) {
       const std::uint64_t spent = now_ns() - turn_began_;
-      looking_ns_ += spent < Surroundings::hold_up_ns ? turns_a_sample * spent : 0;
+      looking_ns_ += spent < Contention::hold_up_ns ? turns_a_sample * spent : 0;
       turn_began_ = 0;
     }
   }
@@ -71,7 +71,7 @@ class Record {
   /// Something moved, which may have taken its time.
   void moved() { idle_ = false; }
   /// Whether the interpreter of the program is to be asked where this wait is.
-  bool has_no_place() const { return place_hook != nullptr && !has_place_; }
+  bool has_no_location() const { return location_hook != nullptr && !has_location_; }
   /// Asks it.
   void note_place();
   /// It has polled in vain in the plan's first window, and goes by the second one.
@@ -80,8 +80,8 @@ class Record {
     plan_.poll_until_ns = plan_.second.poll_until_ns;
     plan_.second = {};
   }
-  /// A sleep is over. `rung_at`: node::Waiter's.
-  void woken(bool rung, std::uint32_t rung_at);
+  /// A sleep is over. `signalled_at`: node::Waiter's.
+  void woken(bool signalled, std::uint32_t signalled_at);
 
   Outcome outcome;  ///< but its waited_ns: the climb knows how the wait goes
 
@@ -115,10 +115,10 @@ class Record {
   std::uint64_t turn_began_ = 0;  ///< 0: this turn is not timed
   std::uint64_t looking_ns_ = 0;  ///< in its own turns, since the activity began
   ledger::Activity activity_ = ledger::Activity::poll;
-  std::uint64_t yields_ = 0;  ///< since the activity began
-  bool idle_ = true;          ///< nothing moved since
-  bool has_place_ = false;    ///< its interpreter has been asked …
-  std::string place_;         ///< … and what it said
+  std::uint64_t yields_ = 0;   ///< since the activity began
+  bool idle_ = true;           ///< nothing moved since
+  bool has_location_ = false;  ///< its interpreter has been asked …
+  std::string location_;       ///< … and what it said
   const bool learns_;
   Record* earlier_;  ///< of another thread of this rank, or of a call around this one
 };

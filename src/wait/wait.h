@@ -13,7 +13,7 @@
 namespace meantime::wait {
 
 struct Policy;
-class Looks;
+class TestLoop;
 
 /// What a wait looks like from outside: policies and reports see this and nothing else.
 struct Situation {

@@ -37,11 +37,11 @@ int main(int argc, char** argv) {
            getenv("MEANTIME_SIZE"), getenv("MPI_LOCALNRANKS"));
   if (!strcmp(what, "mismatch") && rank == 0) MPI_Barrier(MPI_COMM_WORLD);
   if (!strcmp(what, "mismatch") && rank != 0) MPI_Bcast(&sum, 1, MPI_INT, 1, MPI_COMM_WORLD);
-  if (!strcmp(what, "lent_bcast") ||
-      !strcmp(what, "lent_scatter")) {  // the others call the other one
+  if (!strcmp(what, "exposed_bcast") ||
+      !strcmp(what, "exposed_scatter")) {  // the others call the other one
     enum { bytes = 1 << 20 };
     char* here = calloc(size + 1, bytes);
-    if ((rank == 0) == !strcmp(what, "lent_bcast"))
+    if ((rank == 0) == !strcmp(what, "exposed_bcast"))
       MPI_Bcast(here, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
     else
       MPI_Scatter(here, bytes, MPI_BYTE, here + (size_t)size * bytes, bytes, MPI_BYTE, 0,

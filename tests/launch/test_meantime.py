@@ -129,7 +129,7 @@ class Command(MpiexecTest):
                 self.assertIn("ptrace_scope", result.stderr)
                 continue
             self.assertRegex(result.stdout, r"(?s)#\d+ asks at .*places\.c:2\n.*#\d+ MPI_Probe\n.*#\d+ MPI_Barrier\n")
-            # A sanitizer's functions stand in front of libc's, beside the program's.
+            # A sanitizer interposes functions, beside the program's.
             shown = "\n".join(line for line in result.stdout.split("\n") if "libsanitizer" not in line)
             for hidden in ("/src/", "0x", "()", "meantime::", "_start"):
                 self.assertNotIn(hidden, shown)

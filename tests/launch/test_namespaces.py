@@ -47,7 +47,7 @@ class Namespaces(MpiexecTest):
                 self.assertEqual((result.status, result.output), (0, "0 wrong\n"), result)
 
     def test_no_deadlock(self):
-        # The looker sees a thread of its own process, and must not take it for the other's.
+        # The searcher sees a thread of its own process, and must not take it for the other's.
         program = self.program()
         for words in PID:
             with self.subTest(words):

@@ -135,10 +135,10 @@ class RealRanks(MpiexecTest):
                              r"a broadcast \(root 1\), rank 0 called a barrier;")
 
     def test_another_collective_than_the_root_lends_for(self):
-        """Nobody reads a loan that is none."""
+        """Nobody reads an exposed buffer that is none."""
         for kind in KINDS:
-            for lent in ("lent_bcast", "lent_scatter") if kind == "threads" else ("lent_bcast",):
-                result = self.run_job("--as", kind, "-n", 3, self.program(), lent)
+            for exposed in ("exposed_bcast", "exposed_scatter") if kind == "threads" else ("exposed_bcast",):
+                result = self.run_job("--as", kind, "-n", 3, self.program(), exposed)
                 self.assertNotIn(result.status, (0, 139), result)
                 self.assertRegex(result.error, r"this rank called a (broadcast|scatter) \(root 0\), rank [012] called a "
                                  r"(?!\1)(broadcast|scatter) \(root 0\);")

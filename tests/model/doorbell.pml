@@ -1,10 +1,10 @@
 /* The doorbell (src/sleep/doorbell.h) for the model checker spin: one sleeper that waits for two
  * completions, then at a gate, and somebody who rings for other work. A sleep may end by itself
- * (sleep_until_rung_or), as chance will have it, and whoever rings may lose his core between any two
+ * (sleep_until_signalled_or), as chance will have it, and whoever rings may lose his core between any two
  * steps. Checked:
  *   - the sleeper never sleeps for ever once what it waits for is there (no invalid end state);
  *   - at most one ring of a sleep succeeds;
- *   - who is rung finds what it waits for, though sleeps end by themselves and ringers come late: a
+ *   - who is signalled finds what it waits for, though sleeps end by themselves and ringers come late: a
  *     ring for an earlier sleep does not wake the next one (but for who rings for other work);
  *   - the count of sleepers (deadlock/deadlock.h) is never below 0 and is 0 at the end, though a ring
  *     and the end of the time may meet.
@@ -12,7 +12,7 @@
  * spin's memory is sequentially consistent; the fences of the code make the two store-then-load
  * pairs so. Run: spin -search tests/model/doorbell.pml
  */
-mtype = { awake, arming, on_futex, rung };
+mtype = { awake, arming, on_futex, signalled };
 
 mtype word = awake;    /* of Waiter::state the Sleep, and … */
 byte number = 0;       /* … above it the number of the sleep: changed and compared together */
@@ -26,9 +26,9 @@ byte member = 0;       /* coll::Member::waiter: the last sleep at a gate */
 bool at_gate = false;  /* the sleeper waits for the second one */
 bool in_kernel = false;
 byte wakes = 0;        /* rings of the present sleep: at most one succeeds */
-bool passed = false;   /* somebody has rung for other work */
+bool passed = false;   /* somebody has signalled for other work */
 short asleep = 0;      /* count_in, count_out */
-byte timers = 1;       /* one sleep may end by itself, any; the others are until rung */
+byte timers = 1;       /* one sleep may end by itself, any; the others are until signalled */
 
 /* wait::ring. `meant`: the sleep that is meant; 0: whichever it is */
 inline ring(meant)
@@ -38,7 +38,7 @@ inline ring(meant)
   :: ((seen == arming || seen == on_futex) && (meant == 0 || meant == seen_number)) ->
      if
      :: atomic {                                 /* compare-and-swap */
-          word == seen && number == seen_number -> word = rung;
+          word == seen && number == seen_number -> word = signalled;
           wakes++;
           assert(wakes <= 1)
         };
@@ -121,7 +121,7 @@ inline arm_for_completions()
   od;
   atomic { left = left + leaves - 10 };          /* expect_more */
   if
-  :: left <= 0 -> atomic { word = rung }         /* it rings itself */
+  :: left <= 0 -> atomic { word = signalled }         /* it rings itself */
   :: else
   fi
 }
@@ -161,7 +161,7 @@ proctype sleeper()
               :: timed -> in_kernel = false;     /* the time is over: time_is_over */
                  if
                  :: atomic { word == on_futex -> word = arming }; asleep--
-                 :: atomic { word != on_futex -> skip }          /* rung: counted out by the ringer */
+                 :: atomic { word != on_futex -> skip }          /* signalled: counted out by the ringer */
                  fi;
                  break
               fi
@@ -171,7 +171,7 @@ proctype sleeper()
         fi
      fi;
      atomic {                                    /* end_sleep */
-       assert(word != rung || there || passed);
+       assert(word != signalled || there || passed);
        word = awake
      };
      armed[0] = 0;                               /* disarm */

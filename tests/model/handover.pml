@@ -5,7 +5,7 @@
    whoever sleeps or is awake in MPI has to move it on. Nobody may sleep for ever. (Three threads and
    two rounds hold, too: -Dthreads=3 -Drounds=2, 9 million states.)
 
-   While a thread is awake in its wait, it is a looker (src/sleep/lookers.h): the collective's messages
+   While a thread is awake in its wait, it is progressing (src/sleep/progressing.h): the collective's messages
    ring nobody then, and it looks once more before its sleep and before it leaves the wait.
 
    All that threads do is done with the rank's lock held; the peer takes none. The doorbell
@@ -17,7 +17,7 @@
 #endif
 #define nobody threads
 
-mtype = { awake, asleep, rung }
+mtype = { awake, asleep, signalled }
 mtype state[threads] = awake;
 byte number[threads];        /* of the sleep */
 
@@ -32,7 +32,7 @@ byte waiter = nobody;        /* who sleeps for the collective */
 byte heir = nobody;
 bool unattended;
 byte list[3] = nobody;       /* who sleeps, the last one first */
-byte lookers;
+byte progressing;
 
 #define under_way (started > over)
 #define complete (over == rounds)
@@ -42,7 +42,7 @@ byte lookers;
 inline ring(who, which) {
   atomic {
     if
-    :: who != nobody && state[who] == asleep && number[who] == which -> state[who] = rung
+    :: who != nobody && state[who] == asleep && number[who] == which -> state[who] = signalled
     :: else
     fi
   }
@@ -108,7 +108,7 @@ inline unlist(who) {
 
 /* Waits for its own message, or for the collective. The lock is held before and after. */
 inline await(me, for_collective) {
-  lookers++;
+  progressing++;
   do
   :: progress();
      if
@@ -117,7 +117,7 @@ inline await(me, for_collective) {
      fi;
      if
      :: unlock(); lock()  /* another turn */
-     :: lookers--;
+     :: progressing--;
         atomic { enlist(me); number[me]++; state[me] = asleep }
         if
         :: for_collective && !complete ->
@@ -148,7 +148,7 @@ inline await(me, for_collective) {
            :: else
            fi;
            unlock();
-           state[me] == rung;
+           state[me] == signalled;
            lock()
         fi;
         unlist(me);
@@ -164,10 +164,10 @@ inline await(me, for_collective) {
           :: else
           fi
         }
-        lookers++
+        progressing++
      fi
   od;
-  lookers--;
+  progressing--;
   progress() /* leaves its wait */
 }
 
@@ -206,7 +206,7 @@ proctype peer() {
   do
   :: atomic { under_way && !arrived -> arrived = true; who = armed; which = armed_number };
      if
-     :: lookers == 0 -> ring(who, which)
+     :: progressing == 0 -> ring(who, which)
      :: else
      fi
   :: atomic { !own[0] -> own[0] = true; who = 0; which = number[0] };

@@ -16,10 +16,10 @@ bit inside[2];                     /* Carrier::inside, as others see it … */
 chan buffer[2] = [4] of { bit };   /* … and what the carrier has written, and they do not see yet */
 bit taken;                         /* Worker::taken_ */
 byte carrier = 0;                  /* Worker::carrier_ */
-bool running;                      /* the rank's State::running: else elsewhere, or on the list */
+bool running;                      /* the rank's State::running: else offloaded, or on the list */
 byte list;                         /* place_.woken: work for this worker */
 bool rank_on_list = true;
-bool bell;                         /* its carrier is rung; that protocol is doorbell.pml's */
+bool bell;                         /* its carrier is signalled; that protocol is doorbell.pml's */
 bool spare[2], called[2];
 byte tasks = 2;                    /* that the rank will give */
 bool ended;                        /* the rank */

@@ -3,12 +3,12 @@
  * each time with a timer or without, as chance will have it; one ringer completes what it waits
  * for, another one rings for other work. Who holds the worker (the rank while it runs, else the
  * worker's carrier) is one process here: nobody else changes timers or queue. Checked:
- *   - the rank is queued exactly once for each sleep, whether it was rung, its time came, or both;
+ *   - the rank is queued exactly once for each sleep, whether it was signalled, its time came, or both;
  *   - a timer is gone before the next sleep begins;
  *   - it never sleeps for ever once the condition holds (no invalid end state).
  * Run: spin -search tests/model/timers.pml
  */
-mtype = { awake, arming, on_futex, rung };
+mtype = { awake, arming, on_futex, signalled };
 
 mtype word = awake;
 byte remaining = 1;
@@ -25,7 +25,7 @@ inline ring()
   do
   :: (seen == arming || seen == on_futex) ->
      if
-     :: atomic { word == seen -> word = rung };
+     :: atomic { word == seen -> word = signalled };
         if
         :: seen == on_futex ->                   /* make_runnable */
            atomic { list++; assert(list <= 1) };

@@ -87,7 +87,7 @@ PROGRAMS = [
     Program("traffic", label="long", full_only=True, seconds=600,
             arguments=lambda ranks, wait: ["--rounds=40", "--seed=2"]),
     Program("threads_pt2pt", seconds=120),
-    Program("threads_looks", seconds=120),
+    Program("threads_test_loops", seconds=120),
     Program("threads_sleepers", seconds=120),
     Program("threads_coll", seconds=120),
     Program("communicators"),
@@ -142,12 +142,12 @@ PROGRAMS = [
     Program("threads_sessions", label="more", ranks=(2, 4), arguments=lambda ranks, wait: ["--more"]),
     Program("pt2pt_fairness", ranks=RANKS[1:], crawls=True, arguments=smaller("--messages=50")),
     Program("coll_layouts", arguments=limited(2000), seconds=120),
-    Program("coll_lent", arguments=limited(8192), seconds=120),
+    Program("coll_exposed", arguments=limited(8192), seconds=120),
     Program("coll_long", ranks=(2, 4, 7), seconds=120),
-    Program("coll_lent", label="refused", ranks=(2, 4, 7), arguments=limited(8192), seconds=120,
+    Program("coll_exposed", label="refused", ranks=(2, 4, 7), arguments=limited(8192), seconds=120,
             on_oracle=False, extra=["--env", "MEANTIME_FAULT_CMA_AFTER=20"]),
-    Program("pt2pt_room", ranks=RANKS[1:], crawls=True, arguments=smaller("--messages=1500"), seconds=120),
-    Program("threads_room", ranks=(2, 4), seconds=120),
+    Program("pt2pt_overflow", ranks=RANKS[1:], crawls=True, arguments=smaller("--messages=1500"), seconds=120),
+    Program("threads_overflow", ranks=(2, 4), seconds=120),
     Program("memory_unexpected", label="million", ranks=(2, 16), waits=("adaptive",), seconds=600,
             full_only=True, sanitizers=(),
             arguments=lambda ranks, wait: ["--messages=1000000", "--isends=100000"]),
@@ -303,8 +303,8 @@ def settings(program):
 
 # As thread ranks: what needs MPI_THREAD_MULTIPLE (calls of MPI by other threads), or looks at the
 # processor time of its process, cannot be.
-ONLY_PROCESSES = {"threads_pt2pt", "threads_looks", "threads_sleepers", "threads_coll", "threads_bsend",
-                  "threads_callbacks", "threads_sessions", "threads_room", "threads_free", "progress", "affinity",
+ONLY_PROCESSES = {"threads_pt2pt", "threads_test_loops", "threads_sleepers", "threads_coll", "threads_bsend",
+                  "threads_callbacks", "threads_sessions", "threads_overflow", "threads_free", "progress", "affinity",
                   "counters_migrations", "wait_late", "wait_random.of_threads", "deadlock.two_threads", "no_deadlock.thread_sends", "no_deadlock.thread_sends_told",
                   "deadlock.main_thread_ends", "deadlock.thread_joined", "deadlock.team_idles",
                   "no_deadlock.generalised_request", "hardware.bound"}

@@ -25,7 +25,7 @@ static void probe_under_receive(int peer) {
         CHECK(value == 100 + turn, "probed %d", value);
       });
       let_them_sleep();
-      std::thread receiver([&] {  // asleep later, so rung first
+      std::thread receiver([&] {  // asleep later, so signalled first
         int value = 0;
         MUST(MPI_Recv(&value, 1, MPI_INT, peer, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         CHECK(value == 200 + turn, "received %d", value);

@@ -17,7 +17,7 @@ FLOORS = (
     {"settings"},  # every setting in one table
     {"node"},  # the segment of the node's hosts, cross-memory attach, the line to mpiexec
     {"elf"},  # what an ELF file says
-    {"places"},  # places in programs as people know them
+    {"symbolize"},  # addresses in programs as people know them
     {"ledger"},  # where the time went
     {"policy"},  # how to wait, as numbers, and what is learnt of waits
     # Doorbells; workers and fibers; a rank's state; who sleeps for ever: a thread rank's doorbell is its worker's affair,

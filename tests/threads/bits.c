@@ -1,7 +1,7 @@
 /* Prints the bits of reductions whose result depends on the order in which they are joined: sums
  * and products of rounded numbers, and an operation that is neither associative nor commutative.
  * Lengths on both sides of each change of the way (one rank joins all; rounds; inputs that are
- * lent). */
+ * exposed). */
 #include <complex.h>
 #include <mpi.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* By the instruction itself: nobody stands in front of that. */
+/* By the instruction itself: nobody interposes that. */
 static long ask_kernel(long number, long a, void* b, long c) {
   long result;
   __asm__ volatile("syscall"
@@ -55,7 +55,7 @@ int main(int count, char** words) {
     } else if (rank == last) {
       close(open("made-by-the-last", O_CREAT | O_WRONLY, 0600));
     }
-  } else if (strcmp(way, "pipe") == 0) { /* a system call that nobody stands in front of */
+  } else if (strcmp(way, "pipe") == 0) { /* a system call that nobody interposes */
     char byte;
     if (rank == 0) {
       if (ask_kernel(SYS_read, shared->pipe[0], &byte, 1) != 1) return 1;

@@ -162,8 +162,8 @@ class View(unittest.TestCase):
                         "break receive_for_ever", "break view.c:34", "rank 77", "rank apply x bt",
                         "rank apply all print $mine(counter)", "rank 2", "print &$mine(counter)",
                         "info symbol &$mine(counter)", "print $mine(5)")
-        self.assertRegex(text, r"\n    +0 +(running|elsewhere) +\d+ +(compute_for_ever|main|access)")
-        self.assertRegex(text, r"\n +1 +elsewhere +\d+ +(read|sleep_for_ever)")
+        self.assertRegex(text, r"\n    +0 +(running|offloaded) +\d+ +(compute_for_ever|main|access)")
+        self.assertRegex(text, r"\n +1 +offloaded +\d+ +(read|sleep_for_ever)")
         self.assertRegex(text, r"\n    +3 +suspended +\d+ +receive_for_ever \(\) at .*, in MPI_Recv")
         self.assertRegex(text, r"\[rank 3: suspended, thread \d+\]\n#\d+ .*receive_for_ever \(from=0\)")
         self.assertRegex(text, r"rank = 3\n")

@@ -79,7 +79,7 @@ class Ranks(gdb.Command):
                 state = rank.describe()
                 place = ""
                 thread = rank.thread()
-                if state in ("running", "suspended", "elsewhere") and thread is not None:
+                if state in ("running", "suspended", "offloaded") and thread is not None:
                     thread.switch()
                     place = where(*program_frame())
                 mark = "*" if thread is not None and thread == selected else " "

@@ -13,7 +13,7 @@ import gdb.unwinder
 HOST = struct.Struct("<IIQ")
 RANK = struct.Struct("<QQQQQii")
 VERSION = 1
-STATES = ("init", "suspended", "running", "elsewhere", "finalized")
+STATES = ("init", "suspended", "running", "offloaded", "finalized")
 # At a stack mark, upwards: control words, r15, r14, r13, r12, rbx, rbp, where to go on.
 MARK = struct.Struct("<8xQQQQQQQ")
 MARK_REGISTERS = ("r15", "r14", "r13", "r12", "rbx", "rbp", "rip")
@@ -52,8 +52,8 @@ class Rank:
     def mark(self):
         """Where its stack was left; None if it has not begun, or has been left for good."""
         mark = memory(self.mark_place, struct.Struct("<Q"))[0]
-        # One that was elsewhere is so until its worker takes it back.
-        left = self.state() in ("suspended", "elsewhere")
+        # One that was offloaded is so until its worker takes it back.
+        left = self.state() in ("suspended", "offloaded")
         return mark if left and self.low <= mark < self.begin else None
 
     def thread(self):
@@ -62,10 +62,10 @@ class Rank:
     def describe(self):
         state = self.state()
         if self.runner is not None:
-            return "elsewhere" if state == "elsewhere" else "running"
+            return "offloaded" if state == "offloaded" else "running"
         if state == "suspended" and self.mark() is None:
             return "not begun"
-        if state == "elsewhere":  # and no thread runs it
+        if state == "offloaded":  # and no thread runs it
             return "suspended"
         return state
 

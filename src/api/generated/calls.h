@@ -8,7 +8,7 @@
 //   - Arguments are checked, the rank's lock is held. Collective arguments that are not significant
 //     (MPI_IN_PLACE, root only …) come as 0 elements of MPI_BYTE.
 //   - The result is an MPI error class, with a text by fail() (core/error/error.h); the shell takes it to
-//     the error handler. A failed request's communicator is named with blame().
+//     the error handler. A failed request's communicator is named with attribute_error().
 // An implementation that is missing in src/api is a call that is not there yet.
 #pragma once
 

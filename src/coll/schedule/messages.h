@@ -22,13 +22,13 @@ class Messages {
   void send(const Piece& piece, int to) {
     Request* request = nullptr;
     note(core::start_send(piece.buffer, piece.count, *piece.type, to, tag_, comm_,
-                          core::Mode::standard, core::Plane::collective, &request));
+                          core::Mode::standard, core::ContextOffset::collective, &request));
     add(request);
   }
   void receive(const Piece& piece, int from) {
     Request* request = nullptr;
     note(core::start_receive(piece.buffer, piece.count, *piece.type, from, tag_, comm_,
-                             core::Plane::collective, &request));
+                             core::ContextOffset::collective, &request));
     add(request);
   }
   int finish() {

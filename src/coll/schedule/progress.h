@@ -4,7 +4,7 @@
 // Who looks after them if several threads of a rank wait and compute. A message rings one sleep
 // only.
 //   awake in MPI  such a thread moves all of them on; what it starts rings nobody. While one waits
-//                 there (a looker, sleep/lookers.h), their messages ring nobody else either
+//                 there (progressing, sleep/progressing.h), their messages ring nobody else either
 //   waiters       of a collective: threads that sleep for it. Its messages ring the last of them
 //   heir          the thread that fell asleep last: all other messages ring it
 //   unattended    messages may ring nobody, or somebody who does not sleep any more
@@ -14,11 +14,11 @@
 // messages, and whoever ends a sleep that messages ring, makes the rank unattended. Before such a
 // thread sleeps again or leaves MPI it hands over: it arms all messages for whom they shall ring,
 // and rings him if one is over by then. All this is done with the rank's lock held, so a sleeper on
-// the rank's list (park.cpp) stays there meanwhile: it sleeps, or has been rung and will disarm,
-// which makes the rank unattended again. That no completion falls between its state and its arming
-// is the argument of match/awaited_word.h, and that of doorbell.h from there on. That the heir's
-// count is set to 1 loses nothing: a completion that counts it down just before or just after finds
-// 1 or the heir's own count, and a count that has reached 0 has rung.
+// the rank's list (park.cpp) stays there meanwhile: it sleeps, or has been signalled and will
+// disarm, which makes the rank unattended again. That no completion falls between its state and its
+// arming is the argument of match/awaited_word.h, and that of doorbell.h from there on. That the
+// heir's count is set to 1 loses nothing: a completion that counts it down just before or just
+// after finds 1 or the heir's own count, and a count that has reached 0 has signalled.
 // tests/model/handover.pml is this protocol for the model checker.
 #pragma once
 

@@ -179,12 +179,13 @@ bool ScheduleRequest::run(const Schedule::Step& step) {
   switch (step.kind) {
     case Schedule::Kind::send:
       note(core::start_send(step.from.buffer, step.from.count, *step.from.type, step.peer, tag_,
-                            *comm, core::Mode::standard, core::Plane::collective, &request));
+                            *comm, core::Mode::standard, core::ContextOffset::collective,
+                            &request));
       break;
     case Schedule::Kind::receive: {
       const int result =
           core::start_receive(step.to.buffer, step.to.count, *step.to.type, step.peer, tag_, *comm,
-                              core::Plane::collective, &request, true);
+                              core::ContextOffset::collective, &request, true);
       if (result == MPI_ERR_NO_MEM) {
         if (starves_ == nullptr) {
           starves_ = std::make_shared<match::Memory::Starves>(self().engine->memory);

@@ -72,7 +72,7 @@ class ScheduleRequest final : public Request {
   /// One look without a step of others. True if anything moved.
   bool move();
 
-  // For Progress, whose header says who is rung.
+  // For Progress, whose header says who is signalled.
   /// Unless somebody who waits for it sleeps. True if there is a message.
   bool arm_in_background(node::Waiter& heir);
   void disarm_in_background(node::Waiter& heir);

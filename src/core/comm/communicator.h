@@ -1,6 +1,7 @@
 // A communicator: a group with a context of its own.
-//   context      separates the messages of communicators. A multiple of `context_step`: below lie
-//                the planes, one for each sort of messages (core/request/point_to_point.h)
+//   context      separates the messages of communicators. A multiple of `context_step`: between
+//                two lie the context offsets, one for each sort of messages
+//                (core/request/point_to_point.h)
 //   peer         a rank number as the user's calls name it: of the remote group if there is one
 // Made only collectively (src/core/comm/communicator_make.cpp); freed by reference count, so an
 // operation in flight keeps it.

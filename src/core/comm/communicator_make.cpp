@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/comm/invitation.h"
+#include "core/comm/split_keys.h"
 #include "core/comm/string_tag.h"
-#include "core/comm/wishes.h"
 #include "core/error/error.h"
 #include "core/object/tables.h"
 #include "core/request/point_to_point.h"
@@ -72,10 +72,10 @@ int check_members(const Communicator& comm, const Group& group) {
   return MPI_SUCCESS;
 }
 
-/// The leader's part of a split: answers everybody who wished for a color.
-int answer_wishes(Communicator& comm, const std::vector<Wish>& wishes, Communicator** made) {
+/// The leader's part of a split: answers everybody who gave a color.
+int answer_split_keys(Communicator& comm, const std::vector<SplitKey>& keys, Communicator** made) {
   int result = MPI_SUCCESS;
-  for (const std::vector<int>& ranks : by_color(wishes)) {
+  for (const std::vector<int>& ranks : by_color(keys)) {
     Invitation invitation;
     invitation.error =
         acquire_context(comm, static_cast<int>(ranks.size()), true, &invitation.context);
@@ -114,15 +114,16 @@ int split(Communicator& comm, int color, int key, Communicator** made) {
     return split_intercommunicator(comm, color, key, made);
   }
   *made = nullptr;
-  const Wish wish{color, key};
+  const SplitKey own{color, key};
   if (comm.rank == 0) {
-    std::vector<Wish> wishes;
-    if (const int error = gather_wishes(comm, wish, wishes); error != MPI_SUCCESS) {
+    std::vector<SplitKey> keys;
+    if (const int error = gather_split_keys(comm, own, keys); error != MPI_SUCCESS) {
       return error;
     }
-    return answer_wishes(comm, wishes, made);
+    return answer_split_keys(comm, keys, made);
   }
-  if (const int error = send_bytes(&wish, sizeof wish, 0, wish_tag, comm); error != MPI_SUCCESS) {
+  if (const int error = send_bytes(&own, sizeof own, 0, split_key_tag, comm);
+      error != MPI_SUCCESS) {
     return error;
   }
   if (color == MPI_UNDEFINED) {

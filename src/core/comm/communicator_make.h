@@ -1,5 +1,5 @@
 // The making of communicators. Every communicator has a leader, which takes a context for it and
-// sends that to the other members as an invitation over the parent's collective plane
+// sends that to the other members as an invitation over the parent's collective context
 // (core/comm/invitation.h). Nothing here uses collectives, so it works before a communicator has
 // any. All of these return an MPI error class and set `*made` to a communicator whose only
 // reference is the caller's, or to nullptr where the calling rank does not become a member. The new

@@ -83,7 +83,7 @@ class Duplication final : public Request {
     Communicator& carrier = comm->is_inter() && !led_by_other_side ? *comm->local : *comm;
     Request* part = nullptr;
     const int error = start_receive(&invitations_.own, sizeof(Invitation), *resolve(MPI_BYTE), 0,
-                                    duplicate_tag, carrier, Plane::collective, &part);
+                                    duplicate_tag, carrier, ContextOffset::collective, &part);
     if (part != nullptr) {
       parts_.push_back(part);
     }
@@ -123,8 +123,9 @@ class Duplication final : public Request {
  private:
   int invite(Communicator& carrier, int peer, const Invitation& invitation) {
     Request* part = nullptr;
-    const int error = start_send(&invitation, sizeof invitation, *resolve(MPI_BYTE), peer,
-                                 duplicate_tag, carrier, Mode::standard, Plane::collective, &part);
+    const int error =
+        start_send(&invitation, sizeof invitation, *resolve(MPI_BYTE), peer, duplicate_tag, carrier,
+                   Mode::standard, ContextOffset::collective, &part);
     if (part != nullptr) {
       parts_.push_back(part);
     }

@@ -42,30 +42,31 @@ void keep(Communicator& comm, const char* key, const std::string& value) {
   comm.info->set(key, value);
 }
 
-/// Takes up what the hint says, if the site leaves that open and it makes sense beside what `wish`
+/// Takes up what the hint says, if the site leaves that open and it makes sense beside what `given`
 /// has already.
-bool take_up(wait::Wish& wish, const WaitHint& hint, const std::string& value) {
-  wait::Wish changed = wish;
+bool take_up(wait::PolicySettings& given, const WaitHint& hint, const std::string& value) {
+  wait::PolicySettings changed = given;
   const settings::Setting& setting = *settings::find(hint.setting);
   if (!settings::problem(setting, value).empty() ||
       lock_overrules(self(), setting, value, std::string("a communicator's ") + hint.key) ||
-      !changed.add(hint.setting, value).empty() || !out_of_reach(changed, self().wish).empty()) {
+      !changed.add(hint.setting, value).empty() ||
+      !out_of_reach(changed, self().policy_settings).empty()) {
     return false;
   }
-  wish = changed;
+  given = changed;
   return true;
 }
 
 /// What the communicator says stands above what the rank says, and what it says now above what it
 /// said before: earlier hints stay (MPI 5.0 7.4.4), but for those that have no meaning any more.
 void set_wait_hints(Communicator& comm, const Info& info) {
-  wait::Wish wish = self().wish;
+  wait::PolicySettings given = self().policy_settings;
   bool any = false;
   bool taken[std::size(wait_hints)] = {};
   for (std::size_t index = 0; index < std::size(wait_hints); ++index) {
     const WaitHint& hint = wait_hints[index];
     const std::string* value = info.find(hint.key);
-    if (value != nullptr && take_up(wish, hint, *value)) {
+    if (value != nullptr && take_up(given, hint, *value)) {
       taken[index] = any = true;
     }
   }
@@ -82,11 +83,11 @@ void set_wait_hints(Communicator& comm, const Info& info) {
       }
     } else if (const std::string* before =
                    comm.info != nullptr ? comm.info->find(hint.key) : nullptr;
-               before != nullptr && !take_up(wish, hint, *before)) {
+               before != nullptr && !take_up(given, hint, *before)) {
       comm.info->remove(hint.key);
     }
   }
-  comm.waiting = std::make_unique<wait::Policy>(wait::make_policy(wish, wait::policy().crowded));
+  comm.waiting = std::make_unique<wait::Policy>(wait::make_policy(given, wait::policy().crowded));
 }
 
 }  // namespace

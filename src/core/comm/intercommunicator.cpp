@@ -6,8 +6,8 @@
 
 #include "core/comm/communicator_make.h"
 #include "core/comm/invitation.h"
+#include "core/comm/split_keys.h"
 #include "core/comm/string_tag.h"
-#include "core/comm/wishes.h"
 #include "core/error/error.h"
 #include "core/object/tables.h"
 
@@ -105,13 +105,14 @@ struct Sides {
   std::vector<int> remote;  ///< of the remote group
 };
 
-std::map<int, Sides> both_sides(const std::vector<Wish>& local, const std::vector<Wish>& remote) {
+std::map<int, Sides> both_sides(const std::vector<SplitKey>& local,
+                                const std::vector<SplitKey>& remote) {
   std::map<int, Sides> colors;
-  for (const WishOfRank& wish : sorted(local)) {
-    colors[wish.color].local.push_back(wish.rank);
+  for (const SplitKeyOfRank& each : sorted(local)) {
+    colors[each.color].local.push_back(each.rank);
   }
-  for (const WishOfRank& wish : sorted(remote)) {
-    colors[wish.color].remote.push_back(wish.rank);
+  for (const SplitKeyOfRank& each : sorted(remote)) {
+    colors[each.color].remote.push_back(each.rank);
   }
   return colors;
 }
@@ -162,14 +163,14 @@ int agree_on_contexts(Communicator& comm, const std::map<int, Sides>& colors,
   return MPI_SUCCESS;
 }
 
-int lead_split(Communicator& comm, Wish own, Communicator** made) {
-  std::vector<Wish> local;
-  if (const int error = gather_wishes(*comm.local, own, local); error != MPI_SUCCESS) {
+int lead_split(Communicator& comm, SplitKey own, Communicator** made) {
+  std::vector<SplitKey> local;
+  if (const int error = gather_split_keys(*comm.local, own, local); error != MPI_SUCCESS) {
     return error;
   }
-  std::vector<Wish> remote(comm.remote_group->size);
-  if (const int error = exchange_bytes(local.data(), sizeof(Wish) * local.size(), remote.data(),
-                                       sizeof(Wish) * remote.size(), 0, bridge_tag, comm);
+  std::vector<SplitKey> remote(comm.remote_group->size);
+  if (const int error = exchange_bytes(local.data(), sizeof(SplitKey) * local.size(), remote.data(),
+                                       sizeof(SplitKey) * remote.size(), 0, bridge_tag, comm);
       error != MPI_SUCCESS) {
     return error;
   }
@@ -229,11 +230,11 @@ int create_intercommunicator_from_groups(Group& local, int local_leader, Group& 
 
 int split_intercommunicator(Communicator& comm, int color, int key, Communicator** made) {
   *made = nullptr;
-  const Wish wish{color, key};
+  const SplitKey own{color, key};
   if (comm.rank == 0) {
-    return lead_split(comm, wish, made);
+    return lead_split(comm, own, made);
   }
-  if (const int error = send_bytes(&wish, sizeof wish, 0, wish_tag, *comm.local);
+  if (const int error = send_bytes(&own, sizeof own, 0, split_key_tag, *comm.local);
       error != MPI_SUCCESS) {
     return error;
   }

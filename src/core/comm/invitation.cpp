@@ -18,19 +18,19 @@ Datatype& bytes_type() {
 
 int send_bytes(const void* data, std::size_t bytes, int peer, int tag, Communicator& comm) {
   return send(data, static_cast<MPI_Count>(bytes), bytes_type(), peer, tag, comm, Mode::standard,
-              Plane::collective);
+              ContextOffset::collective);
 }
 
 int receive_bytes(void* data, std::size_t bytes, int peer, int tag, Communicator& comm) {
   return receive(data, static_cast<MPI_Count>(bytes), bytes_type(), peer, tag, comm,
-                 Plane::collective, MPI_STATUS_IGNORE);
+                 ContextOffset::collective, MPI_STATUS_IGNORE);
 }
 
 int exchange_bytes(const void* data, std::size_t bytes, void* received, std::size_t received_bytes,
                    int peer, int tag, Communicator& comm) {
   return send_receive(data, static_cast<MPI_Count>(bytes), bytes_type(), peer, tag, received,
                       static_cast<MPI_Count>(received_bytes), bytes_type(), peer, tag, comm,
-                      Plane::collective, MPI_STATUS_IGNORE);
+                      ContextOffset::collective, MPI_STATUS_IGNORE);
 }
 
 int send_invitation(const Invitation& invitation, std::span<const int> members,

@@ -9,7 +9,7 @@
 
 #include "core/comm/communicator.h"
 #include "core/comm/context.h"
-#include "core/comm/plane.h"
+#include "core/comm/tag_ranges.h"
 #include "core/request/request.h"
 
 namespace meantime::core {
@@ -25,14 +25,14 @@ struct Invitation {
 
 // Which making: ranks call them in the same order for a communicator, so one tag each would do;
 // more than one only makes a mistake visible.
-inline constexpr int wish_tag = making_tags + 0;
+inline constexpr int split_key_tag = making_tags + 0;
 inline constexpr int answer_tag = making_tags + 1;
 inline constexpr int duplicate_tag = making_tags + 2;
 inline constexpr int create_tag = making_tags + 3;
 inline constexpr int merge_tag = making_tags + 4;
 inline constexpr int bridge_tag = making_tags + 5;
 
-// Bytes over a communicator's collective plane.
+// Bytes over a communicator's collective context.
 int send_bytes(const void* data, std::size_t bytes, int peer, int tag, Communicator& comm);
 int receive_bytes(void* data, std::size_t bytes, int peer, int tag, Communicator& comm);
 int exchange_bytes(const void* data, std::size_t bytes, void* received, std::size_t received_bytes,

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/comm/group.h"
-#include "core/comm/plane.h"
+#include "core/comm/tag_ranges.h"
 
 namespace meantime::core {
 

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "node/control_client.h"
-#include "places/named_places.h"
 #include "rank/rank_of_thread.h"
 #include "settings/shown.h"
+#include "symbolize/symbolized_text.h"
 
 namespace meantime::core {
 namespace {
@@ -50,7 +50,7 @@ void abort_job(int code, std::string_view text) {
                            ? fmt::format("Meantime: rank {}: {}", rank.world_rank, text)
                            : fmt::format("Meantime: {}", text);
     if (getauxval(AT_SECURE) == 0) {  // a search along PATH is for who has only his user's rights
-      line = launch::with_named_places(line, getpid());
+      line = launch::symbolized(line, getpid());
     }
     line = settings::shown(line, settings::any_length) + '\n';
     // One write: lines of several ranks do not mix.

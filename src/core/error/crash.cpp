@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "node/control_client.h"
-#include "places/backtrace.h"
+#include "symbolize/backtrace.h"
 
 namespace meantime::core {
 namespace {

@@ -24,7 +24,7 @@ namespace {
 constinit thread_local const void* noted_caller = nullptr;
 
 /// One line about a failure that ends the job. The place in it is named by who prints it
-/// (places/named_places.h).
+/// (symbolize/symbolized_text.h).
 std::string obituary(std::string_view description, int code, const char* call,
                      std::string_view detail, const void* caller) {
   std::string line = call;
@@ -41,7 +41,7 @@ std::string obituary(std::string_view description, int code, const char* call,
       caller != nullptr ? caller : rank.call_site.load(std::memory_order_relaxed);
   if (site != nullptr &&
       (site == caller || std::string_view(call_name(rank.call.load())) == call)) {
-    line += fmt::format("; called from {}", wait::place_of_call(site));
+    line += fmt::format("; called from {}", wait::location_of_call(site));
   }
   return line;
 }

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "core/comm/context.h"
-#include "core/comm/plane.h"
+#include "core/comm/tag_ranges.h"
 #include "core/datatype/datatype.h"
 #include "core/error/initial_errhandler.h"
 #include "node/segment.h"

@@ -208,7 +208,7 @@ int buffered_send(const void* buffer, MPI_Count count, Datatype& type, int desti
     return fail(MPI_ERR_NO_MEM, "no memory for a buffered send of {} bytes", bytes);
   }
   const Operation operation{copy.data(),   bytes, resolve(MPI_BYTE),
-                            destination,   tag,   Plane::point_to_point,
+                            destination,   tag,   ContextOffset::point_to_point,
                             Mode::standard};
   auto send = std::make_shared<SendRequest>(operation, comm);
   send->own_copy = copy.release();

@@ -63,9 +63,10 @@ bool advance_abandoned() {
 
 namespace {
 
-/// Until all is read that the engine keeps of sends that are over (match/room.cpp), or nobody is
-/// left who could read it: the others are gone, or are here too, which counts as gone. Nobody rings
-/// for either, so it naps; that others wait for ever meanwhile is told all the same (starving).
+/// Until all is read that the engine keeps of sends that are over (match/overflow.cpp), or nobody
+/// is left who could read it: the others are gone, or are here too, which counts as gone. Nobody
+/// rings for either, so it naps; that others wait for ever meanwhile is told all the same
+/// (starving).
 class PayloadsAwaited final : public wait::Awaited {
  public:
   PayloadsAwaited() { header_.finalized.fetch_add(1, std::memory_order_seq_cst); }

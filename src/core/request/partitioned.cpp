@@ -49,7 +49,7 @@ PartitionedRequest::~PartitionedRequest() {
 void PartitionedRequest::begin_round() {
   active = true;
   complete = false;
-  // Who found it complete just after arming has not disarmed: rung, he would wake in vain.
+  // Who found it complete just after arming has not disarmed: signalled, he would wake in vain.
   sleepers_.clear();
   error = MPI_SUCCESS;
   bytes = 0;
@@ -148,7 +148,7 @@ int PartitionedSend::announce() {
   }
   std::memcpy(copy, &offer, sizeof offer);
   auto* send = new SendRequest({copy, sizeof offer, resolve(MPI_BYTE), operation_.peer,
-                                operation_.tag, Plane::partitioned_offer, Mode::standard},
+                                operation_.tag, ContextOffset::partitioned_offer, Mode::standard},
                                *comm);
   send->own_copy = static_cast<char*>(copy);
   if (const int result = send->begin(); result != MPI_SUCCESS) {
@@ -186,7 +186,7 @@ int PartitionedSend::ready(int first, int last) {
     const int result =
         start_send(begin_of(operation_, partition * operation_.count), operation_.count,
                    *operation_.type, operation_.peer, tag_of(channel_, part), *comm, Mode::standard,
-                   Plane::partitioned_data, &request);
+                   ContextOffset::partitioned_data, &request);
     if (result != MPI_SUCCESS) {
       return result;
     }
@@ -227,7 +227,7 @@ int PartitionedReceive::listen() {
     return MPI_SUCCESS;
   }
   return start_receive(&offer_, sizeof offer_, *resolve(MPI_BYTE), operation_.peer, operation_.tag,
-                       *comm, Plane::partitioned_offer, &offer_request_);
+                       *comm, ContextOffset::partitioned_offer, &offer_request_);
 }
 
 int PartitionedReceive::start() {
@@ -294,14 +294,14 @@ void PartitionedReceive::post(std::size_t part) {
   if (expected == 0 || (offset % element == 0 && expected % element == 0)) {
     const MPI_Count first = expected == 0 ? 0 : offset / element;
     const MPI_Count count = expected == 0 ? 0 : expected / element;
-    result =
-        start_receive(begin_of(operation_, first), count, *operation_.type, operation_.peer,
-                      tag_of(offer_.channel, part), *comm, Plane::partitioned_data, &request, true);
+    result = start_receive(begin_of(operation_, first), count, *operation_.type, operation_.peer,
+                           tag_of(offer_.channel, part), *comm, ContextOffset::partitioned_data,
+                           &request, true);
   } else {
     staged_[part].reset(new char[static_cast<std::size_t>(expected)]);
-    result =
-        start_receive(staged_[part].get(), expected, *resolve(MPI_BYTE), operation_.peer,
-                      tag_of(offer_.channel, part), *comm, Plane::partitioned_data, &request, true);
+    result = start_receive(staged_[part].get(), expected, *resolve(MPI_BYTE), operation_.peer,
+                           tag_of(offer_.channel, part), *comm, ContextOffset::partitioned_data,
+                           &request, true);
   }
   note(result);
   if (request != nullptr) {
@@ -374,7 +374,7 @@ void PartitionedReceive::disarm_offer(node::Waiter& waiter) {
 
 void PartitionedReceive::hand_over_offer(node::Waiter& waiter) {
   if (heir_ != nullptr) {
-    return;  // he sleeps, or has been rung and will disarm
+    return;  // he sleeps, or has been signalled and will disarm
   }
   const match::ArmingForRank for_rank;
   heir_ = &waiter;

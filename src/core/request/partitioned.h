@@ -2,15 +2,15 @@
 // away, and looks for, one by one.
 //   partition   of the sender or of the receiver; the two may cut the message differently
 //   offer       what MPI_Psend_init sends at once: how the sender cuts the message, its channel.
-//               It meets MPI_Precv_init's receive on a plane of its own, with the user's tag, so
-//               sends and receives match in the order in which they were made
-//   channel     the first of the tags that the sender's partitions have on their plane
+//               It meets MPI_Precv_init's receive at a context offset of its own, with the user's
+//               tag, so sends and receives match in the order in which they were made
+//   channel     the first of the tags that the sender's partitions have at their context offset
 // Each partition of the sender travels as an ordinary message, from MPI_Pready on, and round after
 // round with the same tag: non-overtaking order keeps the rounds apart. The receiver posts one
 // receive for each as soon as it is started and knows the offer. Until then the offer's arrival
 // must be noticed whatever the rank waits for, because the sender may wait for its partitions to be
-// received: such receives are in Rank::unmatched, and which of its sleeping threads is rung for
-// them is said in coll/schedule/progress.h. All functions: rank's lock held.
+// received: such receives are in Rank::unmatched, and which of its sleeping threads is signalled
+// for them is said in coll/schedule/progress.h. All functions: rank's lock held.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ class PartitionedRequest : public Request {
   virtual void part_is_over(const Part& part) = 0;
   /// Completes the request if nothing is left to come; called with no message under way.
   virtual void none_under_way() = 0;
-  /// What else has to happen that is no message under way: those who sleep are rung for it.
+  /// What else has to happen that is no message under way: those who sleep are signalled for it.
   virtual bool waits_for_more() const = 0;
 
   void begin_round();

@@ -60,21 +60,21 @@ void pack_all(const void* buffer, MPI_Count count, Datatype& type, char* to, std
 }  // namespace
 
 bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
-                  Communicator& comm, Plane plane) {
+                  Communicator& comm, ContextOffset offset) {
   const auto bytes = static_cast<std::size_t>(count * type.size);
   match::Engine& engine = *self().engine;
   match::Sends& sends = engine.sends;
   const int world_rank = comm.peer_world_rank(destination);
-  const match::Envelope envelope{comm.context | static_cast<std::uint32_t>(plane), comm.rank, tag};
+  const match::Envelope envelope{comm.context | static_cast<std::uint32_t>(offset), comm.rank, tag};
   if (type.contiguous && bytes <= engine.limits.eager &&
       sends.copy_to_posted(world_rank, envelope, static_cast<const char*>(buffer) + type.true_lb,
                            bytes)) {
     return true;
   }
-  if (bytes <= match::express_bytes && bytes <= engine.limits.eager) {
-    if (char* place = sends.express_slot(world_rank, bytes, envelope)) {
+  if (bytes <= match::eager_slot_bytes && bytes <= engine.limits.eager) {
+    if (char* place = sends.eager_slot(world_rank, bytes, envelope)) {
       pack_all(buffer, count, type, place, bytes);
-      sends.push_express(world_rank);
+      sends.push_slot(world_rank);
       return true;
     }
   }
@@ -91,17 +91,17 @@ bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int desti
 }
 
 int start_send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
-               Communicator& comm, Mode mode, Plane plane, Request** request) {
+               Communicator& comm, Mode mode, ContextOffset offset, Request** request) {
   *request = nullptr;
   if (destination == MPI_PROC_NULL) {
     return MPI_SUCCESS;
   }
   if (mode != Mode::synchronous &&
-      send_eagerly(buffer, count, type, destination, tag, comm, plane)) {
+      send_eagerly(buffer, count, type, destination, tag, comm, offset)) {
     return MPI_SUCCESS;
   }
   auto* send = new SendRequest(
-      {const_cast<void*>(buffer), count, &type, destination, tag, plane, mode}, comm);
+      {const_cast<void*>(buffer), count, &type, destination, tag, offset, mode}, comm);
   const int result = send->begin(true);
   if (result != MPI_SUCCESS || send->complete) {
     delete send;
@@ -112,9 +112,9 @@ int start_send(const void* buffer, MPI_Count count, Datatype& type, int destinat
 }
 
 int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag,
-                  Communicator& comm, Plane plane, Request** request, bool in_background) {
+                  Communicator& comm, ContextOffset offset, Request** request, bool in_background) {
   auto* receive =
-      new ReceiveRequest({buffer, count, &type, source, tag, plane, Mode::standard}, comm);
+      new ReceiveRequest({buffer, count, &type, source, tag, offset, Mode::standard}, comm);
   receive->in_background = in_background;
   const int result = receive->begin();
   if (result != MPI_SUCCESS) {
@@ -126,13 +126,13 @@ int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int
 }
 
 int send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
-         Communicator& comm, Mode mode, Plane plane) {
+         Communicator& comm, Mode mode, ContextOffset offset) {
   if (destination == MPI_PROC_NULL ||
       (mode != Mode::synchronous &&
-       send_eagerly(buffer, count, type, destination, tag, comm, plane))) {
+       send_eagerly(buffer, count, type, destination, tag, comm, offset))) {
     return MPI_SUCCESS;
   }
-  SendRequest request({const_cast<void*>(buffer), count, &type, destination, tag, plane, mode},
+  SendRequest request({const_cast<void*>(buffer), count, &type, destination, tag, offset, mode},
                       comm);
   request.of_blocking_call = true;
   int result = request.begin(true);
@@ -187,13 +187,13 @@ match::Message* catch_message(match::Engine& engine, const match::Envelope& hand
 }  // namespace
 
 int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, Communicator& comm,
-            Plane plane, MPI_Status* status) {
+            ContextOffset offset, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
     set_null_process_status(status);
     return MPI_SUCCESS;
   }
   match::Engine& engine = *self().engine;
-  const match::Envelope hand{comm.context | static_cast<std::uint32_t>(plane), source, tag};
+  const match::Envelope hand{comm.context | static_cast<std::uint32_t>(offset), source, tag};
   advance_abandoned();
   advance_collectives();
   match::Message* const message = catch_message(engine, hand);
@@ -203,7 +203,7 @@ int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, 
     return MPI_SUCCESS;
   }
   // On the stack: a blocking receive is over when this returns.
-  ReceiveRequest request({buffer, count, &type, source, tag, plane, Mode::standard}, comm);
+  ReceiveRequest request({buffer, count, &type, source, tag, offset, Mode::standard}, comm);
   request.of_blocking_call = true;
   int result = message == nullptr ? request.begin() : request.begin_probed(*message);
   if (result == MPI_SUCCESS) {
@@ -218,15 +218,15 @@ int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, 
 int send_receive(const void* send_buffer, MPI_Count send_count, Datatype& send_type,
                  int destination, int send_tag, void* receive_buffer, MPI_Count receive_count,
                  Datatype& receive_type, int source, int receive_tag, Communicator& comm,
-                 Plane plane, MPI_Status* status) {
+                 ContextOffset offset, MPI_Status* status) {
   Request* requests[2] = {nullptr, nullptr};
   int result = start_receive(receive_buffer, receive_count, receive_type, source, receive_tag, comm,
-                             plane, &requests[0]);
+                             offset, &requests[0]);
   if (result != MPI_SUCCESS) {
     return result;
   }
   result = start_send(send_buffer, send_count, send_type, destination, send_tag, comm,
-                      Mode::standard, plane, &requests[1]);
+                      Mode::standard, offset, &requests[1]);
   if (result != MPI_SUCCESS) {
     requests[0]->cancel();
     finish(requests[0], MPI_STATUS_IGNORE);

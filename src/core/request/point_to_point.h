@@ -12,8 +12,8 @@
 namespace meantime::core {
 
 enum class Mode : std::uint8_t { standard, synchronous, buffered, ready };
-/// What a message of a communicator is of: a number below `context_step`, added to its context.
-enum class Plane : std::uint32_t {
+/// Added to a communicator's context, and below `context_step`: which sort of messages.
+enum class ContextOffset : std::uint32_t {
   point_to_point,
   collective,
   partitioned_offer,  ///< where a partitioned send and its receive meet, with the user's tags
@@ -23,26 +23,27 @@ enum class Plane : std::uint32_t {
 /// The usual case: a small message goes into a cell, and nothing is left to do. False if it has to
 /// be started as a request.
 bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
-                  Communicator& comm, Plane plane);
+                  Communicator& comm, ContextOffset offset);
 
 /// Starts a send. `*request` is nullptr when the send is already complete (the usual case for
 /// small messages), else the caller owns the new request.
 int start_send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
-               Communicator& comm, Mode mode, Plane plane, Request** request);
+               Communicator& comm, Mode mode, ContextOffset offset, Request** request);
 /// Starts a receive; `*request` is a request that the caller owns, or nullptr after an error. Where
 /// the segment is full it waits, unless `in_background`: within progress, where it must not.
 int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag,
-                  Communicator& comm, Plane plane, Request** request, bool in_background = false);
+                  Communicator& comm, ContextOffset offset, Request** request,
+                  bool in_background = false);
 
 /// Blocking forms. `status` may be MPI_STATUS_IGNORE.
 int send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
-         Communicator& comm, Mode mode, Plane plane);
+         Communicator& comm, Mode mode, ContextOffset offset);
 int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, Communicator& comm,
-            Plane plane, MPI_Status* status);
+            ContextOffset offset, MPI_Status* status);
 int send_receive(const void* send_buffer, MPI_Count send_count, Datatype& send_type,
                  int destination, int send_tag, void* receive_buffer, MPI_Count receive_count,
                  Datatype& receive_type, int source, int receive_tag, Communicator& comm,
-                 Plane plane, MPI_Status* status);
+                 ContextOffset offset, MPI_Status* status);
 
 /// Waits for one request, writes the status, and deletes it (unless persistent). Returns its error.
 int finish(Request* request, MPI_Status* status);

@@ -3,13 +3,13 @@
 #include "core/error/error.h"
 #include "core/request/progress.h"
 #include "core/request/requests.h"
-#include "core/request/sought.h"
 #include "core/request/status.h"
+#include "core/request/watch_set.h"
 #include "match/engine.h"
 #include "policy/policy.h"
 #include "rank/rank.h"
 #include "sleep/doorbell.h"
-#include "wait/program_looks.h"
+#include "wait/test_calls.h"
 #include "wait/wait.h"
 
 namespace meantime::core {
@@ -46,7 +46,7 @@ match::Message* find(int source, int tag, Communicator& comm, MPI_Status* status
   return message;
 }
 
-/// Waits for a message to come. The sleeper is rung when it is added to the unexpected ones.
+/// Waits for a message to come. The sleeper is signalled when it is added to the unexpected ones.
 class MessageAwaited final : public wait::Awaited {
  public:
   MessageAwaited(int source, int tag, Communicator& comm, MPI_Status* status, bool take)
@@ -62,10 +62,10 @@ class MessageAwaited final : public wait::Awaited {
   void arm(node::Waiter& waiter) override {
     wait::expect(waiter, 1);
     core::arm_background(waiter);
-    self().engine->matcher.seek(waiter, {comm_.context, source_, tag_});
+    self().engine->matcher.arm_probe(waiter, {comm_.context, source_, tag_});
   }
   void disarm(node::Waiter& waiter) override {
-    self().engine->matcher.stop_seeking(waiter);
+    self().engine->matcher.disarm_probe(waiter);
     core::disarm_background(waiter);
   }
   void about_to_sleep() override { core::let_go_before_sleep(self()); }
@@ -95,18 +95,18 @@ match::Message* look_for(int source, int tag, Communicator& comm, MPI_Status* st
   if (message == nullptr) {
     const std::uint64_t from =
         std::uint64_t{comm.context} << 24 ^ static_cast<std::uint32_t>(source);
-    wait::Looks* const looks = wait::fruitless_look(from << 32 ^ static_cast<std::uint32_t>(tag));
-    if (looks != nullptr) {
-      Sought& sought = sought_of(*looks);
+    wait::TestLoop* const loop = wait::fruitless_test(from << 32 ^ static_cast<std::uint32_t>(tag));
+    if (loop != nullptr) {
+      WatchSet& watched = watch_set_of(*loop);
       const bool awake = comm.waiting != nullptr && !comm.waiting->sleeps();
-      const bool changed = sought.seek({comm.context, source, tag, awake});
+      const bool changed = watched.watch({comm.context, source, tag, awake});
       MessageAwaited call(source, tag, comm, status, take);
-      SoughtAwaited awaited(sought, call, false);
-      wait::look_may_last(*looks, awaited, 1, changed);
+      WatchedAwaited awaited(watched, call, false);
+      wait::test_may_last(*loop, awaited, 1, changed);
       message = call.found;  // it may have come meanwhile
     }
   } else {
-    wait::fruitful_look();
+    wait::fruitful_test();
   }
   return message;
 }
@@ -155,15 +155,16 @@ int receive_message(void* buffer, MPI_Count count, Datatype& type, MPI_Message* 
   if (*message == MPI_MESSAGE_NO_PROC) {
     *message = MPI_MESSAGE_NULL;
     return start_receive(buffer, count, type, MPI_PROC_NULL, MPI_ANY_TAG, *self().all_ranks,
-                         Plane::point_to_point, request);
+                         ContextOffset::point_to_point, request);
   }
   auto* matched = object_behind<MatchedMessage>(*message);
   if (matched == nullptr) {
     return fail(MPI_ERR_ARG, "the message handle is not one of a matched probe");
   }
-  auto* receive = new ReceiveRequest({buffer, count, &type, matched->message.source,
-                                      matched->message.tag, Plane::point_to_point, Mode::standard},
-                                     matched->comm);
+  auto* receive =
+      new ReceiveRequest({buffer, count, &type, matched->message.source, matched->message.tag,
+                          ContextOffset::point_to_point, Mode::standard},
+                         matched->comm);
   const int result = receive->begin_probed(matched->message);
   drop(&matched->comm);
   delete matched;

@@ -4,17 +4,17 @@
 #include "core/request/arming.h"
 #include "core/request/progress.h"
 #include "core/request/requests.h"
-#include "core/request/sought.h"
 #include "core/request/status.h"
+#include "core/request/watch_set.h"
 #include "match/engine.h"
 #include "rank/rank.h"
-#include "wait/program_looks.h"
+#include "wait/test_calls.h"
 #include "wait/wait.h"
 
 namespace meantime {
 
 Request::~Request() {
-  core::Sought::forget_ended(*this);
+  core::WatchSet::forget_ended(*this);
   drop(comm);
 }
 
@@ -46,7 +46,7 @@ class RequestsAwaited final : public wait::Awaited {
     for (int index = 0; index < count_; ++index) {
       Request* request = requests_[index];
       if (request != nullptr && !request->complete) {
-        core::Sought::forget(*request);
+        core::WatchSet::forget(*request);
         request->slept_for = &waiter;
         arming.add(*request);
       }
@@ -145,22 +145,22 @@ void looked_in_vain(Request* const* requests, int count, bool all) {
   for (int index = 0; index < count && first == nullptr; ++index) {
     first = requests[index] != nullptr && !requests[index]->complete ? requests[index] : nullptr;
   }
-  wait::Looks* const looks = wait::fruitless_look(reinterpret_cast<std::uintptr_t>(first));
-  if (looks == nullptr) [[likely]] {
+  wait::TestLoop* const loop = wait::fruitless_test(reinterpret_cast<std::uintptr_t>(first));
+  if (loop == nullptr) [[likely]] {
     return;
   }
-  core::Sought& sought = core::sought_of(*looks);
+  core::WatchSet& watched = core::watch_set_of(*loop);
   std::size_t things = 0;
   bool changed = false;
   for (int index = 0; index < count; ++index) {
     if (Request* request = requests[index]; request != nullptr && !request->complete) {
-      changed = sought.seek(*request) || changed;
-      things += request->sought_by == &sought ? 1 : 0;
+      changed = watched.watch(*request) || changed;
+      things += request->watched_by == &watched ? 1 : 0;
     }
   }
   RequestsAwaited call(requests, count, all);
-  core::SoughtAwaited awaited(sought, call, all && things == sought.size());
-  wait::look_may_last(*looks, awaited, things, changed);
+  core::WatchedAwaited awaited(watched, call, all && things == watched.size());
+  wait::test_may_last(*loop, awaited, things, changed);
 }
 
 namespace core {

@@ -26,7 +26,7 @@ namespace node {
 struct Waiter;
 }
 namespace core {
-class Sought;
+class WatchSet;
 }
 
 struct Request : Object {
@@ -76,10 +76,10 @@ struct Request : Object {
   int source = MPI_ANY_SOURCE;  ///< of the status
   int tag = MPI_ANY_TAG;
   MPI_Count bytes = 0;
-  node::Waiter* slept_for = nullptr;  ///< a thread waits for it, and sleeps
-  core::Sought* sought_by = nullptr;  ///< what a thread looks for, this among it (sought.h) …
-  std::uint32_t sought_place = 0;     ///< … at this place
-  Communicator* comm = nullptr;       ///< for the error handler; a reference is held if not null
+  node::Waiter* slept_for = nullptr;     ///< a thread waits for it, and sleeps
+  core::WatchSet* watched_by = nullptr;  ///< what a thread tests for, this among it (watch_set.h) …
+  std::uint32_t watch_place = 0;         ///< … at this place
+  Communicator* comm = nullptr;          ///< for the error handler; a reference is held if not null
 
   MPI_Request handle() { return reinterpret_cast<MPI_Request>(this); }
 };

@@ -71,8 +71,8 @@ int SendRequest::begin(bool tried) {
   }
   LocalSend& send = *this;
   send = LocalSend{};
-  send.envelope() = {comm->context | static_cast<std::uint32_t>(operation.plane), comm->rank,
-                     operation.tag};
+  send.envelope() = {comm->context | static_cast<std::uint32_t>(operation.context_offset),
+                     comm->rank, operation.tag};
   send.destination = comm->peer_world_rank(operation.peer);
   send.bytes = static_cast<std::uint64_t>(operation.count * operation.type->size);
   send.contiguous = operation.type->contiguous ? data_begin(operation) : nullptr;
@@ -85,7 +85,7 @@ int SendRequest::begin(bool tried) {
   }
   if (!tried && !send.synchronous &&
       send_eagerly(operation.buffer, operation.count, *operation.type, operation.peer,
-                   operation.tag, *comm, operation.plane)) {
+                   operation.tag, *comm, operation.context_offset)) {
     complete = send.done = true;  // not directly
     return MPI_SUCCESS;
   }
@@ -150,7 +150,7 @@ int ReceiveRequest::make_entry() {
   const auto look = [this, address] {
     entry = self().engine->new_receive(
         *this,
-        {comm->context | static_cast<std::uint32_t>(operation.plane), operation.peer,
+        {comm->context | static_cast<std::uint32_t>(operation.context_offset), operation.peer,
          operation.tag},
         address, static_cast<std::uint64_t>(operation.count * operation.type->size));
     return entry != nullptr ? node::segment().link(entry) : 0;

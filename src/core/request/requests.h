@@ -18,7 +18,7 @@ struct Operation {
   Datatype* type = nullptr;
   int peer = MPI_PROC_NULL;
   int tag = 0;
-  Plane plane = Plane::point_to_point;
+  ContextOffset context_offset = ContextOffset::point_to_point;
   Mode mode = Mode::standard;
 };
 

@@ -182,7 +182,7 @@ std::string load(const std::string& path, Library& loaded) {
   return {};
 }
 
-/// Wishes go to mpiexec, and only if that can follow them (launch/supervise/machine_changes.h).
+/// Requests go to mpiexec, and only if that can follow them (launch/supervise/machine_changes.h).
 bool mpiexec_follows() {
   return std::getenv(launch::frequency_variable) != nullptr;
 }

@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "deadlock/deadlock.h"
-#include "deadlock/place_hook.h"
+#include "deadlock/location_hook.h"
 #include "deadlock/report.h"
 #include "node/control_client.h"
 #include "node/segment.h"
-#include "places/named_places.h"
 #include "protocol/call_names.h"
 #include "protocol/control.h"
 #include "rank/rank.h"
 #include "rank/sleeping_call.h"
 #include "settings/terminal.h"
+#include "symbolize/symbolized_text.h"
 
 namespace meantime::core {
 namespace {
@@ -75,7 +75,7 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
   }
   // A search along PATH is not for a program that has more rights than its user.
   const bool may_run_addr2line = getauxval(AT_SECURE) == 0;
-  std::fputs(settings::laid_out(may_run_addr2line ? launch::with_named_places(text) : text,
+  std::fputs(settings::laid_out(may_run_addr2line ? launch::symbolized(text) : text,
                                 settings::page_of(STDERR_FILENO))
                  .c_str(),
              stderr);
@@ -88,8 +88,8 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
 
 void tell_of_deadlock() {
   if (node::segment().header().ending.exchange(1, std::memory_order_acq_rel) != 1) {
-    if (wait::place_hook != nullptr) {
-      usleep(2 * wait::place_after_ns / 1000);  // until each has said where it is
+    if (wait::location_hook != nullptr) {
+      usleep(2 * wait::location_after_ns / 1000);  // until each has said where it is
     }
     tell_of_waiting(node::segment().header().wanting.load() != 0
                         ? "memory is full: every rank waits in MPI, and some need shared memory"

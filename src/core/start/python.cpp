@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "deadlock/place_hook.h"
+#include "deadlock/location_hook.h"
 
 namespace meantime::core {
 namespace {
@@ -42,8 +42,8 @@ std::string traceback() {
   return bytes > 0 ? std::string(text, static_cast<std::size_t>(bytes)) : std::string();
 }
 
-/// The same as others' places; empty if it is no frame.
-std::string place_in(std::string_view frame) {
+/// The same as others' locations; empty if it is no frame.
+std::string location_in(std::string_view frame) {
   constexpr std::string_view before_file = "  File \"";
   constexpr std::string_view before_line = "\", line ";
   constexpr std::string_view before_function = " in ";
@@ -65,22 +65,22 @@ void look_for_python() {
   if (find(python.is_initialized, "Py_IsInitialized") &&
       find(python.state_of_this_thread, "PyGILState_GetThisThreadState") &&
       find(python.dump_traceback, "_Py_DumpTraceback")) {
-    wait::place_hook = place_in_python;
+    wait::location_hook = location_in_python;
   }
 }
 
-std::string place_in_python() {
+std::string location_in_python() {
   const std::string text = traceback();
   std::string_view rest = text;
   std::string first;
   while (!rest.empty()) {
     const std::string_view frame = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(frame.size() + 1, rest.size()));
-    const std::string place = place_in(frame);
-    if (!place.empty() && frame.find("/mpi4py/") == std::string_view::npos) {
-      return place;
+    const std::string location = location_in(frame);
+    if (!location.empty() && frame.find("/mpi4py/") == std::string_view::npos) {
+      return location;
     }
-    first = first.empty() ? place : first;
+    first = first.empty() ? location : first;
   }
   return first;
 }

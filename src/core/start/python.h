@@ -12,6 +12,6 @@ void look_for_python();
 
 /// "solve (script.py:12)": what the calling thread is doing in the interpreter; empty if it is not
 /// in one, or in one that does not tell. Some 50 us.
-std::string place_in_python();
+std::string location_in_python();
 
 }  // namespace meantime::core

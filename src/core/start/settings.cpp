@@ -159,7 +159,8 @@ std::string setting_in_effect(const Rank& rank, const settings::Setting& row) {
     waiting = rank.policy.value(row.name);
   } else {  // before MPI_Init, which makes a policy of them
     std::string problem;
-    waiting = wait::make_policy(wait::wish_from_settings(setting, &problem), false).value(row.name);
+    waiting =
+        wait::make_policy(wait::policy_settings_from(setting, &problem), false).value(row.name);
   }
   return waiting.empty() ? as_started(row) : waiting;
 }
@@ -183,7 +184,7 @@ bool lock_overrules(const Rank& rank, const settings::Setting& row, std::string_
   return true;
 }
 
-std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker,
+std::string out_of_reach(const wait::PolicySettings& given, const wait::PolicySettings& weaker,
                          std::string_view* endless_by) {
   const auto source = [](bool same) {
     return same ? settings::Source::environment : settings::Source::launcher;
@@ -198,13 +199,13 @@ std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker,
   };
   const auto value = [&](const settings::Setting& row) -> settings::Value {
     if (row.name == "MEANTIME_WAIT") {
-      return {std::string(wish.preset != nullptr ? wish.preset->name : ""),
-              source(wish.preset == weaker.preset),
+      return {std::string(given.preset != nullptr ? given.preset->name : ""),
+              source(given.preset == weaker.preset),
               {}};
     }
-    return row.name == "MEANTIME_TRIES_POLL"    ? knob(wish.tries_poll, weaker.tries_poll)
-           : row.name == "MEANTIME_TRIES_YIELD" ? knob(wish.tries_yield, weaker.tries_yield)
-                                                : knob(wish.timeout_us, weaker.timeout_us);
+    return row.name == "MEANTIME_TRIES_POLL"    ? knob(given.tries_poll, weaker.tries_poll)
+           : row.name == "MEANTIME_TRIES_YIELD" ? knob(given.tries_yield, weaker.tries_yield)
+                                                : knob(given.timeout_us, weaker.timeout_us);
   };
   return settings::out_of_reach(value, endless_by);
 }
@@ -222,13 +223,13 @@ std::string change_setting(Rank& rank, const settings::Setting& row, std::string
     }
   }
   const std::string before = value.empty() ? setting(row.name) : std::string(value);
-  wait::Wish wish = rank.wish;
-  std::string wrong = wish.add(row.name, before);
+  wait::PolicySettings given = rank.policy_settings;
+  std::string wrong = given.add(row.name, before);
   std::string_view in_the_way;
   if (!wrong.empty()) {
     in_the_way = locked_at_zero();
   } else {
-    wrong = out_of_reach(wish, wait::wish(), &in_the_way);
+    wrong = out_of_reach(given, wait::policy_settings(), &in_the_way);
   }
   if (!wrong.empty()) {
     // What a lock has brought about is not the program's mistake.
@@ -242,8 +243,8 @@ std::string change_setting(Rank& rank, const settings::Setting& row, std::string
                        setting_in_effect(rank, row), in_the_way, where));
     return {};
   }
-  rank.wish = wish;
-  rank.policy = wait::make_policy(rank.wish, wait::policy().crowded);
+  rank.policy_settings = given;
+  rank.policy = wait::make_policy(rank.policy_settings, wait::policy().crowded);
   if (!value.empty() && value != as_started(row)) {
     ledger::note_change(*rank.area, ledger::ChangedBy::rank, row.name, value);
   }
@@ -258,7 +259,7 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
   const Size sizes[] = {{"MEANTIME_EAGER_LIMIT", limits.eager},
                         {"MEANTIME_EAGER_PAIR", limits.pair_credit},
                         {"MEANTIME_EAGER_RANK", limits.rank_credit},
-                        {"MEANTIME_EAGER_MOST", limits.most_room},
+                        {"MEANTIME_EAGER_MOST", limits.most_credit},
                         {"MEANTIME_FRAGMENT", limits.fragment}};
   for (const Size& size : sizes) {
     if (const std::string value = setting(size.name); !value.empty()) {

@@ -16,7 +16,7 @@ namespace meantime {
 struct Rank;
 }
 namespace meantime::wait {
-struct Wish;
+struct PolicySettings;
 }
 
 namespace meantime::core {
@@ -73,9 +73,9 @@ std::string locked_by(const settings::Setting& setting);
 bool lock_overrules(const Rank& rank, const settings::Setting& setting, std::string_view value,
                     std::string_view who);
 
-/// What in `wish` a wait never comes to, though it was said as late as what keeps a wait from it:
+/// What in `given` a wait never comes to, though it was said as late as what keeps a wait from it:
 /// one line, or nothing. What is also in `weaker` was said before, and may be void.
-std::string out_of_reach(const wait::Wish& wish, const wait::Wish& weaker,
+std::string out_of_reach(const wait::PolicySettings& given, const wait::PolicySettings& weaker,
                          std::string_view* endless_by = nullptr);
 
 /// Changes a live setting of a rank; it holds from its next wait on. "" takes back what was said.

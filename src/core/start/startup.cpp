@@ -57,11 +57,11 @@ void start_host(const Settings& settings, bool crowded) {
     wait::measured_wake_up_ns() = static_cast<std::uint64_t>(measured);
   }
   std::string problem;
-  wait::wish() = wait::wish_from_settings(setting, &problem);
+  wait::policy_settings() = wait::policy_settings_from(setting, &problem);
   if (!problem.empty()) {
     abort_job(1, problem);
   }
-  wait::policy() = wait::make_policy(wait::wish(), crowded);
+  wait::policy() = wait::make_policy(wait::policy_settings(), crowded);
 }
 
 /// How many want each CPU of the job: process ranks, and workers, of which each waits as a rank
@@ -134,7 +134,7 @@ int start_up(Rank& rank) {
   }
   rank.policy = wait::policy();
   rank.yielding[static_cast<int>(wait::Kind::messages)] = wait::Yielding::for_messages(sharers());
-  rank.wish = wait::wish();
+  rank.policy_settings = wait::policy_settings();
   if (const std::string wrong = start_energy(rank); !wrong.empty()) {
     abort_job(1, wrong);
   }

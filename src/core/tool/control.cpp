@@ -56,7 +56,7 @@ std::uint64_t number_in_effect(const Rank& rank, const Setting& setting) {
   } sizes[] = {{"MEANTIME_EAGER_LIMIT", limits.eager},
                {"MEANTIME_EAGER_PAIR", limits.pair_credit},
                {"MEANTIME_EAGER_RANK", limits.rank_credit},
-               {"MEANTIME_EAGER_MOST", limits.most_room},
+               {"MEANTIME_EAGER_MOST", limits.most_credit},
                {"MEANTIME_FRAGMENT", limits.fragment}};
   for (const auto& size : sizes) {
     if (size.name == setting.name) {

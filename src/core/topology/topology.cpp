@@ -3,7 +3,7 @@
 #include "core/comm/communicator_make.h"
 #include "core/comm/group.h"
 #include "core/comm/invitation.h"
-#include "core/comm/wishes.h"
+#include "core/comm/split_keys.h"
 #include "core/error/error.h"
 
 namespace meantime {
@@ -87,13 +87,13 @@ void sort_in(const std::vector<int>& numbers, std::vector<EdgesOfRank>& all) {
 
 /// Rank 0 hears everybody's edges, then tells everybody those that begin or end there.
 int share_edges(Communicator& comm, const std::vector<Edge>& edges, EdgesOfRank& own) {
-  const Wish size{static_cast<int>(edges.size()), 0};
+  const SplitKey size{static_cast<int>(edges.size()), 0};
   if (comm.rank != 0) {
-    int error = send_bytes(&size, sizeof size, 0, wish_tag, comm);
+    int error = send_bytes(&size, sizeof size, 0, split_key_tag, comm);
     if (error == MPI_SUCCESS && size.color > 0) {
       error = send_ints(flat(edges), 0, comm);
     }
-    Wish degrees{};
+    SplitKey degrees{};
     if (error == MPI_SUCCESS) {
       error = receive_bytes(&degrees, sizeof degrees, 0, answer_tag, comm);
     }
@@ -105,8 +105,8 @@ int share_edges(Communicator& comm, const std::vector<Edge>& edges, EdgesOfRank&
     own.out.assign(lists.begin() + 2 * degrees.color, lists.end());
     return error;
   }
-  std::vector<Wish> sizes;
-  if (const int error = gather_wishes(comm, size, sizes); error != MPI_SUCCESS) {
+  std::vector<SplitKey> sizes;
+  if (const int error = gather_split_keys(comm, size, sizes); error != MPI_SUCCESS) {
     return error;
   }
   std::vector<EdgesOfRank> all(comm.size);
@@ -121,8 +121,8 @@ int share_edges(Communicator& comm, const std::vector<Edge>& edges, EdgesOfRank&
     sort_in(numbers, all);
   }
   for (int peer = 1; peer < comm.size; ++peer) {
-    const Wish degrees{static_cast<int>(all[peer].in.size() / 2),
-                       static_cast<int>(all[peer].out.size() / 2)};
+    const SplitKey degrees{static_cast<int>(all[peer].in.size() / 2),
+                           static_cast<int>(all[peer].out.size() / 2)};
     std::vector<int> lists = all[peer].in;
     lists.insert(lists.end(), all[peer].out.begin(), all[peer].out.end());
     int error = send_bytes(&degrees, sizeof degrees, peer, answer_tag, comm);

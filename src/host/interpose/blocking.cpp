@@ -1,6 +1,6 @@
 // Calls in which a rank may sleep in the kernel: its own thread makes them, and its worker runs the
-// others meanwhile (Elsewhere in src/scheduling/worker.h). Going and coming back costs two wake-ups
-// of a kernel thread, so a call goes elsewhere only if it would really sleep, as far as that can be
+// others meanwhile (Offloaded in src/scheduling/worker.h). Going and coming back costs two wake-ups
+// of a kernel thread, so a call is offloaded only if it would really sleep, as far as that can be
 // seen. (Those that make a descriptor are in openers.cpp, those for several descriptors in
 // polling.cpp, those for children in children.cpp.)
 #include <aio.h>
@@ -20,7 +20,7 @@
 
 #include <cerrno>
 
-#include "host/interpose/elsewhere.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
 #include "protocol/host_interface.h"
@@ -32,7 +32,7 @@ namespace {
 template <typename Real, typename... Words>
 ssize_t transfer(Real* real, short events, int flags, int number, Words... words) {
   const int own = own_descriptor(number);
-  const Elsewhere elsewhere((flags & MSG_DONTWAIT) == 0 && would_sleep(own, events));
+  const Offloaded offloaded((flags & MSG_DONTWAIT) == 0 && would_sleep(own, events));
   return real(own, words...);
 }
 
@@ -42,7 +42,7 @@ ssize_t transfer(Real* real, short events, int flags, int number, Words... words
 using namespace meantime::host;
 
 #define MOVES(name, events, flags, parameters, ...)    \
-  MEANTIME_IN_FRONT ssize_t name parameters {          \
+  MEANTIME_INTERPOSED ssize_t name parameters {        \
     MEANTIME_REAL(name);                               \
     return transfer(real, events, flags, __VA_ARGS__); \
   }
@@ -78,47 +78,47 @@ MOVES(pwritev, 0, MSG_DONTWAIT, (int number, const iovec* pieces, int count, off
 
 // Of fortified programs; the sizes were checked where they could be.
 extern "C" [[noreturn]] void __chk_fail() noexcept;
-MEANTIME_IN_FRONT ssize_t __read_chk(int number, void* to, size_t bytes, size_t room) {
+MEANTIME_INTERPOSED ssize_t __read_chk(int number, void* to, size_t bytes, size_t room) {
   if (bytes > room) {
     __chk_fail();
   }
   return read(number, to, bytes);
 }
-MEANTIME_IN_FRONT ssize_t __pread_chk(int number, void* to, size_t bytes, off_t at, size_t room) {
+MEANTIME_INTERPOSED ssize_t __pread_chk(int number, void* to, size_t bytes, off_t at, size_t room) {
   if (bytes > room) {
     __chk_fail();
   }
   return pread(number, to, bytes, at);
 }
-MEANTIME_IN_FRONT ssize_t __pread64_chk(int number, void* to, size_t bytes, off64_t at,
-                                        size_t room) {
+MEANTIME_INTERPOSED ssize_t __pread64_chk(int number, void* to, size_t bytes, off64_t at,
+                                          size_t room) {
   if (bytes > room) {
     __chk_fail();
   }
   return pread64(number, to, bytes, at);
 }
-MEANTIME_IN_FRONT ssize_t __recv_chk(int number, void* to, size_t bytes, size_t room, int flags) {
+MEANTIME_INTERPOSED ssize_t __recv_chk(int number, void* to, size_t bytes, size_t room, int flags) {
   if (bytes > room) {
     __chk_fail();
   }
   return recv(number, to, bytes, flags);
 }
-MEANTIME_IN_FRONT ssize_t __recvfrom_chk(int number, void* to, size_t bytes, size_t room, int flags,
-                                         sockaddr* address, socklen_t* length) {
+MEANTIME_INTERPOSED ssize_t __recvfrom_chk(int number, void* to, size_t bytes, size_t room,
+                                           int flags, sockaddr* address, socklen_t* length) {
   if (bytes > room) {
     __chk_fail();
   }
   return recvfrom(number, to, bytes, flags, address, length);
 }
 
-MEANTIME_IN_FRONT int connect(int number, const sockaddr* address, socklen_t length) {
+MEANTIME_INTERPOSED int connect(int number, const sockaddr* address, socklen_t length) {
   MEANTIME_REAL(connect);
   const int own = own_descriptor(number);
-  const Elsewhere elsewhere(mine() != nullptr &&
+  const Offloaded offloaded(mine() != nullptr &&
                             (syscall(SYS_fcntl, own, F_GETFL) & O_NONBLOCK) == 0);
   return real(own, address, length);
 }
-MEANTIME_IN_FRONT int flock(int number, int operation) noexcept {
+MEANTIME_INTERPOSED int flock(int number, int operation) noexcept {
   MEANTIME_REAL(flock);
   const int own = own_descriptor(number);
   if (mine() != nullptr && (operation & LOCK_NB) == 0) {
@@ -127,94 +127,94 @@ MEANTIME_IN_FRONT int flock(int number, int operation) noexcept {
       return result;
     }
   }
-  const Elsewhere elsewhere((operation & LOCK_NB) == 0);
+  const Offloaded offloaded((operation & LOCK_NB) == 0);
   return real(own, operation);
 }
 
-MEANTIME_IN_FRONT int nanosleep(const timespec* time, timespec* left) {
+MEANTIME_INTERPOSED int nanosleep(const timespec* time, timespec* left) {
   MEANTIME_REAL(nanosleep);
   const Nap nap;
   return real(time, left);
 }
-MEANTIME_IN_FRONT int clock_nanosleep(clockid_t clock, int flags, const timespec* time,
-                                      timespec* left) {
+MEANTIME_INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const timespec* time,
+                                        timespec* left) {
   MEANTIME_REAL(clock_nanosleep);
   const Nap nap;
   return real(clock, flags, time, left);
 }
-MEANTIME_IN_FRONT int usleep(useconds_t microseconds) {
+MEANTIME_INTERPOSED int usleep(useconds_t microseconds) {
   MEANTIME_REAL(usleep);
   const Nap nap;
   return real(microseconds);
 }
-MEANTIME_IN_FRONT unsigned sleep(unsigned seconds) {
+MEANTIME_INTERPOSED unsigned sleep(unsigned seconds) {
   MEANTIME_REAL(sleep);
   const Nap nap;
   return real(seconds);
 }
-MEANTIME_IN_FRONT int thrd_sleep(const timespec* time, timespec* left) {
+MEANTIME_INTERPOSED int thrd_sleep(const timespec* time, timespec* left) {
   MEANTIME_REAL(thrd_sleep);
   const Nap nap;
   return real(time, left);
 }
-MEANTIME_IN_FRONT int pause() {
+MEANTIME_INTERPOSED int pause() {
   MEANTIME_REAL(pause);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real();
 }
 
 // Other threads of the rank. (A mutex is mostly free, and one that is not is left to the monitor.)
-MEANTIME_IN_FRONT int pthread_join(pthread_t thread, void** result) {
+MEANTIME_INTERPOSED int pthread_join(pthread_t thread, void** result) {
   MEANTIME_REAL(pthread_join);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(thread, result);
 }
-MEANTIME_IN_FRONT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+MEANTIME_INTERPOSED int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   MEANTIME_REAL(pthread_cond_wait);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(condition, mutex);
 }
-MEANTIME_IN_FRONT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
-                                             const timespec* until) {
+MEANTIME_INTERPOSED int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                               const timespec* until) {
   MEANTIME_REAL(pthread_cond_timedwait);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(condition, mutex, until);
 }
-MEANTIME_IN_FRONT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
+MEANTIME_INTERPOSED int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   MEANTIME_REAL(pthread_barrier_wait);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(barrier);
 }
-MEANTIME_IN_FRONT int sem_wait(sem_t* semaphore) {
+MEANTIME_INTERPOSED int sem_wait(sem_t* semaphore) {
   MEANTIME_REAL(sem_wait);
   if (mine() != nullptr && sem_trywait(semaphore) == 0) {
     return 0;
   }
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(semaphore);
 }
-MEANTIME_IN_FRONT int sem_timedwait(sem_t* semaphore, const timespec* until) {
+MEANTIME_INTERPOSED int sem_timedwait(sem_t* semaphore, const timespec* until) {
   MEANTIME_REAL(sem_timedwait);
   if (mine() != nullptr && sem_trywait(semaphore) == 0) {
     return 0;
   }
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(semaphore, until);
 }
-MEANTIME_IN_FRONT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
+MEANTIME_INTERPOSED int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
   MEANTIME_REAL(sem_clockwait);
   if (mine() != nullptr && sem_trywait(semaphore) == 0) {
     return 0;
   }
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   return real(semaphore, clock, until);
 }
 
-/// One line a function that is elsewhere for its whole time.
+/// One line a function that is offloaded for its whole time.
 #define SLEEPS(result, name, parameters, arguments, specifier) \
-  MEANTIME_IN_FRONT result name parameters specifier {         \
+  MEANTIME_INTERPOSED result name parameters specifier {       \
     MEANTIME_REAL(name);                                       \
-    const Elsewhere elsewhere;                                 \
+    const Offloaded offloaded;                                 \
     return real arguments;                                     \
   }
 SLEEPS(int, pthread_timedjoin_np, (pthread_t thread, void** result, const timespec* until),
@@ -251,12 +251,12 @@ SLEEPS(int, aio_suspend, (const aiocb* const* list, int count, const timespec* l
 SLEEPS(int, getaddrinfo,
        (const char* name, const char* service, const addrinfo* hints, addrinfo** result),
        (name, service, hints, result), )
-MEANTIME_IN_FRONT void thrd_yield() {
+MEANTIME_INTERPOSED void thrd_yield() {
   sched_yield();
 }
 
 /// A rank that only yields lets the others of its worker run.
-MEANTIME_IN_FRONT int sched_yield() noexcept {
+MEANTIME_INTERPOSED int sched_yield() noexcept {
   MEANTIME_REAL(sched_yield);
   return mine() != nullptr && meantime_host_yield() != 0 ? 0 : real();
 }

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "host/interpose/children.h"
-#include "host/interpose/elsewhere.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/children.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
@@ -130,7 +130,7 @@ int spawn_own(pid_t* child, const char* path, bool searches,
               char* const words[], char* const variables[], const ChildsPipe& pipe) {
   MEANTIME_REAL(posix_spawn);
   const posix_spawnattr_t own = with_signals(attributes);
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   const OnAnyCpu unbound;
   const Actions all(actions, pipe);
   if (!searches || strchr(path, '/') != nullptr) {
@@ -170,10 +170,10 @@ int run_shell(pid_t* child, const char* command, const ChildsPipe& pipe) {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT int posix_spawn(pid_t* child, const char* path,
-                                  const posix_spawn_file_actions_t* actions,
-                                  const posix_spawnattr_t* attributes, char* const words[],
-                                  char* const variables[]) {
+MEANTIME_INTERPOSED int posix_spawn(pid_t* child, const char* path,
+                                    const posix_spawn_file_actions_t* actions,
+                                    const posix_spawnattr_t* attributes, char* const words[],
+                                    char* const variables[]) {
   if (mine() == nullptr) {
     MEANTIME_REAL(posix_spawn);
     return real(child, path, actions, attributes, words, variables);
@@ -188,10 +188,10 @@ MEANTIME_IN_FRONT int posix_spawn(pid_t* child, const char* path,
   }
   return error;
 }
-MEANTIME_IN_FRONT int posix_spawnp(pid_t* child, const char* path,
-                                   const posix_spawn_file_actions_t* actions,
-                                   const posix_spawnattr_t* attributes, char* const words[],
-                                   char* const variables[]) {
+MEANTIME_INTERPOSED int posix_spawnp(pid_t* child, const char* path,
+                                     const posix_spawn_file_actions_t* actions,
+                                     const posix_spawnattr_t* attributes, char* const words[],
+                                     char* const variables[]) {
   if (mine() == nullptr) {
     MEANTIME_REAL(posix_spawnp);
     return real(child, path, actions, attributes, words, variables);
@@ -207,7 +207,7 @@ MEANTIME_IN_FRONT int posix_spawnp(pid_t* child, const char* path,
   return error;
 }
 
-MEANTIME_IN_FRONT int system(const char* command) {
+MEANTIME_INTERPOSED int system(const char* command) {
   if (mine() == nullptr) {
     MEANTIME_REAL(system);
     return real(command);
@@ -215,7 +215,7 @@ MEANTIME_IN_FRONT int system(const char* command) {
   if (command == nullptr) {
     return 1;
   }
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   pid_t child = -1;
   if (const int error = run_shell(&child, command, {}); error != 0) {
     errno = error;
@@ -230,7 +230,7 @@ MEANTIME_IN_FRONT int system(const char* command) {
   return status;
 }
 
-MEANTIME_IN_FRONT FILE* popen(const char* command, const char* mode) {
+MEANTIME_INTERPOSED FILE* popen(const char* command, const char* mode) {
   if (mine() == nullptr) {
     MEANTIME_REAL(popen);
     return real(command, mode);
@@ -262,7 +262,7 @@ MEANTIME_IN_FRONT FILE* popen(const char* command, const char* mode) {
   mine()->children.add(child, stream);
   return stream;
 }
-MEANTIME_IN_FRONT int pclose(FILE* stream) {
+MEANTIME_INTERPOSED int pclose(FILE* stream) {
   if (mine() == nullptr) {
     MEANTIME_REAL(pclose);
     return real(stream);
@@ -276,30 +276,30 @@ MEANTIME_IN_FRONT int pclose(FILE* stream) {
   return ended < 0 ? -1 : status;
 }
 
-MEANTIME_IN_FRONT pid_t wait4(pid_t which, int* status, int flags, rusage* usage) noexcept {
+MEANTIME_INTERPOSED pid_t wait4(pid_t which, int* status, int flags, rusage* usage) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(wait4);
     return real(which, status, flags, usage);
   }
   return mine()->children.wait(which, status, flags, usage);
 }
-MEANTIME_IN_FRONT pid_t waitpid(pid_t which, int* status, int flags) {
+MEANTIME_INTERPOSED pid_t waitpid(pid_t which, int* status, int flags) {
   if (mine() == nullptr) {
     MEANTIME_REAL(waitpid);
     return real(which, status, flags);
   }
   return mine()->children.wait(which, status, flags, nullptr);
 }
-MEANTIME_IN_FRONT pid_t wait(int* status) {
+MEANTIME_INTERPOSED pid_t wait(int* status) {
   return waitpid(-1, status, 0);
 }
-MEANTIME_IN_FRONT pid_t wait3(int* status, int flags, rusage* usage) noexcept {
+MEANTIME_INTERPOSED pid_t wait3(int* status, int flags, rusage* usage) noexcept {
   return wait4(-1, status, flags, usage);
 }
-MEANTIME_IN_FRONT int waitid(idtype_t kind, id_t which, siginfo_t* info, int flags) {
+MEANTIME_INTERPOSED int waitid(idtype_t kind, id_t which, siginfo_t* info, int flags) {
   if (mine() == nullptr || (kind != P_ALL && kind != P_PID && kind != P_PGID)) {
     MEANTIME_REAL(waitid);
-    const Elsewhere elsewhere;
+    const Offloaded offloaded;
     return real(kind, which, info, flags);
   }
   return mine()->children.wait(kind, which, info, flags);

@@ -21,7 +21,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "host/interpose/elsewhere.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
 
@@ -38,30 +38,30 @@ const char* followed(const char* path, int flags, char (&room)[32]) {
 using namespace meantime::host;
 
 // One line a function, by how many arguments follow the descriptor.
-#define ON_1(result, name, specifier)                   \
-  MEANTIME_IN_FRONT result name(int number) specifier { \
-    MEANTIME_REAL(name);                                \
-    return real(own_descriptor(number));                \
+#define ON_1(result, name, specifier)                     \
+  MEANTIME_INTERPOSED result name(int number) specifier { \
+    MEANTIME_REAL(name);                                  \
+    return real(own_descriptor(number));                  \
   }
-#define ON_2(result, name, specifier, A)                     \
-  MEANTIME_IN_FRONT result name(int number, A a) specifier { \
-    MEANTIME_REAL(name);                                     \
-    return real(own_descriptor(number), a);                  \
+#define ON_2(result, name, specifier, A)                       \
+  MEANTIME_INTERPOSED result name(int number, A a) specifier { \
+    MEANTIME_REAL(name);                                       \
+    return real(own_descriptor(number), a);                    \
   }
-#define ON_3(result, name, specifier, A, B)                       \
-  MEANTIME_IN_FRONT result name(int number, A a, B b) specifier { \
-    MEANTIME_REAL(name);                                          \
-    return real(own_descriptor(number), a, b);                    \
+#define ON_3(result, name, specifier, A, B)                         \
+  MEANTIME_INTERPOSED result name(int number, A a, B b) specifier { \
+    MEANTIME_REAL(name);                                            \
+    return real(own_descriptor(number), a, b);                      \
   }
-#define ON_4(result, name, specifier, A, B, C)                         \
-  MEANTIME_IN_FRONT result name(int number, A a, B b, C c) specifier { \
-    MEANTIME_REAL(name);                                               \
-    return real(own_descriptor(number), a, b, c);                      \
+#define ON_4(result, name, specifier, A, B, C)                           \
+  MEANTIME_INTERPOSED result name(int number, A a, B b, C c) specifier { \
+    MEANTIME_REAL(name);                                                 \
+    return real(own_descriptor(number), a, b, c);                        \
   }
-#define ON_5(result, name, specifier, A, B, C, D)                           \
-  MEANTIME_IN_FRONT result name(int number, A a, B b, C c, D d) specifier { \
-    MEANTIME_REAL(name);                                                    \
-    return real(own_descriptor(number), a, b, c, d);                        \
+#define ON_5(result, name, specifier, A, B, C, D)                             \
+  MEANTIME_INTERPOSED result name(int number, A a, B b, C c, D d) specifier { \
+    MEANTIME_REAL(name);                                                      \
+    return real(own_descriptor(number), a, b, c, d);                          \
   }
 
 // Files
@@ -97,10 +97,10 @@ ON_3(ssize_t, flistxattr, noexcept, char*, size_t)
 ON_2(int, fremovexattr, noexcept, const char*)
 ON_4(ssize_t, vmsplice, , const iovec*, size_t, unsigned)
 // From one to another; both are at hand as a rule, so a worker may wait.
-#define FROM_TO(name, specifier, parameters, ...)       \
-  MEANTIME_IN_FRONT ssize_t name parameters specifier { \
-    MEANTIME_REAL(name);                                \
-    return real(own_descriptor(first), __VA_ARGS__);    \
+#define FROM_TO(name, specifier, parameters, ...)         \
+  MEANTIME_INTERPOSED ssize_t name parameters specifier { \
+    MEANTIME_REAL(name);                                  \
+    return real(own_descriptor(first), __VA_ARGS__);      \
   }
 FROM_TO(sendfile, noexcept, (int first, int second, off_t* at, size_t bytes),
         own_descriptor(second), at, bytes)
@@ -140,19 +140,19 @@ ON_4(int, timerfd_settime, noexcept, int, const itimerspec*, itimerspec*)
 ON_2(int, timerfd_gettime, noexcept, itimerspec*)
 ON_3(int, inotify_add_watch, noexcept, const char*, uint32_t)
 ON_2(int, inotify_rm_watch, noexcept, int)
-MEANTIME_IN_FRONT int epoll_ctl(int set, int operation, int number, epoll_event* event) noexcept {
+MEANTIME_INTERPOSED int epoll_ctl(int set, int operation, int number, epoll_event* event) noexcept {
   MEANTIME_REAL(epoll_ctl);
   return real(own_descriptor(set), operation, own_descriptor(number), event);
 }
 
 // Memory
-MEANTIME_IN_FRONT void* mmap(void* place, size_t bytes, int protection, int flags, int number,
-                             off_t offset) noexcept {
+MEANTIME_INTERPOSED void* mmap(void* place, size_t bytes, int protection, int flags, int number,
+                               off_t offset) noexcept {
   MEANTIME_REAL(mmap);
   return real(place, bytes, protection, flags, own_descriptor(number), offset);
 }
-MEANTIME_IN_FRONT void* mmap64(void* place, size_t bytes, int protection, int flags, int number,
-                               off64_t offset) noexcept {
+MEANTIME_INTERPOSED void* mmap64(void* place, size_t bytes, int protection, int flags, int number,
+                                 off64_t offset) noexcept {
   MEANTIME_REAL(mmap64);
   return real(place, bytes, protection, flags, own_descriptor(number), offset);
 }
@@ -165,41 +165,41 @@ int __fxstatat(int version, int folder, const char* path, struct stat* status, i
 int __fxstatat64(int version, int folder, const char* path, struct stat64* status,
                  int flags) noexcept;
 }
-MEANTIME_IN_FRONT int __fxstat(int version, int number, struct stat* status) noexcept {
+MEANTIME_INTERPOSED int __fxstat(int version, int number, struct stat* status) noexcept {
   MEANTIME_REAL(__fxstat);
   return real(version, own_descriptor(number), status);
 }
-MEANTIME_IN_FRONT int __fxstat64(int version, int number, struct stat64* status) noexcept {
+MEANTIME_INTERPOSED int __fxstat64(int version, int number, struct stat64* status) noexcept {
   MEANTIME_REAL(__fxstat64);
   return real(version, own_descriptor(number), status);
 }
-MEANTIME_IN_FRONT int __fxstatat(int version, int folder, const char* path, struct stat* status,
-                                 int flags) noexcept {
+MEANTIME_INTERPOSED int __fxstatat(int version, int folder, const char* path, struct stat* status,
+                                   int flags) noexcept {
   MEANTIME_REAL(__fxstatat);
   char room[32];
   return real(version, own_descriptor(folder), followed(path, flags, room), status, flags);
 }
-MEANTIME_IN_FRONT int __fxstatat64(int version, int folder, const char* path, struct stat64* status,
-                                   int flags) noexcept {
+MEANTIME_INTERPOSED int __fxstatat64(int version, int folder, const char* path,
+                                     struct stat64* status, int flags) noexcept {
   MEANTIME_REAL(__fxstatat64);
   char room[32];
   return real(version, own_descriptor(folder), followed(path, flags, room), status, flags);
 }
 
-MEANTIME_IN_FRONT int fstatat(int folder, const char* path, struct stat* status,
-                              int flags) noexcept {
+MEANTIME_INTERPOSED int fstatat(int folder, const char* path, struct stat* status,
+                                int flags) noexcept {
   MEANTIME_REAL(fstatat);
   char room[32];
   return real(own_descriptor(folder), followed(path, flags, room), status, flags);
 }
-MEANTIME_IN_FRONT int fstatat64(int folder, const char* path, struct stat64* status,
-                                int flags) noexcept {
+MEANTIME_INTERPOSED int fstatat64(int folder, const char* path, struct stat64* status,
+                                  int flags) noexcept {
   MEANTIME_REAL(fstatat64);
   char room[32];
   return real(own_descriptor(folder), followed(path, flags, room), status, flags);
 }
-MEANTIME_IN_FRONT int statx(int folder, const char* path, int flags, unsigned mask,
-                            struct statx* status) noexcept {
+MEANTIME_INTERPOSED int statx(int folder, const char* path, int flags, unsigned mask,
+                              struct statx* status) noexcept {
   MEANTIME_REAL(statx);
   char room[32];
   return real(own_descriptor(folder), followed(path, flags, room), flags, mask, status);
@@ -207,7 +207,7 @@ MEANTIME_IN_FRONT int statx(int folder, const char* path, int flags, unsigned ma
 
 // The numbers themselves
 
-MEANTIME_IN_FRONT int close(int number) {
+MEANTIME_INTERPOSED int close(int number) {
   if (mine() != nullptr) {
     return mine()->descriptors.close(number);
   }
@@ -215,7 +215,7 @@ MEANTIME_IN_FRONT int close(int number) {
   MEANTIME_REAL(close);
   return real(number);
 }
-MEANTIME_IN_FRONT int close_range(unsigned first, unsigned last, int flags) noexcept {
+MEANTIME_INTERPOSED int close_range(unsigned first, unsigned last, int flags) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(close_range);
     return real(first, last, flags);
@@ -227,14 +227,14 @@ MEANTIME_IN_FRONT int close_range(unsigned first, unsigned last, int flags) noex
   mine()->descriptors.close_range(first, last, (flags & CLOSE_RANGE_CLOEXEC) != 0);
   return 0;
 }
-MEANTIME_IN_FRONT void closefrom(int first) noexcept {
+MEANTIME_INTERPOSED void closefrom(int first) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(closefrom);
     return real(first);
   }
   mine()->descriptors.close_range(first < 0 ? 0 : static_cast<unsigned>(first), ~0U, false);
 }
-MEANTIME_IN_FRONT int dup(int number) noexcept {
+MEANTIME_INTERPOSED int dup(int number) noexcept {
   if (mine() != nullptr) {
     return mine()->descriptors.duplicate(number, 0, false);
   }
@@ -242,14 +242,14 @@ MEANTIME_IN_FRONT int dup(int number) noexcept {
   const Making making;
   return own_new(real(number));
 }
-MEANTIME_IN_FRONT int dup2(int from, int to) noexcept {
+MEANTIME_INTERPOSED int dup2(int from, int to) noexcept {
   if (mine() != nullptr) {
     return mine()->descriptors.put(from, to, false);
   }
   MEANTIME_REAL(dup2);
   return own_new(real(from, to));
 }
-MEANTIME_IN_FRONT int dup3(int from, int to, int flags) noexcept {
+MEANTIME_INTERPOSED int dup3(int from, int to, int flags) noexcept {
   if (mine() != nullptr) {
     if (from == to || (flags & ~O_CLOEXEC) != 0) {
       errno = EINVAL;
@@ -306,7 +306,7 @@ int control(Real* real, int number, int command, void* argument) {
       descriptors.set_closes_on_exec(number, (value & FD_CLOEXEC) != 0);
       return 0;
     default: {
-      const Elsewhere elsewhere(command == F_SETLKW || command == F_OFD_SETLKW);
+      const Offloaded offloaded(command == F_SETLKW || command == F_OFD_SETLKW);
       return real(own, own_lock(command, argument), argument);
     }
   }
@@ -314,7 +314,7 @@ int control(Real* real, int number, int command, void* argument) {
 
 }  // namespace
 
-MEANTIME_IN_FRONT int fcntl(int number, int command, ...) {
+MEANTIME_INTERPOSED int fcntl(int number, int command, ...) {
   MEANTIME_REAL(fcntl);
   va_list more;
   va_start(more, command);
@@ -322,7 +322,7 @@ MEANTIME_IN_FRONT int fcntl(int number, int command, ...) {
   va_end(more);
   return control(real, number, command, argument);
 }
-MEANTIME_IN_FRONT int fcntl64(int number, int command, ...) {
+MEANTIME_INTERPOSED int fcntl64(int number, int command, ...) {
   MEANTIME_REAL(fcntl64);
   va_list more;
   va_start(more, command);
@@ -330,7 +330,7 @@ MEANTIME_IN_FRONT int fcntl64(int number, int command, ...) {
   va_end(more);
   return control(real, number, command, argument);
 }
-MEANTIME_IN_FRONT int ioctl(int number, unsigned long request, ...) noexcept {
+MEANTIME_INTERPOSED int ioctl(int number, unsigned long request, ...) noexcept {
   MEANTIME_REAL(ioctl);
   va_list more;
   va_start(more, request);

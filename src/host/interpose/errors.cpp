@@ -100,43 +100,43 @@ void say_error(const char* file, unsigned line, int error, const char* text, va_
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT void verr(int status, const char* text, va_list more) {
+MEANTIME_INTERPOSED void verr(int status, const char* text, va_list more) {
   say_warning(text, more, errno, true);
   exit(status);
 }
-MEANTIME_IN_FRONT void verrx(int status, const char* text, va_list more) {
+MEANTIME_INTERPOSED void verrx(int status, const char* text, va_list more) {
   say_warning(text, more, errno, false);
   exit(status);
 }
-MEANTIME_IN_FRONT void vwarn(const char* text, va_list more) {
+MEANTIME_INTERPOSED void vwarn(const char* text, va_list more) {
   say_warning(text, more, errno, true);
 }
-MEANTIME_IN_FRONT void vwarnx(const char* text, va_list more) {
+MEANTIME_INTERPOSED void vwarnx(const char* text, va_list more) {
   say_warning(text, more, errno, false);
 }
-MEANTIME_IN_FRONT void err(int status, const char* text, ...) {
+MEANTIME_INTERPOSED void err(int status, const char* text, ...) {
   va_list more;
   va_start(more, text);
   verr(status, text, more);
 }
-MEANTIME_IN_FRONT void errx(int status, const char* text, ...) {
+MEANTIME_INTERPOSED void errx(int status, const char* text, ...) {
   va_list more;
   va_start(more, text);
   verrx(status, text, more);
 }
-MEANTIME_IN_FRONT void warn(const char* text, ...) {
+MEANTIME_INTERPOSED void warn(const char* text, ...) {
   va_list more;
   va_start(more, text);
   vwarn(text, more);
   va_end(more);
 }
-MEANTIME_IN_FRONT void warnx(const char* text, ...) {
+MEANTIME_INTERPOSED void warnx(const char* text, ...) {
   va_list more;
   va_start(more, text);
   vwarnx(text, more);
   va_end(more);
 }
-MEANTIME_IN_FRONT void error(int status, int number, const char* text, ...) {
+MEANTIME_INTERPOSED void error(int status, int number, const char* text, ...) {
   va_list more;
   va_start(more, text);
   say_error(nullptr, 0, number, text, more);
@@ -145,8 +145,8 @@ MEANTIME_IN_FRONT void error(int status, int number, const char* text, ...) {
     exit(status);
   }
 }
-MEANTIME_IN_FRONT void error_at_line(int status, int number, const char* file, unsigned line,
-                                     const char* text, ...) {
+MEANTIME_INTERPOSED void error_at_line(int status, int number, const char* file, unsigned line,
+                                       const char* text, ...) {
   va_list more;
   va_start(more, text);
   say_error(file, line, number, text, more);
@@ -155,7 +155,7 @@ MEANTIME_IN_FRONT void error_at_line(int status, int number, const char* file, u
     exit(status);
   }
 }
-MEANTIME_IN_FRONT void perror(const char* prefix) {
+MEANTIME_INTERPOSED void perror(const char* prefix) {
   const int error = errno;
   const Whole whole;
   char room[256];
@@ -163,20 +163,20 @@ MEANTIME_IN_FRONT void perror(const char* prefix) {
   fprintf(whole.stream(), "%s%s%s\n", has_prefix ? prefix : "", has_prefix ? ": " : "",
           reason_of(error, room));
 }
-MEANTIME_IN_FRONT void herror(const char* prefix) noexcept {
+MEANTIME_INTERPOSED void herror(const char* prefix) noexcept {
   const Whole whole;
   const bool has_prefix = prefix != nullptr && *prefix != '\0';
   fprintf(whole.stream(), "%s%s%s\n", has_prefix ? prefix : "", has_prefix ? ": " : "",
           hstrerror(h_errno));
 }
-MEANTIME_IN_FRONT void psignal(int signal, const char* prefix) {
+MEANTIME_INTERPOSED void psignal(int signal, const char* prefix) {
   const Whole whole;
   const bool has_prefix = prefix != nullptr && *prefix != '\0';
   fprintf(whole.stream(), "%s%s%s\n", has_prefix ? prefix : "", has_prefix ? ": " : "",
           strsignal(signal));
 }
-MEANTIME_IN_FRONT void backtrace_symbols_fd(void* const* addresses, int count,
-                                            int number) noexcept {
+MEANTIME_INTERPOSED void backtrace_symbols_fd(void* const* addresses, int count,
+                                              int number) noexcept {
   MEANTIME_REAL(backtrace_symbols_fd);
   real(addresses, count, own_descriptor(number));
 }
@@ -187,19 +187,19 @@ void __assert_perror_fail(int error, const char* file, unsigned line,
                           const char* function) noexcept;
 void __assert(const char* what, const char* file, int line) noexcept;
 }
-MEANTIME_IN_FRONT void __assert_fail(const char* what, const char* file, unsigned line,
-                                     const char* function) noexcept {
+MEANTIME_INTERPOSED void __assert_fail(const char* what, const char* file, unsigned line,
+                                       const char* function) noexcept {
   char text[1000];
   snprintf(text, sizeof text, "Assertion `%s' failed.", what);
   end_by_assertion(file, line, function, text);
 }
-MEANTIME_IN_FRONT void __assert_perror_fail(int error, const char* file, unsigned line,
-                                            const char* function) noexcept {
+MEANTIME_INTERPOSED void __assert_perror_fail(int error, const char* file, unsigned line,
+                                              const char* function) noexcept {
   char text[300];
   char room[256];
   snprintf(text, sizeof text, "Unexpected error: %s.", reason_of(error, room));
   end_by_assertion(file, line, function, text);
 }
-MEANTIME_IN_FRONT void __assert(const char* what, const char* file, int line) noexcept {
+MEANTIME_INTERPOSED void __assert(const char* what, const char* file, int line) noexcept {
   __assert_fail(what, file, static_cast<unsigned>(line), nullptr);
 }

@@ -94,58 +94,58 @@ int close_stream(FILE* stream) {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT FILE* fopen(const char* path, const char* mode) {
+MEANTIME_INTERPOSED FILE* fopen(const char* path, const char* mode) {
   MEANTIME_REAL(fopen);
   char room[32];
   const Making making;
   return own_new_stream(real(own_path(path, room), mode));
 }
-MEANTIME_IN_FRONT FILE* fopen64(const char* path, const char* mode) {
+MEANTIME_INTERPOSED FILE* fopen64(const char* path, const char* mode) {
   MEANTIME_REAL(fopen64);
   char room[32];
   const Making making;
   return own_new_stream(real(own_path(path, room), mode));
 }
-MEANTIME_IN_FRONT FILE* freopen(const char* path, const char* mode, FILE* stream) {
+MEANTIME_INTERPOSED FILE* freopen(const char* path, const char* mode, FILE* stream) {
   MEANTIME_REAL(freopen);
   return reopen(real, path, mode, stream);
 }
-MEANTIME_IN_FRONT FILE* freopen64(const char* path, const char* mode, FILE* stream) {
+MEANTIME_INTERPOSED FILE* freopen64(const char* path, const char* mode, FILE* stream) {
   MEANTIME_REAL(freopen64);
   return reopen(real, path, mode, stream);
 }
-MEANTIME_IN_FRONT FILE* fdopen(int number, const char* mode) noexcept {
+MEANTIME_INTERPOSED FILE* fdopen(int number, const char* mode) noexcept {
   MEANTIME_REAL(fdopen);
   FILE* const stream = real(own_descriptor(number), mode);
   return mine() != nullptr ? mine()->streams.add(stream) : stream;
 }
-MEANTIME_IN_FRONT FILE* tmpfile() {
+MEANTIME_INTERPOSED FILE* tmpfile() {
   MEANTIME_REAL(tmpfile);
   const Making making;
   return own_new_stream(real());
 }
-MEANTIME_IN_FRONT FILE* tmpfile64() {
+MEANTIME_INTERPOSED FILE* tmpfile64() {
   MEANTIME_REAL(tmpfile64);
   const Making making;
   return own_new_stream(real());
 }
-MEANTIME_IN_FRONT FILE* fmemopen(void* bytes, size_t count, const char* mode) noexcept {
+MEANTIME_INTERPOSED FILE* fmemopen(void* bytes, size_t count, const char* mode) noexcept {
   MEANTIME_REAL(fmemopen);
   return own_new_stream(real(bytes, count, mode));
 }
-MEANTIME_IN_FRONT FILE* open_memstream(char** bytes, size_t* count) noexcept {
+MEANTIME_INTERPOSED FILE* open_memstream(char** bytes, size_t* count) noexcept {
   MEANTIME_REAL(open_memstream);
   return own_new_stream(real(bytes, count));
 }
-MEANTIME_IN_FRONT FILE* fopencookie(void* cookie, const char* mode,
-                                    cookie_io_functions_t functions) noexcept {
+MEANTIME_INTERPOSED FILE* fopencookie(void* cookie, const char* mode,
+                                      cookie_io_functions_t functions) noexcept {
   MEANTIME_REAL(fopencookie);
   return own_new_stream(real(cookie, mode, functions));
 }
-MEANTIME_IN_FRONT int fclose(FILE* stream) {
+MEANTIME_INTERPOSED int fclose(FILE* stream) {
   return is_of_child(stream) ? pclose(stream) : close_stream(stream);
 }
-MEANTIME_IN_FRONT int fcloseall() {
+MEANTIME_INTERPOSED int fcloseall() {
   if (mine() == nullptr) {
     MEANTIME_REAL(fcloseall);
     return real();
@@ -153,24 +153,24 @@ MEANTIME_IN_FRONT int fcloseall() {
   mine()->streams.end(true, mine()->descriptors);
   return 0;
 }
-MEANTIME_IN_FRONT int fflush(FILE* stream) {
+MEANTIME_INTERPOSED int fflush(FILE* stream) {
   MEANTIME_REAL(fflush);
   return stream == nullptr && mine() != nullptr ? mine()->streams.flush() : real(stream);
 }
-MEANTIME_IN_FRONT int fflush_unlocked(FILE* stream) {
+MEANTIME_INTERPOSED int fflush_unlocked(FILE* stream) {
   MEANTIME_REAL(fflush_unlocked);
   return stream == nullptr && mine() != nullptr ? mine()->streams.flush() : real(stream);
 }
-MEANTIME_IN_FRONT int fileno(FILE* stream) noexcept {
+MEANTIME_INTERPOSED int fileno(FILE* stream) noexcept {
   MEANTIME_REAL(fileno);
   return own_number(real(stream));
 }
-MEANTIME_IN_FRONT int fileno_unlocked(FILE* stream) noexcept {
+MEANTIME_INTERPOSED int fileno_unlocked(FILE* stream) noexcept {
   MEANTIME_REAL(fileno_unlocked);
   return own_number(real(stream));
 }
 
-MEANTIME_IN_FRONT DIR* opendir(const char* path) {
+MEANTIME_INTERPOSED DIR* opendir(const char* path) {
   MEANTIME_REAL(opendir);
   MEANTIME_REAL_OF(dirfd, real_dirfd);
   const Making making;
@@ -185,15 +185,15 @@ MEANTIME_IN_FRONT DIR* opendir(const char* path) {
   // Standard input was closed, or the like: the folder is at that number now.
   return fdopendir(number);
 }
-MEANTIME_IN_FRONT DIR* fdopendir(int number) {
+MEANTIME_INTERPOSED DIR* fdopendir(int number) {
   MEANTIME_REAL(fdopendir);
   return real(own_descriptor(number));
 }
-MEANTIME_IN_FRONT int dirfd(DIR* folder) noexcept {
+MEANTIME_INTERPOSED int dirfd(DIR* folder) noexcept {
   MEANTIME_REAL(dirfd);
   return own_number(real(folder));
 }
-MEANTIME_IN_FRONT int closedir(DIR* folder) {
+MEANTIME_INTERPOSED int closedir(DIR* folder) {
   MEANTIME_REAL(closedir);
   const int number = dirfd(folder);
   if (mine() != nullptr && number >= 0 && number < 3) {

@@ -240,23 +240,23 @@ class Options {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT int getopt(int count, char* const* words, const char* shorts) noexcept {
+MEANTIME_INTERPOSED int getopt(int count, char* const* words, const char* shorts) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(getopt);
     return real(count, words, shorts);
   }
   return Options(*mine(), count, const_cast<char**>(words), shorts, nullptr, nullptr, false).next();
 }
-MEANTIME_IN_FRONT int getopt_long(int count, char* const* words, const char* shorts,
-                                  const option* longs, int* index) noexcept {
+MEANTIME_INTERPOSED int getopt_long(int count, char* const* words, const char* shorts,
+                                    const option* longs, int* index) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(getopt_long);
     return real(count, words, shorts, longs, index);
   }
   return Options(*mine(), count, const_cast<char**>(words), shorts, longs, index, false).next();
 }
-MEANTIME_IN_FRONT int getopt_long_only(int count, char* const* words, const char* shorts,
-                                       const option* longs, int* index) noexcept {
+MEANTIME_INTERPOSED int getopt_long_only(int count, char* const* words, const char* shorts,
+                                         const option* longs, int* index) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(getopt_long_only);
     return real(count, words, shorts, longs, index);

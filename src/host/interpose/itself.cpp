@@ -38,73 +38,74 @@ const char* own_link(const char* path, char (&room)[32]) {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT ssize_t readlink(const char* path, char* text, size_t bytes) noexcept {
+MEANTIME_INTERPOSED ssize_t readlink(const char* path, char* text, size_t bytes) noexcept {
   MEANTIME_REAL(readlink);
   char room[32];
   const char* const program = own_program(path);
   return program != path ? give_link(program, text, bytes)
                          : real(own_link(path, room), text, bytes);
 }
-MEANTIME_IN_FRONT ssize_t readlinkat(int folder, const char* path, char* text,
-                                     size_t bytes) noexcept {
+MEANTIME_INTERPOSED ssize_t readlinkat(int folder, const char* path, char* text,
+                                       size_t bytes) noexcept {
   MEANTIME_REAL(readlinkat);
   char room[32];
   const char* const program = own_program(path);
   return program != path ? give_link(program, text, bytes)
                          : real(own_descriptor(folder), own_link(path, room), text, bytes);
 }
-MEANTIME_IN_FRONT char* realpath(const char* path, char* text) noexcept {
+MEANTIME_INTERPOSED char* realpath(const char* path, char* text) noexcept {
   MEANTIME_REAL(realpath);
   return real(own_program(path), text);
 }
-MEANTIME_IN_FRONT char* canonicalize_file_name(const char* path) noexcept {
+MEANTIME_INTERPOSED char* canonicalize_file_name(const char* path) noexcept {
   MEANTIME_REAL(canonicalize_file_name);
   return real(own_program(path));
 }
 
 // What the headers of a fortified program make of them.
 extern "C" [[noreturn]] void __chk_fail() noexcept;
-MEANTIME_IN_FRONT ssize_t __readlink_chk(const char* path, char* text, size_t bytes,
-                                         size_t room) noexcept {
+MEANTIME_INTERPOSED ssize_t __readlink_chk(const char* path, char* text, size_t bytes,
+                                           size_t room) noexcept {
   if (room < bytes) {
     __chk_fail();
   }
   return readlink(path, text, bytes);
 }
-MEANTIME_IN_FRONT ssize_t __readlinkat_chk(int folder, const char* path, char* text, size_t bytes,
-                                           size_t room) noexcept {
+MEANTIME_INTERPOSED ssize_t __readlinkat_chk(int folder, const char* path, char* text, size_t bytes,
+                                             size_t room) noexcept {
   if (room < bytes) {
     __chk_fail();
   }
   return readlinkat(folder, path, text, bytes);
 }
-MEANTIME_IN_FRONT char* __realpath_chk(const char* path, char* text, size_t room) noexcept {
+MEANTIME_INTERPOSED char* __realpath_chk(const char* path, char* text, size_t room) noexcept {
   if (room < PATH_MAX) {
     __chk_fail();
   }
   return realpath(path, text);
 }
 
-#define LOOKS_AT(name, status_type)                                                   \
-  MEANTIME_IN_FRONT int name(const char* path, struct status_type* status) noexcept { \
-    MEANTIME_REAL(name);                                                              \
-    char room[32];                                                                    \
-    return real(own_path(path, room), status);                                        \
+#define LOOKS_AT(name, status_type)                                                     \
+  MEANTIME_INTERPOSED int name(const char* path, struct status_type* status) noexcept { \
+    MEANTIME_REAL(name);                                                                \
+    char room[32];                                                                      \
+    return real(own_path(path, room), status);                                          \
   }
 LOOKS_AT(stat, stat)
 LOOKS_AT(stat64, stat64)
 // Programs of before glibc 2.33.
-#define LOOKS_AT_OLD(name, status_type)                                                            \
-  extern "C" int name(int version, const char* path, struct status_type* status) noexcept;         \
-  MEANTIME_IN_FRONT int name(int version, const char* path, struct status_type* status) noexcept { \
-    MEANTIME_REAL(name);                                                                           \
-    char room[32];                                                                                 \
-    return real(version, own_path(path, room), status);                                            \
+#define LOOKS_AT_OLD(name, status_type)                                                    \
+  extern "C" int name(int version, const char* path, struct status_type* status) noexcept; \
+  MEANTIME_INTERPOSED int name(int version, const char* path,                              \
+                               struct status_type* status) noexcept {                      \
+    MEANTIME_REAL(name);                                                                   \
+    char room[32];                                                                         \
+    return real(version, own_path(path, room), status);                                    \
   }
 LOOKS_AT_OLD(__xstat, stat)
 LOOKS_AT_OLD(__xstat64, stat64)
 
-MEANTIME_IN_FRONT unsigned long getauxval(unsigned long type) noexcept {
+MEANTIME_INTERPOSED unsigned long getauxval(unsigned long type) noexcept {
   MEANTIME_REAL(getauxval);
   return mine() != nullptr && type == AT_EXECFN
              ? reinterpret_cast<unsigned long>(mine()->program->file.c_str())

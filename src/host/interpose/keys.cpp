@@ -126,19 +126,20 @@ void OwnKeys::destroy_values() {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT int pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept {
+MEANTIME_INTERPOSED int pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept {
   return create(key, destructor, __builtin_return_address(0));
 }
 /// By which libstdc++ and libgcc know it.
-MEANTIME_IN_FRONT int __pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept {
+MEANTIME_INTERPOSED int __pthread_key_create(pthread_key_t* key,
+                                             void (*destructor)(void*)) noexcept {
   return create(key, destructor, __builtin_return_address(0));
 }
-MEANTIME_IN_FRONT int pthread_key_delete(pthread_key_t key) noexcept {
+MEANTIME_INTERPOSED int pthread_key_delete(pthread_key_t key) noexcept {
   return remove(key);
 }
-MEANTIME_IN_FRONT int tss_create(tss_t* key, tss_dtor_t destructor) {
+MEANTIME_INTERPOSED int tss_create(tss_t* key, tss_dtor_t destructor) {
   return create(key, destructor, __builtin_return_address(0)) == 0 ? thrd_success : thrd_error;
 }
-MEANTIME_IN_FRONT void tss_delete(tss_t key) {
+MEANTIME_INTERPOSED void tss_delete(tss_t key) {
   remove(key);
 }

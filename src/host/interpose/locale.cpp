@@ -178,7 +178,7 @@ void begin_with_locale_of_rank() {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT char* setlocale(int category, const char* name) noexcept {
+MEANTIME_INTERPOSED char* setlocale(int category, const char* name) noexcept {
   MEANTIME_REAL(setlocale);
   if (mine() == nullptr) {
     return real(category, name);
@@ -206,7 +206,7 @@ MEANTIME_IN_FRONT char* setlocale(int category, const char* name) noexcept {
   return const_cast<char*>((category == LC_ALL ? known->all : known->names[index]).c_str());
 }
 
-MEANTIME_IN_FRONT locale_t uselocale(locale_t locale) noexcept {
+MEANTIME_INTERPOSED locale_t uselocale(locale_t locale) noexcept {
   if (mine() == nullptr) {
     return real_use(locale);
   }
@@ -214,11 +214,11 @@ MEANTIME_IN_FRONT locale_t uselocale(locale_t locale) noexcept {
   const locale_t before = real_use(locale == LC_GLOBAL_LOCALE ? of_rank : locale);
   return before == of_rank ? LC_GLOBAL_LOCALE : before;
 }
-MEANTIME_IN_FRONT locale_t duplocale(locale_t locale) noexcept {
+MEANTIME_INTERPOSED locale_t duplocale(locale_t locale) noexcept {
   MEANTIME_REAL(duplocale);
   return real(locale == LC_GLOBAL_LOCALE && mine() != nullptr ? current().locale : locale);
 }
-MEANTIME_IN_FRONT locale_t newlocale(int mask, const char* name, locale_t base) noexcept {
+MEANTIME_INTERPOSED locale_t newlocale(int mask, const char* name, locale_t base) noexcept {
   if (mine() == nullptr || name == nullptr || *name != '\0') {
     return real_new(mask, name, base);
   }
@@ -250,17 +250,17 @@ locale_t __uselocale(locale_t locale) noexcept;
 locale_t __duplocale(locale_t locale) noexcept;
 locale_t __newlocale(int mask, const char* name, locale_t base) noexcept;
 }
-MEANTIME_IN_FRONT locale_t __uselocale(locale_t locale) noexcept {
+MEANTIME_INTERPOSED locale_t __uselocale(locale_t locale) noexcept {
   return uselocale(locale);
 }
-MEANTIME_IN_FRONT locale_t __duplocale(locale_t locale) noexcept {
+MEANTIME_INTERPOSED locale_t __duplocale(locale_t locale) noexcept {
   return duplocale(locale);
 }
-MEANTIME_IN_FRONT locale_t __newlocale(int mask, const char* name, locale_t base) noexcept {
+MEANTIME_INTERPOSED locale_t __newlocale(int mask, const char* name, locale_t base) noexcept {
   return newlocale(mask, name, base);
 }
 
-MEANTIME_IN_FRONT lconv* localeconv() noexcept {
+MEANTIME_INTERPOSED lconv* localeconv() noexcept {
   MEANTIME_REAL(localeconv);
   if (mine() == nullptr) {
     return real();

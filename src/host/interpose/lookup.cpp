@@ -23,7 +23,7 @@ void* find(void* handle, const char* name, const char* version, const void* call
     if (void* const found = rank->image.find(rank->program->closure, name, first, version)) {
       return found;
     }
-    handle = RTLD_DEFAULT;  // of this library: what is shared, with what stands in front of libc
+    handle = RTLD_DEFAULT;  // of this library: what is shared, with what is interposed
   }
   // libc looks where its caller returns to, which must not be what a jump instead of a call leaves.
   void* volatile found = version != nullptr ? dlvsym(handle, name, version) : dlsym(handle, name);

@@ -13,9 +13,9 @@ int& sign() {
 
 }  // namespace
 
-#define LOGARITHM_OF_GAMMA(type, name, reentrant)    \
-  MEANTIME_IN_FRONT type name(type value) noexcept { \
-    return reentrant(value, &sign());                \
+#define LOGARITHM_OF_GAMMA(type, name, reentrant)      \
+  MEANTIME_INTERPOSED type name(type value) noexcept { \
+    return reentrant(value, &sign());                  \
   }
 LOGARITHM_OF_GAMMA(double, lgamma, lgamma_r)
 LOGARITHM_OF_GAMMA(float, lgammaf, lgammaf_r)

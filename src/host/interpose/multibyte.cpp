@@ -23,20 +23,20 @@ mbstate_t* own_if(mbstate_t* state, MultibyteState which) {
 
 using namespace meantime::host;
 
-#define KEEPS_3(name, which, A, B)                                     \
-  MEANTIME_IN_FRONT size_t name(A a, B b, mbstate_t* state) noexcept { \
-    MEANTIME_REAL(name);                                               \
-    return real(a, b, own_if(state, MultibyteState::which));           \
+#define KEEPS_3(name, which, A, B)                                       \
+  MEANTIME_INTERPOSED size_t name(A a, B b, mbstate_t* state) noexcept { \
+    MEANTIME_REAL(name);                                                 \
+    return real(a, b, own_if(state, MultibyteState::which));             \
   }
-#define KEEPS_4(name, which, A, B)                                                   \
-  MEANTIME_IN_FRONT size_t name(A a, B b, size_t count, mbstate_t* state) noexcept { \
-    MEANTIME_REAL(name);                                                             \
-    return real(a, b, count, own_if(state, MultibyteState::which));                  \
+#define KEEPS_4(name, which, A, B)                                                     \
+  MEANTIME_INTERPOSED size_t name(A a, B b, size_t count, mbstate_t* state) noexcept { \
+    MEANTIME_REAL(name);                                                               \
+    return real(a, b, count, own_if(state, MultibyteState::which));                    \
   }
-#define KEEPS_5(name, which, A, B)                                                             \
-  MEANTIME_IN_FRONT size_t name(A a, B b, size_t from, size_t to, mbstate_t* state) noexcept { \
-    MEANTIME_REAL(name);                                                                       \
-    return real(a, b, from, to, own_if(state, MultibyteState::which));                         \
+#define KEEPS_5(name, which, A, B)                                                               \
+  MEANTIME_INTERPOSED size_t name(A a, B b, size_t from, size_t to, mbstate_t* state) noexcept { \
+    MEANTIME_REAL(name);                                                                         \
+    return real(a, b, from, to, own_if(state, MultibyteState::which));                           \
   }
 KEEPS_3(mbrlen, mbrlen, const char*, size_t)
 KEEPS_3(wcrtomb, wcrtomb, char*, wchar_t)
@@ -69,17 +69,17 @@ int one_character(wchar_t* result, const char* text, size_t bytes, MultibyteStat
 
 }  // namespace
 
-MEANTIME_IN_FRONT int mbtowc(wchar_t* result, const char* text, size_t bytes) noexcept {
+MEANTIME_INTERPOSED int mbtowc(wchar_t* result, const char* text, size_t bytes) noexcept {
   MEANTIME_REAL(mbtowc);
   return mine() == nullptr ? real(result, text, bytes)
                            : one_character(result, text, bytes, MultibyteState::mbtowc);
 }
-MEANTIME_IN_FRONT int mblen(const char* text, size_t bytes) noexcept {
+MEANTIME_INTERPOSED int mblen(const char* text, size_t bytes) noexcept {
   MEANTIME_REAL(mblen);
   return mine() == nullptr ? real(text, bytes)
                            : one_character(nullptr, text, bytes, MultibyteState::mblen);
 }
-MEANTIME_IN_FRONT int wctomb(char* text, wchar_t character) noexcept {
+MEANTIME_INTERPOSED int wctomb(char* text, wchar_t character) noexcept {
   MEANTIME_REAL(wctomb);
   if (mine() == nullptr) {
     return real(text, character);

@@ -14,7 +14,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "host/interpose/elsewhere.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
 
@@ -26,18 +26,18 @@ using namespace meantime::host;
   va_start(more, last);                     \
   const mode_t mode = va_arg(more, mode_t); \
   va_end(more)
-#define OPENS(name)                                              \
-  MEANTIME_IN_FRONT int name(const char* path, int flags, ...) { \
-    MEANTIME_REAL(name);                                         \
-    TAKE_MODE(flags);                                            \
-    char room[32];                                               \
-    const Making making;                                         \
-    return own_new(real(own_path(path, room), flags, mode));     \
+#define OPENS(name)                                                \
+  MEANTIME_INTERPOSED int name(const char* path, int flags, ...) { \
+    MEANTIME_REAL(name);                                           \
+    TAKE_MODE(flags);                                              \
+    char room[32];                                                 \
+    const Making making;                                           \
+    return own_new(real(own_path(path, room), flags, mode));       \
   }
 OPENS(open)
 OPENS(open64)
 #define OPENS_AT(name)                                                               \
-  MEANTIME_IN_FRONT int name(int folder, const char* path, int flags, ...) {         \
+  MEANTIME_INTERPOSED int name(int folder, const char* path, int flags, ...) {       \
     MEANTIME_REAL(name);                                                             \
     TAKE_MODE(flags);                                                                \
     char room[32];                                                                   \
@@ -48,21 +48,21 @@ OPENS_AT(openat)
 OPENS_AT(openat64)
 
 // What the headers of a fortified program make of them.
-MEANTIME_IN_FRONT int __open_2(const char* path, int flags) {
+MEANTIME_INTERPOSED int __open_2(const char* path, int flags) {
   return open(path, flags);
 }
-MEANTIME_IN_FRONT int __open64_2(const char* path, int flags) {
+MEANTIME_INTERPOSED int __open64_2(const char* path, int flags) {
   return open64(path, flags);
 }
-MEANTIME_IN_FRONT int __openat_2(int folder, const char* path, int flags) {
+MEANTIME_INTERPOSED int __openat_2(int folder, const char* path, int flags) {
   return openat(folder, path, flags);
 }
-MEANTIME_IN_FRONT int __openat64_2(int folder, const char* path, int flags) {
+MEANTIME_INTERPOSED int __openat64_2(int folder, const char* path, int flags) {
   return openat64(folder, path, flags);
 }
 
 #define MAKES(name, parameters, arguments, specifier) \
-  MEANTIME_IN_FRONT int name parameters specifier {   \
+  MEANTIME_INTERPOSED int name parameters specifier { \
     MEANTIME_REAL(name);                              \
     const Making making;                              \
     return own_new(real arguments);                   \
@@ -101,23 +101,23 @@ int own_new_pair(int result, int* ends) {
 
 }  // namespace
 
-MEANTIME_IN_FRONT int pipe(int* ends) noexcept {
+MEANTIME_INTERPOSED int pipe(int* ends) noexcept {
   MEANTIME_REAL(pipe);
   const Making making;
   return own_new_pair(real(ends), ends);
 }
-MEANTIME_IN_FRONT int pipe2(int* ends, int flags) noexcept {
+MEANTIME_INTERPOSED int pipe2(int* ends, int flags) noexcept {
   MEANTIME_REAL(pipe2);
   const Making making;
   return own_new_pair(real(ends, flags), ends);
 }
-MEANTIME_IN_FRONT int socketpair(int domain, int type, int protocol, int* ends) noexcept {
+MEANTIME_INTERPOSED int socketpair(int domain, int type, int protocol, int* ends) noexcept {
   MEANTIME_REAL(socketpair);
   const Making making;
   return own_new_pair(real(domain, type, protocol, ends), ends);
 }
-MEANTIME_IN_FRONT int openpty(int* first, int* second, char* name, const termios* terminal,
-                              const winsize* size) noexcept {
+MEANTIME_INTERPOSED int openpty(int* first, int* second, char* name, const termios* terminal,
+                                const winsize* size) noexcept {
   MEANTIME_REAL(openpty);
   const Making making;
   const int result = real(first, second, name, terminal, size);
@@ -149,24 +149,24 @@ ssize_t own_new_in(ssize_t result, msghdr* message) {
 
 }  // namespace
 
-MEANTIME_IN_FRONT ssize_t recvmsg(int descriptor, msghdr* message, int flags) {
+MEANTIME_INTERPOSED ssize_t recvmsg(int descriptor, msghdr* message, int flags) {
   MEANTIME_REAL(recvmsg);
   const int own = own_descriptor(descriptor);
-  const Elsewhere elsewhere((flags & MSG_DONTWAIT) == 0 && would_sleep(own, POLLIN));
+  const Offloaded offloaded((flags & MSG_DONTWAIT) == 0 && would_sleep(own, POLLIN));
   const Making making;
   return own_new_in(real(own, message, flags), message);
 }
-MEANTIME_IN_FRONT int accept(int descriptor, sockaddr* address, socklen_t* bytes) {
+MEANTIME_INTERPOSED int accept(int descriptor, sockaddr* address, socklen_t* bytes) {
   MEANTIME_REAL(accept);
   const int own = own_descriptor(descriptor);
-  const Elsewhere elsewhere(would_sleep(own, POLLIN));
+  const Offloaded offloaded(would_sleep(own, POLLIN));
   const Making making;
   return own_new(real(own, address, bytes));
 }
-MEANTIME_IN_FRONT int accept4(int descriptor, sockaddr* address, socklen_t* bytes, int flags) {
+MEANTIME_INTERPOSED int accept4(int descriptor, sockaddr* address, socklen_t* bytes, int flags) {
   MEANTIME_REAL(accept4);
   const int own = own_descriptor(descriptor);
-  const Elsewhere elsewhere(would_sleep(own, POLLIN));
+  const Offloaded offloaded(would_sleep(own, POLLIN));
   const Making making;
   return own_new(real(own, address, bytes, flags));
 }

@@ -10,14 +10,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/interpose/elsewhere.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
 
 namespace meantime::host {
 namespace {
 
-/// `call` gets the places and is made elsewhere if it may sleep.
+/// `call` gets the places and is offloaded if it may sleep.
 template <class Call>
 int poll_places(pollfd* looks, nfds_t count, bool sleeps, Call call) {
   std::vector<pollfd> own(looks, looks + count);
@@ -28,7 +28,7 @@ int poll_places(pollfd* looks, nfds_t count, bool sleeps, Call call) {
       each.fd = INT_MAX;  // closed; a negative one would be passed over
     }
   }
-  const Elsewhere elsewhere(sleeps && syscall(SYS_poll, own.data(), count, 0) == 0, count == 0);
+  const Offloaded offloaded(sleeps && syscall(SYS_poll, own.data(), count, 0) == 0, count == 0);
   const int result = call(own.data(), count);
   for (nfds_t i = 0; i < count; ++i) {
     looks[i].revents = own[i].revents;
@@ -94,7 +94,7 @@ std::int64_t now_ns() {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT int poll(pollfd* looks, nfds_t count, int milliseconds) {
+MEANTIME_INTERPOSED int poll(pollfd* looks, nfds_t count, int milliseconds) {
   MEANTIME_REAL(poll);
   if (mine() == nullptr) {
     return real(looks, count, milliseconds);
@@ -103,8 +103,8 @@ MEANTIME_IN_FRONT int poll(pollfd* looks, nfds_t count, int milliseconds) {
     return real(own, own_count, milliseconds);
   });
 }
-MEANTIME_IN_FRONT int ppoll(pollfd* looks, nfds_t count, const timespec* limit,
-                            const sigset_t* mask) {
+MEANTIME_INTERPOSED int ppoll(pollfd* looks, nfds_t count, const timespec* limit,
+                              const sigset_t* mask) {
   MEANTIME_REAL(ppoll);
   if (mine() == nullptr) {
     return real(looks, count, limit, mask);
@@ -116,20 +116,20 @@ MEANTIME_IN_FRONT int ppoll(pollfd* looks, nfds_t count, const timespec* limit,
 }
 // Of fortified programs.
 extern "C" [[noreturn]] void __chk_fail() noexcept;
-MEANTIME_IN_FRONT int __poll_chk(pollfd* looks, nfds_t count, int milliseconds, size_t room) {
+MEANTIME_INTERPOSED int __poll_chk(pollfd* looks, nfds_t count, int milliseconds, size_t room) {
   if (room / sizeof *looks < count) {
     __chk_fail();
   }
   return poll(looks, count, milliseconds);
 }
-MEANTIME_IN_FRONT int __ppoll_chk(pollfd* looks, nfds_t count, const timespec* limit,
-                                  const sigset_t* mask, size_t room) {
+MEANTIME_INTERPOSED int __ppoll_chk(pollfd* looks, nfds_t count, const timespec* limit,
+                                    const sigset_t* mask, size_t room) {
   if (room / sizeof *looks < count) {
     __chk_fail();
   }
   return ppoll(looks, count, limit, mask);
 }
-MEANTIME_IN_FRONT int select(int count, fd_set* in, fd_set* out, fd_set* other, timeval* limit) {
+MEANTIME_INTERPOSED int select(int count, fd_set* in, fd_set* out, fd_set* other, timeval* limit) {
   MEANTIME_REAL(select);
   if (mine() == nullptr) {
     return real(count, in, out, other, limit);
@@ -153,22 +153,22 @@ MEANTIME_IN_FRONT int select(int count, fd_set* in, fd_set* out, fd_set* other, 
   }
   return result;
 }
-MEANTIME_IN_FRONT int pselect(int count, fd_set* in, fd_set* out, fd_set* other,
-                              const timespec* limit, const sigset_t* mask) {
+MEANTIME_INTERPOSED int pselect(int count, fd_set* in, fd_set* out, fd_set* other,
+                                const timespec* limit, const sigset_t* mask) {
   MEANTIME_REAL(pselect);
   return mine() == nullptr ? real(count, in, out, other, limit, mask)
                            : select_by_poll(count, in, out, other, limit, mask);
 }
-MEANTIME_IN_FRONT int epoll_wait(int set, epoll_event* events, int count, int limit) {
+MEANTIME_INTERPOSED int epoll_wait(int set, epoll_event* events, int count, int limit) {
   MEANTIME_REAL(epoll_wait);
   const int own = own_descriptor(set);
-  const Elsewhere elsewhere(limit != 0 && would_sleep(own, POLLIN));
+  const Offloaded offloaded(limit != 0 && would_sleep(own, POLLIN));
   return real(own, events, count, limit);
 }
-MEANTIME_IN_FRONT int epoll_pwait(int set, epoll_event* events, int count, int limit,
-                                  const sigset_t* mask) {
+MEANTIME_INTERPOSED int epoll_pwait(int set, epoll_event* events, int count, int limit,
+                                    const sigset_t* mask) {
   MEANTIME_REAL(epoll_pwait);
   const int own = own_descriptor(set);
-  const Elsewhere elsewhere(limit != 0 && would_sleep(own, POLLIN));
+  const Offloaded offloaded(limit != 0 && would_sleep(own, POLLIN));
   return real(own, events, count, limit, mask);
 }

@@ -92,15 +92,15 @@ bool is_name(const char* name) {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT int chdir(const char* path) noexcept {
+MEANTIME_INTERPOSED int chdir(const char* path) noexcept {
   MEANTIME_REAL(chdir);
   return mine() == nullptr ? real(path) : use_folder(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
-MEANTIME_IN_FRONT int fchdir(int descriptor) noexcept {
+MEANTIME_INTERPOSED int fchdir(int descriptor) noexcept {
   MEANTIME_REAL(fchdir);
   return mine() == nullptr ? real(descriptor) : use_folder(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
 }
-MEANTIME_IN_FRONT mode_t umask(mode_t mask) noexcept {
+MEANTIME_INTERPOSED mode_t umask(mode_t mask) noexcept {
   MEANTIME_REAL(umask);
   const mode_t before = real(mask);
   if (mine() != nullptr && meantime_host_index() >= 0) {
@@ -111,7 +111,7 @@ MEANTIME_IN_FRONT mode_t umask(mode_t mask) noexcept {
   return before;
 }
 
-MEANTIME_IN_FRONT char* getenv(const char* name) noexcept {
+MEANTIME_INTERPOSED char* getenv(const char* name) noexcept {
   MEANTIME_REAL(getenv);
   if (mine() == nullptr) {
     return real(name);
@@ -124,10 +124,10 @@ MEANTIME_IN_FRONT char* getenv(const char* name) noexcept {
   }
   return nullptr;
 }
-MEANTIME_IN_FRONT char* secure_getenv(const char* name) noexcept {
+MEANTIME_INTERPOSED char* secure_getenv(const char* name) noexcept {
   return getenv(name);
 }
-MEANTIME_IN_FRONT int setenv(const char* name, const char* value, int overwrite) noexcept {
+MEANTIME_INTERPOSED int setenv(const char* name, const char* value, int overwrite) noexcept {
   MEANTIME_REAL(setenv);
   if (mine() == nullptr) {
     return real(name, value, overwrite);
@@ -142,7 +142,7 @@ MEANTIME_IN_FRONT int setenv(const char* name, const char* value, int overwrite)
   }
   return 0;
 }
-MEANTIME_IN_FRONT int unsetenv(const char* name) noexcept {
+MEANTIME_INTERPOSED int unsetenv(const char* name) noexcept {
   MEANTIME_REAL(unsetenv);
   if (mine() == nullptr) {
     return real(name);
@@ -158,7 +158,7 @@ MEANTIME_IN_FRONT int unsetenv(const char* name) noexcept {
   show(variables);
   return 0;
 }
-MEANTIME_IN_FRONT int putenv(char* line) noexcept {
+MEANTIME_INTERPOSED int putenv(char* line) noexcept {
   MEANTIME_REAL(putenv);
   if (mine() == nullptr) {
     return real(line);
@@ -169,7 +169,7 @@ MEANTIME_IN_FRONT int putenv(char* line) noexcept {
   put(line);
   return 0;
 }
-MEANTIME_IN_FRONT int clearenv() noexcept {
+MEANTIME_INTERPOSED int clearenv() noexcept {
   MEANTIME_REAL(clearenv);
   if (mine() == nullptr) {
     return real();

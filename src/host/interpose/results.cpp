@@ -44,7 +44,7 @@ using namespace meantime::host;
 
 // Users and groups tell errors by errno, which stays what it is if there is no such entry.
 #define LOOKS_UP(type, name, member, parameter, argument)                                 \
-  MEANTIME_IN_FRONT type* name(parameter argument) {                                      \
+  MEANTIME_INTERPOSED type* name(parameter argument) {                                    \
     if (mine() == nullptr) {                                                              \
       MEANTIME_REAL(name);                                                                \
       return real(argument);                                                              \
@@ -67,7 +67,7 @@ LOOKS_UP(protoent, getprotobyname, protocol, const char*, protocol_name)
 LOOKS_UP(protoent, getprotobynumber, protocol, int, number)
 
 #define LOOKS_UP_SERVICE(name, parameter)                                                 \
-  MEANTIME_IN_FRONT servent* name(parameter what, const char* protocol) {                 \
+  MEANTIME_INTERPOSED servent* name(parameter what, const char* protocol) {               \
     if (mine() == nullptr) {                                                              \
       MEANTIME_REAL(name);                                                                \
       return real(what, protocol);                                                        \
@@ -81,7 +81,7 @@ LOOKS_UP(protoent, getprotobynumber, protocol, int, number)
 LOOKS_UP_SERVICE(getservbyname, const char*)
 LOOKS_UP_SERVICE(getservbyport, int)
 
-MEANTIME_IN_FRONT hostent* gethostbyname(const char* name) {
+MEANTIME_INTERPOSED hostent* gethostbyname(const char* name) {
   if (mine() == nullptr) {
     MEANTIME_REAL(gethostbyname);
     return real(name);
@@ -92,7 +92,7 @@ MEANTIME_IN_FRONT hostent* gethostbyname(const char* name) {
   });
   return found;
 }
-MEANTIME_IN_FRONT hostent* gethostbyname2(const char* name, int family) {
+MEANTIME_INTERPOSED hostent* gethostbyname2(const char* name, int family) {
   if (mine() == nullptr) {
     MEANTIME_REAL(gethostbyname2);
     return real(name, family);
@@ -103,7 +103,7 @@ MEANTIME_IN_FRONT hostent* gethostbyname2(const char* name, int family) {
   });
   return found;
 }
-MEANTIME_IN_FRONT hostent* gethostbyaddr(const void* address, socklen_t length, int family) {
+MEANTIME_INTERPOSED hostent* gethostbyaddr(const void* address, socklen_t length, int family) {
   if (mine() == nullptr) {
     MEANTIME_REAL(gethostbyaddr);
     return real(address, length, family);
@@ -114,7 +114,7 @@ MEANTIME_IN_FRONT hostent* gethostbyaddr(const void* address, socklen_t length, 
   });
   return found;
 }
-MEANTIME_IN_FRONT mntent* getmntent(FILE* file) noexcept {
+MEANTIME_INTERPOSED mntent* getmntent(FILE* file) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(getmntent);
     return real(file);
@@ -125,7 +125,7 @@ MEANTIME_IN_FRONT mntent* getmntent(FILE* file) noexcept {
 }
 
 #define DIGITS(name, type)                                                                        \
-  MEANTIME_IN_FRONT char* name(type value, int count, int* point, int* sign) noexcept {           \
+  MEANTIME_INTERPOSED char* name(type value, int count, int* point, int* sign) noexcept {         \
     if (mine() == nullptr) {                                                                      \
       MEANTIME_REAL(name);                                                                        \
       return real(value, count, point, sign);                                                     \
@@ -139,7 +139,7 @@ DIGITS(fcvt, double)
 DIGITS(qecvt, long double)
 DIGITS(qfcvt, long double)
 
-MEANTIME_IN_FRONT char* l64a(long value) noexcept {
+MEANTIME_INTERPOSED char* l64a(long value) noexcept {
   MEANTIME_REAL(l64a);
   if (mine() == nullptr) {
     return real(value);
@@ -152,7 +152,7 @@ MEANTIME_IN_FRONT char* l64a(long value) noexcept {
   *place = '\0';
   return own_results().base_64;
 }
-MEANTIME_IN_FRONT char* ptsname(int number) noexcept {
+MEANTIME_INTERPOSED char* ptsname(int number) noexcept {
   MEANTIME_REAL(ptsname);
   if (mine() == nullptr) {
     return real(number);
@@ -164,7 +164,7 @@ MEANTIME_IN_FRONT char* ptsname(int number) noexcept {
   }
   return error == 0 ? name : nullptr;
 }
-MEANTIME_IN_FRONT char* ttyname(int number) noexcept {
+MEANTIME_INTERPOSED char* ttyname(int number) noexcept {
   MEANTIME_REAL(ttyname);
   if (mine() == nullptr) {
     return real(number);
@@ -176,21 +176,21 @@ MEANTIME_IN_FRONT char* ttyname(int number) noexcept {
   }
   return error == 0 ? name : nullptr;
 }
-MEANTIME_IN_FRONT char* tmpnam(char* name) noexcept {
+MEANTIME_INTERPOSED char* tmpnam(char* name) noexcept {
   MEANTIME_REAL(tmpnam);
   return real(name != nullptr || mine() == nullptr ? name : own_results().temporary);
 }
-MEANTIME_IN_FRONT char* strerror(int number) noexcept {
+MEANTIME_INTERPOSED char* strerror(int number) noexcept {
   MEANTIME_REAL(strerror);
   // Of a number without a text; before glibc 2.32 in one place of the process.
   return mine() == nullptr ? real(number)
                            : strerror_r(number, own_results().error, sizeof own_results().error);
 }
-MEANTIME_IN_FRONT char* ether_ntoa(const ether_addr* address) noexcept {
+MEANTIME_INTERPOSED char* ether_ntoa(const ether_addr* address) noexcept {
   MEANTIME_REAL(ether_ntoa);
   return mine() == nullptr ? real(address) : ether_ntoa_r(address, own_results().hardware_text);
 }
-MEANTIME_IN_FRONT ether_addr* ether_aton(const char* text) noexcept {
+MEANTIME_INTERPOSED ether_addr* ether_aton(const char* text) noexcept {
   MEANTIME_REAL(ether_aton);
   return mine() == nullptr ? real(text) : ether_aton_r(text, &own_results().hardware);
 }

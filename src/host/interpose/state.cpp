@@ -22,7 +22,7 @@ random_data& random_state(RankState& rank) {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT long random() noexcept {
+MEANTIME_INTERPOSED long random() noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(random);
     return real();
@@ -31,10 +31,10 @@ MEANTIME_IN_FRONT long random() noexcept {
   random_r(&random_state(*mine()), &value);
   return value;
 }
-MEANTIME_IN_FRONT int rand() noexcept {
+MEANTIME_INTERPOSED int rand() noexcept {
   return static_cast<int>(random());
 }
-MEANTIME_IN_FRONT void srandom(unsigned seed) noexcept {
+MEANTIME_INTERPOSED void srandom(unsigned seed) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(srandom);
     real(seed);
@@ -42,10 +42,10 @@ MEANTIME_IN_FRONT void srandom(unsigned seed) noexcept {
   }
   srandom_r(seed, &random_state(*mine()));
 }
-MEANTIME_IN_FRONT void srand(unsigned seed) noexcept {
+MEANTIME_INTERPOSED void srand(unsigned seed) noexcept {
   srandom(seed);
 }
-MEANTIME_IN_FRONT char* initstate(unsigned seed, char* bytes, size_t count) noexcept {
+MEANTIME_INTERPOSED char* initstate(unsigned seed, char* bytes, size_t count) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(initstate);
     return real(seed, bytes, count);
@@ -54,7 +54,7 @@ MEANTIME_IN_FRONT char* initstate(unsigned seed, char* bytes, size_t count) noex
   char* const before = reinterpret_cast<char*>(&state.state[-1]);
   return initstate_r(seed, bytes, count, &state) == 0 ? before : nullptr;
 }
-MEANTIME_IN_FRONT char* setstate(char* bytes) noexcept {
+MEANTIME_INTERPOSED char* setstate(char* bytes) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(setstate);
     return real(bytes);
@@ -64,35 +64,35 @@ MEANTIME_IN_FRONT char* setstate(char* bytes) noexcept {
   return setstate_r(bytes, &state) == 0 ? before : nullptr;
 }
 
-#define DRAND(type, name)                  \
-  MEANTIME_IN_FRONT type name() noexcept { \
-    if (mine() == nullptr) {               \
-      MEANTIME_REAL(name);                 \
-      return real();                       \
-    }                                      \
-    type value{};                          \
-    name##_r(&mine()->drand48, &value);    \
-    return value;                          \
+#define DRAND(type, name)                    \
+  MEANTIME_INTERPOSED type name() noexcept { \
+    if (mine() == nullptr) {                 \
+      MEANTIME_REAL(name);                   \
+      return real();                         \
+    }                                        \
+    type value{};                            \
+    name##_r(&mine()->drand48, &value);      \
+    return value;                            \
   }
 DRAND(double, drand48)
 DRAND(long, lrand48)
 DRAND(long, mrand48)
 
-#define DRAND_FROM(type, name)                                   \
-  MEANTIME_IN_FRONT type name(unsigned short from[3]) noexcept { \
-    if (mine() == nullptr) {                                     \
-      MEANTIME_REAL(name);                                       \
-      return real(from);                                         \
-    }                                                            \
-    type value{};                                                \
-    name##_r(from, &mine()->drand48, &value);                    \
-    return value;                                                \
+#define DRAND_FROM(type, name)                                     \
+  MEANTIME_INTERPOSED type name(unsigned short from[3]) noexcept { \
+    if (mine() == nullptr) {                                       \
+      MEANTIME_REAL(name);                                         \
+      return real(from);                                           \
+    }                                                              \
+    type value{};                                                  \
+    name##_r(from, &mine()->drand48, &value);                      \
+    return value;                                                  \
   }
 DRAND_FROM(double, erand48)
 DRAND_FROM(long, nrand48)
 DRAND_FROM(long, jrand48)
 
-MEANTIME_IN_FRONT void srand48(long seed) noexcept {
+MEANTIME_INTERPOSED void srand48(long seed) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(srand48);
     real(seed);
@@ -100,7 +100,7 @@ MEANTIME_IN_FRONT void srand48(long seed) noexcept {
   }
   srand48_r(seed, &mine()->drand48);
 }
-MEANTIME_IN_FRONT unsigned short* seed48(unsigned short from[3]) noexcept {
+MEANTIME_INTERPOSED unsigned short* seed48(unsigned short from[3]) noexcept {
   MEANTIME_REAL(seed48);
   if (mine() == nullptr) {
     return real(from);
@@ -110,7 +110,7 @@ MEANTIME_IN_FRONT unsigned short* seed48(unsigned short from[3]) noexcept {
   seed48_r(from, &mine()->drand48);
   return before;
 }
-MEANTIME_IN_FRONT void lcong48(unsigned short from[7]) noexcept {
+MEANTIME_INTERPOSED void lcong48(unsigned short from[7]) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(lcong48);
     real(from);
@@ -119,7 +119,7 @@ MEANTIME_IN_FRONT void lcong48(unsigned short from[7]) noexcept {
   lcong48_r(from, &mine()->drand48);
 }
 
-MEANTIME_IN_FRONT char* strtok(char* text, const char* separators) noexcept {
+MEANTIME_INTERPOSED char* strtok(char* text, const char* separators) noexcept {
   static char* host_place = nullptr;
   return strtok_r(text, separators, mine() != nullptr ? &mine()->strtok_place : &host_place);
 }

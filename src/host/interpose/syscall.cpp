@@ -1,5 +1,5 @@
 // System calls that a program makes by syscall(2), past libc's functions: those that the host
-// stands in front of go the same way, descriptors are the rank's, waits leave the worker to others,
+// interposes go the same way, descriptors are the rank's, waits leave the worker to others,
 // and what belongs to the process is refused, with one line for the user. (What a program asks the
 // kernel in assembly is its own affair: nobody sees it, but for the monitor when it lasts.)
 #include <fcntl.h>
@@ -26,8 +26,8 @@
 #include <cstdio>
 #include <iterator>
 
-#include "host/interpose/elsewhere.h"
 #include "host/interpose/lookup.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
 
@@ -241,7 +241,7 @@ long system_call_of_rank(long number, ...) {
     case SYS_exit_group:
       _exit(first);
     case SYS_futex: {
-      const Elsewhere elsewhere(waits(words));
+      const Offloaded offloaded(waits(words));
       return syscall(number, a, b, c, d, e, f);
     }
     case SYS_clock_nanosleep: {

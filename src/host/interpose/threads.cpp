@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "host/interpose/elsewhere.h"
 #include "host/interpose/locale.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/rank_state.h"
 #include "protocol/host_interface.h"
 
@@ -34,7 +34,7 @@ struct Start {
 /// The thread of the key's value, which is its rank, ends: by return, pthread_exit or cancellation.
 /// Its other values go first: libc takes keys by number and forgets the value of one that has no
 /// destructor that it knows, so this key is older than any of a rank's.
-/// The rank reads the count after it has gone elsewhere, and the kernel looks at it once more
+/// The rank reads the count after it is offloaded, and the kernel looks at it once more
 /// before it lets it sleep, so no wake-up is lost.
 void thread_ends(void* value) {
   static_cast<RankState*>(value)->keys.destroy_values();
@@ -102,7 +102,7 @@ int start_thread(pthread_t* thread, const pthread_attr_t* attributes, const Star
 [[noreturn]] void end_after_the_others() {
   mine()->keys.destroy_values();
   {
-    const Elsewhere elsewhere;
+    const Offloaded offloaded;
     auto& count = mine()->other_threads;
     for (int left = count.load(); left > 0; left = count.load()) {
       syscall(SYS_futex, &count, FUTEX_WAIT_PRIVATE, left, nullptr, nullptr, 0);
@@ -121,15 +121,15 @@ void prepare_for_threads() {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
-                                     void* (*function)(void*), void* argument) noexcept {
+MEANTIME_INTERPOSED int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                       void* (*function)(void*), void* argument) noexcept {
   if (mine() == nullptr) {
     MEANTIME_REAL(pthread_create);
     return real(thread, attributes, function, argument);
   }
   return start_thread(thread, attributes, {mine(), function, nullptr, argument});
 }
-MEANTIME_IN_FRONT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
+MEANTIME_INTERPOSED int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
   if (mine() == nullptr) {
     MEANTIME_REAL(thrd_create);
     return real(thread, function, argument);
@@ -138,7 +138,7 @@ MEANTIME_IN_FRONT int thrd_create(thrd_t* thread, thrd_start_t function, void* a
   return error == 0 ? thrd_success : error == ENOMEM ? thrd_nomem : thrd_error;
 }
 
-MEANTIME_IN_FRONT void pthread_exit(void* result) {
+MEANTIME_INTERPOSED void pthread_exit(void* result) {
   if (mine() != nullptr && meantime_host_index() >= 0) {
     end_after_the_others();
   }
@@ -146,16 +146,16 @@ MEANTIME_IN_FRONT void pthread_exit(void* result) {
   real(result);
   __builtin_unreachable();
 }
-MEANTIME_IN_FRONT void thrd_exit(int result) {
+MEANTIME_INTERPOSED void thrd_exit(int result) {
   pthread_exit(reinterpret_cast<void*>(static_cast<std::intptr_t>(result)));
 }
 /// A rank's own thread is parked, or runs the rank in a system call: it is not to be ended.
-MEANTIME_IN_FRONT int pthread_cancel(pthread_t thread) {
+MEANTIME_INTERPOSED int pthread_cancel(pthread_t thread) {
   MEANTIME_REAL(pthread_cancel);
   return mine() != nullptr && pthread_equal(thread, mine()->thread) != 0 ? ENOTSUP : real(thread);
 }
 
-MEANTIME_IN_FRONT int MPI_Abort(MPI_Comm communicator, int code) {
+MEANTIME_INTERPOSED int MPI_Abort(MPI_Comm communicator, int code) {
   if (mine() != nullptr && meantime_host_index() < 0) {
     meantime_host_abort(code);
   }

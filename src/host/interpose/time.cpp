@@ -68,43 +68,43 @@ class InOwnZone {
 
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT void tzset() noexcept {
+MEANTIME_INTERPOSED void tzset() noexcept {
   MEANTIME_REAL(tzset);
   const InOwnZone zone;
   real();
 }
-MEANTIME_IN_FRONT struct tm* localtime_r(const time_t* value, struct tm* result) noexcept {
+MEANTIME_INTERPOSED struct tm* localtime_r(const time_t* value, struct tm* result) noexcept {
   MEANTIME_REAL(localtime_r);
   const InOwnZone zone;
   return real(value, result);
 }
-MEANTIME_IN_FRONT time_t mktime(struct tm* value) noexcept {
+MEANTIME_INTERPOSED time_t mktime(struct tm* value) noexcept {
   MEANTIME_REAL(mktime);
   const InOwnZone zone;
   return real(value);
 }
-MEANTIME_IN_FRONT time_t timelocal(struct tm* value) noexcept {
+MEANTIME_INTERPOSED time_t timelocal(struct tm* value) noexcept {
   return mktime(value);
 }
-MEANTIME_IN_FRONT char* ctime_r(const time_t* value, char* result) noexcept {
+MEANTIME_INTERPOSED char* ctime_r(const time_t* value, char* result) noexcept {
   MEANTIME_REAL(ctime_r);
   const InOwnZone zone;
   return real(value, result);
 }
 
-#define FORMATS(type, name)                                                   \
-  MEANTIME_IN_FRONT size_t name(type* text, size_t bytes, const type* format, \
-                                const struct tm* value) noexcept {            \
-    MEANTIME_REAL(name);                                                      \
-    const InOwnZone zone;                                                     \
-    return real(text, bytes, format, value);                                  \
+#define FORMATS(type, name)                                                     \
+  MEANTIME_INTERPOSED size_t name(type* text, size_t bytes, const type* format, \
+                                  const struct tm* value) noexcept {            \
+    MEANTIME_REAL(name);                                                        \
+    const InOwnZone zone;                                                       \
+    return real(text, bytes, format, value);                                    \
   }
-#define FORMATS_BY_LOCALE(type, name)                                               \
-  MEANTIME_IN_FRONT size_t name(type* text, size_t bytes, const type* format,       \
-                                const struct tm* value, locale_t locale) noexcept { \
-    MEANTIME_REAL(name);                                                            \
-    const InOwnZone zone;                                                           \
-    return real(text, bytes, format, value, locale);                                \
+#define FORMATS_BY_LOCALE(type, name)                                                 \
+  MEANTIME_INTERPOSED size_t name(type* text, size_t bytes, const type* format,       \
+                                  const struct tm* value, locale_t locale) noexcept { \
+    MEANTIME_REAL(name);                                                              \
+    const InOwnZone zone;                                                             \
+    return real(text, bytes, format, value, locale);                                  \
   }
 extern "C" {
 size_t __strftime_l(char*, size_t, const char*, const struct tm*, locale_t) noexcept;
@@ -118,18 +118,18 @@ FORMATS_BY_LOCALE(char, __strftime_l)
 FORMATS_BY_LOCALE(wchar_t, __wcsftime_l)
 
 // Their results lie in one buffer of the process.
-#define INTO_OWN_BUFFER(name)                                       \
-  MEANTIME_IN_FRONT struct tm* name(const time_t* value) noexcept { \
-    static thread_local struct tm buffer;                           \
-    return name##_r(value, &buffer);                                \
+#define INTO_OWN_BUFFER(name)                                         \
+  MEANTIME_INTERPOSED struct tm* name(const time_t* value) noexcept { \
+    static thread_local struct tm buffer;                             \
+    return name##_r(value, &buffer);                                  \
   }
 INTO_OWN_BUFFER(localtime)
 INTO_OWN_BUFFER(gmtime)
-MEANTIME_IN_FRONT char* ctime(const time_t* value) noexcept {
+MEANTIME_INTERPOSED char* ctime(const time_t* value) noexcept {
   static thread_local char buffer[26];
   return ctime_r(value, buffer);
 }
-MEANTIME_IN_FRONT char* asctime(const struct tm* value) noexcept {
+MEANTIME_INTERPOSED char* asctime(const struct tm* value) noexcept {
   static thread_local char buffer[64];
   return asctime_r(value, buffer);
 }

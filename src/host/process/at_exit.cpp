@@ -86,8 +86,8 @@ using namespace meantime::host;
 
 // Since glibc 2.34 `init` and `fini` are null; older start-up code gives the function that would
 // run the constructors, which are ours to run.
-MEANTIME_IN_FRONT int __libc_start_main(Main main, int count, char** words, void (*init)(),
-                                        void (*fini)(), void (*linker_fini)(), void* stack_end) {
+MEANTIME_INTERPOSED int __libc_start_main(Main main, int count, char** words, void (*init)(),
+                                          void (*fini)(), void (*linker_fini)(), void* stack_end) {
   if (RankState* rank = mine(); rank != nullptr) {
     rank->image.run_initialisers(rank->program->closure, count, words, *rank->environment());
     end_rank(main(count, words, *rank->environment()), true);
@@ -97,7 +97,7 @@ MEANTIME_IN_FRONT int __libc_start_main(Main main, int count, char** words, void
   return real(main, count, words, init, fini, linker_fini, stack_end);
 }
 
-MEANTIME_IN_FRONT void exit(int status) {
+MEANTIME_INTERPOSED void exit(int status) {
   if (mine() != nullptr) {
     end_rank(status, true);
   }
@@ -106,7 +106,7 @@ MEANTIME_IN_FRONT void exit(int status) {
   __builtin_unreachable();
 }
 
-MEANTIME_IN_FRONT void _exit(int status) {
+MEANTIME_INTERPOSED void _exit(int status) {
   if (mine() != nullptr) {
     end_rank(status, false);
   }
@@ -115,11 +115,11 @@ MEANTIME_IN_FRONT void _exit(int status) {
   __builtin_unreachable();
 }
 
-MEANTIME_IN_FRONT void _Exit(int status) noexcept {
+MEANTIME_INTERPOSED void _Exit(int status) noexcept {
   _exit(status);
 }
 
-MEANTIME_IN_FRONT void quick_exit(int status) noexcept {
+MEANTIME_INTERPOSED void quick_exit(int status) noexcept {
   if (RankState* rank = mine(); rank != nullptr) {
     while (!rank->at_quick_exit.empty()) {
       const AtExit handler = rank->at_quick_exit.back();
@@ -134,7 +134,7 @@ MEANTIME_IN_FRONT void quick_exit(int status) noexcept {
 }
 
 /// What at_quick_exit, which libc links into each program, calls.
-MEANTIME_IN_FRONT int __cxa_at_quick_exit(void (*function)(void*), void* owner) {
+MEANTIME_INTERPOSED int __cxa_at_quick_exit(void (*function)(void*), void* owner) {
   if (RankState* rank = mine(); rank != nullptr) {
     rank->at_quick_exit.push_back({.function = function, .owner = owner});
     return 0;
@@ -143,7 +143,7 @@ MEANTIME_IN_FRONT int __cxa_at_quick_exit(void (*function)(void*), void* owner) 
   return real(function, owner);
 }
 
-MEANTIME_IN_FRONT int __cxa_atexit(void (*function)(void*), void* argument, void* owner) {
+MEANTIME_INTERPOSED int __cxa_atexit(void (*function)(void*), void* argument, void* owner) {
   if (RankState* rank = mine(); rank != nullptr) {
     rank->at_exit.push_back({.function = function, .argument = argument, .owner = owner});
     return 0;
@@ -152,7 +152,7 @@ MEANTIME_IN_FRONT int __cxa_atexit(void (*function)(void*), void* argument, void
   return real(function, argument, owner);
 }
 
-MEANTIME_IN_FRONT int on_exit(void (*function)(int, void*), void* argument) noexcept {
+MEANTIME_INTERPOSED int on_exit(void (*function)(int, void*), void* argument) noexcept {
   if (RankState* rank = mine(); rank != nullptr) {
     rank->at_exit.push_back({.with_status = function, .argument = argument});
     return 0;
@@ -161,7 +161,7 @@ MEANTIME_IN_FRONT int on_exit(void (*function)(int, void*), void* argument) noex
   return real(function, argument);
 }
 
-MEANTIME_IN_FRONT void __cxa_finalize(void* owner) {
+MEANTIME_INTERPOSED void __cxa_finalize(void* owner) {
   if (RankState* rank = mine(); rank != nullptr) {
     run_exit_handlers(*rank, owner, 0);
     return;
@@ -170,8 +170,8 @@ MEANTIME_IN_FRONT void __cxa_finalize(void* owner) {
   real(owner);
 }
 
-MEANTIME_IN_FRONT int __cxa_thread_atexit_impl(void (*function)(void*), void* argument,
-                                               void* owner) {
+MEANTIME_INTERPOSED int __cxa_thread_atexit_impl(void (*function)(void*), void* argument,
+                                                 void* owner) {
   if (RankState* rank = mine(); rank != nullptr && meantime_host_index() >= 0) {
     rank->at_thread_exit.push_back({.function = function, .argument = argument});
     return 0;

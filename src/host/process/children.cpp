@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "host/interpose/elsewhere.h"
+#include "host/interpose/offloaded.h"
 #include "host/process/own_descriptor.h"
 #include "host/process/rank_state.h"
 
@@ -71,7 +71,7 @@ void Children::sleep(int milliseconds) {
       looks.push_back({each.descriptor, POLLIN, 0});
     }
   }
-  const Elsewhere elsewhere;
+  const Offloaded offloaded;
   syscall(SYS_poll, looks.data(), looks.size(), milliseconds);
   std::uint64_t count = 0;
   [[maybe_unused]] const auto taken = syscall(SYS_read, looks[0].fd, &count, sizeof count);

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "host/process/rank_state.h"
-#include "places/backtrace.h"
 #include "protocol/host_interface.h"
+#include "symbolize/backtrace.h"
 
 namespace meantime::host {
 
@@ -50,7 +50,7 @@ void describe(Text& text, const RankState& rank, std::uintptr_t place) {
   }
 }
 
-/// libc's signal is not ours to call: a rank's stands in front of it.
+/// libc's signal is not ours to call: a rank's is interposed.
 void take_back(int signal) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
@@ -236,8 +236,8 @@ void catch_crashes(std::size_t guard_bytes) {
 
 // Programs that import it are refused, so this is a run-time library's: Fortran's would catch
 // crashes, for the whole process and without knowing of ranks. on_crash stays.
-MEANTIME_IN_FRONT meantime::host::Handler signal(int number,
-                                                 meantime::host::Handler handler) noexcept {
+MEANTIME_INTERPOSED meantime::host::Handler signal(int number,
+                                                   meantime::host::Handler handler) noexcept {
   if (meantime::host::mine() != nullptr) {
     return SIG_DFL;
   }
@@ -245,12 +245,12 @@ MEANTIME_IN_FRONT meantime::host::Handler signal(int number,
   return real(number, handler);
 }
 
-MEANTIME_IN_FRONT int raise(int signal) noexcept {
+MEANTIME_INTERPOSED int raise(int signal) noexcept {
   return meantime::host::raise_here(signal);
 }
 
 // To the process is to whichever of its threads the kernel takes; a rank's is to the rank.
-MEANTIME_IN_FRONT int kill(pid_t process, int signal) noexcept {
+MEANTIME_INTERPOSED int kill(pid_t process, int signal) noexcept {
   if (process == getpid() && meantime::host::mine() != nullptr && signal > 0 &&
       !meantime::host::is_blocked_here(signal)) {
     return meantime::host::raise_here(signal);
@@ -258,7 +258,7 @@ MEANTIME_IN_FRONT int kill(pid_t process, int signal) noexcept {
   return meantime::host::real_kill()(process, signal);
 }
 
-MEANTIME_IN_FRONT int pthread_kill(pthread_t thread, int signal) noexcept {
+MEANTIME_INTERPOSED int pthread_kill(pthread_t thread, int signal) noexcept {
   if (meantime::host::mine() != nullptr && pthread_equal(thread, pthread_self()) != 0) {
     meantime::host::tell_of_own(signal);
   }

@@ -83,8 +83,8 @@ std::vector<int> descriptors_of_meantime(const launch::HostWords& words) {
 using namespace meantime;
 using namespace meantime::host;
 
-MEANTIME_IN_FRONT int meantime_host_main(int count, char** arguments, char* block,
-                                         unsigned long bytes) {
+MEANTIME_INTERPOSED int meantime_host_main(int count, char** arguments, char* block,
+                                           unsigned long bytes) {
   if ((count == 3 || count == 4) && std::strcmp(arguments[1], launch::trial_word) == 0) {
     try_to_load(arguments, block, bytes);
   }

@@ -21,7 +21,7 @@ __attribute__((noinline)) void meantime_host_loaded(void) {
 }
 
 #ifdef MEANTIME_ADDRESS_SANITIZER
-/* It is up before all libraries: they call the host's functions in front of libc's, and those are
+/* It is up before all libraries: they call the host's interposed functions, and those are
    instrumented. And it is not the first library, but behind the host's (CMakeLists.txt). */
 extern void __asan_init(void);
 __attribute__((section(".preinit_array"), used)) static void (*const begin)(void) = __asan_init;

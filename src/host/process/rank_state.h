@@ -112,7 +112,7 @@ const cpu_set_t& host_cpus();
 /// Runs the handlers of one object, or of all (nullptr), newest first.
 void run_exit_handlers(RankState& rank, void* owner, int status);
 
-/// libc's own, where this library has a function of the same name in front of it.
+/// libc's own, where this library interposes a function of the same name.
 void* real_function(const char* name);
 
 /// Before any rank's code runs.
@@ -128,8 +128,8 @@ void release_thread_from_crashes();
 
 }  // namespace meantime::host
 
-/// A function that programs find in place of libc's.
-#define MEANTIME_IN_FRONT extern "C" __attribute__((visibility("default")))
+/// Interposed: a function that programs find in place of libc's.
+#define MEANTIME_INTERPOSED extern "C" __attribute__((visibility("default")))
 #define MEANTIME_REAL(name) MEANTIME_REAL_OF(name, real)
 #define MEANTIME_REAL_OF(name, variable) \
   static auto* const variable =          \

@@ -140,9 +140,9 @@ int ranks_of_resource(std::string_view option, const std::string& word) {
       bound.binding = binding;
     }
   }
-  std::vector<cpu_set_t> places;
-  find_places(bound, cpu_budget().workers, places);
-  return static_cast<int>(std::min(each * static_cast<long>(places.size()), 1L << 30));
+  std::vector<cpu_set_t> bindings;
+  find_bindings(bound, cpu_budget().workers, bindings);
+  return static_cast<int>(std::min(each * static_cast<long>(bindings.size()), 1L << 30));
 }
 
 std::optional<int> places_in_mapping(std::string_view option, const std::string& word) {

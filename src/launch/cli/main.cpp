@@ -167,7 +167,7 @@ void count_listed_cpus(Job& job) {
   if (job.command.binding != Binding::user || !job.hosts.empty()) {
     return;
   }
-  job.cpus.workers = std::min(job.cpus.workers, cpus_together(job.places, job.command.ranks()));
+  job.cpus.workers = std::min(job.cpus.workers, cpus_together(job.bindings, job.command.ranks()));
 }
 
 /// For -v, once it is known what the ranks are.
@@ -180,23 +180,23 @@ void say_where_ranks_run(const Job& job) {
       counted(job.cpus.workers, "worker"), counted(job.cpus.mask, "CPU"),
       job.cpus.quota > 0 ? fmt::format(", quota of {:.1f}", job.cpus.quota) : "",
       deadlock_action_name(command.on_deadlock));
-  if (job.places.empty() || job.all_threads()) {
+  if (job.bindings.empty() || job.all_threads()) {
     return;
   }
-  const int most = static_cast<int>(job.places.size());
+  const int most = static_cast<int>(job.bindings.size());
   if (command.binding != Binding::user && command.places_per_rank > most) {
     say("a rank has {} place{}, not {}: there are no more", most, most == 1 ? "" : "s",
         command.places_per_rank);
   }
-  if (!ranks_share(job.places, command.ranks())) {
+  if (!ranks_share(job.bindings, command.ranks())) {
     return;
   }
   if (command.binding == Binding::user) {
     say("ranks share CPUs: --bind user has {} for {} ranks",
-        cpus_together(job.places, command.ranks()), command.ranks());
+        cpus_together(job.bindings, command.ranks()), command.ranks());
   } else {
     say("ranks share CPUs: {} x {} places are more than the {} there are", command.ranks(),
-        std::max(1, command.places_per_rank), job.places.size());
+        std::max(1, command.places_per_rank), job.bindings.size());
   }
 }
 
@@ -247,7 +247,7 @@ int start(int count, char** words) {
   }
   job.library_folder = library_folder();
   job.cpus = cpu_budget();
-  if (std::string problem = find_places(job.command, job.cpus.workers, job.places);
+  if (std::string problem = find_bindings(job.command, job.cpus.workers, job.bindings);
       !problem.empty()) {
     say(problem);
     return 1;

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <vector>
 
-#include "places/demangle.h"
-#include "places/places.h"
+#include "symbolize/demangle.h"
+#include "symbolize/source_location.h"
 
 namespace meantime::launch {
 namespace {
@@ -17,12 +17,12 @@ namespace {
 constexpr std::string_view before_frame = "  #";
 
 struct Line {
-  std::string text;  ///< with the file's last part alone
-  Place place;       ///< no file: no frame of one
+  std::string text;     ///< with the file's last part alone
+  CodeAddress address;  ///< no file: no frame of one
 };
 
 /// Of the address behind a file's name, which may look like one itself; npos: there is none.
-std::size_t place_of_address(const std::string& text, std::size_t from) {
+std::size_t offset_of_address(const std::string& text, std::size_t from) {
   std::size_t plus = text.find("+0x", from);
   while (plus != std::string::npos) {
     const std::size_t end = text.find_first_not_of("0123456789abcdef", plus + 3);
@@ -37,7 +37,7 @@ std::size_t place_of_address(const std::string& text, std::size_t from) {
 /// `paths`: those that the lines before it had, by their last part.
 Line read_line(const std::string& text, std::map<std::string, std::string>& paths) {
   const std::size_t begin = text.find(' ', before_frame.size()) + 1;  // 0 if there is none
-  const std::size_t plus = place_of_address(text, begin);
+  const std::size_t plus = offset_of_address(text, begin);
   if (!text.starts_with(before_frame) || begin == 0 || plus == std::string::npos) {
     return {text, {}};
   }
@@ -53,7 +53,7 @@ Line read_line(const std::string& text, std::map<std::string, std::string>& path
 }
 
 /// Of a frame what stands behind its number.
-std::string_view place_in(std::string_view line) {
+std::string_view address_in(std::string_view line) {
   return line.starts_with(before_frame)
              ? line.substr(std::min(line.find(' ', before_frame.size()), line.size()))
              : std::string_view();
@@ -64,8 +64,8 @@ std::string without_repetition(const std::vector<std::string>& lines) {
   std::string result;
   for (std::size_t first = 0; first < lines.size();) {
     std::size_t next = first + 1;
-    while (next < lines.size() && !place_in(lines[first]).empty() &&
-           place_in(lines[next]) == place_in(lines[first])) {
+    while (next < lines.size() && !address_in(lines[first]).empty() &&
+           address_in(lines[next]) == address_in(lines[first])) {
       ++next;
     }
     result += (first == 0 ? "" : "\n") + lines[first];
@@ -85,23 +85,23 @@ std::string without_repetition(const std::vector<std::string>& lines) {
 std::string readable_crash(std::string_view text, double seconds) {
   std::map<std::string, std::string> paths;
   std::vector<Line> lines;
-  std::vector<Place> places;
+  std::vector<CodeAddress> addresses;
   std::istringstream all{std::string(text)};
   for (std::string line; std::getline(all, line);) {
     lines.push_back(read_line(line, paths));
-    if (!lines.back().place.file.empty()) {
-      places.push_back(lines.back().place);
+    if (!lines.back().address.file.empty()) {
+      addresses.push_back(lines.back().address);
     }
   }
-  const std::map<Place, PlaceName> names = name_places(places, seconds);
+  const std::map<CodeAddress, SourceLocation> names = symbolize(addresses, seconds);
   std::vector<std::string> readable;
   for (const Line& line : lines) {
     readable.push_back(demangled(line.text));
-    const auto name = names.find(line.place);
+    const auto name = names.find(line.address);
     if (name == names.end() || name->second.function.empty()) {
       continue;
     }
-    const PlaceName& where = name->second;
+    const SourceLocation& where = name->second;
     const std::string source = where.source.empty() ? "" : ", " + where.source;
     std::string& frame = readable.back();
     if (frame.ends_with(')')) {

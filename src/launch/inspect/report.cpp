@@ -9,8 +9,8 @@
 #include "launch/inspect/process_info.h"
 #include "launch/report/equal_ranks.h"
 #include "node/segment.h"
-#include "places/named_places.h"
 #include "protocol/call_names.h"
+#include "symbolize/symbolized_text.h"
 
 namespace meantime::launch {
 
@@ -88,7 +88,7 @@ std::string job_report(const Job& job, int segment) {
     }
   }
   text.pop_back();  // who says it ends the last line
-  return with_equal_ranks_together(with_named_places(text));
+  return with_equal_ranks_together(symbolized(text));
 }
 
 }  // namespace meantime::launch

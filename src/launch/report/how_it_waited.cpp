@@ -140,9 +140,9 @@ std::string crowded_polling(const Job& job) {
   const bool any = std::any_of(
       job.command.programs.begin(), job.command.programs.end(), [&](const ProgramRequest& program) {
         std::string problem;
-        const wait::Wish wish = wait::wish_from_settings(
+        const wait::PolicySettings given = wait::policy_settings_from(
             [&](std::string_view name) { return job.setting(name, program); }, &problem);
-        const wait::Policy policy = wait::make_policy(wish, true);
+        const wait::Policy policy = wait::make_policy(given, true);
         return policy.round != 0 || policy.knobs.tries_poll > many_tries;
       });
   if (!any || job.runners() <= job.cpus.workers) {

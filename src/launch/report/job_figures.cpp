@@ -20,36 +20,38 @@ ledger::Figures figures_in(int descriptor) {
 
 namespace {
 
-/// Of a place that has its name already, "solve (script.py:12)", which stands for its file.
+/// Of a location that has its name already, "solve (script.py:12)", which stands for its file.
 constexpr std::uint64_t by_name = ~std::uint64_t{0};
 
-PlaceName split(const std::string& name) {
+SourceLocation split(const std::string& name) {
   const std::size_t bracket = name.rfind(" (");
   return bracket != std::string::npos && name.ends_with(')')
-             ? PlaceName{name.substr(0, bracket),
-                         name.substr(bracket + 2, name.size() - bracket - 3), name}
-             : PlaceName{"", "", name};
+             ? SourceLocation{name.substr(0, bracket),
+                              name.substr(bracket + 2, name.size() - bracket - 3), name}
+             : SourceLocation{"", "", name};
 }
 
 }  // namespace
 
-Place place_of(const ledger::SiteFigures& site) {
-  return site.place.empty() ? Place{site.file, site.offset} : Place{site.place, by_name};
+CodeAddress address_of(const ledger::SiteFigures& site) {
+  return site.location.empty() ? CodeAddress{site.file, site.offset}
+                               : CodeAddress{site.location, by_name};
 }
 
-std::map<Place, PlaceName> names_of(const ledger::Figures& figures) {
-  std::vector<Place> places;
-  std::map<Place, PlaceName> named;
+std::map<CodeAddress, SourceLocation> names_of(const ledger::Figures& figures) {
+  std::vector<CodeAddress> addresses;
+  std::map<CodeAddress, SourceLocation> named;
   for (const ledger::RankFigures& rank : figures.ranks) {
     for (const ledger::SiteFigures& site : rank.sites) {
-      if (site.place.empty()) {
-        places.push_back(place_of(site));
+      if (site.location.empty()) {
+        addresses.push_back(address_of(site));
       } else {
-        named.emplace(place_of(site), split(settings::shown(site.place, settings::any_length)));
+        named.emplace(address_of(site),
+                      split(settings::shown(site.location, settings::any_length)));
       }
     }
   }
-  std::map<Place, PlaceName> names = name_places(places);
+  std::map<CodeAddress, SourceLocation> names = symbolize(addresses);
   names.merge(named);
   return names;
 }

@@ -1,5 +1,5 @@
 // What a report says, in the table (ledger_table.cpp) as in the JSON (ledger_report.cpp): the
-// figures of a job's ledger, with the places in the program by name.
+// figures of a job's ledger, with the source locations by name.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 #include "launch/job.h"
 #include "ledger/reader.h"
-#include "places/places.h"
+#include "symbolize/source_location.h"
 
 namespace meantime::launch {
 
 /// Of the job's segment; -1: there is none.
 ledger::Figures figures_in(int descriptor);
 
-Place place_of(const ledger::SiteFigures& site);
+CodeAddress address_of(const ledger::SiteFigures& site);
 /// Of all call sites.
-std::map<Place, PlaceName> names_of(const ledger::Figures& figures);
+std::map<CodeAddress, SourceLocation> names_of(const ledger::Figures& figures);
 
 /// The histogram is coarse; the longest wait is known exactly.
 std::uint64_t quantile(const ledger::SiteFigures& site, double q);

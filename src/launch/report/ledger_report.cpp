@@ -41,8 +41,8 @@ std::string json_activities(const std::array<std::uint64_t, ledger::activities>&
                      seconds(spent_ns[3]));
 }
 
-std::string json_site(const SiteFigures& site, const std::map<Place, PlaceName>& names) {
-  const PlaceName& name = names.at(place_of(site));
+std::string json_site(const SiteFigures& site, const std::map<CodeAddress, SourceLocation>& names) {
+  const SourceLocation& name = names.at(address_of(site));
   return fmt::format(
       R"({{"call": {}, "file": {}, "offset": {}, "function": {}, "source": {}, "waits": {}, )"
       R"("seconds": {:.9f}, "median": {:.9f}, "p99": {:.9f}, "longest": {:.9f}, "spent": {}, )"
@@ -57,15 +57,15 @@ std::string json_site(const SiteFigures& site, const std::map<Place, PlaceName>&
 
 std::string json_rank(std::size_t number, const RankFigures& rank, const RankProcess& process,
                       const std::string& way, const std::string& policy,
-                      const std::map<Place, PlaceName>& names) {
+                      const std::map<CodeAddress, SourceLocation>& names) {
   const std::optional<double> cpu = cpu_time(rank, process);
   std::string text = fmt::format(
       R"(    {{"rank": {}, "wait": {}, "energy_policy": {}, "changed": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
       R"("rung_in_vain": {}, "spent": {}, )"
       R"("held_up": {:.9f}, "elsewhere": {:.9f}, "cpu": {}, "preempted": {}, "prorated": {}, "sites": [)",
       number, quoted(way), quoted(policy), json_changes(rank), seconds(rank.wall_ns),
-      seconds(rank.wait_ns), rank.waits, rank.parks, rank.rung_in_vain,
-      json_activities(rank.spent_ns), seconds(rank.held_up_ns), seconds(rank.elsewhere_ns),
+      seconds(rank.wait_ns), rank.waits, rank.parks, rank.signalled_in_vain,
+      json_activities(rank.spent_ns), seconds(rank.held_up_ns), seconds(rank.offloaded_ns),
       cpu ? fmt::format("{:.9f}", *cpu) : "null",
       rank.cpu_ns != 0 && rank.preempted_ns ? fmt::format("{:.9f}", seconds(*rank.preempted_ns))
                                             : "null",
@@ -80,7 +80,7 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
 
 std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
   const ledger::Figures figures = figures_in(segment);
-  const std::map<Place, PlaceName> names = names_of(figures);
+  const std::map<CodeAddress, SourceLocation> names = names_of(figures);
   const CoreSeconds sums = core_seconds(job, figures, times);
   const std::vector<std::string> ways = ways_of_ranks(job);
   const std::vector<std::string> policies = energy_policies(job, figures);

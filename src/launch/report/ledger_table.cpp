@@ -142,12 +142,12 @@ struct SiteRow {
 
 /// The one that took most time first. A line of the program that was compiled several times is one.
 std::vector<SiteRow> sites_of_all(const ledger::Figures& figures) {
-  const std::map<Place, PlaceName> names = names_of(figures);
+  const std::map<CodeAddress, SourceLocation> names = names_of(figures);
   std::map<std::string, SiteFigures> sums;
   for (const RankFigures& rank : figures.ranks) {
     for (const SiteFigures& site : rank.sites) {
       const std::string where =
-          fmt::format("{} in {}", call_name(site.call), names.at(place_of(site)).text);
+          fmt::format("{} in {}", call_name(site.call), names.at(address_of(site)).text);
       const auto [place, is_new] = sums.try_emplace(where, site);
       if (!is_new) {
         place->second.add(site);

@@ -72,7 +72,7 @@ int numa_node(int cpu) {
 
 /// Each core (or what the binding names) once.
 std::vector<cpu_set_t> single_places(Binding binding, int workers) {
-  std::vector<cpu_set_t> places;
+  std::vector<cpu_set_t> bindings;
   // Places in the order of (package, node, core, CPU), each with the CPUs of the mask in it.
   std::map<std::tuple<int, int, int, int>, cpu_set_t> groups;
   cpu_set_t mask = affinity_mask();
@@ -104,27 +104,27 @@ std::vector<cpu_set_t> single_places(Binding binding, int workers) {
     CPU_SET(cpu, &place->second);
   }
   for (const auto& [key, cpus] : groups) {
-    places.push_back(cpus);
+    bindings.push_back(cpus);
   }
-  if (places.size() > static_cast<std::size_t>(workers)) {
-    places.resize(static_cast<std::size_t>(workers));
+  if (bindings.size() > static_cast<std::size_t>(workers)) {
+    bindings.resize(static_cast<std::size_t>(workers));
   }
-  return places;
+  return bindings;
 }
 
 /// As the user's list has it; one line why not.
-std::string listed_places(const std::vector<std::vector<int>>& list,
-                          std::vector<cpu_set_t>& places) {
+std::string listed_bindings(const std::vector<std::vector<int>>& list,
+                            std::vector<cpu_set_t>& bindings) {
   const cpu_set_t mask = affinity_mask();
   for (const std::vector<int>& cpus : list) {
-    cpu_set_t& place = places.emplace_back();
-    CPU_ZERO(&place);
+    cpu_set_t& binding = bindings.emplace_back();
+    CPU_ZERO(&binding);
     for (const int cpu : cpus) {
       if (!CPU_ISSET(cpu, &mask)) {
         return fmt::format("--bind user: CPU {} is not one of those that this job may use: {}", cpu,
                            cpu_list(mask));
       }
-      CPU_SET(cpu, &place);
+      CPU_SET(cpu, &binding);
     }
   }
   return {};
@@ -144,46 +144,47 @@ CpuBudget cpu_budget() {
   return budget;
 }
 
-std::string find_places(const CommandLine& command, int workers, std::vector<cpu_set_t>& places) {
-  places.clear();
+std::string find_bindings(const CommandLine& command, int workers,
+                          std::vector<cpu_set_t>& bindings) {
+  bindings.clear();
   if (command.binding == Binding::none) {
     return {};
   }
   if (command.binding == Binding::user) {
-    return listed_places(command.binding_list, places);
+    return listed_bindings(command.binding_list, bindings);
   }
   const std::vector<cpu_set_t> singles = single_places(command.binding, workers);
   const std::size_t each = static_cast<std::size_t>(std::max(1, command.places_per_rank));
   for (std::size_t rank = 0; rank < singles.size(); ++rank) {  // then it begins again
-    cpu_set_t& place = places.emplace_back();
-    CPU_ZERO(&place);
+    cpu_set_t& binding = bindings.emplace_back();
+    CPU_ZERO(&binding);
     for (std::size_t i = 0; i < std::min(each, singles.size()); ++i) {
-      CPU_OR(&place, &place, &singles[(rank * each + i) % singles.size()]);
+      CPU_OR(&binding, &binding, &singles[(rank * each + i) % singles.size()]);
     }
   }
   return {};
 }
 
-bool ranks_share(const std::vector<cpu_set_t>& places, int ranks) {
+bool ranks_share(const std::vector<cpu_set_t>& bindings, int ranks) {
   cpu_set_t taken;
   CPU_ZERO(&taken);
   for (int rank = 0; rank < ranks; ++rank) {
-    const cpu_set_t& place = places[static_cast<std::size_t>(rank) % places.size()];
+    const cpu_set_t& binding = bindings[static_cast<std::size_t>(rank) % bindings.size()];
     cpu_set_t both;
-    CPU_AND(&both, &taken, &place);
+    CPU_AND(&both, &taken, &binding);
     if (CPU_COUNT(&both) > 0) {
       return true;
     }
-    CPU_OR(&taken, &taken, &place);
+    CPU_OR(&taken, &taken, &binding);
   }
   return false;
 }
 
-int cpus_together(const std::vector<cpu_set_t>& places, int ranks) {
+int cpus_together(const std::vector<cpu_set_t>& bindings, int ranks) {
   cpu_set_t all;
   CPU_ZERO(&all);
-  for (std::size_t i = 0; i < std::min(places.size(), static_cast<std::size_t>(ranks)); ++i) {
-    CPU_OR(&all, &all, &places[i]);
+  for (std::size_t i = 0; i < std::min(bindings.size(), static_cast<std::size_t>(ranks)); ++i) {
+    CPU_OR(&all, &all, &bindings[i]);
   }
   return CPU_COUNT(&all);
 }

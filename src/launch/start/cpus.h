@@ -19,17 +19,18 @@ struct CpuBudget {
 
 CpuBudget cpu_budget();
 
-/// The places that ranks are bound to, in turn: rank r gets places[r % places.size()]. Empty if
+/// The CPUs that ranks are bound to, in turn: rank r gets bindings[r % bindings.size()]. Empty if
 /// they are not bound. Of cores and the like there are never more than `workers`; ranks that get
-/// several get neighbours, and so places may have CPUs in common. One line why not: a list may name
-/// CPUs that this process may not use.
-std::string find_places(const CommandLine& command, int workers, std::vector<cpu_set_t>& places);
+/// several get neighbours, and so bindings may have CPUs in common. One line why not: a list may
+/// name CPUs that this process may not use.
+std::string find_bindings(const CommandLine& command, int workers,
+                          std::vector<cpu_set_t>& bindings);
 
 /// Some CPU is for more than one rank.
-bool ranks_share(const std::vector<cpu_set_t>& places, int ranks);
+bool ranks_share(const std::vector<cpu_set_t>& bindings, int ranks);
 
-/// How many CPUs the places of so many ranks have together.
-int cpus_together(const std::vector<cpu_set_t>& places, int ranks);
+/// How many CPUs the bindings of so many ranks have together.
+int cpus_together(const std::vector<cpu_set_t>& bindings, int ranks);
 
 /// "0-3,7"
 std::string cpu_list(const cpu_set_t& cpus);

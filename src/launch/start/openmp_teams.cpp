@@ -27,8 +27,8 @@ bool teams_outnumber_cpus(const Job& job) {
     int cpus = 0;
   };
   std::vector<Crowd> bound;
-  for (const cpu_set_t& place : job.places) {
-    bound.push_back({0, CPU_COUNT(&place)});
+  for (const cpu_set_t& binding : job.bindings) {
+    bound.push_back({0, CPU_COUNT(&binding)});
   }
   Crowd unbound{0, job.cpus.mask};
   Crowd all{0, job.cpus.workers};

@@ -14,7 +14,7 @@ namespace meantime::launch {
 inline constexpr std::string_view wait_policy_variable = "OMP_WAIT_POLICY";
 
 /// By OMP_NUM_THREADS; without it a team has as many threads as its rank has CPUs. Ranks that are
-/// bound have those of their place, and must do with them; thread ranks are not bound, so this is
+/// bound have those of their binding, and must do with them; thread ranks are not bound, so this is
 /// to be asked once it is known which ranks are processes.
 bool teams_outnumber_cpus(const Job& job);
 

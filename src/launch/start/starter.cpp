@@ -187,7 +187,7 @@ std::string Starter::start_rank(int rank) {
     child.descriptors.push_back({ends.output, STDOUT_FILENO});
     child.descriptors.push_back({ends.error, STDERR_FILENO});
   }
-  child.cpus = job_.places.empty() ? nullptr : &job_.places[rank % job_.places.size()];
+  child.cpus = job_.bindings.empty() ? nullptr : &job_.bindings[rank % job_.bindings.size()];
   const pid_t pid = spawn(child);
   for (int descriptor : {channel.theirs, lifeline, ends.output, ends.error}) {
     if (descriptor >= 0) {

@@ -12,10 +12,10 @@
 
 #include "launch/messages.h"
 #include "launch/report/ledger_report.h"
+#include "launch/supervise/cleanup_process.h"
 #include "launch/supervise/descendants.h"
 #include "launch/supervise/supervised_signals.h"
 #include "launch/supervise/supervisor.h"
-#include "launch/supervise/undoer.h"
 
 namespace meantime::launch {
 
@@ -110,7 +110,7 @@ int run_job(Job& job, char** arguments) {
   if (terminal >= 0) {
     close(terminal);
   }
-  if (job.frequencies.prepared() && !start_undoer(job, rename_process, arguments)) {
+  if (job.frequencies.prepared() && !start_cleanup_process(job, rename_process, arguments)) {
     const std::string line = fmt::format("frequencies stay as they are: cannot start a process: {}",
                                          std::strerror(errno));
     if (job.setting("MEANTIME_MACHINE") == "require") {

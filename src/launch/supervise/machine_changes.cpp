@@ -25,7 +25,7 @@ machine::Knob knob_of(const std::string& word) {
 
 /// The CPU of each worker, by its number in the node. They have one each if there are as many as
 /// CPUs of the mask (scheduling/thread_host.cpp).
-std::string places_of_workers(const Job& job, std::vector<cpu_set_t>& places) {
+std::string cpus_of_workers(const Job& job, std::vector<cpu_set_t>& bindings) {
   if (!job.all_threads()) {
     return "this job has process ranks beside its thread ranks, whose workers have no CPUs of "
            "their own then";
@@ -49,26 +49,26 @@ std::string places_of_workers(const Job& job, std::vector<cpu_set_t>& places) {
       cpu_set_t one;
       CPU_ZERO(&one);
       CPU_SET(cpu, &one);
-      places.push_back(one);
+      bindings.push_back(one);
     }
   }
   return {};
 }
 
-/// Why this job's ranks have no clocks of their own; else their places.
-std::string places_of(const Job& job, std::vector<cpu_set_t>& places) {
+/// Why this job's ranks have no clocks of their own; else their CPUs.
+std::string cpus_of_ranks(const Job& job, std::vector<cpu_set_t>& bindings) {
   if (!job.hosts.empty()) {
-    return places_of_workers(job, places);
+    return cpus_of_workers(job, bindings);
   }
   if (job.command.binding != Binding::hwthread && job.command.binding != Binding::core &&
       job.command.binding != Binding::user) {
     return "the ranks are not bound to cores of their own (--bind-to core)";
   }
-  places = job.places;
-  if (ranks_share(places, static_cast<int>(job.ranks.size()))) {
-    return fmt::format("{} ranks share {} cores", job.ranks.size(), places.size());
+  bindings = job.bindings;
+  if (ranks_share(bindings, static_cast<int>(job.ranks.size()))) {
+    return fmt::format("{} ranks share {} cores", job.ranks.size(), bindings.size());
   }
-  places.resize(job.ranks.size());
+  bindings.resize(job.ranks.size());
   return {};
 }
 
@@ -87,10 +87,10 @@ std::string prepare_frequencies(Job& job) {
                ? "frequencies stay as they are: MEANTIME_ENERGY=countdown is locked away"
                : std::string();
   }
-  std::vector<cpu_set_t> places;
-  std::string problem = places_of(job, places);
-  problem =
-      problem.empty() ? job.frequencies.prepare(knob_of(word), places, job.machine_root) : problem;
+  std::vector<cpu_set_t> bindings;
+  std::string problem = cpus_of_ranks(job, bindings);
+  problem = problem.empty() ? job.frequencies.prepare(knob_of(word), bindings, job.machine_root)
+                            : problem;
   return problem.empty() ? problem : "frequencies stay as they are: " + problem;
 }
 

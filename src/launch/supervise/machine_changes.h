@@ -1,8 +1,8 @@
 // What a job changes in the machine, if the settings ask for it: lower frequencies while ranks wait
 // (MEANTIME_FREQUENCY, with MEANTIME_ENERGY=countdown), and a bound on idle states
 // (MEANTIME_CPU_DMA_LATENCY). Both are prepared before mpiexec's two processes part, so that each
-// can undo what was changed when the other is killed. A rank changes nothing: it sends its wish to
-// the supervisor, the only one who writes.
+// can undo what was changed when the other is killed. A rank changes nothing: it sends its request
+// to the supervisor, the only one who writes.
 #pragma once
 
 #include <string>

@@ -86,7 +86,7 @@ void Supervisor::on_rank_ended(int rank, int wait_status) {
   RankProcess& process = job_.ranks[rank];
   process.ended = true;
   process.wait_status = wait_status;
-  job_.frequencies.wish(rank, false);
+  job_.frequencies.request(rank, false);
   --running_;
   if (ending_.begun()) {
     return;
@@ -103,7 +103,7 @@ void Supervisor::on_host_ended(int number, int wait_status) {
   ThreadHost& host = job_.hosts[number];
   host.ended = true;
   for (int worker = host.first_worker; worker < host.first_worker + host.workers; ++worker) {
-    job_.frequencies.wish(job_.place_of(host.first_rank, worker), false);
+    job_.frequencies.request(job_.runner_of(host.first_rank, worker), false);
   }
   --running_;
   if (ending_.begun()) {

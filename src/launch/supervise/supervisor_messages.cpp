@@ -12,8 +12,8 @@
 #include "launch/report/equal_ranks.h"
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/supervisor_parts.h"
-#include "places/named_places.h"
 #include "settings/shown.h"
+#include "symbolize/symbolized_text.h"
 
 namespace meantime::launch {
 namespace {
@@ -140,7 +140,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       } else if (!ending_.begun()) {
         // As long as the rank is there: it waits to be ended. The others would go on, and are not
         // to do so while addr2line runs.
-        const UnnamedPlaces line(
+        const UnsymbolizedText line(
             fmt::format("{}: {}", name(rank), settings::shown(text, settings::any_length)));
         ending_.begin(status, {});
         mention(line.named(most_naming_seconds));
@@ -167,7 +167,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         break;  // sent before its rank was stopped: it would stay low until the job goes on
       }
       if (const std::string problem =
-              job_.frequencies.wish(job_.place_of(rank, message.worker), message.code != 0);
+              job_.frequencies.request(job_.runner_of(rank, message.worker), message.code != 0);
           !problem.empty()) {
         mention(problem);
       }
@@ -194,8 +194,8 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       }
       const bool worth_saying = !ending_.begun();
       if (worth_saying) {
-        // The places as long as the ranks are there.
-        process.text = with_equal_ranks_together(with_named_places(process.text));
+        // Symbolized as long as the ranks are there.
+        process.text = with_equal_ranks_together(symbolized(process.text));
       }
       const bool ends = message.code == 0 && job_.command.on_deadlock == DeadlockAction::abort;
       if (ends) {

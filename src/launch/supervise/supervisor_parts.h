@@ -22,7 +22,7 @@
 
 namespace meantime::launch {
 
-/// For the places in what a rank said last, while the job is ending: mpiexec hears nothing else
+/// For the addresses in what a rank said last, while the job is ending: mpiexec hears nothing else
 /// meanwhile.
 inline constexpr double most_naming_seconds = 0.4;
 

@@ -37,7 +37,7 @@ int Job::runners() const {
   return count;
 }
 
-int Job::place_of(int rank, int worker) const {
+int Job::runner_of(int rank, int worker) const {
   const int number = ranks[rank].host;
   if (number < 0) {
     return rank;

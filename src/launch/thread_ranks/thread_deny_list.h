@@ -1,6 +1,6 @@
 // What a program may not import if its ranks are to be threads of one process: it belongs to the
 // process, so one rank would change it for all of them. A row leaves this list together with a test
-// that it is each rank's own (src/host/in_front_*.cpp). tests/threads/test_refusals.py goes through
+// that it is each rank's own (src/host/interpose). tests/threads/test_refusals.py goes through
 // it, docs/guide/thread-ranks.md shows it.
 #pragma once
 

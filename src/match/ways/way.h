@@ -1,9 +1,8 @@
 // A way for a payload that stays with its sender until there is a match. Which ways there are, and
 // when which is taken, says Transfers::choose; a new one is a class here and a line there.
-//   match     whoever has the right: sender, receiver or a third rank
+//   match     whoever holds the match lock: sender, receiver or a third rank
 //   ends      who finds all bytes there says so: the receive is done (Transitions::finish), and it
-//   holds
-//             the transfer no more (Transitions::leave), nor does a receiver that took part
+//             holds the transfer no more (Transitions::leave), nor does a receiver that took part
 #pragma once
 
 #include "match/items.h"
@@ -14,7 +13,7 @@ class Way {
  public:
   enum class First { nobody, receiver, sender };
 
-  /// There is a match, and perhaps a right in hand. Says who takes part first; the sender only if
+  /// There is a match, and perhaps a match lock held. Says who takes part first; the sender only if
   /// that is this rank.
   virtual First begin(Message& message, Receive& receive) = 0;
   /// The receive's owner takes part.
