@@ -13,6 +13,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/version.h"
 #include "core/error/errhandler.h"
@@ -113,7 +114,12 @@ int Entry::report(int code) {
   return core::invoke_error_handler(on_ != nullptr ? on_ : attributed.get(), code, name);
 }
 
-void Entry::drop_what_is_kept() {
+/// So it is not there for the calls of callbacks inside this one.
+const void* Entry::take_announced_site() {
+  return std::exchange(announced_site, nullptr);
+}
+
+void Entry::leave_locked() {
   while (kept_count_ > 0) {
     Object* const object = kept_[--kept_count_];
     switch (object->kind) {
@@ -140,8 +146,12 @@ void Entry::drop_what_is_kept() {
     for (Datatype* const type : *kept_types_) {
       drop(type);
     }
-    kept_types_.reset();
+    delete kept_types_;
   }
+  if (rank_.lock.enabled()) {  // else the main thread may be in MPI, without the lock
+    core::hand_over_background(rank_);
+  }
+  rank_.lock.unlock();
 }
 
 void Entry::throw_kept() {
@@ -280,7 +290,7 @@ bool Entry::committed_types(ArgumentPosition at, const MPI_Datatype* handles, Co
     }
     if (locked_ && !type->predefined) {
       if (kept_types_ == nullptr) {
-        kept_types_ = std::make_unique<std::vector<Datatype*>>();
+        kept_types_ = new std::vector<Datatype*>;
       }
       kept_types_->push_back(type);
       hold(*type);

@@ -43,12 +43,10 @@ class Entry {
  public:
   /// `site`: the return address of the entry point, in the user's program or in a binding that
   /// announced who called it.
-  Entry(Call call, const void* site, Calling calling = Calling::while_active)
+  [[gnu::always_inline]] Entry(Call call, const void* site, Calling calling = Calling::while_active)
       : rank_(self()), call_(call) {
-    if (announced_site != nullptr) {
-      // Taken here, so it is not there for the calls of callbacks inside this one.
-      site = announced_site;
-      announced_site = nullptr;
+    if (announced_site != nullptr) [[unlikely]] {
+      site = take_announced_site();
     }
     if (wait::noted_entry.wanted != 0) [[unlikely]] {
       wait::noted_entry.note();  // before the lock: to wait for that is not the program's
@@ -74,12 +72,8 @@ class Entry {
     if (outer_call_ != 0) [[unlikely]] {
       rank_.call_site.store(outer_site_, std::memory_order_relaxed);
     }
-    if (locked_) {
-      drop_kept();
-      if (rank_.lock.enabled()) {  // else the main thread may be in MPI, without the lock
-        core::hand_over_background(rank_);
-      }
-      rank_.lock.unlock();
+    if (locked_) [[unlikely]] {
+      leave_locked();
     }
   }
   Entry(const Entry&) = delete;
@@ -292,6 +286,7 @@ class Entry {
   static Datatype* unused_type() { return resolve(MPI_BYTE); }
 
  private:
+  static const void* take_announced_site();
   int report(int code);
   [[noreturn]] void throw_kept();
   /// A thread of a thread rank may ask some things.
@@ -310,12 +305,7 @@ class Entry {
     }
     return object != nullptr;
   }
-  void drop_kept() {
-    if (kept_count_ != 0 || kept_types_ != nullptr) {
-      drop_what_is_kept();
-    }
-  }
-  void drop_what_is_kept();
+  void leave_locked();
 
   bool bad_handle(int error_class, ArgumentPosition at, const void* handle, bool is_null);
   bool bad_communicator_kind(ArgumentPosition at, bool wants_intra);
@@ -342,8 +332,8 @@ class Entry {
   bool locked_;
   int rejection_ = MPI_SUCCESS;
   int kept_count_ = 0;
-  std::array<Object*, 4> kept_;                         ///< no call has more of them, but in arrays
-  std::unique_ptr<std::vector<Datatype*>> kept_types_;  ///< of its arrays
+  std::array<Object*, 4> kept_;                   ///< no call has more of them, but in arrays
+  std::vector<Datatype*>* kept_types_ = nullptr;  ///< of its arrays; owned
 };
 
 }  // namespace meantime::api

@@ -15,25 +15,26 @@
 namespace meantime::api {
 namespace {
 
-using core::ContextOffset;
 using core::Mode;
+using core::Operation;
+using core::receive_of;
 
-int start_user_send(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
-                    Communicator& comm, Mode mode, MPI_Request* request) {
+Operation send_of(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
+                  Mode mode = Mode::standard) {
+  return core::send_of(buf, count, datatype, dest, tag, core::ContextOffset::point_to_point, mode);
+}
+
+int start_user_send(const Operation& send, Communicator& comm, MPI_Request* request) {
   Request* started = nullptr;
-  const int result = core::start_send(buf, count, datatype, dest, tag, comm, mode,
-                                      ContextOffset::point_to_point, &started);
+  const int result = core::start_send(send, comm, &started);
   if (result == MPI_SUCCESS) {
-    *request = (started != nullptr ? started : core::completed_send())->handle();
+    *request = (started != nullptr ? started : core::completed_send)->handle();
   }
   return result;
 }
 
-int make_persistent_send(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
-                         Communicator& comm, Mode mode, MPI_Request* request) {
-  auto* send = new core::SendRequest(
-      {const_cast<void*>(buf), count, &datatype, dest, tag, ContextOffset::point_to_point, mode},
-      comm);
+int make_persistent_send(const Operation& operation, Communicator& comm, MPI_Request* request) {
+  auto* send = new core::SendRequest(operation, comm);
   send->persistent = true;
   send->active = false;
   *request = send->handle();
@@ -44,20 +45,17 @@ int make_persistent_send(const void* buf, MPI_Count count, Datatype& datatype, i
 
 int Send(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
          Communicator& comm) {
-  return core::send(buf, count, datatype, dest, tag, comm, Mode::standard,
-                    ContextOffset::point_to_point);
+  return core::send(send_of(buf, count, datatype, dest, tag), comm);
 }
 
 int Ssend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
           Communicator& comm) {
-  return core::send(buf, count, datatype, dest, tag, comm, Mode::synchronous,
-                    ContextOffset::point_to_point);
+  return core::send(send_of(buf, count, datatype, dest, tag, Mode::synchronous), comm);
 }
 
 int Rsend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
           Communicator& comm) {
-  return core::send(buf, count, datatype, dest, tag, comm, Mode::ready,
-                    ContextOffset::point_to_point);
+  return core::send(send_of(buf, count, datatype, dest, tag, Mode::ready), comm);
 }
 
 int Bsend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
@@ -67,39 +65,39 @@ int Bsend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int ta
 
 int Isend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
           Communicator& comm, MPI_Request* request) {
-  return start_user_send(buf, count, datatype, dest, tag, comm, Mode::standard, request);
+  return start_user_send(send_of(buf, count, datatype, dest, tag), comm, request);
 }
 
 int Issend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
            Communicator& comm, MPI_Request* request) {
-  return start_user_send(buf, count, datatype, dest, tag, comm, Mode::synchronous, request);
+  return start_user_send(send_of(buf, count, datatype, dest, tag, Mode::synchronous), comm,
+                         request);
 }
 
 int Irsend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
            Communicator& comm, MPI_Request* request) {
-  return start_user_send(buf, count, datatype, dest, tag, comm, Mode::ready, request);
+  return start_user_send(send_of(buf, count, datatype, dest, tag, Mode::ready), comm, request);
 }
 
 int Ibsend(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
            Communicator& comm, MPI_Request* request) {
   const int result = core::buffered_send(buf, count, datatype, dest, tag, comm);
   if (result == MPI_SUCCESS) {
-    *request = core::completed_send()->handle();
+    *request = core::completed_send->handle();
   }
   return result;
 }
 
 int Recv(void* buf, MPI_Count count, Datatype& datatype, int source, int tag, Communicator& comm,
          MPI_Status* status) {
-  return core::receive(buf, count, datatype, source, tag, comm, ContextOffset::point_to_point,
-                       status);
+  return core::receive(receive_of(buf, count, datatype, source, tag), comm, status);
 }
 
 int Irecv(void* buf, MPI_Count count, Datatype& datatype, int source, int tag, Communicator& comm,
           MPI_Request* request) {
   Request* started = nullptr;
-  const int result = core::start_receive(buf, count, datatype, source, tag, comm,
-                                         ContextOffset::point_to_point, &started);
+  const int result =
+      core::start_receive(receive_of(buf, count, datatype, source, tag), comm, &started);
   if (result == MPI_SUCCESS) {
     *request = started->handle();
   }
@@ -108,28 +106,29 @@ int Irecv(void* buf, MPI_Count count, Datatype& datatype, int source, int tag, C
 
 int Send_init(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
               Communicator& comm, MPI_Request* request) {
-  return make_persistent_send(buf, count, datatype, dest, tag, comm, Mode::standard, request);
+  return make_persistent_send(send_of(buf, count, datatype, dest, tag), comm, request);
 }
 
 int Ssend_init(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
                Communicator& comm, MPI_Request* request) {
-  return make_persistent_send(buf, count, datatype, dest, tag, comm, Mode::synchronous, request);
+  return make_persistent_send(send_of(buf, count, datatype, dest, tag, Mode::synchronous), comm,
+                              request);
 }
 
 int Rsend_init(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
                Communicator& comm, MPI_Request* request) {
-  return make_persistent_send(buf, count, datatype, dest, tag, comm, Mode::ready, request);
+  return make_persistent_send(send_of(buf, count, datatype, dest, tag, Mode::ready), comm, request);
 }
 
 int Bsend_init(const void* buf, MPI_Count count, Datatype& datatype, int dest, int tag,
                Communicator& comm, MPI_Request* request) {
-  return make_persistent_send(buf, count, datatype, dest, tag, comm, Mode::buffered, request);
+  return make_persistent_send(send_of(buf, count, datatype, dest, tag, Mode::buffered), comm,
+                              request);
 }
 
 int Recv_init(void* buf, MPI_Count count, Datatype& datatype, int source, int tag,
               Communicator& comm, MPI_Request* request) {
-  auto* receive = new core::ReceiveRequest(
-      {buf, count, &datatype, source, tag, ContextOffset::point_to_point, Mode::standard}, comm);
+  auto* receive = new core::ReceiveRequest(receive_of(buf, count, datatype, source, tag), comm);
   receive->persistent = true;
   receive->active = false;
   *request = receive->handle();
@@ -141,11 +140,11 @@ int Sendrecv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, int d
              Communicator& comm, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
     core::set_null_process_status(status);
-    return core::send(sendbuf, sendcount, sendtype, dest, sendtag, comm, Mode::standard,
-                      ContextOffset::point_to_point);
+    return core::send(send_of(sendbuf, sendcount, sendtype, dest, sendtag), comm);
   }
-  return core::send_receive(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
-                            recvtype, source, recvtag, comm, ContextOffset::point_to_point, status);
+  return core::send_receive(send_of(sendbuf, sendcount, sendtype, dest, sendtag),
+                            receive_of(recvbuf, recvcount, recvtype, source, recvtag), comm,
+                            status);
 }
 
 int Sendrecv_replace(void* buf, MPI_Count count, Datatype& datatype, int dest, int sendtag,
@@ -162,11 +161,10 @@ int Isendrecv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, int 
               Communicator& comm, MPI_Request* request) {
   Request* receive = nullptr;
   Request* send = nullptr;
-  int result = core::start_receive(recvbuf, recvcount, recvtype, source, recvtag, comm,
-                                   ContextOffset::point_to_point, &receive);
+  int result = core::start_receive(receive_of(recvbuf, recvcount, recvtype, source, recvtag), comm,
+                                   &receive);
   if (result == MPI_SUCCESS) {
-    result = core::start_send(sendbuf, sendcount, sendtype, dest, sendtag, comm, Mode::standard,
-                              ContextOffset::point_to_point, &send);
+    result = core::start_send(send_of(sendbuf, sendcount, sendtype, dest, sendtag), comm, &send);
   }
   if (result != MPI_SUCCESS) {
     if (receive != nullptr) {

@@ -38,27 +38,6 @@ void Engine::prepare() {
   matcher.prepare();
 }
 
-Receive* Engine::new_receive(LocalReceive& local, const Envelope& wanted, std::uint64_t address,
-                             std::uint64_t capacity) {
-  Receive* const receive = memory.take_receive();
-  if (receive == nullptr) {
-    return nullptr;
-  }
-  receive->kind = ItemKind::posted;
-  receive->flags = 0;
-  receive->envelope() = wanted;
-  receive->owner = static_cast<std::uint32_t>(rank.world_rank);
-  receive->word.store(posted, std::memory_order_relaxed);
-  receive->request = reinterpret_cast<std::uint64_t>(&local);
-  receive->address = address;
-  receive->capacity = capacity;
-  receive->message = 0;
-  receive->error = MPI_SUCCESS;
-  receive->directly.store(0, std::memory_order_relaxed);
-  local.entry = receive;
-  return receive;
-}
-
 Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
   const bool else_to_do =
       transfers_.attention_waits() || !transfers_.pipes.idle() || sends.has_waiting();

@@ -72,6 +72,27 @@ struct Engine : Ground {
   int idle_turns_ = 0;
 };
 
+inline Receive* Engine::new_receive(LocalReceive& local, const Envelope& wanted,
+                                    std::uint64_t address, std::uint64_t capacity) {
+  Receive* const receive = memory.take_receive();
+  if (receive == nullptr) {
+    return nullptr;
+  }
+  receive->kind = ItemKind::posted;
+  receive->flags = 0;
+  receive->envelope() = wanted;
+  receive->owner = static_cast<std::uint32_t>(rank.world_rank);
+  receive->word.store(posted, std::memory_order_relaxed);
+  receive->request = reinterpret_cast<std::uint64_t>(&local);
+  receive->address = address;
+  receive->capacity = capacity;
+  receive->message = 0;
+  receive->error = 0;
+  receive->directly.store(0, std::memory_order_relaxed);
+  local.entry = receive;
+  return receive;
+}
+
 /// What this scope arms is armed for the rank: any thread of it that is awake may move it on. One
 /// inside another one changes nothing.
 class ArmingForRank {

@@ -5,10 +5,9 @@
 namespace meantime::match {
 
 void Memory::prepare() {
-  for (Link& spare : spare_receives_) {
-    spare = ground_.pool.allocate(sizeof(Receive));
+  while (spare_receive_count_ < last_spare_receives) {
+    spare_receives_[spare_receive_count_++] = ground_.pool.allocate(sizeof(Receive));
   }
-  spare_receive_count_ = most_spare_receives;
 }
 
 /// All that this rank has free goes to its pool, which makes one piece of those that lie side by
@@ -31,6 +30,9 @@ Link Memory::search(std::size_t bytes) {
 }
 
 void Memory::gather_free() {
+  while (spare_receive_count_ > last_spare_receives) {
+    ground_.pool.release(spare_receives_[--spare_receive_count_], sizeof(Receive));
+  }
   cells_.take_back();
   sends_.reap_all();
   cells_.release_free();

@@ -21,14 +21,16 @@ class Messages {
 
   void send(const Piece& piece, int to) {
     Request* request = nullptr;
-    note(core::start_send(piece.buffer, piece.count, *piece.type, to, tag_, comm_,
-                          core::Mode::standard, core::ContextOffset::collective, &request));
+    note(core::start_send(core::send_of(piece.buffer, piece.count, *piece.type, to, tag_,
+                                        core::ContextOffset::collective),
+                          comm_, &request));
     add(request);
   }
   void receive(const Piece& piece, int from) {
     Request* request = nullptr;
-    note(core::start_receive(piece.buffer, piece.count, *piece.type, from, tag_, comm_,
-                             core::ContextOffset::collective, &request));
+    note(core::start_receive(core::receive_of(piece.buffer, piece.count, *piece.type, from, tag_,
+                                              core::ContextOffset::collective),
+                             comm_, &request));
     add(request);
   }
   int finish() {

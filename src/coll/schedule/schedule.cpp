@@ -178,14 +178,15 @@ bool ScheduleRequest::run(const Schedule::Step& step) {
   Request* request = nullptr;
   switch (step.kind) {
     case Schedule::Kind::send:
-      note(core::start_send(step.from.buffer, step.from.count, *step.from.type, step.peer, tag_,
-                            *comm, core::Mode::standard, core::ContextOffset::collective,
-                            &request));
+      note(core::start_send(core::send_of(step.from.buffer, step.from.count, *step.from.type,
+                                          step.peer, tag_, core::ContextOffset::collective),
+                            *comm, &request));
       break;
     case Schedule::Kind::receive: {
       const int result =
-          core::start_receive(step.to.buffer, step.to.count, *step.to.type, step.peer, tag_, *comm,
-                              core::ContextOffset::collective, &request, true);
+          core::start_receive(core::receive_of(step.to.buffer, step.to.count, *step.to.type,
+                                               step.peer, tag_, core::ContextOffset::collective),
+                              *comm, &request, true);
       if (result == MPI_ERR_NO_MEM) {
         if (starves_ == nullptr) {
           starves_ = std::make_shared<match::Memory::Starves>(self().engine->memory);

@@ -82,8 +82,10 @@ class Duplication final : public Request {
         comm->is_inter() && comm->remote_group->world_rank(0) < comm->group->world_rank(0);
     Communicator& carrier = comm->is_inter() && !led_by_other_side ? *comm->local : *comm;
     Request* part = nullptr;
-    const int error = start_receive(&invitations_.own, sizeof(Invitation), *resolve(MPI_BYTE), 0,
-                                    duplicate_tag, carrier, ContextOffset::collective, &part);
+    const int error =
+        start_receive(receive_of(&invitations_.own, sizeof(Invitation), *resolve(MPI_BYTE), 0,
+                                 duplicate_tag, ContextOffset::collective),
+                      carrier, &part);
     if (part != nullptr) {
       parts_.push_back(part);
     }
@@ -123,9 +125,9 @@ class Duplication final : public Request {
  private:
   int invite(Communicator& carrier, int peer, const Invitation& invitation) {
     Request* part = nullptr;
-    const int error =
-        start_send(&invitation, sizeof invitation, *resolve(MPI_BYTE), peer, duplicate_tag, carrier,
-                   Mode::standard, ContextOffset::collective, &part);
+    const int error = start_send(send_of(&invitation, sizeof invitation, *resolve(MPI_BYTE), peer,
+                                         duplicate_tag, ContextOffset::collective),
+                                 carrier, &part);
     if (part != nullptr) {
       parts_.push_back(part);
     }

@@ -10,27 +10,30 @@
 namespace meantime::core {
 namespace {
 
-Datatype& bytes_type() {
-  return *resolve(MPI_BYTE);
+Operation send_of_bytes(const void* data, std::size_t bytes, int peer, int tag) {
+  return send_of(data, static_cast<MPI_Count>(bytes), *resolve(MPI_BYTE), peer, tag,
+                 ContextOffset::collective);
+}
+Operation receive_of_bytes(void* data, std::size_t bytes, int peer, int tag) {
+  return receive_of(data, static_cast<MPI_Count>(bytes), *resolve(MPI_BYTE), peer, tag,
+                    ContextOffset::collective);
 }
 
 }  // namespace
 
 int send_bytes(const void* data, std::size_t bytes, int peer, int tag, Communicator& comm) {
-  return send(data, static_cast<MPI_Count>(bytes), bytes_type(), peer, tag, comm, Mode::standard,
-              ContextOffset::collective);
+  return send(send_of_bytes(data, bytes, peer, tag), comm);
 }
 
 int receive_bytes(void* data, std::size_t bytes, int peer, int tag, Communicator& comm) {
-  return receive(data, static_cast<MPI_Count>(bytes), bytes_type(), peer, tag, comm,
-                 ContextOffset::collective, MPI_STATUS_IGNORE);
+  return receive(receive_of_bytes(data, bytes, peer, tag), comm, MPI_STATUS_IGNORE);
 }
 
 int exchange_bytes(const void* data, std::size_t bytes, void* received, std::size_t received_bytes,
                    int peer, int tag, Communicator& comm) {
-  return send_receive(data, static_cast<MPI_Count>(bytes), bytes_type(), peer, tag, received,
-                      static_cast<MPI_Count>(received_bytes), bytes_type(), peer, tag, comm,
-                      ContextOffset::collective, MPI_STATUS_IGNORE);
+  return send_receive(send_of_bytes(data, bytes, peer, tag),
+                      receive_of_bytes(received, received_bytes, peer, tag), comm,
+                      MPI_STATUS_IGNORE);
 }
 
 int send_invitation(const Invitation& invitation, std::span<const int> members,

@@ -12,8 +12,9 @@ int gather_split_keys(Communicator& comm, SplitKey own, std::vector<SplitKey>& k
   int result = MPI_SUCCESS;
   for (int peer = 0; peer < comm.size; ++peer) {
     if (peer != comm.rank && result == MPI_SUCCESS) {
-      result = start_receive(&keys[peer], sizeof(SplitKey), *resolve(MPI_BYTE), peer, split_key_tag,
-                             comm, ContextOffset::collective, &requests[peer]);
+      result = start_receive(receive_of(&keys[peer], sizeof(SplitKey), *resolve(MPI_BYTE), peer,
+                                        split_key_tag, ContextOffset::collective),
+                             comm, &requests[peer]);
     }
   }
   wait_all(requests.data(), comm.size);

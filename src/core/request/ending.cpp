@@ -21,7 +21,7 @@ void retire(MPI_Request* handle, Request* request) {
     return;
   }
   *handle = MPI_REQUEST_NULL;
-  if (request != completed_send()) {
+  if (request != completed_send) {
     delete request;
   }
 }

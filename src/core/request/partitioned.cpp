@@ -183,10 +183,10 @@ int PartitionedSend::ready(int first, int last) {
       continue;
     }
     Request* request = nullptr;
-    const int result =
-        start_send(begin_of(operation_, partition * operation_.count), operation_.count,
-                   *operation_.type, operation_.peer, tag_of(channel_, part), *comm, Mode::standard,
-                   ContextOffset::partitioned_data, &request);
+    const int result = start_send(send_of(begin_of(operation_, partition * operation_.count),
+                                          operation_.count, *operation_.type, operation_.peer,
+                                          tag_of(channel_, part), ContextOffset::partitioned_data),
+                                  *comm, &request);
     if (result != MPI_SUCCESS) {
       return result;
     }
@@ -226,8 +226,9 @@ int PartitionedReceive::listen() {
   if (operation_.peer == MPI_PROC_NULL) {
     return MPI_SUCCESS;
   }
-  return start_receive(&offer_, sizeof offer_, *resolve(MPI_BYTE), operation_.peer, operation_.tag,
-                       *comm, ContextOffset::partitioned_offer, &offer_request_);
+  return start_receive(receive_of(&offer_, sizeof offer_, *resolve(MPI_BYTE), operation_.peer,
+                                  operation_.tag, ContextOffset::partitioned_offer),
+                       *comm, &offer_request_);
 }
 
 int PartitionedReceive::start() {
@@ -294,14 +295,16 @@ void PartitionedReceive::post(std::size_t part) {
   if (expected == 0 || (offset % element == 0 && expected % element == 0)) {
     const MPI_Count first = expected == 0 ? 0 : offset / element;
     const MPI_Count count = expected == 0 ? 0 : expected / element;
-    result = start_receive(begin_of(operation_, first), count, *operation_.type, operation_.peer,
-                           tag_of(offer_.channel, part), *comm, ContextOffset::partitioned_data,
-                           &request, true);
+    result = start_receive(
+        receive_of(begin_of(operation_, first), count, *operation_.type, operation_.peer,
+                   tag_of(offer_.channel, part), ContextOffset::partitioned_data),
+        *comm, &request, true);
   } else {
     staged_[part].reset(new char[static_cast<std::size_t>(expected)]);
-    result = start_receive(staged_[part].get(), expected, *resolve(MPI_BYTE), operation_.peer,
-                           tag_of(offer_.channel, part), *comm, ContextOffset::partitioned_data,
-                           &request, true);
+    result =
+        start_receive(receive_of(staged_[part].get(), expected, *resolve(MPI_BYTE), operation_.peer,
+                                 tag_of(offer_.channel, part), ContextOffset::partitioned_data),
+                      *comm, &request, true);
   }
   note(result);
   if (request != nullptr) {

@@ -22,10 +22,10 @@ namespace meantime::core {
 namespace {
 
 /// The payload of an eager message to where the user wants it; false if it does not fit.
-bool take_payload(match::Message& message, void* buffer, MPI_Count count, Datatype& type,
-                  MPI_Status* status) {
+bool take_payload(match::Message& message, const Operation& receive, MPI_Status* status) {
   const std::size_t bytes = message.bytes;
-  if (bytes > static_cast<std::size_t>(count * type.size) ||
+  Datatype& type = *receive.type;
+  if (bytes > static_cast<std::size_t>(receive.count * type.size) ||
       (!type.contiguous && ends_within_element(type, message.bytes))) {
     return false;
   }
@@ -33,9 +33,9 @@ bool take_payload(match::Message& message, void* buffer, MPI_Count count, Dataty
   if (bytes == 0) {
     // No data, and perhaps no buffer.
   } else if (type.contiguous) {
-    std::memcpy(static_cast<char*>(buffer) + type.true_lb, payload_of(message), bytes);
+    std::memcpy(static_cast<char*>(receive.buffer) + type.true_lb, payload_of(message), bytes);
   } else {
-    unpack(buffer, count, type, 0, payload_of(message), bytes);
+    unpack(receive.buffer, receive.count, type, 0, payload_of(message), bytes);
   }
   match::note_copy(message, stopwatch);
   if (status != MPI_STATUS_IGNORE) {
@@ -47,93 +47,83 @@ bool take_payload(match::Message& message, void* buffer, MPI_Count count, Dataty
   return true;
 }
 
-void pack_all(const void* buffer, MPI_Count count, Datatype& type, char* to, std::size_t bytes) {
+void pack_all(const Operation& send, char* to, std::size_t bytes) {
+  const Datatype& type = *send.type;
   if (bytes == 0) {
     // No data, and perhaps no buffer.
   } else if (type.contiguous) {
-    std::memcpy(to, static_cast<const char*>(buffer) + type.true_lb, bytes);
+    std::memcpy(to, static_cast<const char*>(send.buffer) + type.true_lb, bytes);
   } else {
-    pack(buffer, count, type, 0, to, bytes);
+    pack(send.buffer, send.count, *send.type, 0, to, bytes);
   }
 }
 
 }  // namespace
 
-bool send_eagerly(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
-                  Communicator& comm, ContextOffset offset) {
-  const auto bytes = static_cast<std::size_t>(count * type.size);
+bool send_eagerly(const Operation& send, Communicator& comm) {
+  Datatype& type = *send.type;
+  const auto bytes = static_cast<std::size_t>(send.count * type.size);
   match::Engine& engine = *self().engine;
   match::Sends& sends = engine.sends;
-  const int world_rank = comm.peer_world_rank(destination);
-  const match::Envelope envelope{comm.context | static_cast<std::uint32_t>(offset), comm.rank, tag};
-  if (type.contiguous && bytes <= engine.limits.eager &&
-      sends.copy_to_posted(world_rank, envelope, static_cast<const char*>(buffer) + type.true_lb,
-                           bytes)) {
+  const int destination = comm.peer_world_rank(send.peer);
+  const match::Envelope envelope = envelope_of(send, comm.rank, comm);
+  if (engine.is_thread_rank() && type.contiguous && bytes <= engine.limits.eager &&
+      sends.copy_to_posted(destination, envelope,
+                           static_cast<const char*>(send.buffer) + type.true_lb, bytes)) {
     return true;
   }
   if (bytes <= match::eager_slot_bytes && bytes <= engine.limits.eager) {
-    if (char* place = sends.eager_slot(world_rank, bytes, envelope)) {
-      pack_all(buffer, count, type, place, bytes);
-      sends.push_slot(world_rank);
+    if (char* place = sends.eager_slot(destination, bytes, envelope)) {
+      pack_all(send, place, bytes);
+      sends.push_slot(destination);
       return true;
     }
   }
-  match::Message* message = sends.eager_cell(world_rank, bytes, type.contiguous);
+  match::Message* message = sends.eager_cell(destination, bytes, type.contiguous);
   if (message == nullptr) {
     return false;
   }
   message->envelope() = envelope;
   const Stopwatch stopwatch(message->copy_ns != 0);
-  pack_all(buffer, count, type, payload_of(*message), bytes);
+  pack_all(send, payload_of(*message), bytes);
   match::note_copy(*message, stopwatch);
   sends.push(*message);
   return true;
 }
 
-int start_send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
-               Communicator& comm, Mode mode, ContextOffset offset, Request** request) {
+int start_send(const Operation& send, Communicator& comm, Request** request) {
   *request = nullptr;
-  if (destination == MPI_PROC_NULL) {
+  if (send.peer == MPI_PROC_NULL || (send.mode != Mode::synchronous && send_eagerly(send, comm))) {
     return MPI_SUCCESS;
   }
-  if (mode != Mode::synchronous &&
-      send_eagerly(buffer, count, type, destination, tag, comm, offset)) {
-    return MPI_SUCCESS;
-  }
-  auto* send = new SendRequest(
-      {const_cast<void*>(buffer), count, &type, destination, tag, offset, mode}, comm);
-  const int result = send->begin(true);
-  if (result != MPI_SUCCESS || send->complete) {
-    delete send;
+  auto* started = new SendRequest(send, comm);
+  const int result = started->begin(true);
+  if (result != MPI_SUCCESS || started->complete) {
+    delete started;
     return result;
   }
-  *request = send;
+  *request = started;
   return MPI_SUCCESS;
 }
 
-int start_receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag,
-                  Communicator& comm, ContextOffset offset, Request** request, bool in_background) {
-  auto* receive =
-      new ReceiveRequest({buffer, count, &type, source, tag, offset, Mode::standard}, comm);
-  receive->in_background = in_background;
-  const int result = receive->begin();
+int start_receive(const Operation& receive, Communicator& comm, Request** request,
+                  bool in_background) {
+  auto* started = new ReceiveRequest(receive, comm);
+  started->in_background = in_background;
+  const int result = started->begin();
   if (result != MPI_SUCCESS) {
-    delete receive;
-    receive = nullptr;
+    delete started;
+    started = nullptr;
   }
-  *request = receive;
+  *request = started;
   return result;
 }
 
-int send(const void* buffer, MPI_Count count, Datatype& type, int destination, int tag,
-         Communicator& comm, Mode mode, ContextOffset offset) {
-  if (destination == MPI_PROC_NULL ||
-      (mode != Mode::synchronous &&
-       send_eagerly(buffer, count, type, destination, tag, comm, offset))) {
+int send(const Operation& send, Communicator& comm) {
+  if (send.peer == MPI_PROC_NULL || (send.mode != Mode::synchronous && send_eagerly(send, comm))) {
     return MPI_SUCCESS;
   }
-  SendRequest request({const_cast<void*>(buffer), count, &type, destination, tag, offset, mode},
-                      comm);
+  SendRequest request(send, comm);
   request.of_blocking_call = true;
   int result = request.begin(true);
   if (result == MPI_SUCCESS && !request.complete) {
@@ -186,24 +176,23 @@ match::Message* catch_message(match::Engine& engine, const match::Envelope& hand
 
 }  // namespace
 
-int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, Communicator& comm,
-            ContextOffset offset, MPI_Status* status) {
-  if (source == MPI_PROC_NULL) {
+int receive(const Operation& receive, Communicator& comm, MPI_Status* status) {
+  if (receive.peer == MPI_PROC_NULL) {
     set_null_process_status(status);
     return MPI_SUCCESS;
   }
   match::Engine& engine = *self().engine;
-  const match::Envelope hand{comm.context | static_cast<std::uint32_t>(offset), source, tag};
+  const match::Envelope hand = envelope_of(receive, receive.peer, comm);
   advance_abandoned();
   advance_collectives();
   match::Message* const message = catch_message(engine, hand);
   if (message != nullptr && message->kind == match::ItemKind::eager &&
-      take_payload(*message, buffer, count, type, status)) {
+      take_payload(*message, receive, status)) {
     engine.empty(*message);
     return MPI_SUCCESS;
   }
   // On the stack: a blocking receive is over when this returns.
-  ReceiveRequest request({buffer, count, &type, source, tag, offset, Mode::standard}, comm);
+  ReceiveRequest request(receive, comm);
   request.of_blocking_call = true;
   int result = message == nullptr ? request.begin() : request.begin_probed(*message);
   if (result == MPI_SUCCESS) {
@@ -215,18 +204,14 @@ int receive(void* buffer, MPI_Count count, Datatype& type, int source, int tag, 
   return result;
 }
 
-int send_receive(const void* send_buffer, MPI_Count send_count, Datatype& send_type,
-                 int destination, int send_tag, void* receive_buffer, MPI_Count receive_count,
-                 Datatype& receive_type, int source, int receive_tag, Communicator& comm,
-                 ContextOffset offset, MPI_Status* status) {
+int send_receive(const Operation& send, const Operation& receive, Communicator& comm,
+                 MPI_Status* status) {
   Request* requests[2] = {nullptr, nullptr};
-  int result = start_receive(receive_buffer, receive_count, receive_type, source, receive_tag, comm,
-                             offset, &requests[0]);
+  int result = start_receive(receive, comm, &requests[0]);
   if (result != MPI_SUCCESS) {
     return result;
   }
-  result = start_send(send_buffer, send_count, send_type, destination, send_tag, comm,
-                      Mode::standard, offset, &requests[1]);
+  result = start_send(send, comm, &requests[1]);
   if (result != MPI_SUCCESS) {
     requests[0]->cancel();
     finish(requests[0], MPI_STATUS_IGNORE);

@@ -154,8 +154,8 @@ int receive_message(void* buffer, MPI_Count count, Datatype& type, MPI_Message* 
                     Request** request) {
   if (*message == MPI_MESSAGE_NO_PROC) {
     *message = MPI_MESSAGE_NULL;
-    return start_receive(buffer, count, type, MPI_PROC_NULL, MPI_ANY_TAG, *self().all_ranks,
-                         ContextOffset::point_to_point, request);
+    return start_receive(receive_of(buffer, count, type, MPI_PROC_NULL, MPI_ANY_TAG),
+                         *self().all_ranks, request);
   }
   auto* matched = object_behind<MatchedMessage>(*message);
   if (matched == nullptr) {

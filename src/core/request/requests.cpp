@@ -71,8 +71,7 @@ int SendRequest::begin(bool tried) {
   }
   LocalSend& send = *this;
   send = LocalSend{};
-  send.envelope() = {comm->context | static_cast<std::uint32_t>(operation.context_offset),
-                     comm->rank, operation.tag};
+  send.envelope() = envelope_of(operation, comm->rank, *comm);
   send.destination = comm->peer_world_rank(operation.peer);
   send.bytes = static_cast<std::uint64_t>(operation.count * operation.type->size);
   send.contiguous = operation.type->contiguous ? data_begin(operation) : nullptr;
@@ -83,9 +82,7 @@ int SendRequest::begin(bool tried) {
     return buffered_send(operation.buffer, operation.count, *operation.type, operation.peer,
                          operation.tag, *comm);
   }
-  if (!tried && !send.synchronous &&
-      send_eagerly(operation.buffer, operation.count, *operation.type, operation.peer,
-                   operation.tag, *comm, operation.context_offset)) {
+  if (!tried && !send.synchronous && send_eagerly(operation, *comm)) {
     complete = send.done = true;  // not directly
     return MPI_SUCCESS;
   }
@@ -149,10 +146,8 @@ int ReceiveRequest::make_entry() {
       operation.type->contiguous ? reinterpret_cast<std::uint64_t>(data_begin(operation)) : 0;
   const auto look = [this, address] {
     entry = self().engine->new_receive(
-        *this,
-        {comm->context | static_cast<std::uint32_t>(operation.context_offset), operation.peer,
-         operation.tag},
-        address, static_cast<std::uint64_t>(operation.count * operation.type->size));
+        *this, envelope_of(operation, operation.peer, *comm), address,
+        static_cast<std::uint64_t>(operation.count * operation.type->size));
     return entry != nullptr ? node::segment().link(entry) : 0;
   };
   if (look() == 0) [[unlikely]] {
@@ -324,17 +319,19 @@ wait::Channel BundleRequest::channel() const {
 
 // --- complete from the start
 
-Request* completed_send() {
-  struct Completed final : Request {
-    Completed() : Request(Type::send) { complete = true; }
-    bool advance() override { return true; }
-    int arm(node::Waiter&) override { return 0; }
-    void disarm(node::Waiter&) override {}
-    void describe(wait::Situation&) const override {}
-    int cancel() override { return MPI_SUCCESS; }
-  };
-  static Completed& completed = *new Completed;
-  return &completed;
-}
+namespace {
+
+struct CompletedSend final : Request {
+  CompletedSend() : Request(Type::send) { complete = true; }
+  bool advance() override { return true; }
+  int arm(node::Waiter&) override { return 0; }
+  void disarm(node::Waiter&) override {}
+  void describe(wait::Situation&) const override {}
+  int cancel() override { return MPI_SUCCESS; }
+};
+
+}  // namespace
+
+Request* const completed_send = ::new CompletedSend;
 
 }  // namespace meantime::core

@@ -11,16 +11,12 @@
 
 namespace meantime::core {
 
-/// What a point-to-point call names; kept by persistent requests.
-struct Operation {
-  void* buffer = nullptr;
-  MPI_Count count = 0;
-  Datatype* type = nullptr;
-  int peer = MPI_PROC_NULL;
-  int tag = 0;
-  ContextOffset context_offset = ContextOffset::point_to_point;
-  Mode mode = Mode::standard;
-};
+/// `source`: of a send its own rank, of a receive whom it is from.
+inline match::Envelope envelope_of(const Operation& operation, int source,
+                                   const Communicator& comm) {
+  return {comm.context | static_cast<std::uint32_t>(operation.context_offset), source,
+          operation.tag};
+}
 
 struct SendRequest final : Request, match::LocalSend {
   using Request::error;
@@ -117,6 +113,6 @@ struct BundleRequest final : Request {
 extern const match::Typed typed;
 
 /// A request that was complete from the start (small sends): one for all, never freed.
-Request* completed_send();
+extern Request* const completed_send;
 
 }  // namespace meantime::core
