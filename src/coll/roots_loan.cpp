@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/heuristics.h"
 #include "coll/thresholds.h"
 
 namespace meantime::coll {
@@ -64,7 +65,8 @@ RootsLoans loans_to_give(const Blocks& blocks, int root, Communicator& comm) {
       sum += block.bytes();
     }
   }
-  if (sum < thresholds::lent_scatter * static_cast<std::size_t>(comm.size - 1) || sum == 0) {
+  if (!uses(Heuristic::lent_scatter) ||
+      sum < thresholds::lent_scatter * static_cast<std::size_t>(comm.size - 1) || sum == 0) {
     return nullptr;
   }
   RootsLoans loans(new (std::nothrow) RootsLoan[static_cast<std::size_t>(comm.size)]);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/heuristics.h"
 #include "match/sends.h"
 #include "policy/policy.h"
 
@@ -35,7 +36,7 @@ Express* express_from(const node::RankArea& area, std::uint32_t origin) {
 
 /// Of one that has none yet; called for each short message until it has.
 bool Sends::make_express(int destination, Peer& to) {
-  if (to.until_express == never || ++to.until_express < worth_a_ring) {
+  if (!uses(Heuristic::express) || to.until_express == never || ++to.until_express < worth_a_ring) {
     return false;
   }
   to.until_express = never;

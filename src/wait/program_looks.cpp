@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/heuristics.h"
 #include "deadlock/asking.h"
 #include "rank/clocks.h"
 #include "rank/rank.h"
@@ -61,10 +62,17 @@ Looks& own_looks(Rank& rank) {
   return rank.looks.own(rank.lock.enabled());
 }
 
-/// Alone on its core a rank may look as often as it likes; in a crowd every fruitless look keeps
-/// somebody from doing what it looks for.
+/// Looks in vain after which the core is given away. Alone on its core a rank may look as often as
+/// it likes; in a crowd every fruitless look keeps somebody from doing what it looks for.
+constexpr std::uint32_t looks_a_turn = 1000;
+constexpr std::uint32_t looks_a_turn_in_crowd = 4;
+constexpr std::uint32_t looks_a_turn_of_thread_rank = 1;
+
 void give_way_now_and_then(Rank& rank, std::uint32_t looks) {
-  const std::uint32_t patience = policy().crowded ? 4 : rank.fiber != nullptr ? 1 : 1000;
+  const std::uint32_t patience = !uses(Heuristic::look_yields) ? looks_a_turn
+                                 : policy().crowded            ? looks_a_turn_in_crowd
+                                 : rank.fiber != nullptr       ? looks_a_turn_of_thread_rank
+                                                               : looks_a_turn;
   if (looks % patience == 0) {
     give_way(rank);
   }
