@@ -1,5 +1,5 @@
-// The learners and heuristics that are on trial: each can be left out, for a benchmark that says
-// what it brings.
+// The learners and heuristics that are on trial: each can be left out, for bench/heuristics, which
+// says what it brings (docs/measurements/heuristics.md).
 //   heuristic   a rule with a tuned constant, or something that adapts to what it saw. There is one
 //               place where it asks whether it is in use, and does the plain thing if not
 // Ordinary builds use all of them, which the compiler knows. With -DMEANTIME_TRIALS=ON the
@@ -15,7 +15,7 @@
 
 namespace meantime {
 
-/// What each decides, then what is done without it.
+/// What each decides; what is done without it. (bench/heuristics reads these lines.)
 enum class Heuristic : std::uint8_t {
   patience,        ///< how long `adaptive` polls at a call site; always six wake-ups
   few_looks,       ///< 8 looks before a sleep where waits were long lately; 64
