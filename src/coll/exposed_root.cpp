@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/heuristics.h"
 #include "coll/thresholds.h"
 
 namespace meantime::coll {
@@ -64,7 +65,8 @@ ExposedPieces pieces_to_expose(const Blocks& blocks, int root, Communicator& com
       sum += block.bytes();
     }
   }
-  if (sum < thresholds::exposed_scatter * static_cast<std::size_t>(comm.size - 1) || sum == 0) {
+  if (!uses(Heuristic::exposed_scatter) ||
+      sum < thresholds::exposed_scatter * static_cast<std::size_t>(comm.size - 1) || sum == 0) {
     return nullptr;
   }
   ExposedPieces pieces(new (std::nothrow) ExposedPiece[static_cast<std::size_t>(comm.size)]);

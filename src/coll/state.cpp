@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/heuristics.h"
 #include "coll/schedule/progress.h"
 #include "core/comm/communicator.h"
 #include "core/comm/context.h"
@@ -43,7 +44,8 @@ State::State(Communicator& comm) : context_block(comm.context_block), rank(comm.
       in_words = header.thread_hosts != 0;
       in_host = header.thread_hosts == 1;
       takes_turns = self.fiber != nullptr;
-      const bool gathers = takes_turns && ranks::worker_count_of_job() <= core_groups;
+      const bool gathers =
+          uses(Heuristic::gathering) && takes_turns && ranks::worker_count_of_job() <= core_groups;
       gathered = gathers ? members_of_home(comm, self) : 1;
       whole_worker = gathers && comm.size == self.world_size;
       worker = std::max(0, ranks::home_number(self));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/heuristics.h"
 #include "coll/area.h"
 #include "wait/wait.h"
 
@@ -45,7 +46,7 @@ struct State {
   const int rank;
   bool exposes = true;  ///< large blocks (exposed.h); the same at all members
   /// … and inputs of long reductions, by thread ranks of one host; the same at all members
-  bool exposes_inputs = true;
+  bool exposes_inputs = uses(Heuristic::exposed_inputs);
   bool in_words = false;     ///< all ranks of the job are threads, see Area
   bool in_host = false;      ///< … and of one host
   bool takes_turns = false;  ///< this member is a thread rank

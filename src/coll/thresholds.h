@@ -5,7 +5,12 @@
 
 #include <cstddef>
 
+#include "base/heuristics.h"
+
 namespace meantime::coll::thresholds {
+
+/// Of what is left out (base/heuristics.h).
+inline constexpr std::size_t never = ~std::size_t{0};
 
 /// One round of a long broadcast, allgather or reduction: what one rank deposits at once. Large
 /// enough that a round's switches (0.8 us a rank) cost less than its copies, small enough that the
@@ -27,33 +32,37 @@ inline constexpr std::size_t block_by_message = 64 * 1024;
 /// From this size on the blocks of an alltoall are exposed (exposed.h): read once by the kernel, or
 /// by thread ranks of one host with memcpy. Measured with 2, 4 and 16 ranks on 2 cores: below, the
 /// kernel's work for each block or the second meeting costs more than the copy that is saved.
-inline constexpr std::size_t exposed_alltoall = 32 * 1024;
-inline constexpr std::size_t exposed_alltoall_in_host = 4 * 1024;
+inline const std::size_t exposed_alltoall = uses(Heuristic::exposed_alltoall) ? 32 * 1024 : never;
+inline const std::size_t exposed_alltoall_in_host =
+    uses(Heuristic::exposed_alltoall) ? 4 * 1024 : never;
 /// From this size on of all that is moved, what an alltoall receives does not go through the caches
 /// (stream.h): there is no room for it anyway. Deposits take some more room. (16 thread ranks on 2
 /// cores, 8 MiB in all: past the caches 0.44 ms, else 0.29; 64 MiB: 5.9 and 6.2; 256 MiB: 21 and
 /// 28. 16 process ranks, deposits of 8 MiB in all: 1.4 ms, exposed 1.7; 16 MiB: 2.9 and 3.4.)
 inline constexpr std::size_t past_caches = 8 * 1024 * 1024;
 inline constexpr std::size_t past_caches_in_host = 16 * 1024 * 1024;
-constexpr bool streams(int members, std::size_t block, bool in_host) {
+inline bool streams(int members, std::size_t block, bool in_host) {
   const auto all = static_cast<std::size_t>(members);
-  return block >= (in_host ? past_caches_in_host : past_caches) / all / all;
+  return uses(Heuristic::past_caches) &&
+         block >= (in_host ? past_caches_in_host : past_caches) / all / all;
 }
 /// Process ranks then expose larger blocks only: the kernel's copies go through the caches. (16
 /// ranks on 2 cores, 256 KiB: exposed 11.2 ms, deposits 11.7; 1 MiB: 39 and 44.)
-inline constexpr std::size_t exposed_alltoall_past_caches = 192 * 1024;
+inline const std::size_t exposed_alltoall_past_caches =
+    uses(Heuristic::exposed_alltoall) ? 192 * 1024 : never;
 /// From this size on of the longest block, thread ranks of one host expose the blocks of an
 /// allgather, and read them past the caches. (16 ranks: 64 KiB 0.88 ms, deposits 0.79; 256 KiB 5.3
 /// and 6.5; 1 MiB in two sets 19.7 and 21.8, 23.8 and 20.1: no clear difference. 128 KiB was not
 /// measured.)
-inline constexpr std::size_t exposed_allgather = 128 * 1024;
+inline const std::size_t exposed_allgather =
+    uses(Heuristic::exposed_allgather) ? 128 * 1024 : never;
 /// From this size on thread ranks of one host read a broadcast in the root's buffer. Below, the
 /// second meeting costs more than the root's copy. (us, old and new in turns, medians of 5 on a
 /// busy machine: 4 ranks 256 KiB 34.8 and 32.9, 1 MiB 119 and 93; 16 ranks 128 KiB 88 and 81, 256
 /// KiB 61 and 57, 1 MiB 871 and 325; 64 ranks 128 KiB 127 and 153, 256 KiB 327 and 246, 1 MiB 4529
 /// and 2291. Past the caches: 1.1 to 3 times as long up to 32 MiB in all, beyond no clear
 /// difference.)
-inline constexpr std::size_t exposed_bcast = 256 * 1024;
+inline const std::size_t exposed_bcast = uses(Heuristic::exposed_bcast) ? 256 * 1024 : never;
 /// And their blocks of a scatter, from this size on of an average block. (us, in the same way: 4
 /// ranks 64 KiB 53.5 and 5.3, 1 MiB 109 and 59; 16 ranks 16 KiB 65 and 7, 64 KiB 215 and 18, 1 MiB
 /// 688 and 716; 64 ranks 4 KiB 53 and 17, 64 KiB 303 and 184, 1 MiB 3093 and 3286. 1 KiB and 16

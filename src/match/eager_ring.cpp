@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/heuristics.h"
 #include "match/sends.h"
 #include "policy/policy.h"
 
@@ -35,7 +36,7 @@ EagerRing* eager_ring_from(const node::RankArea& area, std::uint32_t origin) {
 
 /// Of one that has none yet; called for each short message until it has.
 bool Sends::make_ring(int destination, Peer& to) {
-  if (to.until_ring == never || ++to.until_ring < worth_a_ring) {
+  if (!uses(Heuristic::eager_ring) || to.until_ring == never || ++to.until_ring < worth_a_ring) {
     return false;
   }
   to.until_ring = never;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/heuristics.h"
+
 namespace meantime::match {
 
 Engine::Engine(Rank& owner, const Typed& types)
@@ -98,7 +100,7 @@ bool Engine::progress() {
   }
   if (moved) {
     idle_turns_ = 0;
-  } else if (++idle_turns_ == idle_before_flush) {
+  } else if (++idle_turns_ == idle_before_flush || !uses(Heuristic::idle_flush)) {
     idle_turns_ = 0;
     memory.let_go();
   }

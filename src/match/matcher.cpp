@@ -1,5 +1,6 @@
 #include "match/matcher.h"
 
+#include "base/heuristics.h"
 #include "base/pause.h"
 #include "match/probers.h"
 #include "policy/policy.h"
@@ -19,7 +20,8 @@ void Matcher::prepare() {
   }
   box.queues = place;
   box.match_lock.store(0, std::memory_order_seq_cst);
-  keeps_ = !ground_.is_thread_rank() && !wait::policy().crowded && !ground_.limits.wire.on;
+  keeps_ = uses(Heuristic::kept_receives) && !ground_.is_thread_rank() && !wait::policy().crowded &&
+           !ground_.limits.wire.on;
 }
 
 bool Matcher::may_keep(const Receive& receive) const {

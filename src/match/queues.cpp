@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/heuristics.h"
+
 namespace meantime::match {
 namespace {
 
@@ -279,7 +281,7 @@ void QueueView::add_message(Message& message) {
   queues_.arrivals.last = link;
   if (queues_.in_lanes) {
     join_lane(message, link);
-  } else if (queues_.unexpected.entries == few_messages + 1) {
+  } else if (uses(Heuristic::lanes) && queues_.unexpected.entries == few_messages + 1) {
     make_lanes();
   }
 }

@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/heuristics.h"
+
 namespace meantime::match {
 
 class Route {
@@ -25,6 +27,9 @@ class Route {
 
   /// Which way the next message of so many bytes, at least 1, had better go.
   bool two_copies(std::size_t bytes) {
+    if (!uses(Heuristic::route)) {
+      return bytes <= medium_bytes;
+    }
     Size& size = of(bytes);
     ++size.messages;
     if (size.two == 0 || size.one == 0) {
@@ -35,6 +40,9 @@ class Route {
 
   /// As far as it is known.
   bool expects_two_copies(std::size_t bytes) const {
+    if (!uses(Heuristic::route)) {
+      return bytes <= medium_bytes;
+    }
     const Size& size = sizes_[std::bit_width(bytes - 1)];
     return size.two != 0 && size.two < size.one;
   }

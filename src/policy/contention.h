@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/heuristics.h"
+
 namespace meantime::wait {
 
 class Contention {
@@ -37,7 +39,7 @@ class Contention {
       heat_ = 0;
     }
   }
-  bool shared() const { return shared_waits_ > 0; }
+  bool shared() const { return uses(Heuristic::contention) && shared_waits_ > 0; }
 
  private:
   static constexpr std::uint32_t heat_of_one = 16;

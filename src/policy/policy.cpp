@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "base/heuristics.h"
 #include "settings/settings.h"
 
 namespace meantime::wait {
@@ -12,6 +13,9 @@ namespace {
 // cores (bench/limits/wake.cpp). Whoever has a core of his own polls for a few of those before he
 // sleeps: a wait that outlasts them is a sixth longer for the sleep, at most.
 constexpr std::uint64_t wake_ups_worth_polling = 6;
+/// What patience grows by beside its doubling, so that it comes back from nothing.
+constexpr std::uint64_t patience_step_ns = 10'000;
+/// Turns of polling, one of which is a yield; and of those after a timer.
 constexpr std::uint32_t yield_every = 16;
 constexpr std::uint32_t rare_yield_every = 64;
 // The paper wants ε well below η, and η below half of a typical wait that is worth a sleep.
@@ -52,7 +56,7 @@ Step Policy::next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan
     // yield on a core of our own is over in 0.2 µs. Who has slept until the message is about to
     // come has given the core already, and does it more rarely: it is there for its latency.
     const std::uint32_t every = plan.sleep_until_ns == 0 ? yield_every : rare_yield_every;
-    return turns % every == 0 ? Step::yield : Step::poll;
+    return uses(Heuristic::polling_yields) && turns % every == 0 ? Step::yield : Step::poll;
   }
   return turn - tries < knobs.tries_yield ? Step::yield : Step::park;
 }
@@ -62,10 +66,13 @@ bool Policy::sleeps() const {
 }
 
 std::uint64_t Policy::patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const {
+  if (!uses(Heuristic::patience)) {
+    return patience_ns;
+  }
   if (waited_ns > most_patience()) {
     return patience_ns / 2;
   }
-  return std::min<std::uint64_t>(patience_ns * 2 + 10'000, most_patience());
+  return std::min<std::uint64_t>(patience_ns * 2 + patience_step_ns, most_patience());
 }
 
 std::uint64_t Policy::first_patience() const {

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/heuristics.h"
 #include "policy/predictor.h"
 #include "settings/presets.h"
 
@@ -59,7 +60,10 @@ struct Policy {
   std::uint64_t patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const;
   std::uint64_t first_patience() const;
   /// A call site with so little patience has seen nothing but long waits lately: about eight.
-  static bool waits_are_long(std::uint64_t patience_ns) { return patience_ns < 1000; }
+  static bool waits_are_long(std::uint64_t patience_ns) {
+    return uses(Heuristic::few_looks) && patience_ns < little_patience_ns;
+  }
+  static constexpr std::uint64_t little_patience_ns = 1'000;
   /// A few wake-ups: nobody polls for longer because he has learned to.
   std::uint64_t most_patience() const;
 

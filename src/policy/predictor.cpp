@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/heuristics.h"
+
 namespace meantime::wait {
 namespace {
 
@@ -58,7 +60,8 @@ Times Recent::inner(std::array<std::uint64_t, most>& room) const {
 void Lateness::learn(std::uint64_t late_ns) {
   recent_.add(std::min(late_ns, most_late_ns));
   std::array<std::uint64_t, Recent::most> room;
-  if (const Times times = recent_.inner(room); recent_.count() >= waits_to_learn) {
+  if (const Times times = recent_.inner(room);
+      recent_.count() >= waits_to_learn && uses(Heuristic::lateness)) {
     typical_ns_ = times[times.size() / 2];
     margin_ns_ = times.back();
   }
@@ -76,7 +79,8 @@ Plan Predictor::plan(const Lateness& lateness, std::uint64_t patience_ns) const 
   const std::size_t before = before_the_gap(times);
   Window first = window_of(times.first(before), lateness);
   const Window second = window_of(times.subspan(before), lateness);
-  if (2 * (times[before] - times[before - 1]) > times.back() - times.front() &&
+  if (uses(Heuristic::windows) &&
+      2 * (times[before] - times[before - 1]) > times.back() - times.front() &&
       less(second.sleep_until_ns, first.poll_until_ns) >= shortest_sleep_ns) {
     plan.second = second;
   } else {

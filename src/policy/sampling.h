@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/heuristics.h"
+
 namespace meantime::wait {
 
 class Sampling {
@@ -10,7 +12,7 @@ class Sampling {
   /// One is timed now: returns its weight, and in how many the next one is.
   std::uint32_t take(std::uint32_t& next) {
     const std::uint32_t weight = interval_;
-    if (mean_ < longest_mean && ++taken_ == samples_of_one_mean) {
+    if (uses(Heuristic::sampling) && mean_ < longest_mean && ++taken_ == samples_of_one_mean) {
       mean_ *= 2;
       taken_ = 0;
     }

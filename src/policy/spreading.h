@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/heuristics.h"
+
 namespace meantime::wait {
 
 class Spreading {
@@ -19,13 +21,15 @@ class Spreading {
   /// After a turn of polling that ended with a yield, by that rank of so many. Now and then it
   /// looks who else is here.
   void yielded(int world_rank, int world_size) {
-    if ((++yields_ & 63) == 0) {
+    if (uses(Heuristic::spreading) && ++yields_ % yields_a_look == 0) {
       look(world_rank, world_size);
     }
   }
 
  private:
   void look(int world_rank, int world_size);
+
+  static constexpr std::uint32_t yields_a_look = 64;
 
   std::uint32_t yields_ = 0;
   std::uint64_t pause_ns_ = 0;       ///< before the next move: doubles with each

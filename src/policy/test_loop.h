@@ -42,6 +42,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/heuristics.h"
 #include "policy/policy.h"
 
 namespace meantime::wait {
@@ -115,7 +116,8 @@ class TestLoop {
       note_work();
     }
     // If the program did compute, it is not to be delayed twice in a row.
-    if (all == 0 || pause_ns_ > longest_pause_ns || in_round_ < round_ || !policy.sleeps()) {
+    if (all == 0 || pause_ns_ > longest_pause_ns || in_round_ < round_ || !policy.sleeps() ||
+        !uses(Heuristic::naps)) {
       return 0;
     }
     const std::uint64_t waited = now_ns_ - began_ns_;
@@ -162,6 +164,9 @@ class TestLoop {
     }
   }
   void note_work() {
+    if (!uses(Heuristic::nap_work)) {
+      return;
+    }
     if (pause_ns_ > longest_idle_pause_ns) {
       worked_ns_ = std::min(worked_ns_ + pause_ns_, most_work_ns);
     } else {
@@ -178,8 +183,8 @@ class TestLoop {
     if (pause_ns_ > longest_excused_ns) {
       return false;
     }
-    if (napped_) {
-      return true;
+    if (napped_ || !uses(Heuristic::nap_pardons)) {
+      return napped_;
     }
     forgiven_ns_ += pause_ns_;
     ++forgiven_;

@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "base/heuristics.h"
 
 namespace meantime::wait {
 
@@ -38,10 +39,10 @@ class Yielding {
   /// A wait begins: whether it is to yield.
   bool begins() {
     savings_ns_ = std::min(savings_ns_ + earned_ns_, most_saved_ns);
-    if (savings_ns_ < 0) {
+    if (uses(Heuristic::yield_savings) && savings_ns_ < 0) {
       return false;
     }
-    if (skip_ > 0) {
+    if (uses(Heuristic::yield_skips) && skip_ > 0) {
       --skip_;
       return false;
     }

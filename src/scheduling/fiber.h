@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/heuristics.h"
 #include "node/layout.h"
 #include "rank/clocks.h"
 #include "rank/rank.h"
@@ -114,7 +115,7 @@ class RunQueue {
   void warm_up_the_next() const {
     const std::size_t head = head_.load(std::memory_order_relaxed);
     const std::size_t tail = tail_.load(std::memory_order_relaxed);
-    if (head == tail) {
+    if (head == tail || !uses(Heuristic::warm_up)) {
       return;
     }
     const Fiber& next = *places_[head];

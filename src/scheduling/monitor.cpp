@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/heuristics.h"
 #include "ledger/kernel_account.h"
 #include "rank/sleeping_call.h"
 #include "scheduling/scheduler.h"
@@ -255,7 +256,7 @@ void watch() {
     }
     sleep_for(time_to_next_look());
     look(all);
-    if (host().plan->steal && !host().plan->always_move) {
+    if (uses(Heuristic::strays_home) && host().plan->steal && !host().plan->always_move) {
       send_strays_home();
     }
     look_at_suspects();

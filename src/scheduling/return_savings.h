@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/heuristics.h"
+
 namespace meantime::ranks {
 
 class ReturnSavings {
@@ -27,7 +29,7 @@ class ReturnSavings {
     earned_until_ns_ = now_ns;
     savings_ns_ += static_cast<std::int64_t>(
         std::min(earned, static_cast<std::uint64_t>(most_ns_ - savings_ns_)));
-    return savings_ns_ > 0;
+    return savings_ns_ > 0 || !uses(Heuristic::return_savings);
   }
   /// For so long it was polled before a return.
   void pay(std::uint64_t polled_ns) { savings_ns_ -= static_cast<std::int64_t>(polled_ns); }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/clock.h"
+#include "base/heuristics.h"
 #include "base/pause.h"
 #include "policy/policy.h"
 #include "rank/clocks.h"
@@ -18,6 +19,13 @@ namespace {
 
 // --- How often. (The policy has the rest: presets.h, policy.h.)
 
+/// Looks before a wait is worth a clock: half a microsecond.
+constexpr int quick_looks = 32;
+/// … where ranks share cores …
+constexpr int quick_looks_in_crowd = 4;
+/// … and there at a gate, which the last of many opens: the sooner this core does something else,
+/// the better.
+constexpr int quick_looks_at_gate = 1;
 /// Looks of a thread rank, in each of which all the others of its worker have a turn.
 constexpr int quick_rounds = 32;
 /// Rounds of a long wait before a thread rank sleeps that may: whoever it waits for has had the
@@ -55,6 +63,9 @@ static_assert(std::extent_v<decltype(Rank::yielding)> == kinds);
 /// Where ranks share cores, by their number or as it turned out; unless somebody wants to be asked
 /// about that, too.
 bool begins_with_yields(const Rank& rank, Kind kind) {
+  if (!uses(Heuristic::yields)) {
+    return false;
+  }
   if (rank.advisor != nullptr && !rank.advisor->leaves_shared_cores_alone()) [[unlikely]] {
     return false;
   }
@@ -90,7 +101,8 @@ void Threads::step(LongWait& wait) {
 }
 
 bool Neighbours::is_due(LongWait& wait) {
-  return wait.neighbours && (wait.named != Step::park || wait.rounds < most_rounds);
+  return wait.neighbours &&
+         (wait.named != Step::park || (uses(Heuristic::rounds) && wait.rounds < most_rounds));
 }
 
 void Neighbours::step(LongWait& wait) {
@@ -186,17 +198,20 @@ void Park::step(LongWait& wait) {
 
 namespace {
 
-/// A gate is opened by the last of many: the sooner this core does something else, the better.
+bool looks_as_in_crowd() {
+  return policy().crowded && uses(Heuristic::crowd_looks);
+}
+
 int looks_of(const Rank& rank, Kind kind) {
-  return rank.fiber != nullptr                    ? quick_rounds
-         : policy().crowded && kind == Kind::gate ? 1
-                                                  : quick_turns();
+  return rank.fiber != nullptr                       ? quick_rounds
+         : looks_as_in_crowd() && kind == Kind::gate ? quick_looks_at_gate
+                                                     : quick_turns();
 }
 
 }  // namespace
 
 int quick_turns() {
-  return policy().crowded ? 4 : 32;
+  return looks_as_in_crowd() ? quick_looks_in_crowd : quick_looks;
 }
 
 namespace {

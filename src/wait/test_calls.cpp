@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/heuristics.h"
 #include "deadlock/test_loop_note.h"
 #include "rank/clocks.h"
 #include "rank/rank.h"
@@ -61,10 +62,17 @@ TestLoop& own_test_loop(Rank& rank) {
   return rank.test_loops.own(rank.lock.enabled());
 }
 
-/// Alone on its core a rank may test as often as it likes; in a crowd every fruitless test keeps
-/// somebody from doing what it tests for.
+/// Tests in vain after which the core is given away. Alone on its core a rank may test as often as
+/// it likes; in a crowd every fruitless test keeps somebody from doing what it tests for.
+constexpr std::uint32_t tests_a_turn = 1000;
+constexpr std::uint32_t tests_a_turn_in_crowd = 4;
+constexpr std::uint32_t tests_a_turn_of_thread_rank = 1;
+
 void give_way_now_and_then(Rank& rank, std::uint32_t tests) {
-  const std::uint32_t patience = policy().crowded ? 4 : rank.fiber != nullptr ? 1 : 1000;
+  const std::uint32_t patience = !uses(Heuristic::test_yields) ? tests_a_turn
+                                 : policy().crowded            ? tests_a_turn_in_crowd
+                                 : rank.fiber != nullptr       ? tests_a_turn_of_thread_rank
+                                                               : tests_a_turn;
   if (tests % patience == 0) {
     give_way(rank);
   }
