@@ -75,13 +75,16 @@ define tests_of
 	@tests/run-all build/tests -j $(JOBS) --output-on-failure --no-label-summary $(2)
 endef
 
+# STRICT=1: a warning ends the build. Not for everybody: another version of GCC has other warnings.
+strict = -DMEANTIME_WARNINGS_ARE_ERRORS=$(if $(STRICT),ON,OFF)
+
 test-build:
 	@packaging/dependencies build test extras
 	@packaging/oracle || true
 	@tests/conformance/mpich_subset.py get build/mpich || true
-	$(call configure,release,-DMEANTIME_TESTS=ON -DMEANTIME_BENCHES=ON)
+	$(call configure,release,-DMEANTIME_TESTS=ON -DMEANTIME_BENCHES=ON $(strict))
 	@cmake --build build/release -j $(JOBS)
-	$(call configure,asan,-DMEANTIME_BENCHES=OFF)
+	$(call configure,asan,-DMEANTIME_BENCHES=OFF $(strict))
 	@cmake --build build/asan -j $(JOBS)
 
 test: test-build
@@ -156,11 +159,20 @@ format-check:
 	@$(CLANG_FORMAT) --version 2>/dev/null | grep -q 'version 14' || { echo "no clang-format 14 here"; exit 1; }
 	@$(sources) | xargs -r $(CLANG_FORMAT) --dry-run -Werror
 
+# What the tests ask of each change; other versions warn of other things.
+clang-check:
+	@command -v clang++-14 >/dev/null || { echo "no Clang 14 here"; exit 1; }
+	$(call configure,clang)
+	@cmake --build build/clang -j $(JOBS)
+
+tidy-changed:
+	@tests/packaging/tidy-changed build/release $(JOBS)
+
 tidy:
 	$(call configure,release,-DMEANTIME_TESTS=ON)
 	@$(RUN_CLANG_TIDY) -quiet -p build/release '/src/.*\.cpp$$'
 
 clean:
-	rm -rf build/release build/debug build/asan build/tsan build/tests build/prefix
+	rm -rf build/release build/debug build/asan build/tsan build/clang build/tests build/prefix
 
-.PHONY: help build demo install uninstall wheel wheel-test test-build test test-all conformance projects fuzz stress bench peers site format format-check tidy clean
+.PHONY: help build demo install uninstall wheel wheel-test test-build test test-all conformance projects fuzz stress bench peers site format format-check clang-check tidy-changed tidy clean

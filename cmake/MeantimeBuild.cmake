@@ -19,6 +19,12 @@ set(CMAKE_INSTALL_LIBDIR lib)
 include(GNUInstallDirs)
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety>)  # src/base/lock.h
+endif()
+if(MEANTIME_WARNINGS_ARE_ERRORS)
+  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-Werror>)
+endif()
 if(MEANTIME_SANITIZER)
   add_compile_options(-fsanitize=${MEANTIME_SANITIZER} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${MEANTIME_SANITIZER})

@@ -2,11 +2,11 @@
 #include <mpi.h>
 
 #include <cstring>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "api/generated/calls.h"
+#include "base/lock.h"
 #include "core/error/error.h"
 #include "core/object/tables.h"
 #include "rank/rank.h"
@@ -17,13 +17,13 @@ namespace {
 // These calls return no error code and are legal at any time, so they have no shell; user-made
 // handles need the rank's table.
 int to_integer(void* handle) {
-  const std::lock_guard guard(self().lock);
+  const LockGuard guard(self().lock);
   return core::tables().integer_handles.number_of(handle);
 }
 
 template <class Handle>
 Handle from_integer(int number) {
-  const std::lock_guard guard(self().lock);
+  const LockGuard guard(self().lock);
   return static_cast<Handle>(core::tables().integer_handles.handle_of(number));
 }
 

@@ -71,6 +71,8 @@ ElfFile& ElfFile::operator=(ElfFile&& other) noexcept {
   symbols_ = other.symbols_;
   hash_ = other.hash_;
   gnu_hash_ = other.gnu_hash_;
+  std::copy_n(other.relocations_, 2, relocations_);
+  std::copy_n(other.relocation_bytes_, 2, relocation_bytes_);
   needed_ = std::move(other.needed_);
   run_path_ = std::move(other.run_path_);
   old_run_path_ = std::move(other.old_run_path_);

@@ -2,10 +2,10 @@
 
 #include <bit>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/lock.h"
 #include "ledger/layout.h"
 #include "rank/clocks.h"
 #include "scheduling/fiber.h"
@@ -37,9 +37,9 @@ struct OwnedByThread {
 constinit thread_local OwnedByThread owned_by_thread;
 
 void keep_for_ever(std::shared_ptr<Counters> counters) {
-  static std::mutex lock;
-  static auto& all = *new std::vector<std::shared_ptr<Counters>>;
-  const std::lock_guard guard(lock);
+  static Mutex lock;
+  static auto& all MEANTIME_GUARDED_BY(lock) = *new std::vector<std::shared_ptr<Counters>>;
+  const LockGuard guard(lock);
   all.push_back(std::move(counters));
 }
 

@@ -6,29 +6,32 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
+
+#include "base/lock.h"
 
 namespace meantime {
 
-class RankLock {
+class MEANTIME_CAPABILITY("mutex") RankLock {
  public:
   /// Off until MPI_Init_thread provides MPI_THREAD_MULTIPLE; then on for good.
   void enable() { enabled_.store(true, std::memory_order_relaxed); }
   /// Whether calls that are legal only while MPI is initialised take it.
   bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
 
-  void lock() {
+  void lock() MEANTIME_ACQUIRE() {
     mutex_.lock();
     ++depth_;
   }
-  void unlock() {
+  void unlock() MEANTIME_RELEASE() {
     --depth_;
     mutex_.unlock();
   }
 
+  // (Clang checks pairs of lock and unlock, but not these two: how many levels there are it does
+  // not know.)
   /// Lets go of every level that the calling thread holds; returns how many, for `reacquire`
   /// (wait/others_turn.h).
-  int release_all() {
+  int release_all() MEANTIME_NO_LOCK_ANALYSIS {
     if (!enabled()) {
       return 0;
     }
@@ -38,7 +41,7 @@ class RankLock {
     }
     return levels;
   }
-  void reacquire(int levels) {
+  void reacquire(int levels) MEANTIME_NO_LOCK_ANALYSIS {
     for (int level = 0; level < levels; ++level) {
       lock();
     }
@@ -46,8 +49,8 @@ class RankLock {
 
  private:
   std::atomic<bool> enabled_{false};
-  std::recursive_mutex mutex_;
-  int depth_ = 0;  // guarded by mutex_
+  RecursiveMutex mutex_;
+  int depth_ MEANTIME_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace meantime

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <mutex>
 
 #include "base/clock.h"
+#include "base/lock.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -67,13 +67,13 @@ Pair look() {
   return best;
 }
 
-std::mutex choosing;
-Pair first;
+Mutex choosing;
+Pair first MEANTIME_GUARDED_BY(choosing);
 
 }  // namespace
 
 void Ticks::glance() {
-  const std::lock_guard<std::mutex> lock(choosing);
+  const LockGuard lock(choosing);
   if (first.ns == 0) {
     first = look();
   }
@@ -81,7 +81,7 @@ void Ticks::glance() {
 
 void Ticks::choose() {
   glance();
-  const std::lock_guard<std::mutex> lock(choosing);
+  const LockGuard lock(choosing);
   static bool chosen = false;
   if (chosen) {
     return;

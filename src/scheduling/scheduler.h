@@ -13,10 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/lock.h"
 #include "node/layout.h"
 #include "policy/contention.h"
 #include "policy/policy.h"
@@ -237,9 +237,9 @@ struct Host {
   std::atomic<int> living{0};                       ///< fibers that are not finalized
   std::atomic<std::uint32_t> last_is_finalized{0};  ///< 1 from then on: the monitor's futex
 
-  std::mutex carriers_lock;  ///< guards the two lists
-  std::vector<std::unique_ptr<Carrier>> carriers;
-  std::vector<Carrier*> spare_carriers;
+  std::vector<std::unique_ptr<Carrier>> carriers;  ///< the main thread's, which makes all
+  Mutex carriers_lock;
+  std::vector<Carrier*> spare_carriers MEANTIME_GUARDED_BY(carriers_lock);
   std::atomic<bool> ending{false};
   std::atomic<bool> abandoned{false};  ///< a fiber hangs somewhere, perhaps for ever
 

@@ -60,7 +60,7 @@ void bind_to(int number) {
   }
 }
 
-/// In `carriers_lock`. nullptr where the kernel gives no thread.
+/// By the main thread. nullptr where the kernel gives no thread.
 Carrier* make_carrier() {
   auto made = std::make_unique<Carrier>();
   Carrier& carrier = *made;
@@ -103,7 +103,7 @@ void carry(Carrier& carrier) {
 }
 
 Carrier* take_spare_carrier() {
-  const std::lock_guard guard(host().carriers_lock);
+  const LockGuard guard(host().carriers_lock);
   if (host().spare_carriers.empty()) {
     return make_carrier();
   }
@@ -113,7 +113,7 @@ Carrier* take_spare_carrier() {
 }
 
 void give_back_carrier(Carrier& carrier) {
-  const std::lock_guard guard(host().carriers_lock);
+  const LockGuard guard(host().carriers_lock);
   host().spare_carriers.push_back(&carrier);
 }
 

@@ -1,12 +1,14 @@
 #include "scheduling/worker_times.h"
 
+#include <unistd.h>
+
 #include "ledger/accounts.h"
 #include "ledger/kernel_account.h"
 
 namespace meantime::ranks {
 
 void WorkerTimes::picked_up(int thread, int number, std::uint64_t now_ns) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   // (Unsigned, and right even if it wraps: earlier carriers may have had less than this one.)
   cpu_before_ns_ = account_.cpu_ns.load(std::memory_order_relaxed) - ledger::cpu_ns_of(thread);
   ready_before_ns_.reset();
@@ -20,7 +22,7 @@ void WorkerTimes::picked_up(int thread, int number, std::uint64_t now_ns) {
 }
 
 void WorkerTimes::ends(std::uint64_t now_ns) {
-  put_down(ledger::cpu_ns_of(thread_));
+  put_down(ledger::cpu_ns_of(gettid()));
   settle(now_ns);
   account_.ended_ns.store(now_ns, std::memory_order_release);
 }
@@ -54,7 +56,7 @@ void WorkerTimes::polled(std::uint64_t now_ns) {
 }
 
 void WorkerTimes::put_down(std::uint64_t cpu_ns) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   if (thread_ != 0) {
     note(cpu_ns);
   }
@@ -62,7 +64,7 @@ void WorkerTimes::put_down(std::uint64_t cpu_ns) {
 }
 
 void WorkerTimes::refresh() {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   if (thread_ != 0) {
     note(ledger::cpu_ns_of(thread_));
   }

@@ -7,9 +7,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 
+#include "base/lock.h"
 #include "ledger/layout.h"
 #include "node/layout.h"
 
@@ -40,17 +40,17 @@ class WorkerTimes {
 
  private:
   void settle(std::uint64_t now_ns);
-  void note(std::uint64_t cpu_ns);
-  void ask_how_long_ready();
+  void note(std::uint64_t cpu_ns) MEANTIME_REQUIRES(lock_);
+  void ask_how_long_ready() MEANTIME_REQUIRES(lock_);
 
   node::WorkerAccount& account_;
-  std::uint32_t yields_ = 0;  ///< since the last look at the clock
-  std::mutex lock_;           ///< guards what follows, and what the kernel says in the account
-  int thread_ = 0;            ///< who carries it; 0: nobody
+  std::uint32_t yields_ = 0;                   ///< since the last look at the clock
+  Mutex lock_;                                 ///< guards what the kernel says in the account, too
+  int thread_ MEANTIME_GUARDED_BY(lock_) = 0;  ///< who carries it; 0: nobody
   // What is in the account less that thread's own reading: earlier carriers', and what the thread
   // had done before.
-  std::uint64_t cpu_before_ns_ = 0;
-  std::optional<std::uint64_t> ready_before_ns_ =
+  std::uint64_t cpu_before_ns_ MEANTIME_GUARDED_BY(lock_) = 0;
+  std::optional<std::uint64_t> ready_before_ns_ MEANTIME_GUARDED_BY(lock_) =
       0;  ///< unknown until the kernel tells that thread's
 };
 

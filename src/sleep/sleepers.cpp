@@ -2,8 +2,8 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 
+#include "base/lock.h"
 #include "node/segment.h"
 
 namespace meantime::wait {
@@ -17,10 +17,10 @@ constexpr int few = 4;
 static_assert(waiters_a_page % few == 0);
 
 node::Waiter* few_of_the_host() {
-  static std::mutex lock;
-  static node::Waiter* left = nullptr;
-  static int count = 0;
-  const std::lock_guard<std::mutex> locked(lock);
+  static Mutex lock;
+  static node::Waiter* left MEANTIME_GUARDED_BY(lock) = nullptr;
+  static int count MEANTIME_GUARDED_BY(lock) = 0;
+  const LockGuard locked(lock);
   if (count == 0) {
     const node::Link page = node::segment().grow(4096);
     if (page == 0) {

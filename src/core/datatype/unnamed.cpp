@@ -2,10 +2,10 @@
 // would: MPI 5.0, 18.1.9). Each is made once a process, for all its ranks, never changes and is
 // never freed.
 #include <map>
-#include <mutex>
 #include <new>
 #include <tuple>
 
+#include "base/lock.h"
 #include "core/datatype/construction.h"
 #include "core/datatype/layout.h"
 #include "core/error/error.h"
@@ -57,11 +57,12 @@ void describe(Datatype& type, int combiner, std::vector<MPI_Count> arguments, Da
 /// Any thread.
 int find_selected(int combiner, std::vector<MPI_Count> arguments, MPI_Datatype named,
                   Datatype** found) {
-  static std::mutex mutex;
-  static auto& known = *new std::map<Key, Datatype*>;  // outlives the ranks
+  static Mutex mutex;
+  static auto& known MEANTIME_GUARDED_BY(mutex) =
+      *new std::map<Key, Datatype*>;  // outlives the ranks
   const Key key(combiner, arguments[0], arguments.size() > 1 ? arguments[1] : 0);
   try {
-    const std::lock_guard lock(mutex);
+    const LockGuard lock(mutex);
     Datatype*& entry = known[key];
     if (entry == nullptr) {
       entry = new Datatype;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <mutex>
 #include <set>
 
+#include "base/lock.h"
 #include "node/control_client.h"
 #include "rank/rank.h"
 #include "settings/shown.h"
@@ -13,10 +13,10 @@
 namespace meantime::core {
 
 void remark(const Rank& rank, const std::string& topic, std::string_view line) {
-  static std::mutex mutex;
-  static auto& told = *new std::set<std::string>;  // by this process
+  static Mutex mutex;
+  static auto& told MEANTIME_GUARDED_BY(mutex) = *new std::set<std::string>;  // by this process
   {
-    const std::lock_guard guard(mutex);
+    const LockGuard guard(mutex);
     if (!told.insert(topic).second) {
       return;
     }

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "core/error/callback.h"
 #include "core/error/remark.h"
 #include "core/object/tables.h"
@@ -135,11 +135,11 @@ class Handler final : public wait::Advisor {
 
 /// The library of this process: loaded once, for all of its ranks.
 struct Library {
-  std::mutex mutex;
-  bool tried = false;
-  std::string refusal;
-  MPIX_Energy_function* enter = nullptr;
-  MPIX_Energy_function* leave = nullptr;
+  Mutex mutex;
+  bool tried MEANTIME_GUARDED_BY(mutex) = false;
+  std::string refusal MEANTIME_GUARDED_BY(mutex);
+  MPIX_Energy_function* enter MEANTIME_GUARDED_BY(mutex) = nullptr;
+  MPIX_Energy_function* leave MEANTIME_GUARDED_BY(mutex) = nullptr;
 };
 
 Library& library() {
@@ -156,7 +156,7 @@ void remember(const std::string& path) {
   }
 }
 
-std::string load(const std::string& path, Library& loaded) {
+std::string load(const std::string& path, Library& loaded) MEANTIME_REQUIRES(loaded.mutex) {
   int descriptor = -1;
   if (std::string refusal = settings::energy_library_refusal(path, &descriptor); !refusal.empty()) {
     return refusal;
@@ -221,7 +221,7 @@ std::string follow_settings(Rank& rank) {
            "be";
   }
   Library& loaded = library();
-  const std::lock_guard guard(loaded.mutex);
+  const LockGuard guard(loaded.mutex);
   if (!loaded.tried) {
     loaded.refusal = load(path, loaded);
     loaded.tried = true;

@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -82,7 +81,7 @@ class Actions {
   const posix_spawn_file_actions_t* get() const { return &all_; }
 
  private:
-  const std::unique_lock<std::mutex> locked_ = mine()->descriptors.lock();
+  const LockGuard<Mutex> locked_{mine()->descriptors.lock()};
   posix_spawn_file_actions_t own_;
   posix_spawn_file_actions_t all_;
   std::vector<char> bytes_;

@@ -10,16 +10,17 @@
 #include <climits>
 #include <cstddef>
 
+#include "base/lock.h"
 #include "host/interpose/own_keys.h"
 #include "host/process/rank_state.h"
 
 namespace meantime::host {
 namespace {
 
-constinit std::mutex lock_of_numbers;
+constinit Mutex lock_of_numbers;
 /// Those of libc's that some rank has or had; they stay. Asked with the lock held, the first time,
 /// too: ThreadSanitizer's builds make statics without one.
-std::vector<pthread_key_t>& numbers_of_ranks() {
+std::vector<pthread_key_t>& numbers_of_ranks() MEANTIME_REQUIRES(lock_of_numbers) {
   static auto& all = *new std::vector<pthread_key_t>;
   return all;
 }
@@ -57,7 +58,7 @@ OwnKeys::Key* OwnKeys::find(pthread_key_t number) {
 }
 
 int OwnKeys::create(pthread_key_t* key, Destructor destructor, bool alone) {
-  const std::lock_guard<std::mutex> guard(lock_);
+  const LockGuard guard(lock_);
   const auto deleted =
       std::find_if(keys_.begin(), keys_.end(), [](const Key& each) { return !each.exists; });
   if (deleted != keys_.end() && alone) {
@@ -66,10 +67,11 @@ int OwnKeys::create(pthread_key_t* key, Destructor destructor, bool alone) {
     return pthread_setspecific(*key, nullptr);
   }
   {
-    const std::lock_guard<std::mutex> guard_all(lock_of_numbers);
+    const LockGuard guard_all(lock_of_numbers);
     std::vector<pthread_key_t>& numbers = numbers_of_ranks();
     const auto other = std::find_if(numbers.begin(), numbers.end(),
-                                    [&](pthread_key_t each) { return find(each) == nullptr; });
+                                    [&](pthread_key_t each)
+                                        MEANTIME_REQUIRES(lock_) { return find(each) == nullptr; });
     pthread_key_t number{};
     if (other != numbers.end()) {
       number = *other;
@@ -85,7 +87,7 @@ int OwnKeys::create(pthread_key_t* key, Destructor destructor, bool alone) {
 }
 
 int OwnKeys::remove(pthread_key_t key) {
-  const std::lock_guard<std::mutex> guard(lock_);
+  const LockGuard guard(lock_);
   Key* const found = find(key);
   if (found == nullptr || !found->exists) {
     return EINVAL;
@@ -95,7 +97,7 @@ int OwnKeys::remove(pthread_key_t key) {
 }
 
 bool OwnKeys::has_had(pthread_key_t key) {
-  const std::lock_guard<std::mutex> guard(lock_);
+  const LockGuard guard(lock_);
   return find(key) != nullptr;
 }
 
@@ -106,7 +108,7 @@ void OwnKeys::destroy_values() {
     for (std::size_t i = 0;; ++i) {
       Key key{};
       {
-        const std::lock_guard<std::mutex> guard(lock_);  // a destructor may make others
+        const LockGuard guard(lock_);  // a destructor may make others
         if (i == keys_.size()) {
           break;
         }

@@ -16,9 +16,9 @@
 #include <array>
 #include <cerrno>
 #include <map>
-#include <mutex>
 #include <string>
 
+#include "base/lock.h"
 #include "host/interpose/own_results.h"
 #include "host/process/rank_state.h"
 
@@ -84,10 +84,10 @@ std::string name_of_all(const Names& names) {
 
 /// nullptr: there is no such locale.
 const Known* find(Names names) {
-  static constinit std::mutex lock;
-  const std::lock_guard hold(lock);
+  static constinit Mutex lock;
+  const LockGuard hold(lock);
   // Not before: ThreadSanitizer's builds make statics without a lock.
-  static auto& all = *new std::map<Names, Known>;
+  static auto& all MEANTIME_GUARDED_BY(lock) = *new std::map<Names, Known>;
   bool plain = true;
   for (std::string& name : names) {
     if (name == "POSIX") {
@@ -265,8 +265,8 @@ MEANTIME_INTERPOSED lconv* localeconv() noexcept {
   if (mine() == nullptr) {
     return real();
   }
-  static std::mutex lock;
-  const std::lock_guard hold(lock);
+  static meantime::Mutex lock;
+  const meantime::LockGuard hold(lock);
   own_results().numbers = *real();
   return &own_results().numbers;
 }

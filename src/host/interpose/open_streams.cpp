@@ -11,7 +11,7 @@
 namespace meantime::host {
 
 std::FILE* OpenStreams::add(std::FILE* stream) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   if (stream != nullptr) {
     all_.push_back(stream);
   }
@@ -19,12 +19,12 @@ std::FILE* OpenStreams::add(std::FILE* stream) {
 }
 
 void OpenStreams::remove(std::FILE* stream) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   all_.erase(std::remove(all_.begin(), all_.end(), stream), all_.end());
 }
 
 int OpenStreams::flush() {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   int result = 0;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     if (__fwriting(all_[i]) != 0 && std::fflush(all_[i]) != 0) {
@@ -37,7 +37,7 @@ int OpenStreams::flush() {
 void OpenStreams::end(bool written, Descriptors& descriptors) {
   MEANTIME_REAL(fclose);
   MEANTIME_REAL_OF(fileno, real_fileno);
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   for (std::FILE* stream : std::exchange(all_, {})) {
     const int place = real_fileno(stream);
     // One that another thread of the rank is in (it waits for input) stays as it is.

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdio>
-#include <mutex>
 #include <vector>
+
+#include "base/lock.h"
 
 namespace meantime::host {
 
@@ -21,8 +22,8 @@ class OpenStreams {
   void end(bool written, Descriptors& descriptors);
 
  private:
-  std::recursive_mutex lock_;  ///< a stream's own functions (fopencookie) may open others
-  std::vector<std::FILE*> all_;
+  RecursiveMutex lock_;  ///< a stream's own functions (fopencookie) may open others
+  std::vector<std::FILE*> all_ MEANTIME_GUARDED_BY(lock_);
 };
 
 }  // namespace meantime::host

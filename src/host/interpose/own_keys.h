@@ -6,8 +6,9 @@
 
 #include <pthread.h>
 
-#include <mutex>
 #include <vector>
+
+#include "base/lock.h"
 
 namespace meantime::host {
 
@@ -31,10 +32,10 @@ class OwnKeys {
     bool exists;
   };
 
-  Key* find(pthread_key_t number);
+  Key* find(pthread_key_t number) MEANTIME_REQUIRES(lock_);
 
-  std::mutex lock_;
-  std::vector<Key> keys_;
+  Mutex lock_;
+  std::vector<Key> keys_ MEANTIME_GUARDED_BY(lock_);
 };
 
 }  // namespace meantime::host

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "base/lock.h"
 #include "host/process/rank_state.h"
 
 namespace meantime::host {
@@ -55,12 +56,12 @@ class InOwnZone {
   InOwnZone& operator=(const InOwnZone&) = delete;
 
  private:
-  static std::mutex& lock() {
-    static constinit std::mutex mutex;
+  static Mutex& lock() {
+    static constinit Mutex mutex;
     return mutex;
   }
   RankState* const rank_;
-  std::unique_lock<std::mutex> hold_;
+  std::unique_lock<Mutex> hold_;
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ void Children::news() {
 }
 
 void Children::add(pid_t pid, std::FILE* stream) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   const Making making;
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   keep_for_host(descriptor);
@@ -41,7 +41,6 @@ void Children::add(pid_t pid, std::FILE* stream) {
   news();
 }
 
-/// In `lock_`.
 void Children::remove(pid_t pid) {
   const auto found =
       std::find_if(all_.begin(), all_.end(), [&](const Child& each) { return each.pid == pid; });
@@ -60,7 +59,7 @@ void Children::remove(pid_t pid) {
 void Children::sleep(int milliseconds) {
   std::vector<pollfd> looks;
   {
-    const std::lock_guard guard(lock_);
+    const LockGuard guard(lock_);
     if (news_ < 0) {
       const Making making;
       news_ = static_cast<int>(syscall(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -81,7 +80,7 @@ template <class Wanted, class EndOf>
 int Children::wait_for(Wanted wanted, EndOf end_of, bool sleeps) {
   for (;;) {
     {
-      const std::lock_guard guard(lock_);
+      const LockGuard guard(lock_);
       bool any = false;
       for (const Child& each : all_) {
         if (!wanted(each.pid)) {
@@ -154,7 +153,7 @@ int Children::wait(idtype_t kind, id_t which, siginfo_t* info, int flags) {
 }
 
 pid_t Children::take_of_stream(const std::FILE* stream) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   for (Child& each : all_) {
     if (each.stream == stream) {
       each.stream = nullptr;
@@ -165,13 +164,13 @@ pid_t Children::take_of_stream(const std::FILE* stream) {
 }
 
 bool Children::is_of_stream(const std::FILE* stream) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   return std::any_of(all_.begin(), all_.end(),
                      [&](const Child& each) { return each.stream == stream; });
 }
 
 void Children::forget_all() {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   for (const Child& each : all_) {
     if (each.descriptor >= 0) {
       close_for_host(each.descriptor);

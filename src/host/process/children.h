@@ -7,8 +7,9 @@
 #include <sys/wait.h>
 
 #include <cstdio>
-#include <mutex>
 #include <vector>
+
+#include "base/lock.h"
 
 namespace meantime::host {
 
@@ -37,13 +38,13 @@ class Children {
   /// (and errno is its), or sleeps until there may be an answer.
   template <class Wanted, class EndOf>
   int wait_for(Wanted wanted, EndOf end_of, bool sleeps);
-  void remove(pid_t pid);
-  void news();
+  void remove(pid_t pid) MEANTIME_REQUIRES(lock_);
+  void news() MEANTIME_REQUIRES(lock_);
   void sleep(int milliseconds);
 
-  std::mutex lock_;
-  std::vector<Child> all_;
-  int news_ = -1;  ///< an eventfd: somebody came or went
+  Mutex lock_;
+  std::vector<Child> all_ MEANTIME_GUARDED_BY(lock_);
+  int news_ MEANTIME_GUARDED_BY(lock_) = -1;  ///< an eventfd: somebody came or went
 };
 
 /// One of a child's standard descriptors that is not the rank's, but the host's at that place.

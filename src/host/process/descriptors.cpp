@@ -32,7 +32,7 @@ const Descriptors::Put* Descriptors::find(int number) const {
 }
 
 Descriptors::Put* Descriptors::find(int number) {
-  return const_cast<Put*>(std::as_const(*this).find(number));
+  return const_cast<Put*>(static_cast<const Descriptors*>(this)->find(number));
 }
 
 int Descriptors::place_of(int number) const {
@@ -40,7 +40,7 @@ int Descriptors::place_of(int number) const {
     return open_[number].load(std::memory_order_acquire) ? standard_[number] : -1;
   }
   if (any_put_.load(std::memory_order_relaxed)) {
-    const std::lock_guard guard(lock_);
+    const LockGuard guard(lock_);
     if (const Put* const put = find(number)) {
       return put->place;
     }
@@ -56,7 +56,7 @@ int Descriptors::number_of(int place) const {
     }
   }
   if (any_put_.load(std::memory_order_relaxed)) {
-    const std::lock_guard guard(lock_);
+    const LockGuard guard(lock_);
     for (const Put& each : put_) {
       if (each.place == place) {
         return each.number;
@@ -112,7 +112,7 @@ int Descriptors::take(int place) {
   if (!closes_on_exec) {
     raw_fcntl(place, F_SETFD, flags | FD_CLOEXEC);
   }
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   for (int number = 0; number < 3; ++number) {
     if (fill(number, place, closes_on_exec)) {
       raw_close(place);
@@ -131,7 +131,7 @@ int Descriptors::put(int from, int number, bool closes_on_exec) {
   if (from == number) {
     return number;
   }
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   if (number < 3) {
     if (raw_dup3(source, standard_[number]) < 0) {
       return -1;
@@ -179,7 +179,7 @@ int Descriptors::put(int from, int number, bool closes_on_exec) {
 int Descriptors::duplicate(int from, int least, bool closes_on_exec) {
   const int source = place_of(from);
   const Making making;
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   if (raw_fcntl(source, F_GETFD) >= 0 && least >= 0) {
     for (int number = least; number < 3; ++number) {
       if (fill(number, source, closes_on_exec)) {
@@ -192,7 +192,7 @@ int Descriptors::duplicate(int from, int least, bool closes_on_exec) {
 }
 
 int Descriptors::close(int number) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   return close_locked(number);
 }
 
@@ -236,7 +236,7 @@ void Descriptors::close_range(unsigned first, unsigned last, bool only_on_exec) 
   const int error = errno;
   for (int number = static_cast<int>(std::min<unsigned>(first, most_places)); number <= end;
        ++number) {
-    const std::lock_guard guard(lock_);
+    const LockGuard guard(lock_);
     if (number < 3 || is_own(number) || find(number) != nullptr || has_inherited(number)) {
       if (only_on_exec) {
         set_closes_locked(number, true);
@@ -249,7 +249,7 @@ void Descriptors::close_range(unsigned first, unsigned last, bool only_on_exec) 
 }
 
 bool Descriptors::closes_on_exec(int number) const {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   if (static_cast<unsigned>(number) < 3) {
     return standard_closes_on_exec_[number];
   }
@@ -260,7 +260,7 @@ bool Descriptors::closes_on_exec(int number) const {
 }
 
 void Descriptors::set_closes_on_exec(int number, bool closes) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   set_closes_locked(number, closes);
 }
 
@@ -280,8 +280,7 @@ void Descriptors::set_closes_locked(int number, bool closes) {
   }
 }
 
-std::vector<std::pair<int, int>> Descriptors::for_child(
-    const std::unique_lock<std::mutex>& /*locked*/) const {
+std::vector<std::pair<int, int>> Descriptors::for_child(const LockGuard<Mutex>& /*locked*/) const {
   std::vector<std::pair<int, int>> result;
   for (int number = 0; number < 3; ++number) {
     const bool open = open_[number].load(std::memory_order_relaxed);
@@ -303,7 +302,7 @@ std::vector<std::pair<int, int>> Descriptors::for_child(
 }
 
 void Descriptors::standard_is(int number, bool open) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   if (!open) {
     raw_dup3(hole(), standard_[number]);
   } else {
@@ -314,7 +313,7 @@ void Descriptors::standard_is(int number, bool open) {
 }
 
 void Descriptors::forget(int number) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   if (Put* const put = find(number)) {
     set_owner(std::exchange(put->place, -1), nobody);
   } else if (is_own(number)) {
@@ -323,7 +322,7 @@ void Descriptors::forget(int number) {
 }
 
 bool Descriptors::has(int number) const {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   const Put* const put = find(number);
   return static_cast<unsigned>(number) < 3 ||
          (put != nullptr ? put->place >= 0
@@ -331,14 +330,14 @@ bool Descriptors::has(int number) const {
 }
 
 void Descriptors::give_up(int number) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   if (is_own(number)) {
     set_owner(number, hosts);
   }
 }
 
 void Descriptors::close_all() {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   for (int number = 0; number < 3; ++number) {
     open_[number].store(false);
     set_owner(standard_[number], nobody);

@@ -12,9 +12,10 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "base/lock.h"
 
 namespace meantime::host {
 
@@ -43,8 +44,9 @@ class Descriptors {
   /// Of a child of the rank, to be made in this order: `first` is a number there, `second` the
   /// place here; -1: it has none. True only while it is locked: until the child has been started
   /// no thread of the rank makes or closes one.
-  std::vector<std::pair<int, int>> for_child(const std::unique_lock<std::mutex>& locked) const;
-  std::unique_lock<std::mutex> lock() const { return std::unique_lock(lock_); }
+  std::vector<std::pair<int, int>> for_child(const LockGuard<Mutex>& locked) const
+      MEANTIME_REQUIRES(lock_);
+  Mutex& lock() const { return lock_; }
 
   /// For 0, 1 and 2: the place, open or not.
   int standard_place(int number) const { return standard_[number]; }
@@ -67,23 +69,23 @@ class Descriptors {
     bool closes_on_exec;
   };
 
-  Put* find(int number);
-  const Put* find(int number) const;
-  int close_locked(int number);
-  bool fill(int number, int place, bool closes_on_exec);
-  int settle(int place, bool closes_on_exec);
-  void set_closes_locked(int number, bool closes);
-  bool has_inherited(int number) const;
+  Put* find(int number) MEANTIME_REQUIRES(lock_);
+  const Put* find(int number) const MEANTIME_REQUIRES(lock_);
+  int close_locked(int number) MEANTIME_REQUIRES(lock_);
+  bool fill(int number, int place, bool closes_on_exec) MEANTIME_REQUIRES(lock_);
+  int settle(int place, bool closes_on_exec) MEANTIME_REQUIRES(lock_);
+  void set_closes_locked(int number, bool closes) MEANTIME_REQUIRES(lock_);
+  bool has_inherited(int number) const MEANTIME_REQUIRES(lock_);
   bool is_own(int place) const;
   void own(int place, bool closes_on_exec) const;
 
-  mutable std::mutex lock_;
+  mutable Mutex lock_;
   int index_ = -1;
   int standard_[3] = {0, 1, 2};
   std::atomic<bool> open_[3] = {true, true, true};
-  bool standard_closes_on_exec_[3] = {};
+  bool standard_closes_on_exec_[3] MEANTIME_GUARDED_BY(lock_) = {};
   std::atomic<bool> any_put_{false};
-  std::vector<Put> put_;
+  std::vector<Put> put_ MEANTIME_GUARDED_BY(lock_);
 };
 
 }  // namespace meantime::host

@@ -1,9 +1,9 @@
 #include "match/ways/test_wire.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "match/engine.h"
 #include "scheduling/worker.h"
 
@@ -11,19 +11,19 @@ namespace meantime::match {
 namespace {
 
 // Of the host's ranks.
-std::mutex all_lock;
-std::vector<Engine*> all;
+Mutex all_lock;
+std::vector<Engine*> all MEANTIME_GUARDED_BY(all_lock);
 
 }  // namespace
 
 TestWire::TestWire(Engine& engine, Transitions& transitions, Copies& copies)
     : engine_(engine), wire_(engine.limits.wire), transitions_(transitions), copies_(copies) {
-  const std::lock_guard<std::mutex> lock(all_lock);
+  const LockGuard lock(all_lock);
   all.push_back(&engine_);
 }
 
 TestWire::~TestWire() {
-  const std::lock_guard<std::mutex> lock(all_lock);
+  const LockGuard lock(all_lock);
   std::erase(all, &engine_);
 }
 
@@ -34,7 +34,7 @@ void TestWire::offer(Transfer& transfer) const {
 void TestWire::take_what_arrived() {
   {
     // Nothing in `progress` lets another rank run, so the lock is not held for long.
-    const std::lock_guard<std::mutex> lock(all_lock);
+    const LockGuard lock(all_lock);
     for (Engine* other : all) {
       if (other != &engine_ && ranks::rests_here(other->rank)) {
         other->progress();
