@@ -9,6 +9,7 @@ import constants
 PAGE = cases.ROOT / "docs/measurements/heuristics.md"
 LEAST = 0.03  # smaller differences are nobody's business
 FEWEST = 3  # rounds
+SHOWN = 2  # effects of a heuristic, the largest
 
 
 def machine():
@@ -76,10 +77,16 @@ def rows(found, results, rounds):
             for measure, word in (("time", ""), ("cpu", "CPU ")):
                 one = Comparison(found[key], variant.name, measure)
                 if one.clear:
-                    said[one.clear].append(f"{names[key]}: {word}{one}")
+                    said[one.clear].append((abs(math.log(one.ratio)), f"{names[key]}: {word}{one}"))
         if tried:
             wrong = [f"fails: {text}" for text in failures(results, variant.name)]
-            yield variant, verdict(said[1], said[-1], rounds), said[1], said[-1] + wrong, len(tried)
+            yield variant, verdict(said[1], said[-1], rounds), most(said[1]), most(said[-1]) + wrong, len(tried)
+
+
+def most(said):
+    """The largest effects of all."""
+    words = [text for _, text in sorted(said, reverse=True)]
+    return words[:SHOWN] + ([f"{len(words) - SHOWN} more"] if len(words) > SHOWN else [])
 
 
 def text(measured):
@@ -96,7 +103,7 @@ def text(measured):
         f"{measured['rounds']} rounds, {measured['minutes']} minutes, load {measured['load']:.1f} at the beginning.",
         "",
         "A figure is how often as much a case takes *without* it, median (middle half of the rounds); CPU: processor time of the "
-        "job. Only what is clear is shown: three quarters of the rounds are beyond 3 %, and beyond what two runs of the same "
+        "job. Only what is clear is shown, the largest two: three quarters of the rounds are beyond 3 %, and beyond what two runs of the same "
         "differ by. Of a hundred comparisons one to three are so by chance. `1 core`: all ranks on one CPU; `loaded`: beside a busy "
         "loop a CPU.",
         "",

@@ -109,6 +109,9 @@ int Info_get_string(Info& info, const char* key, int* buflen, char* value, int* 
   if (*buflen < 0) {
     return fail(MPI_ERR_ARG, "the length of the buffer is {}", *buflen);
   }
+  if (value == nullptr && *buflen > 0) {
+    return fail(MPI_ERR_ARG, "there is no buffer for the value");
+  }
   const std::string* found = info.find(key);
   *flag = found != nullptr ? 1 : 0;
   if (found != nullptr) {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -17,6 +18,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "match/items.h"
 #include "match/probers.h"
@@ -407,6 +410,135 @@ void make_ring(Player& sender, int to, Player& receiver) {
     ASSERT_EQ(catch_short(receiver, sender.rank().world_rank), 'r');
   }
   ASSERT_EQ(catch_short(receiver, sender.rank().world_rank), 'r');
+}
+
+/// What becomes of receives and messages, as the standard says it.
+class Model {
+ public:
+  struct Posted {
+    TypedReceive receive;
+    Receive* entry = nullptr;
+    Envelope wanted;
+    int message = nobody;
+  };
+  static constexpr int nobody = -1;
+
+  void send(const Envelope& envelope, int number) {
+    for (const std::unique_ptr<Posted>& posted : posted_) {
+      if (posted->message == nobody && takes(posted->wanted, envelope)) {
+        posted->message = number;
+        return;
+      }
+    }
+    unexpected_.emplace_back(envelope, number);
+  }
+  Posted& post(const Envelope& wanted) {
+    posted_.push_back(std::make_unique<Posted>());
+    Posted& posted = *posted_.back();
+    posted.wanted = wanted;
+    const auto found =
+        std::find_if(unexpected_.begin(), unexpected_.end(),
+                     [&](const auto& message) { return takes(wanted, message.first); });
+    if (found != unexpected_.end()) {
+      posted.message = found->second;
+      unexpected_.erase(found);
+    }
+    return posted;
+  }
+  /// Balance: how many more messages than receives wait.
+  int surplus() const {
+    return static_cast<int>(unexpected_.size()) - static_cast<int>(posted_.size());
+  }
+  std::vector<std::unique_ptr<Posted>>& posted() { return posted_; }
+
+ private:
+  std::vector<std::unique_ptr<Posted>> posted_;
+  std::vector<std::pair<Envelope, int>> unexpected_;
+};
+
+// Short receives are kept by their rank, long ones are not; the sender matches for the receiver now
+// and then, as for one that sleeps; some are cancelled.
+TEST_F(EngineTest, KeptReceivesTakeTheirMessages) {
+  make_job(2);
+  Player sender(0, 2);
+  Player receiver(1, 2);
+  make_ring(sender, 1, receiver);
+  Engine& engine = receiver.engine();
+  Model model;
+  std::mt19937 random(11);
+  int said = 0;
+  int received = 0;
+  int cancels = 0;
+  const auto collect = [&] {
+    std::erase_if(model.posted(), [&](const std::unique_ptr<Model::Posted>& posted) {
+      const bool over = engine.finished(*posted->entry);
+      EXPECT_EQ(over, posted->message != Model::nobody);
+      if (over) {
+        int number = 0;
+        std::memcpy(&number, posted->receive.data.data(), sizeof number);
+        EXPECT_EQ(number, posted->message);
+        engine.release(*posted->entry);
+        ++received;
+      }
+      return over;
+    });
+  };
+  for (int step = 0; step < 100'000 && !HasFailure(); ++step) {
+    const int tag = static_cast<int>(random() % 3);
+    switch (random() % 16) {
+      case 0:
+        engine.progress();
+        collect();
+        break;
+      case 1:
+        sender.engine().matcher.drain(1);
+        break;
+      case 2:
+        if (!model.posted().empty()) {
+          const std::size_t place = random() % model.posted().size();
+          Model::Posted& posted = *model.posted()[place];
+          engine.matcher.cancel(*posted.entry);
+          const bool gone = posted.entry->state() == cancelled;
+          EXPECT_EQ(gone, posted.message == Model::nobody);
+          if (gone) {
+            engine.release(*posted.entry);
+            model.posted().erase(model.posted().begin() + static_cast<std::ptrdiff_t>(place));
+            ++cancels;
+          }
+        }
+        break;
+      default:
+        if (random() % 2 == 0 && model.surplus() < 100) {
+          const Envelope envelope{2, 0, tag};
+          model.send(envelope, said);
+          char* place = random() % 4 != 0
+                            ? sender.engine().sends.eager_slot(1, sizeof said, envelope)
+                            : nullptr;
+          if (place != nullptr) {
+            std::memcpy(place, &said, sizeof said);
+            sender.engine().sends.push_slot(1);
+          } else {
+            Message* message = sender.engine().sends.eager_cell(1, sizeof said, true);
+            ASSERT_NE(message, nullptr);
+            message->envelope() = envelope;
+            std::memcpy(payload_of(*message), &said, sizeof said);
+            sender.engine().sends.push(*message);
+          }
+          ++said;
+        } else if (model.surplus() > -100) {
+          const Envelope wanted{2, random() % 2 == 0 ? 0 : MPI_ANY_SOURCE,
+                                random() % 4 != 0 ? tag : MPI_ANY_TAG};
+          Model::Posted& posted = model.post(wanted);
+          posted.receive.data.resize(random() % 8 != 0 ? 64 : 16 * 1024);
+          posted.entry = engine.new_receive(
+              posted.receive, wanted, reinterpret_cast<std::uint64_t>(posted.receive.data.data()),
+              posted.receive.data.size());
+          engine.post(*posted.entry);
+        }
+    }
+  }
+  EXPECT_GT(received, 10'000);
+  EXPECT_GT(cancels, 100);
 }
 
 // A receive that was posted while somebody else held the match lock lies in the inbox, behind the

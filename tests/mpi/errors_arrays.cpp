@@ -132,6 +132,12 @@ void topologies() {
   const int most = std::numeric_limits<int>::max();
   const int nowhere = -5;
   REPORTS(MPI_ERR_ARG, MPI_Graph_create(world, 1, &most, &nowhere, 0, &made));
+  MPI_Info info;
+  int length = 4;
+  MUST(MPI_Info_create(&info));
+  MUST(MPI_Info_set(info, "key", "value"));
+  REPORTS(MPI_ERR_ARG, MPI_Info_get_string(info, "key", &length, nullptr, &number));
+  MUST(MPI_Info_free(&info));
   REPORTS(MPI_ERR_ARG, MPI_Dist_graph_create(world, 1, &zero, &one, nullptr, MPI_UNWEIGHTED,
                                              MPI_INFO_NULL, 0, &made));
   REPORTS(MPI_ERR_ARG,
