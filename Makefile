@@ -75,8 +75,7 @@ define tests_of
 	@tests/run-all build/tests -j $(JOBS) --output-on-failure --no-label-summary $(2)
 endef
 
-# STRICT=1: a warning ends the build. Not for everybody, another version of GCC has other warnings;
-# and not with sanitizers, whose code GCC warns of.
+# STRICT=1: a warning ends the build. Not for everybody: another version of GCC has other warnings.
 strict = -DMEANTIME_WARNINGS_ARE_ERRORS=$(if $(STRICT),ON,OFF)
 
 test-build:
@@ -85,7 +84,7 @@ test-build:
 	@tests/conformance/mpich_subset.py get build/mpich || true
 	$(call configure,release,-DMEANTIME_TESTS=ON -DMEANTIME_BENCHES=ON $(strict))
 	@cmake --build build/release -j $(JOBS)
-	$(call configure,asan,-DMEANTIME_BENCHES=OFF)
+	$(call configure,asan,-DMEANTIME_BENCHES=OFF $(strict))
 	@cmake --build build/asan -j $(JOBS)
 
 test: test-build

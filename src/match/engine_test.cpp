@@ -87,7 +87,7 @@ class Player {
       wait::end_sleep(*waiter_);
       if (send != nullptr) {
         engine().sends.disarm(*send);
-      } else {
+      } else if (receive != nullptr) {  // always; GCC's sanitizers do not know
         engine().disarm(*receive);
       }
       box.sleepers.fetch_sub(1);
