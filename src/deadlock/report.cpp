@@ -1,6 +1,8 @@
 #include "deadlock/report.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -30,8 +32,13 @@ double seconds_since(std::uint64_t then_ns) {
 /// True for a program that runs only at the addresses it was linked for (not position-independent).
 bool has_fixed_addresses(const std::string& path) {
   char head[18] = {};
-  std::ifstream(path, std::ios::binary).read(head, sizeof head);
-  return head[0] == 0x7f && head[16] == 2;  // ET_EXEC, in the byte order of this machine
+  // Somebody may have put a FIFO where the program was.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status {};
+  const bool is_read = fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+                       pread(file, head, sizeof head, 0) == static_cast<ssize_t>(sizeof head);
+  close(file);
+  return is_read && head[0] == 0x7f && head[16] == 2;  // ET_EXEC, in the byte order of this machine
 }
 
 /// "stencil+0x1234": the address is what addr2line wants, from the memory map of that process.

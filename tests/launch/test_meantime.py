@@ -3,8 +3,10 @@
 import os
 import shutil
 import subprocess
+import sys
 
 from mpiexec import BUILD, CFLAGS, FAKE_RANK, SOURCE, THREADS, MpiexecTest, main
+from test_kill import supervisor_of
 
 COMMAND = os.path.join(BUILD, "bin", "meantime")
 MPICC = os.path.join(BUILD, "bin", "mpicc")
@@ -106,6 +108,37 @@ class Command(MpiexecTest):
         job.terminate()
         job.communicate(timeout=60)
         self.assertNotIn(f"job {job.pid}:", self.meantime("ps").stdout)
+
+    def test_ps_beside_what_only_looks_like_a_job(self):
+        """Whose segment is cut off: that of others is shown all the same."""
+        job = self.start("-n", 1, FAKE_RANK, "init", "print=ready", "sleep=60")
+        self.assertIn(b"ready", job.stdout.readline())
+        folder = f"/proc/{supervisor_of(job.pid)}/fd"
+        segment = next(path for path in (f"{folder}/{name}" for name in os.listdir(folder))
+                       if "meantime-node" in os.readlink(path))
+        fake = subprocess.Popen([sys.executable, "-c", """if 1:
+            import ctypes, os, sys, time
+            ctypes.CDLL(None).prctl(15, b"meantime-job")
+            os.write(os.memfd_create("meantime-node"), open(sys.argv[1], "rb").read(4096))
+            print("ready", flush=True)
+            time.sleep(60)""", segment], stdout=subprocess.PIPE)
+        self.addCleanup(fake.stdout.close)
+        self.addCleanup(fake.wait)
+        self.addCleanup(fake.kill)
+        self.assertEqual(fake.stdout.readline(), b"ready\n")
+        shown = self.meantime("ps")
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertIn(f"job {job.pid}: ", shown.stdout)
+        job.terminate()
+        job.communicate(timeout=60)
+
+    def test_check_shows_names_in_one_line(self):
+        library, program = self.path("lib\nforged.so"), self.path("program")
+        for words in (["-shared", "-x", "c", "/dev/null", f"-Wl,-soname,lib\nforged.so", "-o", library],
+                      ["-O1", *CFLAGS, "-x", "c", "-", "-x", "none", "-Wl,--no-as-needed", library, "-o", program]):
+            subprocess.run([MPICC, *words], check=True, input=b"int main(void) { return 0; }")
+        self.assertIn("lib?forged.so is not found, which program needs",
+                      self.meantime("check", program).stdout)
 
     def test_stack_has_the_frames_of_the_program(self):
         """Of one rank as of several, of one that is in MPI_Wtime as of one that waits; neither what is further in nor what

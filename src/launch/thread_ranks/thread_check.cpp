@@ -16,6 +16,7 @@
 #include "launch/thread_ranks/thread_deny_list.h"
 #include "protocol/host_main.h"
 #include "protocol/private_libraries.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 namespace {
@@ -90,18 +91,21 @@ class Check {
           asks_for_level_);
     }
     if (trial && verdict_.problems.empty() && !runs_when_loaded()) {
-      if (std::string why = try_to_load(files_.front().path, library_path_); !why.empty()) {
-        problem(std::move(why));
+      if (const std::string why = try_to_load(files_.front().path, library_path_); !why.empty()) {
+        problem(why);
       }
     }
     return std::move(verdict_);
   }
 
  private:
-  void problem(std::string text) { verdict_.problems.push_back(std::move(text)); }
+  /// Names of libraries and functions are in it: it stays one line.
+  void problem(const std::string& text) {
+    verdict_.problems.push_back(settings::shown(text, settings::any_length));
+  }
   /// One that goes away if the same source is built in another way.
-  void problem_of_build(std::string text) {
-    problem(std::move(text));
+  void problem_of_build(const std::string& text) {
+    problem(text);
     ++verdict_.of_build;
   }
 
