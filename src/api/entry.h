@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "core/comm/tag_ranges.h"
 #include "core/error/callback.h"
 #include "core/object/counts.h"
@@ -305,7 +306,7 @@ class Entry {
     }
     return object != nullptr;
   }
-  void leave_locked();
+  void leave_locked() MEANTIME_RELEASE(rank_.lock);
 
   bool bad_handle(int error_class, ArgumentPosition at, const void* handle, bool is_null);
   bool bad_communicator_kind(ArgumentPosition at, bool wants_intra);

@@ -180,7 +180,7 @@ inline Turn take_turn(int signal) {
     die_at_the_latest(signal);
     return Turn::tells;
   }
-  while (other != me) {
+  while (other != me) {  // NOLINT(bugprone-infinite-loop): until it dies
     syscall(SYS_pause);
   }
   return Turn::tells_the_rest;

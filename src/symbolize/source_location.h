@@ -14,7 +14,7 @@ namespace meantime::launch {
 struct CodeAddress {
   std::string file;
   std::uint64_t offset = 0;
-  auto operator<=>(const CodeAddress&) const = default;
+  auto operator<=>(const CodeAddress&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// What is known of one. Always has a text: "program+0x1234" if there is no more.

@@ -76,7 +76,7 @@ std::string location_in_python() {
   while (!rest.empty()) {
     const std::string_view frame = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(frame.size() + 1, rest.size()));
-    const std::string location = location_in(frame);
+    std::string location = location_in(frame);
     if (!location.empty() && frame.find("/mpi4py/") == std::string_view::npos) {
       return location;
     }
