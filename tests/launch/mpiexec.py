@@ -88,7 +88,7 @@ class MpiexecTest(unittest.TestCase):
         self.environment = dict(os.environ, TMPDIR=self.temporary, **{MARK: self.mark})
         self.environment["XDG_CACHE_HOME"] = os.path.join(self.folder.name, "cache")
         # A rank that crashes on purpose shall die of the signal in sanitized builds too.
-        self.environment["ASAN_OPTIONS"] = "handle_segv=0:handle_abort=0"
+        self.environment["ASAN_OPTIONS"] = "handle_segv=0:handle_abort=0:handle_sigbus=0"
         for name in list(self.environment):
             if name.startswith(("MEANTIME_RANK", "MEANTIME_SIZE", "MPIEXEC_TIMEOUT", "PMI")):
                 del self.environment[name]
