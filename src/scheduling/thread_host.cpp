@@ -271,11 +271,17 @@ int run(const Plan& plan) {
           here.workers.back()->link();
     }
   }
-  if (const int error = make_fibers(plan); error != 0) {
+  const int error = make_fibers(plan);
+  // Those that run use the plan until they are ready, which is the caller's: also if this returns.
+  for (Fiber* fiber : here.fibers) {
+    if (error == 0 || fiber != here.fibers.back()) {  // that one has no thread
+      fiber->ready.wait();
+    }
+  }
+  if (error != 0) {
     return error;
   }
   for (Fiber* fiber : here.fibers) {
-    fiber->ready.wait();
     const auto index = static_cast<std::size_t>(fiber->index);
     Worker& worker =
         *here.workers[plan.first_workers != nullptr

@@ -267,6 +267,8 @@ class Refusals(ThreadsCase):
             result = limited("threads", ranks, gigabytes)
             self.assertNotEqual(result.returncode, 0, self.text)
             self.assertIn("ulimit -v", result.stderr)
+            # No thread of a rank goes on with what is gone.
+            self.assertTrue(gigabytes < 1 or "was killed" not in result.stderr, self.text)
 
     def test_that_may_not_be_read(self):
         program = self.build(MAIN, name="unreadable")
