@@ -24,8 +24,17 @@ void Matcher::prepare() {
            !ground_.limits.wire.on;
 }
 
+// Why no kept receive misses what others have sorted in, or gets what is an older receive's. Who
+// holds another's match lock says so first (`settle`), then takes what lies in the inbox, and alone
+// writes the number: no read-modify-write. The owner looks
+//   with the lock, which shows it (acquire) what all holders before have done. If the number is
+//     another one it moves what it keeps to the queues before it sorts in anything.
+//   without it, in may_keep: is the inbox empty (acquire) because somebody took an older receive of
+//     its own out (seq_cst), it sees that one's number, and keeps nothing. Else that receive is in
+//     the queues, or still in the inbox.
+//   without it, in has_mail: only when to look. It may be late, as any look at the inbox; before it
+//     sleeps it publishes all, and that takes the lock or leaves the receives to its holder.
 bool Matcher::may_keep(const Receive& receive) const {
-  // With more in its inbox, an older receive may lie there.
   return keeps_ && receive.capacity <= ground_.limits.eager && unexpected_ == 0 && !kept_.full() &&
          ground_.box.inbox.empty(std::memory_order_acquire) && !others_were_here() &&
          ground_.box.sleepers.load(std::memory_order_relaxed) == 0;
@@ -39,9 +48,10 @@ void Matcher::publish_kept(QueueView& queues) {
 
 void Matcher::settle(node::RankArea& area, QueueView& queues) {
   if (&area != &ground_.area) {
-    area.mailbox.emptied_by_others.fetch_add(1, std::memory_order_relaxed);
+    std::atomic<std::uint32_t>& held = area.mailbox.held_by_others;
+    held.store(held.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   } else if (others_were_here()) [[unlikely]] {
-    emptied_by_others_ = ground_.box.emptied_by_others.load(std::memory_order_relaxed);
+    held_by_others_ = ground_.box.held_by_others.load(std::memory_order_relaxed);
     publish_kept(queues);
   }
 }

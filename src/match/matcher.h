@@ -87,7 +87,7 @@ class Matcher {
   bool may_keep(const Receive& receive) const;
   void publish_kept(QueueView& queues);
   bool others_were_here() const {
-    return ground_.box.emptied_by_others.load(std::memory_order_relaxed) != emptied_by_others_;
+    return ground_.box.held_by_others.load(std::memory_order_relaxed) != held_by_others_;
   }
   /// With a match lock, first of all.
   void settle(node::RankArea& area, QueueView& queues);
@@ -122,7 +122,7 @@ class Matcher {
   bool keeps_ = false;
   // As this rank has left its mailbox, or found it.
   std::uint32_t unexpected_ = 0;
-  std::uint32_t emptied_by_others_ = 0;
+  std::uint32_t held_by_others_ = 0;
 
   const Envelope* hand_ = nullptr;  ///< while catch_message holds the own match lock
   Message* caught_ = nullptr;

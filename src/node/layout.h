@@ -98,7 +98,9 @@ struct alignas(cache_line) Mailbox {
   std::atomic<std::uint32_t> match_lock;   ///< 0, or world rank + 1 of who may match
   std::atomic<std::uint32_t> pollers;      ///< this rank is awake in MPI and drains by itself
   std::atomic<std::uint32_t> progressing;  ///< threads of it: sleep/progressing.h
-  std::atomic<SleepLink> sleeper;          ///< may be signalled for any work, 0 = none
+  /// How often others have held `match_lock`; written by who does (match/matcher.cpp).
+  std::atomic<std::uint32_t> held_by_others;
+  std::atomic<SleepLink> sleeper;     ///< may be signalled for any work, 0 = none
   LinkStack attention;                ///< matched transfers that the owner is asked to take part in
   std::atomic<std::uint32_t> rescan;  ///< a transfer that the owner knows of has to go on as a pipe
   std::atomic<std::uint32_t> posted;  ///< receives that are posted; a hint, of a thread rank
@@ -106,8 +108,6 @@ struct alignas(cache_line) Mailbox {
   Link probers;                       ///< waiters of it that probe; guarded by `match_lock`
 
   alignas(cache_line) std::atomic<std::uint32_t> sleepers;  ///< waiters of it that sleep or arm
-  /// How often others have emptied its inbox; written by who holds `match_lock`.
-  std::atomic<std::uint32_t> emptied_by_others;
   /// The eager rings to this rank, in order of their making: match/eager_ring.h.
   std::array<std::atomic<Link>, 7> eager_rings;
 };
