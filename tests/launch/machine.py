@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, processes_of
-from test_kill import supervisor_of
+from test_kill import kill_both, supervisor_of
 from test_signals import state_of
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
@@ -131,10 +131,7 @@ class MachineTest(MpiexecTest):
         return said
 
     def kill_mpiexec_and_supervisor(self, job):
-        supervisor = supervisor_of(job.pid)
-        os.kill(supervisor, signal.SIGSTOP)  # so that it does not notice
-        job.kill()
-        os.kill(supervisor, signal.SIGKILL)
+        kill_both(job)
 
     def kill_all_but_the_supervisor(self, job):
         supervisor = supervisor_of(job.pid)

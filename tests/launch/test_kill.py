@@ -24,6 +24,14 @@ def supervisor_of(pid, pause=0.01):
     raise AssertionError(f"mpiexec ({pid}) has no supervisor")
 
 
+def kill_both(job):
+    """mpiexec and its supervisor, so that neither has time to clean up after the other."""
+    supervisor = supervisor_of(job.pid)
+    os.kill(supervisor, signal.SIGSTOP)
+    job.kill()
+    os.kill(supervisor, signal.SIGKILL)
+
+
 def wait_until_it_says_when_it_goes(pid):
     """mpiexec has a descriptor by which the kernel signals its supervisor (front.cpp): O_ASYNC."""
     give_up = time.monotonic() + 60
@@ -109,10 +117,7 @@ class Kill(MpiexecTest):
                      "through a shell, stopped", "through two shells, own session"):
             with self.subTest(name):
                 job = self.start_ranks(RANKS[name])
-                supervisor = supervisor_of(job.pid)
-                os.kill(supervisor, signal.SIGSTOP)
-                job.kill()
-                os.kill(supervisor, signal.SIGKILL)
+                kill_both(job)
                 self.assert_all_gone(job)
 
     def test_kill_supervisor_beside_a_stopped_mpiexec(self):

@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 from mpiexec import BUILD, CFLAGS, FAKE_RANK, SOURCE, MpiexecTest, main
-from test_kill import supervisor_of
+from test_kill import kill_both
 
 PROGRAM = os.path.join(SOURCE, "tests", "launch", "namespaces.c")
 # Without address randomisation the ranks' buffers have the same addresses, too.
@@ -71,10 +71,7 @@ class Namespaces(MpiexecTest):
                     self.assertIn(b"ready", job.stdout.readline())
                 for rank in self.ranks_of(3) if stopped else ():
                     os.kill(rank, signal.SIGSTOP)
-                supervisor = supervisor_of(job.pid)
-                os.kill(supervisor, signal.SIGSTOP)
-                job.kill()
-                os.kill(supervisor, signal.SIGKILL)
+                kill_both(job)
                 job.wait(timeout=60)
                 job.stdout.close()
                 job.stderr.close()
@@ -89,10 +86,7 @@ class Namespaces(MpiexecTest):
         ranks = self.ranks_of(2)
         for rank in ranks:
             os.kill(rank, signal.SIGCONT)
-        supervisor = supervisor_of(job.pid)
-        os.kill(supervisor, signal.SIGSTOP)
-        job.kill()
-        os.kill(supervisor, signal.SIGKILL)
+        kill_both(job)
         job.communicate(timeout=60)
         for rank in ranks:
             os.kill(rank, signal.SIGUSR1)
