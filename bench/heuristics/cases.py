@@ -110,7 +110,7 @@ TRIED_BY = {  # patterns of keys; "late 100 us" is who waits in Recv, "late" who
     "lateness": "predicted*",
     "route": "ping-pong 16K.p2, ping-pong 64K.p2, ping-pong 1M.p2, window 64K.p2",
     "eager_ring": f"{SMALL}, ping-pong 8.p2 loaded, halo.p2*",
-    "kept_receives": f"{SMALL}, halo.p2*, flood.p8",
+    "private_receives": f"{SMALL}, halo.p2*, flood.p8",
     "lanes": "flood.*",
     "idle_flush": f"{SMALL}, window 1K.p8, halo.p8, halo.t64, flood.p8",
     "gathering": "barrier.t*, allreduce 8.t64",

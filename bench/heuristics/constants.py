@@ -79,7 +79,7 @@ CONSTANTS = {
         ("slots", "match/eager_ring.h", "of a ring", "messages", ""),
         ("ahead", "match/eager_ring.cpp", "so far ahead a slot is fetched", "slots", ""),
         ("most_adopted", "match/eager_ring.h", "with more unread ones the sender goes by the inbox", "messages", "")),
-    "kept_receives": (("most", "match/kept.h", "are kept at a time", "receives", ""),),
+    "private_receives": (("most", "match/private_receives.h", "are private at a time", "receives", ""),),
     "lanes": (
         ("few_messages", "match/queues.cpp", "up to so many lie in the order of arrival", "messages", ""),
         ("short_turn", "match/queues.cpp", "a turn of one sender while another one has few", "messages", ""),

@@ -36,12 +36,12 @@ enum class Heuristic : std::uint8_t {
   lateness,     ///< how late timers are here is learnt; 45 and 60 us
   route,        ///< a message goes by the way that was quicker; up to 128 KiB by a cell
   eager_ring,   ///< a ring from a sender of many short messages; none
-  kept_receives,   ///< short receives of an awake rank are its own; all go to its mailbox's queues
-  lanes,           ///< any-source receives take turns among many senders; by arrival, not fair
-  idle_flush,      ///< emptied cells go back after 16 idle turns; after one
-  gathering,       ///< thread ranks of a worker arrive together at a meeting; one by one
-  gate_look,       ///< the last of a worker looks at a shut gate for some us; it goes on to wait
-  gate_look_rare,  ///< such looks become rare while they are in vain; each time
+  private_receives,   ///< short receives of an awake rank are its own; all lie in its mailbox
+  lanes,              ///< any-source receives take turns among many senders; by arrival, not fair
+  idle_flush,         ///< emptied cells go back after 16 idle turns; after one
+  gathering,          ///< thread ranks of a worker arrive together at a meeting; one by one
+  gate_look,          ///< the last of a worker looks at a shut gate for some us; it goes on to wait
+  gate_look_rare,     ///< such looks become rare while they are in vain; each time
   exposed_alltoall,   ///< long blocks of an alltoall are read where they lie; deposited
   exposed_allgather,  ///< the same in an allgather of thread ranks; deposited
   exposed_bcast,      ///< the same in a broadcast of thread ranks; deposited

@@ -456,9 +456,9 @@ class Model {
   std::vector<std::pair<Envelope, int>> unexpected_;
 };
 
-// Short receives are kept by their rank, long ones are not; the sender matches for the receiver now
-// and then, as for one that sleeps; some are cancelled.
-TEST_F(EngineTest, KeptReceivesTakeTheirMessages) {
+// Short receives stay private to their rank, long ones do not; the sender matches for the receiver
+// now and then, as for one that sleeps; some are cancelled.
+TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
   make_job(2);
   Player sender(0, 2);
   Player receiver(1, 2);

@@ -20,29 +20,29 @@ void Matcher::prepare() {
   }
   box.queues = place;
   box.match_lock.store(0, std::memory_order_seq_cst);
-  keeps_ = uses(Heuristic::kept_receives) && !ground_.is_thread_rank() && !wait::policy().crowded &&
-           !ground_.limits.wire.on;
+  allows_private_ = uses(Heuristic::private_receives) && !ground_.is_thread_rank() &&
+                    !wait::policy().crowded && !ground_.limits.wire.on;
 }
 
-// Why no kept receive misses what others have sorted in, or gets what is an older receive's. Who
+// Why no private receive misses what others have sorted in, or gets what is an older one's. Who
 // holds another's match lock says so first (`settle`), then takes what lies in the inbox, and alone
 // writes the number: no read-modify-write. The owner looks
 //   with the lock, which shows it (acquire) what all holders before have done. If the number is
-//     another one it moves what it keeps to the queues before it sorts in anything.
-//   without it, in may_keep: is the inbox empty (acquire) because somebody took an older receive of
-//     its own out (seq_cst), it sees that one's number, and keeps nothing. Else that receive is in
-//     the queues, or still in the inbox.
+//     another one it publishes before it sorts in anything.
+//   without it, in may_stay_private: is the inbox empty (acquire) because somebody took an older
+//     receive of its own out (seq_cst), it sees that one's number, and nothing stays private. Else
+//     that receive is in the queues, or still in the inbox.
 //   without it, in has_mail: only when to look. It may be late, as any look at the inbox; before it
 //     sleeps it publishes all, and that takes the lock or leaves the receives to its holder.
-bool Matcher::may_keep(const Receive& receive) const {
-  return keeps_ && receive.capacity <= ground_.limits.eager && unexpected_ == 0 && !kept_.full() &&
-         ground_.box.inbox.empty(std::memory_order_acquire) && !others_were_here() &&
-         ground_.box.sleepers.load(std::memory_order_relaxed) == 0;
+bool Matcher::may_stay_private(const Receive& receive) const {
+  return allows_private_ && receive.capacity <= ground_.limits.eager && unexpected_ == 0 &&
+         !private_.full() && ground_.box.inbox.empty(std::memory_order_acquire) &&
+         !others_were_here() && ground_.box.sleepers.load(std::memory_order_relaxed) == 0;
 }
 
-void Matcher::publish_kept(QueueView& queues) {
-  while (!kept_.empty()) {
-    sort_in(ground_.area, queues, kept_.take_first());
+void Matcher::publish_private(QueueView& queues) {
+  while (!private_.empty()) {
+    sort_in(ground_.area, queues, private_.take_first());
   }
 }
 
@@ -52,7 +52,7 @@ void Matcher::settle(node::RankArea& area, QueueView& queues) {
     held.store(held.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   } else if (others_were_here()) [[unlikely]] {
     held_by_others_ = ground_.box.held_by_others.load(std::memory_order_relaxed);
-    publish_kept(queues);
+    publish_private(queues);
   }
 }
 
@@ -108,8 +108,8 @@ bool Matcher::drain(int world_rank, Receive* last) {
       }
       // Somebody matches for us just now. The receives go the way of the messages; then look
       // again.
-      while (!kept_.empty()) {
-        Receive& receive = kept_.take_first();
+      while (!private_.empty()) {
+        Receive& receive = private_.take_first();
         box.inbox.push(ground_.segment.link(&receive), receive.next);
       }
       box.inbox.push(ground_.segment.link(last), last->next);
@@ -128,7 +128,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
       moved = true;
     }
     if (last != nullptr) {
-      publish_kept(queues);
+      publish_private(queues);
       sort_in(area, queues, *last);
       last = nullptr;
     }

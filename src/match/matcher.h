@@ -6,18 +6,18 @@
 //             leave to touch a mailbox's queues; taken by compare-and-swap, never waited for: who
 //             does not get it leaves its item in the inbox, and the holder looks again after
 //             release
-//   kept      posted receives that only their owner sees (match/kept.h). Those in the queues are
-//             older, and no unexpected message is for one of them: its owner keeps a receive only
-//             if it knows of none that lies there, and when others have added some, which it sees
-//             with its next look, it moves all that it keeps to the queues. So it does before it
-//             sleeps, too, because from then on others match for it
+//   private   posted receives that only their owner sees (match/private_receives.h). Those in the
+//             queues are older, and no unexpected message is for a private one: a receive stays
+//             private only if its owner knows of none that lies there, and when others have added
+//             some, which it sees with its next look, it publishes: all go to the queues. So it
+//             does before it sleeps, too, because from then on others match for it
 //   hand      the envelope that a rank wants while it looks at its inbox itself
 // One sender's messages to one rank keep their order in the inbox, and between it and the sender's
 // ring (match/eager_ring.h). Private to its rank, the rank's lock held.
 #pragma once
 
 #include "match/eager_ring.h"
-#include "match/kept.h"
+#include "match/private_receives.h"
 #include "match/queues.h"
 #include "match/transfers.h"
 
@@ -31,22 +31,22 @@ class Matcher {
 
   /// A receive of this rank.
   void post(Receive& receive) {
-    if (may_keep(receive)) {
-      kept_.add(receive);
+    if (may_stay_private(receive)) {
+      private_.add(receive);
     } else {
       drain(ground_.rank.world_rank, &receive);
     }
   }
-  /// All that is kept goes to the queues: others may match for this rank from now on.
+  /// All private ones go to the queues: others may match for this rank from now on.
   void publish() {
-    if (!kept_.empty()) {
-      drain(ground_.rank.world_rank, &kept_.take_last());
+    if (!private_.empty()) {
+      drain(ground_.rank.world_rank, &private_.take_last());
     }
   }
   /// Into the inbox of its destination.
   void push(Message& message);
   /// Empties the inbox and the rings of `world_rank` as far as nobody else does it. Behind all that
-  /// goes what is kept, if there is a `last` that comes after it, and that.
+  /// go the private receives, if there is a `last` that comes after them, and that.
   bool drain(int world_rank, Receive* last = nullptr);
   /// The receive posted there that takes a message of so many bytes, out of the queue and
   /// `copying`; nullptr if there is none, or its buffer cannot be written to.
@@ -55,7 +55,7 @@ class Matcher {
   // --- of this rank
   bool has_mail() const {
     return !ground_.box.inbox.empty() || eager_rings_have_mail(ground_.area) ||
-           (!kept_.empty() && others_were_here());
+           (!private_.empty() && others_were_here());
   }
   /// The message for `hand`, taken out of the mailbox, if it is there or comes within so many turns
   /// of polling; else nullptr. It comes after every receive posted before. *at_once becomes true if
@@ -84,8 +84,8 @@ class Matcher {
   }
   void cancel_now(Receive& receive);
 
-  bool may_keep(const Receive& receive) const;
-  void publish_kept(QueueView& queues);
+  bool may_stay_private(const Receive& receive) const;
+  void publish_private(QueueView& queues);
   bool others_were_here() const {
     return ground_.box.held_by_others.load(std::memory_order_relaxed) != held_by_others_;
   }
@@ -93,7 +93,7 @@ class Matcher {
   void settle(node::RankArea& area, QueueView& queues);
   Receive* take_receive(const node::RankArea& area, QueueView& queues, const Envelope& message) {
     Receive* const receive = queues.take_receive(message);
-    return receive != nullptr || &area != &ground_.area ? receive : kept_.take(message);
+    return receive != nullptr || &area != &ground_.area ? receive : private_.take(message);
   }
   void empty_inbox(node::RankArea& area, QueueView& queues);
   void sort_in(node::RankArea& area, QueueView& queues, Item& item);
@@ -118,8 +118,8 @@ class Matcher {
   Transitions& transitions_;
   Transfers& transfers_;
 
-  Kept kept_;
-  bool keeps_ = false;
+  PrivateReceives private_;
+  bool allows_private_ = false;
   // As this rank has left its mailbox, or found it.
   std::uint32_t unexpected_ = 0;
   std::uint32_t held_by_others_ = 0;

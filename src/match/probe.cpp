@@ -58,7 +58,7 @@ void Matcher::unlock_and_drain() {
 
 void Matcher::cancel(Receive& receive) {
   drain(ground_.rank.world_rank);
-  if (kept_.remove(receive)) {
+  if (private_.remove(receive)) {
     transitions_.finish(receive, cancelled);
   } else if (lock_own()) {
     cancel_now(receive);

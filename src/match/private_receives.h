@@ -10,7 +10,7 @@
 
 namespace meantime::match {
 
-class Kept {
+class PrivateReceives {
  public:
   bool empty() const { return first_ == end_; }
   bool full() const { return end_ - first_ == most; }
