@@ -120,10 +120,10 @@ enum class RankState : std::uint32_t { absent = 0, running, waiting, finalized, 
 
 /// What a rank is doing, for reports. Written by the rank, read by anybody, torn reads allowed.
 struct alignas(cache_line) Report {
-  std::atomic<std::uint32_t> state;  ///< RankState
-  std::atomic<std::uint32_t> call;   ///< index of the generated call table
-  std::atomic<std::int32_t> peer;    ///< comm rank, MPI_ANY_SOURCE, or no_peer
-  std::atomic<std::int32_t> tag;
+  std::atomic<std::uint32_t> state;      ///< RankState
+  std::atomic<std::uint32_t> call;       ///< index of the generated call table
+  std::atomic<std::int32_t> peer;        ///< comm rank, MPI_ANY_SOURCE, or no_peer
+  std::atomic<std::int32_t> tag;         ///< MPI_ANY_TAG, or no_tag
   std::atomic<std::uint32_t> context;    ///< 0 = several or none
   std::atomic<std::uint32_t> requests;   ///< how many it waits for
   std::atomic<std::uint64_t> since_ns;   ///< CLOCK_MONOTONIC when this wait began
@@ -135,6 +135,7 @@ struct alignas(cache_line) Report {
   std::atomic<std::uint64_t> location[8];
 };
 inline constexpr std::int32_t no_peer = -100;
+inline constexpr std::int32_t no_tag = -100;  ///< or one that the program did not choose
 
 /// What a rank tests again and again without finding it, for reports (deadlock/test_loop_note.h).
 /// Written by the rank, read by anybody, torn reads allowed.

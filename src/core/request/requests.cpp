@@ -19,7 +19,9 @@ const char* data_begin(const Operation& operation) {
 
 void describe_operation(const Operation& operation, const Communicator& comm,
                         wait::Situation& situation) {
-  comm.describe(operation.peer, operation.tag, situation);
+  const bool of_program = operation.context_offset == ContextOffset::point_to_point ||
+                          operation.context_offset == ContextOffset::partitioned_offer;
+  comm.describe(operation.peer, of_program ? operation.tag : node::no_tag, situation);
   situation.bytes = static_cast<std::uint64_t>(operation.count * operation.type->size);
 }
 
