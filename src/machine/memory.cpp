@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
+#include <sstream>
 
 #include "machine/small_file.h"
 
@@ -43,6 +44,19 @@ std::uint64_t usable_memory() {
     memory = std::min(memory, limit.value_or(memory));
   });
   return memory;
+}
+
+std::uint64_t out_of_memory_kills() {
+  std::uint64_t kills = 0;
+  for_each_group("memory", [&kills](const std::string& folder, bool v2) {
+    std::istringstream events(
+        first_bytes(folder + (v2 ? "/memory.events" : "/memory.oom_control")));
+    std::string name;
+    for (std::uint64_t count = 0; events >> name >> count;) {
+      kills += name == "oom_kill" ? count : 0;
+    }
+  });
+  return kills;
 }
 
 }  // namespace meantime::machine

@@ -1,4 +1,5 @@
-// How much memory a job may use: a container's limit, or the machine's.
+// How much memory a job may use: a container's limit, or the machine's. And whether it was too
+// little.
 #pragma once
 
 #include <cstdint>
@@ -16,5 +17,8 @@ void for_each_group(std::string_view controller,
 
 /// Bytes: the least of the machine's and what the groups allow.
 std::uint64_t usable_memory();
+
+/// A number that grows whenever the kernel kills a process of this one's groups for want of memory.
+std::uint64_t out_of_memory_kills();
 
 }  // namespace meantime::machine

@@ -120,17 +120,26 @@ class Namespaces(MpiexecTest):
                 continue
         self.skipTest("no control group with a limit of memory can be made here")
 
+    @staticmethod
+    def run_in(group, *words):
+        return subprocess.run(["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group,
+                               os.path.join(BUILD, "bin", "mpiexec"), *words],
+                              capture_output=True, text=True, timeout=100)
+
     def test_memory_of_a_container(self):
         # Room as the machine has it would be too much: the kernel would kill a rank.
         group = self.memory_group(150 << 20)
         flood = self.path("flood")
         subprocess.run([os.path.join(BUILD, "bin", "mpicc"), *CFLAGS, os.path.join(SOURCE, "tests", "launch", "flood.c"),
                         "-o", flood], check=True)
-        done = subprocess.run(["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group,
-                               os.path.join(BUILD, "bin", "mpiexec"), "-n", "2", flood, "3000000"],
-                              capture_output=True, text=True, timeout=100)
+        done = self.run_in(group, "-n", "2", flood, "3000000")
         self.assertEqual(done.returncode, 125, done.stderr)
         self.assertIn("fill the room that there is for them", done.stderr)
+
+    def test_a_program_that_eats_the_memory_of_a_container(self):
+        done = self.run_in(self.memory_group(100 << 20), "-n", "1", "tail", "/dev/zero")
+        self.assertEqual(done.returncode, 128 + signal.SIGKILL, done.stderr)
+        self.assertRegex(done.stderr, r"was killed by signal 9 \(Killed\), for want of memory \(there are 100 MiB for all\)")
 
 
 if __name__ == "__main__":

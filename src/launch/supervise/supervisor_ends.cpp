@@ -121,10 +121,10 @@ void Supervisor::on_host_ended(int number, int wait_status) {
     ending_.begin(128 + signal,
                   asked_for(signal)
                       ? std::string()
-                      : fmt::format("the process of {} (pid {} on {}) was killed by {}{}",
+                      : fmt::format("the process of {} (pid {} on {}) {}{}",
                                     host.ranks == static_cast<int>(job_.ranks.size()) ? "all ranks"
                                                                                       : host.text(),
-                                    host.pid, host_name(), signal_text(signal),
+                                    host.pid, host_name(), killed_by(signal),
                                     WCOREDUMP(wait_status) ? ", core dumped" : ""));
   } else if (!all_told) {
     // If it could not start its ranks it has said why.
@@ -133,6 +133,15 @@ void Supervisor::on_host_ended(int number, int wait_status) {
   } else {
     ending_.note(WEXITSTATUS(wait_status));  // ThreadSanitizer tells its reports so
   }
+}
+
+std::string Supervisor::killed_by(int signal) const {
+  const bool for_memory =
+      signal == SIGKILL && machine::out_of_memory_kills() > out_of_memory_kills_;
+  return "was killed by " + signal_text(signal) +
+         (for_memory ? fmt::format(", for want of memory (there are {} MiB for all)",
+                                   machine::usable_memory() >> 20)
+                     : "");
 }
 
 void Supervisor::judge(int rank, int wait_status) {
@@ -150,7 +159,7 @@ void Supervisor::judge(int rank, int wait_status) {
       if (WCOREDUMP(wait_status)) {
         where.insert(std::min(where.find('\n'), where.size()), ", core dumped");
       }
-      mention("{} was killed by {}{}{}", name(rank), signal_text(signal), when, where);
+      mention("{} {}{}{}", name(rank), killed_by(signal), when, where);
     };
     if (asked_for(signal)) {
       ending_.begin(128 + signal, {});

@@ -19,6 +19,7 @@
 #include "launch/supervise/ending.h"
 #include "launch/supervise/relay.h"
 #include "machine/energy_meter.h"
+#include "machine/memory.h"
 
 namespace meantime::launch {
 
@@ -80,6 +81,7 @@ class Supervisor {
   void finish_output();
   void report_ledger();
   [[nodiscard]] std::string name(int rank) const;
+  [[nodiscard]] std::string killed_by(int signal) const;
 
   Job& job_;
   const pid_t front_ = getppid();
@@ -98,6 +100,8 @@ class Supervisor {
   bool clearing_up_ = false;          ///< the ranks are through, what they left is being ended
   bool waiting_for_readers_ = false;  ///< all processes are gone, labelled output is not
   bool output_done_ = false;
+
+  const std::uint64_t out_of_memory_kills_ = machine::out_of_memory_kills();  ///< before the job
 
   double began_ = 0;                            ///< when the first rank was started
   std::optional<machine::EnergyMeter> energy_;  ///< if a report is wanted
