@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -133,19 +134,33 @@ std::vector<RankLine> read_ranks(const RunningJob& job) {
   return ranks;
 }
 
-/// Root would follow files of the job's owner where he may not.
-bool take_rights_of(pid_t process) {
-  if (geteuid() != 0) {
-    return true;
-  }
-  // Not the owner of its folder: that is root for a process that nobody may look into.
+struct Owner {
+  uid_t user;
+  gid_t group;
+};
+
+/// None if it is gone. Not the owner of its folder: that is root for a process that nobody may look
+/// into.
+std::optional<Owner> owner_of(pid_t process) {
   const std::string status = text_of(fmt::format("/proc/{}/status", process));
-  uid_t user = 0;
-  gid_t group = 0;
+  Owner owner{};
   return std::sscanf(status.c_str() + std::min(status.find("\nUid:"), status.size()),
-                     "\nUid: %u %*u %*u %*u\nGid: %u", &user, &group) == 2 &&
-         setgroups(0, nullptr) == 0 && setresgid(group, group, group) == 0 &&
-         setresuid(user, user, user) == 0;
+                     "\nUid: %u %*u %*u %*u\nGid: %u", &owner.user, &owner.group) == 2
+             ? std::optional(owner)
+             : std::nullopt;
+}
+
+/// Root would follow files of the job's owner where he may not.
+bool take_rights_of(const Owner& owner) {
+  return geteuid() != 0 ||
+         (setgroups(0, nullptr) == 0 && setresgid(owner.group, owner.group, owner.group) == 0 &&
+          setresuid(owner.user, owner.user, owner.user) == 0);
+}
+
+/// What the job says of its pids could be anybody's.
+pid_t if_owned(pid_t process, const Owner& owner) {
+  const std::optional<Owner> found = process > 0 ? owner_of(process) : std::nullopt;
+  return found && found->user == owner.user ? process : 0;
 }
 
 }  // namespace
@@ -155,13 +170,14 @@ bool take_rights_of(pid_t process) {
 std::vector<RankLine> ranks_of(const RunningJob& job) {
   constexpr unsigned most_seconds = 10;
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
+  const std::optional<Owner> owner = owner_of(job.supervisor);
+  if (!owner || pipe2(ends, O_CLOEXEC) != 0) {
     return {};
   }
   const pid_t reader = fork();
   if (reader == 0) {
     alarm(most_seconds);
-    if (take_rights_of(job.supervisor)) {
+    if (take_rights_of(*owner)) {
       for (const RankLine& rank : read_ranks(job)) {
         dprintf(ends[1], "%d %d %d %s\n", rank.pid, rank.host, rank.ended ? 1 : 0,
                 settings::shown(rank.text, settings::any_length).c_str());
@@ -179,6 +195,8 @@ std::vector<RankLine> ranks_of(const RunningJob& job) {
   RankLine rank;
   while (lines >> rank.pid >> rank.host >> rank.ended && lines.get() == ' ' &&
          std::getline(lines, rank.text)) {
+    rank.pid = if_owned(rank.pid, *owner);
+    rank.host = if_owned(rank.host, *owner);
     ranks.push_back(rank);
   }
   return ranks;
