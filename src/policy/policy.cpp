@@ -13,8 +13,9 @@ namespace {
 // cores (bench/limits/wake.cpp). Whoever has a core of his own polls for a few of those before he
 // sleeps: a wait that outlasts them is a sixth longer for the sleep, at most.
 constexpr std::uint64_t wake_ups_worth_polling = 6;
-/// What patience grows by beside its doubling, so that it comes back from nothing.
-constexpr std::uint64_t patience_step_ns = 10'000;
+/// Beside its doubling patience grows by such a part of a wake-up, so that it comes back from
+/// nothing.
+constexpr std::uint64_t steps_a_wake_up = 2;
 /// Turns of polling, one of which is a yield; and of those after a timer.
 constexpr std::uint32_t yield_every = 16;
 constexpr std::uint32_t rare_yield_every = 64;
@@ -72,7 +73,7 @@ std::uint64_t Policy::patience_after(std::uint64_t waited_ns, std::uint64_t pati
   if (waited_ns > most_patience()) {
     return patience_ns / 2;
   }
-  return std::min<std::uint64_t>(patience_ns * 2 + patience_step_ns, most_patience());
+  return std::min(patience_ns * 2 + wake_up_ns / steps_a_wake_up, most_patience());
 }
 
 std::uint64_t Policy::first_patience() const {

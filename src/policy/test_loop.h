@@ -121,16 +121,19 @@ class TestLoop {
       return 0;
     }
     const std::uint64_t waited = now_ns_ - began_ns_;
+    const std::uint64_t shortest_nap_ns = wake_ups_worth_a_nap * policy.wake_up_ns;
     // Who waits by testing wants to see it at once; on a core of its own it may, for a while.
     if (policy.learns_patience()) {
-      return waited < longest_patience_ns ? 0 : within(waited / 8, shortest_nap_ns);
+      return waited < longest_patience_ns ? 0
+                                          : within(waited / 8, shortest_nap_ns, shortest_nap_ns);
     }
     const std::uint64_t time = std::min(waited / 2, longest_nap_ns);
     if (worked_ns_ <= chance_work_ns) {
       return time < shortest_nap_ns ? 0 : time;
     }
     const bool adaptive = policy.prediction == Prediction::patience;
-    return within(adaptive ? waited / 8 : waited / 2, adaptive ? shortest_nap_ns : time);
+    return within(adaptive ? waited / 8 : waited / 2, adaptive ? shortest_nap_ns : time,
+                  shortest_nap_ns);
   }
   /// It may, but what is watched has changed since.
   void round_begins() { in_round_ = 0; }
@@ -174,9 +177,10 @@ class TestLoop {
     }
   }
   /// As much of a nap as is left of what all naps of the series may take; 0 if it is not worth it.
-  std::uint64_t within(std::uint64_t all_naps_ns, std::uint64_t nap_ns) const {
+  std::uint64_t within(std::uint64_t all_naps_ns, std::uint64_t nap_ns,
+                       std::uint64_t shortest_ns) const {
     const std::uint64_t left = all_naps_ns > napped_ns_ ? all_naps_ns - napped_ns_ : 0;
-    return left < shortest_nap_ns ? 0 : std::min(left, nap_ns);
+    return left < shortest_ns ? 0 : std::min(left, nap_ns);
   }
   /// A long pause that says nothing about the program.
   bool excused() {
@@ -213,7 +217,7 @@ class TestLoop {
   static constexpr std::uint64_t longest_patience_ns = 1'000'000;
   // Where cores are shared, what we do not see is late by half of what the series has taken, and by
   // a millisecond at most.
-  static constexpr std::uint64_t shortest_nap_ns = 50'000;  // and the kernel adds as much
+  static constexpr std::uint64_t wake_ups_worth_a_nap = 2;
   static constexpr std::uint64_t longest_nap_ns = 1'000'000;
 
   std::uint32_t in_vain_ = 0;

@@ -8,20 +8,21 @@
 namespace meantime::ranks {
 namespace {
 
-/// A rank that will have to wait so long for its own worker is better off with another: a move
-/// costs a membarrier (a few us for both) and what the rank has in that core's caches.
-constexpr std::uint64_t worth_moving_ns = 40'000;
+/// A rank that will have to wait so many wake-ups for its own worker is better off with another: a
+/// move costs a membarrier (a few us for both) and what the rank has in that core's caches.
+constexpr std::uint64_t wake_ups_worth_moving = 2;
 
 }  // namespace
 
 bool has_too_many(std::size_t runnable, std::uint64_t elapsed_ns, std::uint64_t switches) {
   // Half a switch more than were seen: the one under way.
-  return 2 * runnable * elapsed_ns / (2 * switches + 1) >= worth_moving_ns;
+  return 2 * runnable * elapsed_ns / (2 * switches + 1) >=
+         wake_ups_worth_moving * wait::policy().wake_up_ns;
 }
 
 bool Thief::try_steal(Carrier& carrier, std::uint64_t now_ns) {
   const std::vector<std::unique_ptr<Worker>>& workers = host().workers;
-  if (!host().plan->steal || workers.size() < 2 || now_ns - looked_ns_ < look_ns) {
+  if (!host().plan->steal || workers.size() < 2 || now_ns - looked_ns_ < look_ns()) {
     return false;
   }
   const std::uint64_t elapsed = now_ns - looked_ns_;

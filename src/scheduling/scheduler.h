@@ -282,8 +282,8 @@ bool has_too_many(std::size_t runnable, std::uint64_t elapsed_ns, std::uint64_t 
 class Thief {
  public:
   /// Between two looks: what the others did meanwhile says how soon they get to the rest. So a new
-  /// one steals at its second look.
-  static constexpr std::uint64_t look_ns = 20'000;
+  /// one steals at its second look. A wake-up is what a thief may cost.
+  static std::uint64_t look_ns() { return wait::policy().wake_up_ns; }
 
   explicit Thief(Worker& worker) : worker_(worker) {}
   /// True if the worker has something to run now.

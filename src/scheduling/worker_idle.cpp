@@ -177,7 +177,7 @@ void Worker::help(Carrier& carrier) {
   times_.change_to(ledger::Doing::poll, began);
   Thief thief(*this);
   for (std::uint64_t now = began;; now = now_ns()) {
-    if (thief.try_steal(carrier, now) || now - began >= Thief::look_ns || has_runnable() ||
+    if (thief.try_steal(carrier, now) || now - began >= Thief::look_ns() || has_runnable() ||
         host().living.load(std::memory_order_relaxed) == 0) {
       return;
     }
