@@ -8,7 +8,8 @@ import cases
 CONSTANTS = {
     "patience": (
         ("wake_ups_worth_polling", "policy/policy.cpp", "a wait is polled for so long at most", "wake-ups", "the wake-up cost"),
-        ("patience_step_ns", "policy/policy.cpp", "patience grows by it beside its doubling", "ns", "")),
+        ("steps_a_wake_up", "policy/policy.cpp", "patience grows by such a part of a wake-up beside its doubling", "parts",
+         "the wake-up cost")),
     "few_looks": (
         ("little_patience_ns", "policy/policy.h", "with less patience a call site's waits count as long", "ns", "as patience"),
         (r'"adaptive", +{\d+, +0, +endless}, +', "settings/presets.h", "then so many before the sleep", "looks", ""),
@@ -51,7 +52,7 @@ CONSTANTS = {
         ("fewest_quick", "policy/test_loop.h", "as many in vain as a wait polls, this at least, are a series", "looks", "the policy"),
         ("most_quick", "policy/test_loop.h", "… and this at most", "looks", ""),
         ("longest_pause_ns", "policy/test_loop.h", "a longer pause between two looks ends a series", "ns", ""),
-        ("shortest_nap_ns", "policy/test_loop.h", "a shorter nap is not worth it", "ns", ""),
+        ("wake_ups_worth_a_nap", "policy/test_loop.h", "a shorter nap is not worth it", "wake-ups", "the wake-up cost"),
         ("longest_nap_ns", "policy/test_loop.h", "none is longer", "ns", ""),
         ("longest_patience_ns", "policy/test_loop.h", "with a core of its own a rank looks for so long first", "ns", "")),
     "nap_work": (
@@ -64,8 +65,7 @@ CONSTANTS = {
         ("most_forgiven_ns", "policy/test_loop.h", "no more is, in one series", "ns", ""),
         ("rounds_a_pardon", "policy/test_loop.h", "one pause in so many is", "rounds", "")),
     "windows": (
-        ("waits_to_learn", "policy/predictor.cpp", "before the first prediction", "waits", ""),
-        ("shortest_sleep_ns", "policy/predictor.cpp", "a shorter sleep is not worth it", "ns", "")),
+        ("waits_to_learn", "policy/predictor.cpp", "before the first prediction", "waits", ""),),
     "lateness": (
         ("typical_ns_", "policy/predictor.h", "a timer is so late, until that is learnt", "ns", ""),
         ("margin_ns_", "policy/predictor.h", "it is set so much earlier, until that is learnt", "ns", ""),
@@ -77,7 +77,8 @@ CONSTANTS = {
     "eager_ring": (
         ("worth_a_ring", "match/eager_ring.cpp", "before a ring is made", "messages", ""),
         ("slots", "match/eager_ring.h", "of a ring", "messages", ""),
-        ("ahead", "match/eager_ring.cpp", "so far ahead a slot is fetched", "slots", ""),
+        ("ahead_of_sender", "match/eager_ring.cpp", "so far ahead a slot is fetched to be filled", "slots", ""),
+        ("ahead_of_receiver", "match/eager_ring.cpp", "… and to be emptied", "slots", ""),
         ("most_adopted", "match/eager_ring.h", "with more unread ones the sender goes by the inbox", "messages", "")),
     "private_receives": (("most", "match/private_receives.h", "are private at a time", "receives", ""),),
     "lanes": (
@@ -110,8 +111,7 @@ CONSTANTS = {
         ("longest_mean", "policy/sampling.h", "one is timed in so many, on average, at most", "waits", ""),
         ("long_ns", "policy/sampling.h", "after a longer one each is timed again", "ns", "")),
     "steal": (
-        ("worth_moving_ns", "scheduling/balance.cpp", "a rank that will wait so long for its worker moves", "ns", ""),
-        ("look_ns", "scheduling/scheduler.h", "between two looks of a thief", "ns", ""),
+        ("wake_ups_worth_moving", "scheduling/balance.cpp", "a rank that will wait so long for its worker moves", "wake-ups", "the wake-up cost"),
         ("short_tick_ns", "scheduling/monitor.cpp", "between two looks of the monitor while a worker sleeps", "ns", "")),
     "wake_up_cost": (
         ("least_wake_up_ns", "machine/wake_up_cost.h", "no less is believed", "ns", ""),

@@ -32,7 +32,7 @@ Message* Cells::take(int destination, std::size_t bytes) {
   Link& first = free_[size_class];
   auto* message = ground_.segment.at<Message>(first);
   first = message->next.load(std::memory_order_relaxed);
-  __builtin_prefetch(ground_.segment.at<Message>(first), 1);  // was another core's
+  __builtin_prefetch(ground_.segment.at<Message>(first));  // was another core's
   message->destination = static_cast<std::uint32_t>(destination);
   message->flags = 0;
   return message;

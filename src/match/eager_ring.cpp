@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/fetch.h"
 #include "base/heuristics.h"
 #include "match/sends.h"
 #include "policy/policy.h"
@@ -13,7 +14,11 @@ namespace {
 /// Short messages to a rank before a ring is made for it: it takes 128 KiB of addresses with its
 /// reserve, and a mailbox has few places.
 constexpr std::uint32_t worth_a_ring = 32;
-constexpr std::uint32_t ahead = 4;
+/// Slots that each side fetches before it needs them: from the other's core, where they were last.
+/// The receiver not the very next one, which the sender may be about to fill. (64 messages of 8
+/// bytes in turn, millions/s: 17.8 with 2 and 1, 19.3 with 2 and 4, 18.9 with 4 and 4.)
+constexpr std::uint32_t ahead_of_sender = 2;
+constexpr std::uint32_t ahead_of_receiver = 4;
 constexpr std::uint32_t never = ~std::uint32_t{0};
 
 }  // namespace
@@ -117,7 +122,7 @@ bool Sends::push_through_ring(const Message& message) {
 void Sends::push_slot(int destination) {
   EagerRing& ring = *ground_.peers[destination].ring;
   const std::uint32_t position = ring.pushed++;
-  __builtin_prefetch(&ring.at(position + ahead), 1);  // the receiver's core has it still
+  fetch_for_writing(&ring.at(position + ahead_of_sender));
   // No exchange: while it waited for the stores before it, a receiver that polls the line would
   // take it away.
   ring.at(position).number.store(position + 1, std::memory_order_release);
@@ -165,11 +170,23 @@ void Matcher::take_from_ring(node::RankArea& area, QueueView& queues, EagerRing&
     match(area, queues, *ground_.segment.at<Message>(link));
     return;
   }
-  __builtin_prefetch(&ring.at(position + 1));
-  Receive* const receive = take_receive(area, queues, slot.envelope);
+  __builtin_prefetch(&ring.at(position + ahead_of_receiver));
+  Receive* const receive = queues.take_receive(slot.envelope);
+  if (LocalReceive* own = receive == nullptr ? take_private(area, slot.envelope) : nullptr) {
+    own->is_private = false;
+    own->over = true;
+    own->received.meet(slot.envelope, slot.bytes, own->capacity);
+    if (own->address != 0) {
+      std::memcpy(reinterpret_cast<void*>(own->address), slot.payload, own->received.bytes);
+    } else if (own->received.bytes > 0) {
+      ground_.typed.unpack(*own, 0, slot.payload, own->received.bytes);
+    }
+    ring.taken.store(position + 1, std::memory_order_release);
+    return;
+  }
   if (receive != nullptr && receive->address != 0 && ground_.is_me(receive->owner)) {
     receive->meet(slot.envelope, slot.bytes, 0);
-    std::memcpy(reinterpret_cast<void*>(receive->address), slot.payload, receive->matched_bytes);
+    std::memcpy(reinterpret_cast<void*>(receive->address), slot.payload, receive->received.bytes);
     ring.taken.store(position + 1, std::memory_order_release);
     transitions_.finish_alone(*receive);
     return;

@@ -46,30 +46,40 @@ Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
   return else_to_do ? nullptr : matcher.catch_message(hand, turns, at_once);
 }
 
-void Engine::receive_probed(Receive& receive, Message& message) {
-  transfers_.join(message, receive);
+void Engine::receive_probed(LocalReceive& receive, Message& message) {
+  transfers_.join(message, publish(receive, rank.world_rank));
   transfers_.after_match();
 }
 
-bool Engine::finished(Receive& receive) {
+/// Of one that others may see: whether it is over, and then how it ended.
+bool Engine::collect(LocalReceive& receive) {
   if (matcher.is_cancelling()) [[unlikely]] {
     matcher.try_to_cancel(receive);
   }
-  const std::uint32_t state = receive.state();
+  Receive& entry = *receive.entry;
+  const std::uint32_t state = entry.state();
   if (state == matched) {
-    auto* message = segment.at<Message>(receive.message);
-    if (message->kind == ItemKind::eager) {
-      transfers_.deliver_from_cell(*message, receive);
-      return true;
+    auto* message = segment.at<Message>(entry.message);
+    if (message->kind != ItemKind::eager) {
+      return false;  // it is on the attention list
     }
-    return false;  // it is on the attention list
+    transfers_.deliver_from_cell(*message, entry);
+  } else if (state != done && state != cancelled) {
+    return false;
   }
-  return state == done || state == cancelled;
+  receive.was_cancelled = state == cancelled;
+  receive.received = entry.received;
+  receive.directly = entry.directly.load(std::memory_order_relaxed) != 0;
+  receive.over = true;
+  return true;
 }
 
-bool Engine::goes_directly(const Receive& receive, int from) const {
-  if (receive.state() != posted) {
-    return receive.directly.load(std::memory_order_relaxed) != 0;
+bool Engine::goes_directly(const LocalReceive& receive, int from) const {
+  if (receive.over) {
+    return receive.directly;
+  }
+  if (!receive.is_private && receive.entry->state() != posted) {
+    return receive.entry->directly.load(std::memory_order_relaxed) != 0;
   }
   const int sender = from != node::no_peer ? from : (rank.world_rank + 1) % rank.world_size;
   if (receive.capacity <= limits.eager || in_one_address_space(sender)) {
@@ -78,13 +88,20 @@ bool Engine::goes_directly(const Receive& receive, int from) const {
   return node::can_attach(sender) && !route.expects_two_copies(receive.capacity);
 }
 
-int Engine::arm(Receive& receive, node::Waiter& waiter) {
+int Engine::arm(LocalReceive& receive, node::Waiter& waiter) {
   matcher.publish();
-  return receive.awaited().arm(
-             sleep_to_arm(waiter),
-             [](std::uint32_t state) { return state != posted && state != copying; })
+  return !receive.over && receive.entry->awaited().arm(sleep_to_arm(waiter),
+                                                       [](std::uint32_t state) {
+                                                         return state != posted && state != copying;
+                                                       })
              ? 1
              : 0;
+}
+
+void Engine::disarm(LocalReceive& receive) {
+  if (receive.entry != nullptr && !receive.is_private) {
+    receive.entry->awaited().disarm();
+  }
 }
 
 bool Engine::progress() {

@@ -18,26 +18,25 @@ struct Engine : Ground {
   void prepare();
 
   // --- receiving
-  /// nullptr when out of memory. `address` is 0 for a non-contiguous receive.
-  Receive* new_receive(LocalReceive& local, const Envelope& wanted, std::uint64_t address,
-                       std::uint64_t capacity);
-  void post(Receive& receive) { matcher.post(receive); }
+  /// Takes an entry for one that is not begun. False when out of memory.
+  bool prepare(LocalReceive& receive);
+  /// Once prepared. It stays where it is until it is over.
+  void post(LocalReceive& receive) { matcher.post(receive); }
   /// For a blocking receive, before it is posted: most messages are under way already, and then no
   /// entry, no queue and no request is needed. What Matcher::catch_message finds, unless the rank
   /// has other work. Hand it to `receive_probed`, or, once its payload is read, to `empty`.
   Message* catch_message(const Envelope& hand, int turns, bool* at_once = nullptr);
   /// An eager message that a catch gave is read: the cell goes back.
   void empty(Message& message) { cells_.give_back(message); }
-  /// Posts a receive that can match only `message`, which probe or a catch took out of the queue.
-  void receive_probed(Receive& receive, Message& message);
-  /// True once everything is there; then the results in the entry are valid.
-  bool finished(Receive& receive);
+  /// Instead of posting it: it gets `message`, which probe or a catch took out of the queue.
+  void receive_probed(LocalReceive& receive, Message& message);
+  /// True once it is over.
+  bool finished(LocalReceive& receive);
   /// From buffer to buffer; before the match, if a message that fills it would likely go so.
   /// `from`: world rank, or no_peer.
-  bool goes_directly(const Receive& receive, int from) const;
-  void release(Receive& receive) { memory.release(receive); }
-  int arm(Receive& receive, node::Waiter& waiter);
-  void disarm(Receive& receive) { receive.awaited().disarm(); }
+  bool goes_directly(const LocalReceive& receive, int from) const;
+  int arm(LocalReceive& receive, node::Waiter& waiter);
+  void disarm(LocalReceive& receive);
 
   // --- progress
   /// Empties the inbox and moves what this rank can move. True if anything moved. Cheap if not.
@@ -57,6 +56,7 @@ struct Engine : Ground {
   Sends sends;
 
  private:
+  bool collect(LocalReceive& receive);
   bool starves_without_end() const {
     return sends.has_waiting() || transfers_.pipes.lacks_memory() || memory.is_lacking() ||
            matcher.is_cancelling() ||
@@ -72,25 +72,21 @@ struct Engine : Ground {
   int idle_turns_ = 0;
 };
 
-inline Receive* Engine::new_receive(LocalReceive& local, const Envelope& wanted,
-                                    std::uint64_t address, std::uint64_t capacity) {
-  Receive* const receive = memory.take_receive();
-  if (receive == nullptr) {
-    return nullptr;
+inline bool Engine::prepare(LocalReceive& receive) {
+  receive.entry = memory.take_receive();
+  receive.over = receive.was_cancelled = receive.directly = false;
+  return receive.entry != nullptr;
+}
+
+inline bool Engine::finished(LocalReceive& receive) {
+  if (!receive.over && (receive.is_private || !collect(receive))) {
+    return false;
   }
-  receive->kind = ItemKind::posted;
-  receive->flags = 0;
-  receive->envelope() = wanted;
-  receive->owner = static_cast<std::uint32_t>(rank.world_rank);
-  receive->word.store(posted, std::memory_order_relaxed);
-  receive->request = reinterpret_cast<std::uint64_t>(&local);
-  receive->address = address;
-  receive->capacity = capacity;
-  receive->message = 0;
-  receive->error = 0;
-  receive->directly.store(0, std::memory_order_relaxed);
-  local.entry = receive;
-  return receive;
+  if (receive.entry != nullptr) {
+    memory.release(*receive.entry);
+    receive.entry = nullptr;
+  }
+  return true;
 }
 
 /// What this scope arms is armed for the rank: any thread of it that is awake may move it on. One

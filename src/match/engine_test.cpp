@@ -46,6 +46,15 @@ const Typed typed{
       std::memcpy(data.data() + offset, from, bytes);
     }};
 
+/// Prepared and posted, with data of its size.
+void post(Engine& engine, TypedReceive& receive, const Envelope& wanted, bool contiguous = true) {
+  receive.envelope() = wanted;
+  receive.capacity = receive.data.size();
+  receive.address = contiguous ? reinterpret_cast<std::uint64_t>(receive.data.data()) : 0;
+  ASSERT_TRUE(engine.prepare(receive));
+  engine.post(receive);
+}
+
 /// One thread that plays a rank.
 class Player {
  public:
@@ -66,7 +75,7 @@ class Player {
 
   /// Waits as wait::until does, with a sleep after a few fruitless turns.
   template <class Ready>
-  void until(Ready ready, LocalSend* send, Receive* receive) {
+  void until(Ready ready, LocalSend* send, LocalReceive* receive) {
     for (int turn = 0; !ready(); ++turn) {
       if (engine().progress() || turn % 16 != 15) {
         continue;
@@ -192,12 +201,7 @@ void play(int me, int ranks, int rounds, bool piped, std::atomic<int>& failures)
         auto receive = std::make_unique<TypedReceive>();
         receive->data.resize(random_size(sizes(from, me)));
         const bool contiguous = !piped && random() % 4 != 0;
-        Receive* entry = engine.new_receive(
-            *receive, {2, from, random() % 2 == 0 ? MPI_ANY_TAG : round % 3},
-            contiguous ? reinterpret_cast<std::uint64_t>(receive->data.data()) : 0,
-            receive->data.size());
-        ASSERT_NE(entry, nullptr);
-        engine.post(*entry);
+        post(engine, *receive, {2, from, random() % 2 == 0 ? MPI_ANY_TAG : round % 3}, contiguous);
         receives.push_back(std::move(receive));
       }
     };
@@ -209,15 +213,14 @@ void play(int me, int ranks, int rounds, bool piped, std::atomic<int>& failures)
       start_receives();
     }
     for (auto& receive : receives) {
-      Receive* entry = receive->entry;
-      player.until([&] { return engine.finished(*entry); }, nullptr, entry);
+      player.until([&] { return engine.finished(*receive); }, nullptr, receive.get());
       std::vector<char> wanted(receive->data.size());
-      fill(wanted, entry->matched_source, static_cast<unsigned>(round));
-      if (entry->matched_bytes != wanted.size() || entry->error != MPI_SUCCESS ||
+      const Received& received = receive->received;
+      fill(wanted, received.source, static_cast<unsigned>(round));
+      if (received.bytes != wanted.size() || received.error != MPI_SUCCESS ||
           wanted != receive->data) {
         ++failures;
       }
-      engine.release(*entry);
     }
     for (auto& send : sends) {
       player.until([&] { return engine.sends.finished(*send); }, send.get(), nullptr);
@@ -273,11 +276,8 @@ TEST_F(EngineTest, WildcardsTakeTheEarliest) {
   const auto hear = [&](std::int32_t source, std::int32_t tag) {
     TypedReceive receive;
     receive.data.resize(1);
-    Receive* entry = receiver.engine().new_receive(
-        receive, {2, source, tag}, reinterpret_cast<std::uint64_t>(receive.data.data()), 1);
-    receiver.engine().post(*entry);
-    EXPECT_TRUE(receiver.engine().finished(*entry));
-    receiver.engine().release(*entry);
+    post(receiver.engine(), receive, {2, source, tag});
+    EXPECT_TRUE(receiver.engine().finished(receive));
     return receive.data[0];
   };
   say(1, 'a');
@@ -340,13 +340,10 @@ TEST_F(EngineTest, RingAndInboxKeepTheOrder) {
       default: {
         TypedReceive receive;
         receive.data.resize(64);
-        Receive* entry = engine.new_receive(
-            receive, {2, 0, 7}, reinterpret_cast<std::uint64_t>(receive.data.data()), 64);
-        engine.post(*entry);
+        post(engine, receive, {2, 0, 7});
         engine.progress();
-        ASSERT_TRUE(engine.finished(*entry));
+        ASSERT_TRUE(engine.finished(receive));
         check(receive.data.data());
-        engine.release(*entry);
       }
     }
   };
@@ -417,7 +414,6 @@ class Model {
  public:
   struct Posted {
     TypedReceive receive;
-    Receive* entry = nullptr;
     Envelope wanted;
     int message = nobody;
   };
@@ -471,13 +467,12 @@ TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
   int cancels = 0;
   const auto collect = [&] {
     std::erase_if(model.posted(), [&](const std::unique_ptr<Model::Posted>& posted) {
-      const bool over = engine.finished(*posted->entry);
+      const bool over = engine.finished(posted->receive);
       EXPECT_EQ(over, posted->message != Model::nobody);
       if (over) {
         int number = 0;
         std::memcpy(&number, posted->receive.data.data(), sizeof number);
         EXPECT_EQ(number, posted->message);
-        engine.release(*posted->entry);
         ++received;
       }
       return over;
@@ -497,11 +492,10 @@ TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
         if (!model.posted().empty()) {
           const std::size_t place = random() % model.posted().size();
           Model::Posted& posted = *model.posted()[place];
-          engine.matcher.cancel(*posted.entry);
-          const bool gone = posted.entry->state() == cancelled;
-          EXPECT_EQ(gone, posted.message == Model::nobody);
-          if (gone) {
-            engine.release(*posted.entry);
+          engine.matcher.cancel(posted.receive);
+          ASSERT_TRUE(engine.finished(posted.receive));
+          EXPECT_EQ(posted.receive.was_cancelled, posted.message == Model::nobody);
+          if (posted.receive.was_cancelled) {
             model.posted().erase(model.posted().begin() + static_cast<std::ptrdiff_t>(place));
             ++cancels;
           }
@@ -530,10 +524,7 @@ TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
                                 random() % 4 != 0 ? tag : MPI_ANY_TAG};
           Model::Posted& posted = model.post(wanted);
           posted.receive.data.resize(random() % 8 != 0 ? 64 : 16 * 1024);
-          posted.entry = engine.new_receive(
-              posted.receive, wanted, reinterpret_cast<std::uint64_t>(posted.receive.data.data()),
-              posted.receive.data.size());
-          engine.post(*posted.entry);
+          post(engine, posted.receive, wanted, random() % 8 != 0);
         }
     }
   }
@@ -554,15 +545,12 @@ TEST_F(EngineTest, AnEarlierReceiveInTheInboxComesFirst) {
     ASSERT_TRUE(say_short(sender, 1, 'a', by_ring));
     TypedReceive receive;
     receive.data.resize(1);
-    Receive* entry = receiver.engine().new_receive(
-        receive, {2, 0, 7}, reinterpret_cast<std::uint64_t>(receive.data.data()), 1);
-    receiver.engine().post(*entry);
+    post(receiver.engine(), receive, {2, 0, 7});
     lock.store(0);
     ASSERT_TRUE(say_short(sender, 1, 'b', by_ring));
     EXPECT_EQ(catch_short(receiver, 0), 'b') << by_ring;
-    EXPECT_TRUE(receiver.engine().finished(*entry));
+    EXPECT_TRUE(receiver.engine().finished(receive));
     EXPECT_EQ(receive.data[0], 'a');
-    receiver.engine().release(*entry);
   }
 }
 
@@ -618,17 +606,15 @@ TEST_F(EngineTest, TakenBackReceiveMatchesNothing) {
   Engine& engine = player.engine();
   TypedReceive receive;
   receive.data.resize(8);
-  Receive* entry = engine.new_receive(receive, {2, 0, 1},
-                                      reinterpret_cast<std::uint64_t>(receive.data.data()), 8);
-  engine.post(*entry);
-  engine.matcher.cancel(*entry);
-  EXPECT_EQ(entry->state(), cancelled);
+  post(engine, receive, {2, 0, 1});
+  engine.matcher.cancel(receive);
   Message* message = engine.sends.eager_cell(0, 8, true);
   message->envelope() = {2, 0, 1};
   engine.sends.push(*message);
   engine.progress();
   EXPECT_NE(engine.matcher.probe({2, 0, 1}, false), nullptr);
-  EXPECT_EQ(entry->state(), cancelled);
+  EXPECT_TRUE(engine.finished(receive));
+  EXPECT_TRUE(receive.was_cancelled);
 }
 
 /// A process that is stopped until the end of the scope.
@@ -667,8 +653,7 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
   message->envelope() = {2, 1, 1};
   other.engine().sends.push(*message);
   TypedReceive receive;
-  Receive* entry = engine.new_receive(receive, {2, 0, 7}, 0, 0);
-  engine.post(*entry);
+  post(engine, receive, {2, 0, 7});
   auto& waiter = *node::segment().at<node::Waiter>(node::segment().grow(4096));
   engine.matcher.arm_probe(waiter, {2, 0, 9});
   {
@@ -678,13 +663,13 @@ TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
     EXPECT_EQ(engine.matcher.probe({2, 1, 1}, false), nullptr);
     engine.matcher.disarm_probe(waiter);
     EXPECT_EQ(waiter.probed_context.load(), no_context);
-    engine.matcher.cancel(*entry);
-    EXPECT_FALSE(engine.finished(*entry));
+    engine.matcher.cancel(receive);
+    EXPECT_FALSE(engine.finished(receive));
     EXPECT_TRUE(engine.starving()) << "nobody rings when it goes on";
   }
   box.match_lock = 0;
-  EXPECT_TRUE(engine.finished(*entry));
-  EXPECT_EQ(entry->state(), cancelled);
+  EXPECT_TRUE(engine.finished(receive));
+  EXPECT_TRUE(receive.was_cancelled);
   EXPECT_FALSE(engine.starving());
   EXPECT_NE(engine.matcher.probe({2, 1, 1}, false), nullptr);
   engine.matcher.arm_probe(waiter, {2, 0, 8});  // again, though it was on the list
@@ -720,13 +705,10 @@ template <class Function>
 std::vector<char> received(Player& receiver, int tag, std::size_t bytes, Function meanwhile) {
   TypedReceive receive;
   receive.data.resize(bytes);
-  Receive* const entry = receiver.engine().new_receive(
-      receive, {2, 0, tag}, reinterpret_cast<std::uint64_t>(receive.data.data()), bytes);
-  receiver.engine().post(*entry);
-  while (!receiver.engine().finished(*entry)) {
+  post(receiver.engine(), receive, {2, 0, tag});
+  while (!receiver.engine().finished(receive)) {
     meanwhile();
   }
-  receiver.engine().release(*entry);
   return receive.data;
 }
 

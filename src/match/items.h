@@ -148,6 +148,22 @@ struct alignas(cache_line) Transfer {
 
 static_assert(sizeof(Transfer) == 2 * cache_line);
 
+/// What a receive got.
+struct Received {
+  std::int32_t source = 0;
+  std::int32_t tag = 0;
+  std::uint64_t bytes = 0;
+  std::int32_t error = MPI_SUCCESS;  ///< an MPI error class
+
+  /// There is a match, with a message of so many bytes.
+  void meet(const Envelope& message, std::uint64_t message_bytes, std::uint64_t capacity) {
+    source = message.source;
+    tag = message.tag;
+    bytes = message_bytes < capacity ? message_bytes : capacity;
+    error = message_bytes > capacity ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  }
+};
+
 struct alignas(cache_line) Receive : Item {
   std::uint32_t owner;              ///< world rank
   std::atomic<std::uint32_t> word;  ///< state() looks at it
@@ -159,10 +175,7 @@ struct alignas(cache_line) Receive : Item {
   std::uint64_t capacity;
   Link message;  ///< once matched
   std::atomic<SleepLink> sleep;
-  std::int32_t matched_source;
-  std::int32_t matched_tag;
-  std::uint64_t matched_bytes;
-  std::int32_t error;                   ///< an MPI error class
+  Received received;
   std::atomic<std::uint32_t> directly;  ///< from buffer to buffer: since the match
 
   AwaitedWord awaited() { return {word, sleep}; }
@@ -170,10 +183,7 @@ struct alignas(cache_line) Receive : Item {
   /// There is a match; the message lies there, or nowhere.
   void meet(const Envelope& of_message, std::uint64_t bytes, Link there) {
     message = there;
-    matched_source = of_message.source;
-    matched_tag = of_message.tag;
-    matched_bytes = bytes < capacity ? bytes : capacity;
-    error = bytes > capacity ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    received.meet(of_message, bytes, capacity);
   }
 };
 static_assert(sizeof(Receive) == 2 * cache_line);

@@ -68,10 +68,19 @@ class SendList {
   LocalSend* last_ = nullptr;
 };
 
-/// A posted receive, at its owner.
-struct LocalReceive {
-  Receive* entry = nullptr;
-  bool to_cancel = false;  ///< as soon as the match lock can be had
+/// A receive, at its owner.
+struct LocalReceive : Envelope {
+  std::uint64_t address = 0;  ///< where the data shall lie in one run, or 0
+  std::uint64_t capacity = 0;
+  bool blocking = false;  ///< its call returns only when it is done
+
+  Receive* entry = nullptr;  ///< what others see of it, or will; until it is found to be over
+  bool is_private = false;   ///< nobody else sees it: the entry says nothing yet
+  bool to_cancel = false;    ///< as soon as the match lock can be had
+  bool over = false;         ///< and what follows says how it ended
+  bool was_cancelled = false;
+  bool directly = false;  ///< from buffer to buffer
+  Received received;
 };
 
 struct EagerRing;
@@ -129,6 +138,24 @@ struct Typed {
   void (*unpack)(const LocalReceive& receive, std::size_t offset, const void* from,
                  std::size_t bytes);
 };
+
+/// Its entry, and from now on it is there.
+inline Receive& publish(LocalReceive& receive, int owner) {
+  Receive& entry = *receive.entry;
+  receive.is_private = false;
+  entry.envelope() = receive;
+  entry.kind = ItemKind::posted;
+  entry.flags = receive.blocking ? blocking : 0;
+  entry.owner = static_cast<std::uint32_t>(owner);
+  entry.word.store(posted, std::memory_order_relaxed);
+  entry.request = reinterpret_cast<std::uint64_t>(&receive);
+  entry.address = receive.address;
+  entry.capacity = receive.capacity;
+  entry.message = 0;
+  entry.received.error = MPI_SUCCESS;
+  entry.directly.store(0, std::memory_order_relaxed);
+  return entry;
+}
 
 inline LocalReceive& local(const Receive& receive) {
   return *reinterpret_cast<LocalReceive*>(receive.request);

@@ -34,7 +34,7 @@ void Matcher::prepare() {
 //     that receive is in the queues, or still in the inbox.
 //   without it, in has_mail: only when to look. It may be late, as any look at the inbox; before it
 //     sleeps it publishes all, and that takes the lock or leaves the receives to its holder.
-bool Matcher::may_stay_private(const Receive& receive) const {
+bool Matcher::may_stay_private(const LocalReceive& receive) const {
   return allows_private_ && receive.capacity <= ground_.limits.eager && unexpected_ == 0 &&
          !private_.full() && ground_.box.inbox.empty(std::memory_order_acquire) &&
          !others_were_here() && ground_.box.sleepers.load(std::memory_order_relaxed) == 0;
@@ -42,7 +42,7 @@ bool Matcher::may_stay_private(const Receive& receive) const {
 
 void Matcher::publish_private(QueueView& queues) {
   while (!private_.empty()) {
-    sort_in(ground_.area, queues, private_.take_first());
+    sort_in(ground_.area, queues, published(private_.take_first()));
   }
 }
 
@@ -109,7 +109,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
       // Somebody matches for us just now. The receives go the way of the messages; then look
       // again.
       while (!private_.empty()) {
-        Receive& receive = private_.take_first();
+        Receive& receive = published(private_.take_first());
         box.inbox.push(ground_.segment.link(&receive), receive.next);
       }
       box.inbox.push(ground_.segment.link(last), last->next);

@@ -30,17 +30,18 @@ class Matcher {
   void prepare();
 
   /// A receive of this rank.
-  void post(Receive& receive) {
+  void post(LocalReceive& receive) {
     if (may_stay_private(receive)) {
+      receive.is_private = true;
       private_.add(receive);
     } else {
-      drain(ground_.rank.world_rank, &receive);
+      drain(ground_.rank.world_rank, &published(receive));
     }
   }
   /// All private ones go to the queues: others may match for this rank from now on.
   void publish() {
     if (!private_.empty()) {
-      drain(ground_.rank.world_rank, &private_.take_last());
+      drain(ground_.rank.world_rank, &published(private_.take_last()));
     }
   }
   /// Into the inbox of its destination.
@@ -63,8 +64,8 @@ class Matcher {
   Message* catch_message(const Envelope& hand, int turns, bool* at_once);
   /// Takes it back if there is no match yet. As long as it cannot be known because of a rank that
   /// is stopped, it stays open, and `try_to_cancel` tries again.
-  void cancel(Receive& receive);
-  void try_to_cancel(Receive& receive);
+  void cancel(LocalReceive& receive);
+  void try_to_cancel(LocalReceive& receive);
   bool is_cancelling() const { return cancels_ != 0; }
   /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
   Message* probe(const Envelope& wanted, bool take);
@@ -84,16 +85,25 @@ class Matcher {
   }
   void cancel_now(Receive& receive);
 
-  bool may_stay_private(const Receive& receive) const;
+  bool may_stay_private(const LocalReceive& receive) const;
+  Receive& published(LocalReceive& receive) const {
+    return match::publish(receive, ground_.rank.world_rank);
+  }
   void publish_private(QueueView& queues);
   bool others_were_here() const {
     return ground_.box.held_by_others.load(std::memory_order_relaxed) != held_by_others_;
   }
   /// With a match lock, first of all.
   void settle(node::RankArea& area, QueueView& queues);
+  LocalReceive* take_private(const node::RankArea& area, const Envelope& message) {
+    return &area == &ground_.area ? private_.take(message) : nullptr;
+  }
   Receive* take_receive(const node::RankArea& area, QueueView& queues, const Envelope& message) {
-    Receive* const receive = queues.take_receive(message);
-    return receive != nullptr || &area != &ground_.area ? receive : private_.take(message);
+    if (Receive* const receive = queues.take_receive(message)) {
+      return receive;
+    }
+    LocalReceive* const receive = take_private(area, message);
+    return receive != nullptr ? &published(*receive) : nullptr;
   }
   void empty_inbox(node::RankArea& area, QueueView& queues);
   void sort_in(node::RankArea& area, QueueView& queues, Item& item);

@@ -136,16 +136,16 @@ TEST_F(MemoryTest, TwoThatWantDoNotKeepEachOtherFromIt) {
 
 TEST_F(MemoryTest, AReceiveIsThereHoweverFullTheSegmentIs) {
   one->take_all(small);
-  LocalReceive local;
-  std::vector<Receive*> receives;
-  while (Receive* const receive = one->engine().new_receive(local, {4, 0, 0}, 0, 0)) {
-    receives.push_back(receive);
+  LocalReceive receive;
+  std::vector<Receive*> entries;
+  while (one->engine().prepare(receive)) {
+    entries.push_back(receive.entry);
   }
-  EXPECT_GE(receives.size(), 8u);
-  for (Receive* receive : receives) {
-    one->engine().release(*receive);
+  EXPECT_GE(entries.size(), 8u);
+  for (Receive* entry : entries) {
+    one->engine().memory.release(*entry);
   }
-  EXPECT_NE(one->engine().new_receive(local, {4, 0, 0}, 0, 0), nullptr);
+  EXPECT_TRUE(one->engine().prepare(receive));
 }
 
 TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
@@ -209,11 +209,11 @@ TEST_F(MemoryTest, SoDoesWhatItHasLeftBehind) {
   sender.progress();
   EXPECT_TRUE(std::all_of(sends.begin(), sends.end(), [](auto& send) { return send.done; }));
   const auto receive_synchronous = [this] {
-    LocalReceive local;
-    Receive* const receive = other->engine().new_receive(local, {4, 0, 0}, 0, 0);
-    other->engine().post(*receive);
-    EXPECT_TRUE(other->engine().finished(*receive));
-    other->engine().release(*receive);
+    LocalReceive receive;
+    receive.context = 4;
+    ASSERT_TRUE(other->engine().prepare(receive));
+    other->engine().post(receive);
+    EXPECT_TRUE(other->engine().finished(receive));
   };
   receive_synchronous();
   leave();

@@ -1,12 +1,13 @@
 // Receives that a rank has posted and keeps to itself, oldest first. While it is awake nobody else
-// matches for it, but for large payloads, so they need no place in the mailbox's queues, and no
-// match lock (match/matcher.h). All are younger than those in the queues. Private to the rank.
+// matches for it, but for large payloads, so they need no place in the mailbox's queues, no match
+// lock (match/matcher.h), and nothing in their entries. All are younger than those in the queues.
+// Private to the rank.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
-#include "match/items.h"
+#include "match/local.h"
 
 namespace meantime::match {
 
@@ -15,9 +16,9 @@ class PrivateReceives {
   bool empty() const { return first_ == end_; }
   bool full() const { return end_ - first_ == most; }
 
-  void add(Receive& receive) { at(end_++) = &receive; }
+  void add(LocalReceive& receive) { at(end_++) = &receive; }
   /// The first that takes such a message, out of here; nullptr if there is none.
-  Receive* take(const Envelope& message) {
+  LocalReceive* take(const Envelope& message) {
     for (std::uint32_t place = first_; place != end_; ++place) {
       if (takes(*at(place), message)) {
         return take_at(place);
@@ -25,26 +26,16 @@ class PrivateReceives {
     }
     return nullptr;
   }
-  /// False: it is not here.
-  bool remove(const Receive& receive) {
-    for (std::uint32_t place = first_; place != end_; ++place) {
-      if (at(place) == &receive) {
-        take_at(place);
-        return true;
-      }
-    }
-    return false;
-  }
-  Receive& take_first() { return *at(first_++); }
-  Receive& take_last() { return *at(--end_); }
+  LocalReceive& take_first() { return *at(first_++); }
+  LocalReceive& take_last() { return *at(--end_); }
 
  private:
   /// A window of receives as benchmarks have them; where there are more, hashing is quicker.
   static constexpr std::uint32_t most = 64;
 
-  Receive*& at(std::uint32_t place) { return receives_[place % most]; }
-  Receive* take_at(std::uint32_t place) {
-    Receive* const receive = at(place);
+  LocalReceive*& at(std::uint32_t place) { return receives_[place % most]; }
+  LocalReceive* take_at(std::uint32_t place) {
+    LocalReceive* const receive = at(place);
     for (; place != first_; --place) {
       at(place) = at(place - 1);
     }
@@ -52,7 +43,7 @@ class PrivateReceives {
     return receive;
   }
 
-  std::array<Receive*, most> receives_;
+  std::array<LocalReceive*, most> receives_;
   std::uint32_t first_ = 0;
   std::uint32_t end_ = 0;
 };

@@ -56,14 +56,15 @@ void Matcher::unlock_and_drain() {
   drain(ground_.rank.world_rank);
 }
 
-void Matcher::cancel(Receive& receive) {
+void Matcher::cancel(LocalReceive& receive) {
+  publish();
   drain(ground_.rank.world_rank);
-  if (private_.remove(receive)) {
-    transitions_.finish(receive, cancelled);
+  if (receive.over) {
+    // A message came first.
   } else if (lock_own()) {
-    cancel_now(receive);
-  } else if (LocalReceive& own = local(receive); !own.to_cancel) {
-    own.to_cancel = true;
+    cancel_now(*receive.entry);
+  } else if (!receive.to_cancel) {
+    receive.to_cancel = true;
     ++cancels_;
   }
 }
@@ -80,14 +81,13 @@ void Matcher::cancel_now(Receive& receive) {
   unlock_and_drain();
 }
 
-void Matcher::try_to_cancel(Receive& receive) {
-  LocalReceive& own = local(receive);
-  const bool open = receive.state() == posted;
-  if (own.to_cancel && (!open || try_lock(ground_.box))) {
-    own.to_cancel = false;
+void Matcher::try_to_cancel(LocalReceive& receive) {
+  const bool open = receive.entry->state() == posted;
+  if (receive.to_cancel && (!open || try_lock(ground_.box))) {
+    receive.to_cancel = false;
     --cancels_;
     if (open) {
-      cancel_now(receive);
+      cancel_now(*receive.entry);
     }
   }
 }

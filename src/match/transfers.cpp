@@ -23,7 +23,7 @@ void Transfers::join(Message& message, Receive& receive) {
 }
 
 void Transfers::deliver_from_cell(Message& message, Receive& receive) {
-  const std::size_t bytes = receive.matched_bytes;
+  const std::size_t bytes = receive.received.bytes;
   const Stopwatch stopwatch(message.copy_ns != 0);
   if (receive.address != 0) {
     std::memcpy(reinterpret_cast<void*>(receive.address), payload_of(message), bytes);
@@ -73,7 +73,7 @@ Way& Transfers::way_of(std::uint32_t piped) {
 void Transfers::begin(Message& message, Receive& receive) {
   Transfer& transfer = transfer_of(message);
   transfer.receive = ground_.segment.link(&receive);
-  transfer.bytes = receive.matched_bytes;
+  transfer.bytes = receive.received.bytes;
   transfer.destination_address = receive.address;
   const Piped way = choose(message, transfer, receive);
   transfer.piped.store(way, std::memory_order_relaxed);

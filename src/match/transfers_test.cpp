@@ -114,12 +114,17 @@ TEST(Transfer, TheSenderLosesItsPermissionBeforeTheReceiverBegins) {
 
     Engine& from = sender.engine();
     Engine& to = receiver.engine();
-    Receive* large_entry = to.new_receive(large_receive, {context, 0, 1},
-                                          reinterpret_cast<std::uint64_t>(received.data()), shared);
-    Receive* small_entry = to.new_receive(small_receive, {context, 0, 2}, 0, in_pieces);
-    large_entry->flags = blocking;
-    to.post(*large_entry);
-    to.post(*small_entry);
+    large_receive.envelope() = {context, 0, 1};
+    large_receive.address = reinterpret_cast<std::uint64_t>(received.data());
+    large_receive.capacity = shared;
+    large_receive.blocking = true;
+    small_receive.envelope() = {context, 0, 2};
+    small_receive.capacity = in_pieces;
+    for (LocalReceive* const receive :
+         {&large_receive, static_cast<LocalReceive*>(&small_receive)}) {
+      ASSERT_TRUE(to.prepare(*receive));
+      to.post(*receive);
+    }
     ASSERT_EQ(from.sends.start(large_send), MPI_SUCCESS);
     ASSERT_EQ(from.sends.start(small_send), MPI_SUCCESS);
     const Transfer& transfer = transfer_of(*large_send.message);
@@ -128,7 +133,7 @@ TEST(Transfer, TheSenderLosesItsPermissionBeforeTheReceiverBegins) {
     for (int turn = 0; turn < 100 && !over; ++turn) {
       to.progress();
       from.progress();
-      over = to.finished(*large_entry) && to.finished(*small_entry);
+      over = to.finished(large_receive) && to.finished(small_receive);
     }
     EXPECT_TRUE(over);
     EXPECT_EQ(transfer.piped.load(), went_over);

@@ -193,7 +193,7 @@ int receive(const Operation& receive, Communicator& comm, MPI_Status* status) {
   }
   // On the stack: a blocking receive is over when this returns.
   ReceiveRequest request(receive, comm);
-  request.of_blocking_call = true;
+  request.blocking = true;
   int result = message == nullptr ? request.begin() : request.begin_probed(*message);
   if (result == MPI_SUCCESS) {
     Request* one = &request;

@@ -138,26 +138,23 @@ ReceiveRequest::~ReceiveRequest() {
   drop(operation.type);
 }
 
-int ReceiveRequest::make_entry() {
+int ReceiveRequest::prepare() {
   complete = false;
   active = true;
   cancelled = false;
   error = MPI_SUCCESS;
   bytes = 0;
-  const std::uint64_t address =
-      operation.type->contiguous ? reinterpret_cast<std::uint64_t>(data_begin(operation)) : 0;
-  const auto look = [this, address] {
-    entry = self().engine->new_receive(
-        *this, envelope_of(operation, operation.peer, *comm), address,
-        static_cast<std::uint64_t>(operation.count * operation.type->size));
-    return entry != nullptr ? node::segment().link(entry) : 0;
-  };
-  if (look() == 0) [[unlikely]] {
+  envelope() = envelope_of(operation, operation.peer, *comm);
+  address = operation.type->contiguous ? reinterpret_cast<std::uint64_t>(data_begin(operation)) : 0;
+  capacity = static_cast<std::uint64_t>(operation.count * operation.type->size);
+  if (!self().engine->prepare(*this)) [[unlikely]] {
+    const auto look = [this] {
+      return self().engine->prepare(*this) ? node::segment().link(entry) : 0;
+    };
     if (in_background || needed_segment_memory(*comm, sizeof(match::Receive), look) == 0) {
       return fail_for_shared_memory("a receive");
     }
   }
-  entry->flags = of_blocking_call ? match::blocking : 0;
   return MPI_SUCCESS;
 }
 
@@ -172,23 +169,23 @@ int ReceiveRequest::begin() {
     tag = MPI_ANY_TAG;
     return MPI_SUCCESS;
   }
-  const int result = make_entry();
+  const int result = prepare();
   if (result == MPI_SUCCESS) {
-    self().engine->post(*entry);
+    self().engine->post(*this);
   }
   return result;
 }
 
 int ReceiveRequest::begin_probed(match::Message& message) {
-  const int result = make_entry();
+  const int result = prepare();
   if (result == MPI_SUCCESS) {
-    self().engine->receive_probed(*entry, message);
+    self().engine->receive_probed(*this, message);
   }
   return result;
 }
 
 bool ReceiveRequest::advance() {
-  if (!complete && self().engine->finished(*entry)) {
+  if (!complete && self().engine->finished(*this)) {
     take_results();
   }
   return complete;
@@ -196,20 +193,20 @@ bool ReceiveRequest::advance() {
 
 void ReceiveRequest::take_results() {
   complete = true;
-  cancelled = entry->state() == match::cancelled;
+  cancelled = was_cancelled;
   if (cancelled) {
     source = MPI_ANY_SOURCE;
     tag = MPI_ANY_TAG;
   } else {
-    source = entry->matched_source;
-    tag = entry->matched_tag;
-    bytes = static_cast<MPI_Count>(entry->matched_bytes);
-    error = entry->error;
+    source = received.source;
+    tag = received.tag;
+    bytes = static_cast<MPI_Count>(received.bytes);
+    error = received.error;
     if (error == MPI_ERR_TRUNCATE) {
       error = fail(MPI_ERR_TRUNCATE,
                    "the message from rank {} with tag {} is longer than the receive buffer of {} "
                    "bytes",
-                   source, tag, entry->capacity);
+                   source, tag, capacity);
     } else if (error == MPI_SUCCESS && !operation.type->contiguous &&
                ends_within_element(*operation.type, bytes)) {
       error = fail(MPI_ERR_TYPE,
@@ -220,18 +217,13 @@ void ReceiveRequest::take_results() {
       error = fail(error, "the receive buffer or the sender's buffer cannot be accessed");
     }
   }
-  went_directly_ = entry->directly.load(std::memory_order_relaxed) != 0;
-  self().engine->release(*entry);
-  entry = nullptr;
 }
 
 int ReceiveRequest::arm(node::Waiter& waiter) {
-  return self().engine->arm(*entry, waiter);
+  return self().engine->arm(*this, waiter);
 }
 void ReceiveRequest::disarm(node::Waiter&) {
-  if (entry != nullptr) {
-    self().engine->disarm(*entry);
-  }
+  self().engine->disarm(*this);
 }
 
 void ReceiveRequest::describe(wait::Situation& situation) const {
@@ -240,10 +232,10 @@ void ReceiveRequest::describe(wait::Situation& situation) const {
 
 wait::Channel ReceiveRequest::channel() const {
   if (entry == nullptr) {
-    return channel_of(went_directly_);
+    return channel_of(directly);
   }
   const int from = operation.peer < 0 ? node::no_peer : comm->peer_world_rank(operation.peer);
-  return channel_of(self().engine->goes_directly(*entry, from));
+  return channel_of(self().engine->goes_directly(*this, from));
 }
 
 int ReceiveRequest::start() {
@@ -252,7 +244,7 @@ int ReceiveRequest::start() {
 
 int ReceiveRequest::cancel() {
   if (!complete && entry != nullptr) {
-    self().engine->matcher.cancel(*entry);
+    self().engine->matcher.cancel(*this);
   }
   return MPI_SUCCESS;
 }

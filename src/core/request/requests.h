@@ -41,6 +41,8 @@ struct SendRequest final : Request, match::LocalSend {
 };
 
 struct ReceiveRequest final : Request, match::LocalReceive {
+  using Request::source;
+  using Request::tag;
   ReceiveRequest(const Operation& operation, Communicator& comm);
   ~ReceiveRequest() override;
 
@@ -56,14 +58,11 @@ struct ReceiveRequest final : Request, match::LocalReceive {
   int cancel() override;
 
   Operation operation;
-  bool of_blocking_call = false;
   bool in_background = false;  ///< begun within progress: cannot wait for memory
 
  private:
-  int make_entry();
+  int prepare();
   void take_results();
-
-  bool went_directly_ = false;
 };
 
 /// The user says when it is complete (MPI 5.0, 13.2).

@@ -43,12 +43,12 @@ class ErrorDetailKept {
 
 /// As far as can be seen without `advance`. A receive's is not called: what it says when it fails
 /// it says where the program tests for it.
-bool is_over(const Request& request) {
+bool is_over(Request& request) {
   if (request.complete || request.type != Request::Type::receive) {
     return request.complete;
   }
-  match::Receive* const entry = static_cast<const ReceiveRequest&>(request).entry;
-  return entry != nullptr && self().engine->finished(*entry);
+  auto& receive = static_cast<ReceiveRequest&>(request);
+  return receive.over || (receive.entry != nullptr && self().engine->finished(receive));
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ void Copies::bytes_are_there(Message& message) {
       pipes_.take_over(message, receive);
       return;
     }
-    receive.error = MPI_ERR_BUFFER;
+    receive.received.error = MPI_ERR_BUFFER;
   }
   transitions_.finish(receive, done);
   transitions_.leave(message);
