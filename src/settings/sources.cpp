@@ -17,6 +17,9 @@
 namespace meantime::settings {
 namespace {
 
+/// What some editors put before a text in UTF-8.
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r");
   return begin == std::string_view::npos
@@ -126,6 +129,9 @@ void Files::read_file(const std::string& path, Source source) {
     return;
   }
   paths_.push_back(path);
+  if (text.starts_with(byte_order_mark)) {
+    text.erase(0, byte_order_mark.size());
+  }
   int number = 0;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line) && problem_.empty();) {

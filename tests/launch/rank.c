@@ -69,10 +69,12 @@ int main(int argc, char** argv) {
     if (rank == 0) MPI_Recv(&sum, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   if (!strcmp(what, "late") && rank == 1) sleep(30);
+  if (!strcmp(what, "again")) MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();
   if (!strcmp(what, "too-late") && rank == size - 1) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (!strcmp(what, "again")) MPI_Init(&argc, &argv);
   if (!strcmp(what, "after") && rank == 1) return 9;
   if (!strcmp(what, "linger") && rank == 0) pause();
   if (rank == 0) printf("sum %d\n", sum);

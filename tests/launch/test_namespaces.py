@@ -103,6 +103,13 @@ class Namespaces(MpiexecTest):
         job.communicate(timeout=60)
         self.assertEqual(job.returncode, 0)
 
+    def test_without_proc(self):
+        words = [*self.wrapper("unshare -m"), "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+        done = subprocess.run([*words, os.path.join(BUILD, "bin", "mpiexec"), "-n", "2", "true"], capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "mpiexec: there is no /proc, which ranks need (mount -t proc proc /proc)\n"))
+
     def memory_group(self, limit):
         """A control group of its own, as a container has it."""
         for mount, file in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):

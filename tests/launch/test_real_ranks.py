@@ -179,6 +179,14 @@ class RealRanks(MpiexecTest):
                 self.assertEqual(alone.returncode, 1)
                 self.assertRegex(alone.stderr, rf"^Meantime: {said}; called from {place}\n$")
 
+    def test_an_error_after_finalize_is_for_the_initial_handler(self):
+        program = self.path("rank")
+        subprocess.run([MPICC, *CFLAGS, RANK, "-o", program], check=True)
+        for kind in KINDS:
+            result = self.run_job("--as", kind, "-n", 2, program, "again")
+            self.assertNotEqual(result.status, 0, result)
+            self.assertRegex(result.error, "MPI_Init: MPI_ERR_OTHER: MPI has been initialised before")
+
     @unittest.skipUnless(shutil.which("addr2line"), "no addr2line")
     def test_error_names_its_place_beside_another_thread(self):
         source, program = os.path.join(os.path.dirname(RANK), "error_threads.c"), self.path("error_threads")

@@ -273,6 +273,10 @@ class Settings(SettingsCase):
                 self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result)
                 self.assertIn(part, result.stderr)
 
+    def test_a_byte_order_mark_is_not_seen(self):
+        self.user_file("\ufeffwait = event\n")
+        self.assertIn("event", self.command("meantime", "config", "wait").stdout)
+
     def test_files_that_are_none(self):
         path = os.path.join(self.home, ".config", "meantime.conf")
         for make, part in ((os.mkfifo, "it is not a regular file"), (os.mkdir, "it is not a regular file"),

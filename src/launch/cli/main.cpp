@@ -238,6 +238,10 @@ int start(int count, char** words) {
   if (!parsed.command) {
     return parsed.status;
   }
+  if (prefix().empty()) {
+    say("there is no /proc, which ranks need (mount -t proc proc /proc)");
+    return 1;
+  }
   Job job;
   job.command = std::move(*parsed.command);
   if (job.command.ranks() > process_limit() - 100) {

@@ -56,7 +56,10 @@ std::string Starter::prepare() {
   }
   int lifeline[2];
   no_input_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (no_input_ < 0 || pipe2(lifeline, O_CLOEXEC) != 0) {
+  if (no_input_ < 0) {
+    return fmt::format("cannot start: /dev/null: {}", std::strerror(errno));
+  }
+  if (pipe2(lifeline, O_CLOEXEC) != 0) {
     return fmt::format("cannot start: {}", std::strerror(errno));
   }
   lifeline_read_ = lifeline[0];  // the other end stays open for as long as this process lives
@@ -86,8 +89,7 @@ std::string Starter::raise_descriptor_limit() {
     wanted += (rank.host < 0 ? 1 : 0) + (!job_.command.label ? 0 : rank.host < 0 ? 2 : 6);
   }
   rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_cur >= wanted) {
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
     return {};
   }
   if (limit.rlim_max < wanted) {
