@@ -8,6 +8,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HEADER = ROOT / "src/base/heuristics.h"
 
 
+BUSY = {"loaded": 1, "overloaded": 5}  # loops a CPU
+
+
 @dataclass(frozen=True)
 class Case:
     """A row of a benchmark. `key`: p is for process ranks, t for thread ranks."""
@@ -26,12 +29,17 @@ class Case:
         return re.search(r"\.t\d", self.key) is not None
 
     @property
+    def waits(self):
+        """Options of mpiexec about that."""
+        return ("--wait", "event") if self.key.endswith(" event") else ()
+
+    @property
     def load(self):
-        return next((load for load in ("1 core", "loaded") if self.key.endswith(" " + load)), "quiet")
+        return next((load for load in ("1 core", *BUSY) if self.key.endswith(" " + load)), "quiet")
 
     def __str__(self):
         return f"{self.key.split('.')[0]}, {self.ranks} {'threads' if self.threads else 'processes'}" + (
-            "" if self.load == "quiet" else f", {self.load}")
+            "" if self.load == "quiet" else f", {self.load}") + (", `event`" if self.waits else "")
 
 
 def _of_turns(where):
@@ -62,20 +70,22 @@ def _late(name, words, where):
 
 
 def _looks(name, where):
-    return Case(f"{name}.{where}", "bench/looks", f"--loops {name}", name, _of_turns(where))
+    loop, _, late = name.partition(" ")
+    words = f"--loops {loop}" + (f" --late-us {int(late.split()[0]) * 1000}" if late else "")
+    return Case(f"{name}.{where}", "bench/looks", words, loop, _of_turns(where))
 
 
 CASES = [
-    *(_ping("8", where) for where in ("p2", "p2 1 core", "p2 loaded", "t2")),
+    *(_ping("8", where) for where in ("p2", "p2 1 core", "p2 loaded", "p2 overloaded", "t2")),
     *(_ping(size, "p2") for size in ("16K", "64K", "1M")),
-    *(_window(*one) for one in (("8", "p2"), ("1K", "p8"), ("64K", "p2"))),
-    *(_many("barrier", "", where) for where in ("p2", "p2 loaded", "p8", "p8 1 core", "p8 loaded", "p64", "t64", "t64 loaded",
+    *(_window(*one) for one in (("8", "p2"), ("64K", "p2"))),
+    *(_many("barrier", "", where) for where in ("p2", "p2 loaded", "p2 overloaded", "p8", "p8 1 core", "p8 loaded", "p64", "t64", "t64 loaded",
                                                  "t256")),
     *(_many("halo", "", where) for where in ("p2", "p2 loaded", "p8", "p8 1 core", "p8 loaded", "p64", "t64", "t64 loaded")),
     *(_many("random", "", where) for where in ("p2", "p2 loaded", "p8", "p8 loaded", "t64")),
     *(_many(*one) for one in (("allreduce", "8", "p8"), ("allreduce", "8", "t64"), ("allreduce", "1M", "t16"),
                               ("alltoall", "64K", "p16"), ("alltoall", "64K", "t16"), ("alltoall", "1M", "t8"),
-                              ("allgather", "256K", "t16"), ("bcast", "1M", "t16"), ("scatter", "64K", "t16"))),
+                              ("allgather", "256K", "t16"), ("bcast", "1M", "t16"), ("scatter", "64K", "t16"), ("bcast", "1M", "t4"))),
     *(_unlike(*one) for one in (("heavy", "t16"), ("heavy", "t16 loaded"), ("hotspot", "t64"), ("hotspot", "p8"))),
     *(_late("late 100 us", "--delays 100", where) for where in ("p2", "p2 loaded")),
     _late("late 1 ms", "--delays 1000", "p2"),
@@ -83,7 +93,8 @@ CASES = [
     _late("predicted bimodal", "--delays 500 --delay bimodal --mode predicted", "p2"),
     *(_looks("late", where) for where in ("p2", "p2 1 core", "p8", "t8")),
     *(_looks("steps", where) for where in ("p2", "p8")),
-    *(_looks(*one) for one in (("naps", "t8"), ("flood", "p8"), ("flood", "t8"))),
+    *(_looks(*one) for one in (("naps", "t2"), ("naps", "t8"), ("flood", "p8"), ("flood", "t8"))),
+    *(_looks("late 5 ms", where) for where in ("p2", "p2 event", "p8")),
 ]
 
 FEW = "ping-pong 8.p2*, barrier.p2*, halo.p2*, random.p2*, late *"
@@ -99,30 +110,26 @@ TRIED_BY = {  # patterns of keys; "late 100 us" is who waits in Recv, "late" who
     "yield_skips": CROWD,
     "yield_savings": "ping-pong 8.p2 1 core, halo.p8*, halo.p64, random.p8*, hotspot.p8",
     "polling_yields": FEW,
-    "spreading": f"{SMALL}, ping-pong 8.p2 loaded, barrier.p2, random.p2",
+    "spreading": f"{SMALL}, ping-pong 8.p2*loaded, barrier.p2*loaded, barrier.p2, random.p2",
     "test_yields": "late.*, steps.*",
     "crowd_looks": CROWD,
-    "rounds": THREADS,
-    "naps": "late.*, steps.*",
+    "naps": "late.*, late 5 ms.*, steps.*",
     "nap_work": "late.p*, steps.*",
-    "nap_pardons": "late.*",
     "windows": "predicted*",
     "lateness": "predicted*",
     "route": "ping-pong 16K.p2, ping-pong 64K.p2, ping-pong 1M.p2, window 64K.p2",
     "eager_ring": f"{SMALL}, ping-pong 8.p2 loaded, halo.p2*",
     "private_receives": f"{SMALL}, halo.p2*, flood.p8",
     "lanes": "flood.*",
-    "idle_flush": f"{SMALL}, window 1K.p8, halo.p8, halo.t64, flood.p8",
     "gathering": "barrier.t*, allreduce 8.t64",
     "gate_look": "barrier.t*, allreduce 8.t64, random.t64",
-    "gate_look_rare": "barrier.t*, allreduce 8.t64, random.t64, heavy.t*",
     "exposed_alltoall": "alltoall *",
     "exposed_allgather": "allgather *",
     "exposed_bcast": "bcast *",
     "exposed_scatter": "scatter *",
     "exposed_inputs": "allreduce 1M.t16",
     "past_caches": "alltoall *, allgather *, bcast *",
-    "return_savings": "naps.t8",
+    "return_savings": "naps.*",
     "strays_home": "barrier.t64*, halo.t64*, hotspot.t64, heavy.t*",
     "warm_up": "barrier.t*, halo.t64, allreduce 8.t64",
     "sampling": f"{SMALL}, ping-pong 8.t2, barrier.t64, halo.t64",

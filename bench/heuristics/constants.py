@@ -45,13 +45,11 @@ CONSTANTS = {
         ("quick_looks", "wait/ladder.cpp", "before a wait is worth a clock", "looks", ""),
         ("quick_looks_in_crowd", "wait/ladder.cpp", "… where ranks share cores", "looks", ""),
         ("quick_looks_at_gate", "wait/ladder.cpp", "… and there in a collective", "looks", "")),
-    "rounds": (
-        ("quick_rounds", "wait/ladder.cpp", "the others of the worker run so often in the quick looks", "rounds", ""),
-        ("most_rounds", "wait/ladder.cpp", "… and so often again before a sleep", "rounds", "")),
     "naps": (
         ("fewest_quick", "policy/test_loop.h", "as many in vain as a wait polls, this at least, are a series", "looks", "the policy"),
         ("most_quick", "policy/test_loop.h", "… and this at most", "looks", ""),
         ("longest_pause_ns", "policy/test_loop.h", "a longer pause between two looks ends a series", "ns", ""),
+        ("longest_cold_pause_ns", "policy/test_loop.h", "… after a nap", "ns", ""),
         ("wake_ups_worth_a_nap", "policy/test_loop.h", "a shorter nap is not worth it", "wake-ups", "the wake-up cost"),
         ("longest_nap_ns", "policy/test_loop.h", "none is longer", "ns", ""),
         ("longest_patience_ns", "policy/test_loop.h", "with a core of its own a rank looks for so long first", "ns", "")),
@@ -60,10 +58,6 @@ CONSTANTS = {
         ("chance_work_ns", "policy/test_loop.h", "so much comes by chance", "ns", ""),
         ("most_work_ns", "policy/test_loop.h", "no more is remembered", "ns", ""),
         ("forgotten_a_test_ns", "policy/test_loop.h", "… of which each look forgets", "ns", "")),
-    "nap_pardons": (
-        ("longest_excused_ns", "policy/test_loop.h", "a longer pause is never excused", "ns", ""),
-        ("most_forgiven_ns", "policy/test_loop.h", "no more is, in one series", "ns", ""),
-        ("rounds_a_pardon", "policy/test_loop.h", "one pause in so many is", "rounds", "")),
     "windows": (
         ("waits_to_learn", "policy/predictor.cpp", "before the first prediction", "waits", ""),),
     "lateness": (
@@ -85,12 +79,7 @@ CONSTANTS = {
         ("few_messages", "match/queues.cpp", "up to so many lie in the order of arrival", "messages", ""),
         ("short_turn", "match/queues.cpp", "a turn of one sender while another one has few", "messages", ""),
         ("long_turn", "match/queues.cpp", "… and else", "messages", "")),
-    "idle_flush": (
-        ("idle_before_flush", "match/engine.h", "in vain before emptied cells go back", "turns", ""),
-        ("emptied_limit", "match/cells.h", "… or so many cells", "cells", ""),
-        ("emptied_bytes_limit", "match/cells.h", "… or so much in cells", "bytes", "")),
     "gate_look": (("polls_for_other_workers", "coll/meeting.cpp", "at a shut gate before a wait", "looks", ""),),
-    "gate_look_rare": (("most_without_look", "coll/meeting.cpp", "meetings without a look, at most", "meetings", ""),),
     "exposed_alltoall": (
         (r"exposed_alltoall =\s+uses\(\w+::exposed_alltoall\) \? ", "coll/thresholds.h", "a block from this size on is exposed", "bytes", ""),
         (r"exposed_alltoall_in_host =\s+uses\(\w+::exposed_alltoall\) \? ", "coll/thresholds.h", "… among threads of one host", "bytes", ""),
@@ -101,8 +90,7 @@ CONSTANTS = {
     "exposed_scatter": (("exposed_scatter", "coll/thresholds.h", "from this average on", "bytes", ""),),
     "exposed_inputs": (("exposed_round", "coll/thresholds.h", "of a member in one round", "bytes", ""),),
     "past_caches": (
-        ("past_caches", "coll/thresholds.h", "from so much in all on", "bytes", "should be the last cache"),
-        ("past_caches_in_host", "coll/thresholds.h", "… among threads of one host", "bytes", "should be the last cache")),
+        ("past_caches", "coll/thresholds.h", "from so much in all on", "bytes", "should be the last cache"),),
     "return_savings": (("share", "scheduling/return_savings.h", "one part in so many of the time is saved", "parts", ""),),
     "strays_home": (("tick_ns", "scheduling/monitor.cpp", "between two looks of the monitor", "ns", ""),),
     "warm_up": (("warm_lines", "scheduling/fiber.h", "of a fiber's stack", "lines", ""),),

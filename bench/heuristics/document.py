@@ -105,7 +105,7 @@ def text(measured):
         "A figure is how often as much a case takes *without* it, median (middle half of the rounds); CPU: processor time of the "
         "job. Only what is clear is shown, the largest two: three quarters of the rounds are beyond 3 %, and beyond what two runs of the same "
         "differ by. Of a hundred comparisons one to three are so by chance. `1 core`: all ranks on one CPU; `loaded`: beside a busy "
-        "loop a CPU.",
+        "loop a CPU; `overloaded`: five.",
         "",
         "| | with it | without it | | is better by it: without it … | is worse by it: without it … | cases |",
         "|---|---|---|---|---|---|---|"]

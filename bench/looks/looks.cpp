@@ -2,7 +2,7 @@
 //   late    odd ranks loop around MPI_Test until their message is there, which the even ones send
 //           after some computation: a round trip with it
 //   steps   odd ranks compute a little between looks (MPI_Iprobe) that are always in vain: a step
-//   naps    as late, with a usleep(50) after each look
+//   naps    as late, with a usleep(20) after each look
 //   flood   all but the first and the last send to the first as fast as they can; it receives from
 //           any source and answers the last one: how long that one waits
 #include <unistd.h>
@@ -37,7 +37,7 @@ void compute_for(double us, std::uint64_t (*clock)()) {
 void look_until_there(MPI_Request& request, bool sleeps) {
   for (int there = 0; !there;) {
     MPI_Test(&request, &there, MPI_STATUS_IGNORE);
-    if (sleeps && !there) usleep(50);
+    if (sleeps && !there) usleep(20);
   }
 }
 

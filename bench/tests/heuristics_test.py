@@ -15,11 +15,11 @@ def a_run(turn, case, without, time):
 
 
 def measured(slower, other):
-    """Three rounds of a ping-pong: with everything it takes 1, without the route `slower`, without the idle flush `other`."""
+    """Three rounds of a ping-pong: with everything it takes 1, without the route `slower`, without sampling `other`."""
     case = "ping-pong 64K.p2"
     return {"rounds": 3, "only": "", "date": "today", "machine": "a machine", "cpus": 2, "minutes": 1, "load": 0.0,
             "results": [run for turn in range(3) for run in (
-                a_run(turn, case, "everything", 1.0), a_run(turn, case, "route", slower), a_run(turn, case, "idle_flush", other),
+                a_run(turn, case, "everything", 1.0), a_run(turn, case, "route", slower), a_run(turn, case, "sampling", other),
                 a_run(turn, case, "everything", 1.01))]}
 
 
@@ -48,7 +48,7 @@ class Heuristics(unittest.TestCase):
     def test_page(self):
         page = document.text(measured(1.5, 1.001))
         self.assertIn("| helps | ping-pong 64K, 2 processes: 1.49 (1.49–1.49) |", page)
-        self.assertRegex(page, r"\| `idle_flush` \|.*\| no difference \|  \|  \| 1 \|")
+        self.assertRegex(page, r"\| `sampling` \|.*\| no difference \|  \|  \| 1 \|")
         self.assertRegex(document.text(measured(0.5, 1)), r"\| `route` \|.*\| harms \|")
 
 

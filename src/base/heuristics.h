@@ -28,20 +28,16 @@ enum class Heuristic : std::uint8_t {
   test_yields,  ///< after 4 looks of the program's own in a crowd, 1 of a thread rank, others run;
                 ///< 1000
   crowd_looks,  ///< 4 looks in a crowd, 1 at its gates; 32 as elsewhere
-  rounds,       ///< a thread rank's 16 rounds before it sleeps; none
   naps,         ///< a series of looks of the program's own sleeps; never
   nap_work,     ///< small steps between looks make naps rarer; are not noticed
-  nap_pardons,  ///< rare long pauses do not end a series of looks; every one does
   windows,      ///< `predicted` expects a message at either of two times; once
   lateness,     ///< how late timers are here is learnt; 45 and 60 us
   route,        ///< a message goes by the way that was quicker; up to 128 KiB by a cell
   eager_ring,   ///< a ring from a sender of many short messages; none
   private_receives,   ///< short receives of an awake rank are its own; all lie in its mailbox
   lanes,              ///< any-source receives take turns among many senders; by arrival, not fair
-  idle_flush,         ///< emptied cells go back after 16 idle turns; after one
   gathering,          ///< thread ranks of a worker arrive together at a meeting; one by one
   gate_look,          ///< the last of a worker looks at a shut gate for some us; it goes on to wait
-  gate_look_rare,     ///< such looks become rare while they are in vain; each time
   exposed_alltoall,   ///< long blocks of an alltoall are read where they lie; deposited
   exposed_allgather,  ///< the same in an allgather of thread ranks; deposited
   exposed_bcast,      ///< the same in a broadcast of thread ranks; deposited

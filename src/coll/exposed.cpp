@@ -104,16 +104,15 @@ bool worth_exposing(Communicator& comm, std::size_t block) {
   if (state.in_host) {
     return block >= thresholds::exposed_alltoall_in_host;
   }
-  return block >= (thresholds::streams(comm.size, block, false)
-                       ? thresholds::exposed_alltoall_past_caches
-                       : thresholds::exposed_alltoall);
+  return block >= (thresholds::streams(comm.size, block) ? thresholds::exposed_alltoall_past_caches
+                                                         : thresholds::exposed_alltoall);
 }
 
 int exposed_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Communicator& comm) {
   State& state = state_of(comm);
   const int members = comm.size;
   const std::size_t block = receive.bytes(0);
-  const bool streams = thresholds::streams(members, block, state.in_host);
+  const bool streams = thresholds::streams(members, block);
   bool all_exposed = true;
   bool all_read = true;
   // What others read must outlive the second meeting.
@@ -150,8 +149,7 @@ int exposed_alltoall(const Blocks& send, const Blocks& receive, bool in_place, C
 int exposed_allgather(const Piece& own, const Blocks& receive, std::size_t sum,
                       Communicator& comm) {
   State& state = state_of(comm);
-  const bool streams =
-      thresholds::streams(comm.size, sum / static_cast<std::size_t>(comm.size), state.in_host);
+  const bool streams = thresholds::streams(comm.size, sum / static_cast<std::size_t>(comm.size));
   const std::size_t bytes = std::min(receive.bytes(comm.rank), own.bytes());
   std::unique_ptr<char[]> copy;  // must outlive the second meeting
   const char* begin = static_cast<const char*>(own.buffer) + own.type->true_lb;

@@ -20,8 +20,6 @@ constexpr std::uint64_t one_arrival = 1;
 constexpr int hash_shift = 32;
 /// By the last rank of a worker; some microseconds.
 constexpr int polls_for_other_workers = 200;
-/// After looks in vain, at most: meetings without one.
-constexpr int most_without_look = 128;
 
 std::uint64_t hash_of(std::uint64_t what) {
   return ((what * 0x9e3779b97f4a7c15u) >> 40) | 1;
@@ -183,28 +181,18 @@ void Meeting::open(Gate gate) {
   ring_first(state_.area, stage_, epoch_, gate);
 }
 
-/// A round of ranks of which each finds the gate shut costs more than a short look at it. Unless
-/// some have moved, and the one that all wait for is behind this one: then looks become rare.
-void Meeting::look_at(const std::atomic<std::uint64_t>& opened) {
-  if (uses(Heuristic::gate_look_rare) && state_.meetings_without_look > 0) {
-    --state_.meetings_without_look;
-    return;
-  }
-  for (int turn = 0; turn < polls_for_other_workers; ++turn) {
-    if (opened.load(std::memory_order_seq_cst) >= epoch_) {
-      state_.next_pause = 1;
-      return;
-    }
+/// A round of ranks of which each finds the gate shut costs more than a short look at it.
+void Meeting::look_at(const std::atomic<std::uint64_t>& opened) const {
+  for (int turn = 0;
+       turn < polls_for_other_workers && opened.load(std::memory_order_seq_cst) < epoch_; ++turn) {
     wait::pause();
   }
-  state_.meetings_without_look = state_.next_pause;
-  state_.next_pause = static_cast<std::uint8_t>(std::min(2 * state_.next_pause, most_without_look));
 }
 
 int Meeting::pass(Gate gate) {
   const std::atomic<std::uint64_t>& opened = stage_.opened[static_cast<int>(gate)];
   const auto open = [&] { return opened.load(std::memory_order_seq_cst) >= epoch_; };
-  if (last_here_ && uses(Heuristic::gate_look) && !open()) {
+  if (last_here_ && uses(Heuristic::gate_look)) {
     look_at(opened);
   }
   if (!open()) [[unlikely]] {

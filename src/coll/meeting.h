@@ -113,7 +113,7 @@ class Meeting {
                            : state_.area.slot(stage_, rank).said;
   }
   int pass(Gate gate);
-  void look_at(const std::atomic<std::uint64_t>& opened);
+  void look_at(const std::atomic<std::uint64_t>& opened) const;
   int verdict() const;
   int fail_different(int rank) const;
   void open(Gate gate);

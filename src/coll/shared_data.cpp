@@ -94,7 +94,7 @@ int even_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Comm
   }
   const std::size_t most =
       std::max<std::size_t>(64, thresholds::round_for_all_of(members) / members);
-  const bool streams = thresholds::streams(members, block, state.in_host);
+  const bool streams = thresholds::streams(members, block);
   for (std::size_t offset = 0; offset < block; offset += most) {
     const std::size_t part = std::min(most, block - offset);
     Meeting meeting(comm, state, what(Code::alltoall, 0, block));

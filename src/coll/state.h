@@ -54,10 +54,6 @@ struct State {
   int gathered = 1;
   int worker = 0;             ///< index of its worker's Gathering: in the node
   bool whole_worker = false;  ///< … and these, or this one, are all ranks that began there
-  /// A look at a gate by the last of them was in vain: that many meetings without one, and the
-  /// number after the next such look.
-  std::uint8_t meetings_without_look = 0;
-  std::uint8_t next_pause = 1;
   std::uint64_t epoch = 0;
   std::uint64_t known_left = 0;  ///< all members have left all epochs below
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/heuristics.h"
-
 namespace meantime::match {
 
 Engine::Engine(Rank& owner, const Typed& types)
@@ -115,10 +113,7 @@ bool Engine::progress() {
       !transfers_.pipes.lacks_memory()) [[unlikely]] {
     memory.end_want();
   }
-  if (moved) {
-    idle_turns_ = 0;
-  } else if (++idle_turns_ == idle_before_flush || !uses(Heuristic::idle_flush)) {
-    idle_turns_ = 0;
+  if (!moved) {
     memory.let_go();
   }
   return moved;

@@ -66,10 +66,6 @@ struct Engine : Ground {
   Cells cells_;
   Transitions transitions_;
   Transfers transfers_;
-  /// Cells go back when there is nothing else to do: not in the short waits of a ping-pong, where
-  /// the stores to lines of the sender would hold up the next message.
-  static constexpr int idle_before_flush = 16;
-  int idle_turns_ = 0;
 };
 
 inline bool Engine::prepare(LocalReceive& receive) {

@@ -58,6 +58,8 @@ class Matcher {
     return !ground_.box.inbox.empty() || eager_rings_have_mail(ground_.area) ||
            (!private_.empty() && others_were_here());
   }
+  /// As far as this rank can tell without the lock: a message that is coming may be missed.
+  bool is_empty() const { return unexpected_ == 0 && !has_mail() && !others_were_here(); }
   /// The message for `hand`, taken out of the mailbox, if it is there or comes within so many turns
   /// of polling; else nullptr. It comes after every receive posted before. *at_once becomes true if
   /// no turn was needed.

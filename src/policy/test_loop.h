@@ -5,11 +5,9 @@
 //                  else
 //   pause          from the end of one test to the beginning of the next, or, if nobody has noted
 //                  that, to the end of its search: the program's own time. A long one ends the
-//                  series, but for these two:
+//                  series, but for a cold one:
 //   cold           the first after a nap: core and caches have been somebody else's, so it is long
 //                  though the program does nothing in it
-//   forgiven       a few that make up a small part of the series' time awake, and come much more
-//                  rarely than a round: an interrupt, a moment without the core
 //   work           a pause that is too long for a loop around a test, and too short to say so
 //   thing          what can be tested for: a request, a message. A test may be for many
 //   watched        the things that the tests of a series were for
@@ -18,8 +16,8 @@
 //   nap            a test that lasts: it sleeps until any of what is watched is there, and not for
 //                  long: the program may test for something else as well that we do not see
 // Why no loop that computes is slowed down. A nap needs a whole round without a long pause, so
-// wherever in its round a program computes, there is a long pause before each nap; a pause that
-// comes in every round is not forgiven. And one round has one nap, so what the program does once a
+// wherever in its round a program computes, there is a long pause before each nap. And one round
+// has one nap, so what the program does once a
 // round is a nap late, whatever it tests for in between.
 // A loop of shorter steps (fine tasks with a probe after each) cannot be told from one that waits:
 // an interpreter takes as long for the loop itself. Where there has been more of it lately than
@@ -88,7 +86,8 @@ class TestLoop {
                std::uint64_t entered_ns = 0) {
     now_ns_ = now_ns;
     pause_ns_ = (entered_ns > ended_ns_ ? entered_ns : now_ns) - ended_ns_;
-    if (in_vain_ > quick(policy) && (pause_ns_ <= longest_pause_ns || excused())) {
+    if (in_vain_ > quick(policy) &&
+        pause_ns_ <= (napped_ ? longest_cold_pause_ns : longest_pause_ns)) {
       return true;
     }
     if (in_vain_ <= quick(policy) || pause_ns_ > still_testing_ns ||
@@ -105,7 +104,6 @@ class TestLoop {
   /// `changed`: other things than before. Returns for how long it may nap; 0: not at all.
   std::uint64_t nap_ns(const Policy& policy, std::size_t things, std::size_t all, bool changed) {
     watching_ = true;
-    tested_ += things;
     round_ = std::max<std::size_t>(all, 1);
     if (changed) {
       round_begins();
@@ -155,11 +153,8 @@ class TestLoop {
 
  private:
   void begin_anew() {
-    forgiven_ns_ = 0;
-    forgiven_ = 0;
     napped_ns_ = 0;
     worked_ns_ = 0;
-    tested_ = 0;
     round_begins();
     if (watching_) {
       watching_ = false;
@@ -182,25 +177,12 @@ class TestLoop {
     const std::uint64_t left = all_naps_ns > napped_ns_ ? all_naps_ns - napped_ns_ : 0;
     return left < shortest_ns ? 0 : std::min(left, nap_ns);
   }
-  /// A long pause that says nothing about the program.
-  bool excused() {
-    if (pause_ns_ > longest_excused_ns) {
-      return false;
-    }
-    if (napped_ || !uses(Heuristic::nap_pardons)) {
-      return napped_;
-    }
-    forgiven_ns_ += pause_ns_;
-    ++forgiven_;
-    const std::uint64_t awake = now_ns_ - began_ns_ - napped_ns_;
-    return forgiven_ns_ <= std::min(awake / 8, most_forgiven_ns) &&
-           forgiven_ * rounds_a_pardon <= tested_ / round_;
-  }
 
   static constexpr std::uint32_t fewest_quick = 8;
   static constexpr std::uint32_t most_quick = 1000;
   /// More than a loop around Test takes in any language, less than what most call a step.
   static constexpr std::uint64_t longest_pause_ns = 2'000;
+  static constexpr std::uint64_t longest_cold_pause_ns = 50'000;
   /// What it takes in a compiled one: return, a branch, and the next call: 30 to 40 ns,
   /// and after a nap 200 to 1000.
   static constexpr std::uint64_t longest_idle_pause_ns = 100;
@@ -209,9 +191,6 @@ class TestLoop {
   static constexpr std::uint64_t chance_work_ns = 2'000;
   static constexpr std::uint64_t most_work_ns = 10'000;
   static constexpr std::uint64_t forgotten_a_test_ns = 5;
-  static constexpr std::uint64_t longest_excused_ns = 50'000;
-  static constexpr std::uint64_t most_forgiven_ns = 500'000;
-  static constexpr std::uint64_t rounds_a_pardon = 16;
   /// Who comes back so soon still waits for the same, whatever it did meanwhile.
   static constexpr std::uint64_t still_testing_ns = 10'000'000;
   static constexpr std::uint64_t longest_patience_ns = 1'000'000;
@@ -230,11 +209,8 @@ class TestLoop {
   std::uintptr_t about_ = 0;
   // Of this series:
   std::uint64_t began_ns_ = 0;
-  std::uint64_t forgiven_ns_ = 0;
-  std::uint64_t forgiven_ = 0;  ///< pauses
   std::uint64_t napped_ns_ = 0;
   std::uint64_t worked_ns_ = 0;  ///< lately
-  std::uint64_t tested_ = 0;     ///< things that tests were for
   std::uint64_t in_round_ = 0;   ///< … since the last nap, and since what is watched changed
   std::uint64_t round_ = 1;      ///< things watched
 };

@@ -126,16 +126,6 @@ TEST(InATestLoop, WhoComputesAfterANapEndsTheSeries) {
   EXPECT_LE(program.naps, 1);
 }
 
-TEST(InATestLoop, AnInterruptDoesNotEndTheSeries) {
-  const Policy adaptive = policy_of("adaptive");
-  Program program;
-  for (int part = 0; part < 10; ++part) {
-    program.tests_in_vain(adaptive, 3'000, 50);
-    program.now += 10'000;
-  }
-  EXPECT_GT(program.naps, 0);
-}
-
 TEST(InATestLoop, SinceWhenTheProgramHasBeenTesting) {
   const Policy event = policy_of("event");
   Program program;

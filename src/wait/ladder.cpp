@@ -28,10 +28,6 @@ constexpr int quick_looks_in_crowd = 4;
 constexpr int quick_looks_at_gate = 1;
 /// Looks of a thread rank, in each of which all the others of its worker have a turn.
 constexpr int quick_rounds = 32;
-/// Rounds of a long wait before a thread rank sleeps that may: whoever it waits for has had the
-/// core as often as it itself. A few cost less than a sleep and a wake-up; many would keep the
-/// others from the core.
-constexpr int most_rounds = 16;
 /// Between two looks at the clock; and a rank's other threads come into MPI as often.
 constexpr std::uint32_t turns_a_look = 64;
 /// Less is left to sleep than a sleep takes.
@@ -101,12 +97,10 @@ void Threads::step(LongWait& wait) {
 }
 
 bool Neighbours::is_due(LongWait& wait) {
-  return wait.neighbours &&
-         (wait.named != Step::park || (uses(Heuristic::rounds) && wait.rounds < most_rounds));
+  return wait.neighbours && wait.named != Step::park;
 }
 
 void Neighbours::step(LongWait& wait) {
-  ++wait.rounds;
   if (ranks::yield() && wait.turns % Record::turns_a_sample == 0) {
     wait.record.turn_begins();
   }
@@ -359,7 +353,6 @@ void LongWait::begins_anew() {
   consultation.slept();
   waited_ns = record.waited_ns();
   turns = 0;
-  rounds = 0;
 }
 
 }  // namespace meantime::wait

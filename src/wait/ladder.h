@@ -81,7 +81,6 @@ class LongWait {
   std::uint32_t turns = 1;      ///< in vain, since something moved or it slept
   Step named = Step::poll;      ///< for this turn, by these
   bool neighbours = false;      ///< in this turn others of its worker could run
-  int rounds = 0;               ///< in which they had their turns, since it slept
   bool timer;                   ///< a sleep until shortly before the message is still to come
   std::uint64_t waited_ns = 0;  ///< as last known
 
