@@ -137,6 +137,7 @@ std::vector<RankLine> read_ranks(const RunningJob& job) {
 struct Owner {
   uid_t user;
   gid_t group;
+  bool alone;  ///< it has no other user's rights
 };
 
 /// None if it is gone. Not the owner of its folder: that is root for a process that nobody may look
@@ -144,10 +145,12 @@ struct Owner {
 std::optional<Owner> owner_of(pid_t process) {
   const std::string status = text_of(fmt::format("/proc/{}/status", process));
   Owner owner{};
-  return std::sscanf(status.c_str() + std::min(status.find("\nUid:"), status.size()),
-                     "\nUid: %u %*u %*u %*u\nGid: %u", &owner.user, &owner.group) == 2
-             ? std::optional(owner)
-             : std::nullopt;
+  uid_t others[2];
+  const bool known = std::sscanf(status.c_str() + std::min(status.find("\nUid:"), status.size()),
+                                 "\nUid: %u %u %u %*u\nGid: %u", &owner.user, &others[0],
+                                 &others[1], &owner.group) == 4;
+  owner.alone = others[0] == owner.user && others[1] == owner.user;
+  return known ? std::optional(owner) : std::nullopt;
 }
 
 /// Root would follow files of the job's owner where he may not.
@@ -157,10 +160,10 @@ bool take_rights_of(const Owner& owner) {
           setresuid(owner.user, owner.user, owner.user) == 0);
 }
 
-/// What the job says of its pids could be anybody's.
+/// 0 if it is somebody else's: a job could say anything.
 pid_t if_owned(pid_t process, const Owner& owner) {
   const std::optional<Owner> found = process > 0 ? owner_of(process) : std::nullopt;
-  return found && found->user == owner.user ? process : 0;
+  return found && (found->user != owner.user || !found->alone) ? 0 : process;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ struct RunningJob {
 /// One rank as it is now.
 struct RankLine {
   pid_t pid = 0;       ///< 0 before MPI_Init, in another PID namespace, and of another user
-  pid_t host = 0;      ///< of a thread rank: the process that carries it; else 0
+  pid_t host = 0;      ///< of a thread rank: the process that carries it; else 0, as above
   bool ended = false;  ///< its process is gone
   std::string text;
 };

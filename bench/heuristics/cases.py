@@ -30,7 +30,7 @@ class Case:
 
     @property
     def waits(self):
-        """Options of mpiexec about that."""
+        """mpiexec's options that say how to wait."""
         return ("--wait", "event") if self.key.endswith(" event") else ()
 
     @property
@@ -69,10 +69,8 @@ def _late(name, words, where):
     return Case(f"{name}.{where}", "bin/meantime-libra", f"--bytes 8 --place free --iterations 100 {words}", "round trip", "median")
 
 
-def _looks(name, where):
-    loop, _, late = name.partition(" ")
-    words = f"--loops {loop}" + (f" --late-us {int(late.split()[0]) * 1000}" if late else "")
-    return Case(f"{name}.{where}", "bench/looks", words, loop, _of_turns(where))
+def _looks(name, where, loop="", words=""):
+    return Case(f"{name}.{where}", "bench/looks", f"--loops {loop or name} {words}", loop or name, _of_turns(where))
 
 
 CASES = [
@@ -94,7 +92,7 @@ CASES = [
     *(_looks("late", where) for where in ("p2", "p2 1 core", "p8", "t8")),
     *(_looks("steps", where) for where in ("p2", "p8")),
     *(_looks(*one) for one in (("naps", "t2"), ("naps", "t8"), ("flood", "p8"), ("flood", "t8"))),
-    *(_looks("late 5 ms", where) for where in ("p2", "p2 event", "p8")),
+    *(_looks("tests 5 ms", where, "late", "--late-us 5000") for where in ("p2", "p2 event", "p8")),
 ]
 
 FEW = "ping-pong 8.p2*, barrier.p2*, halo.p2*, random.p2*, late *"
@@ -113,7 +111,7 @@ TRIED_BY = {  # patterns of keys; "late 100 us" is who waits in Recv, "late" who
     "spreading": f"{SMALL}, ping-pong 8.p2*loaded, barrier.p2*loaded, barrier.p2, random.p2",
     "test_yields": "late.*, steps.*",
     "crowd_looks": CROWD,
-    "naps": "late.*, late 5 ms.*, steps.*",
+    "naps": "late.*, tests 5 ms.*, steps.*",
     "nap_work": "late.p*, steps.*",
     "windows": "predicted*",
     "lateness": "predicted*",

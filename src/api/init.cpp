@@ -7,6 +7,7 @@
 #include "api/generated/calls.h"
 #include "core/error/abort.h"
 #include "core/error/error.h"
+#include "core/error/error_attribution.h"
 #include "core/object/tables.h"
 #include "core/request/buffered.h"
 #include "core/start/use.h"
@@ -60,6 +61,9 @@ int Finalize() {
     if (rank.control != nullptr) {
       rank.control->sessions_only(true);
     }
+  }
+  if (deleted != MPI_SUCCESS) {
+    attribute_error(rank.only_this);  // this call's errors are not after it
   }
   rank.world_finalized = true;
   rank.world = nullptr;

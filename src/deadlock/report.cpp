@@ -111,7 +111,9 @@ std::string describe_wait(const node::Report& report, int pid, CallName call_nam
   if (peer != node::no_peer) {
     // The ABI's wildcards are negative; a user's ranks and tags never are.
     text += peer < 0 ? " for any rank" : fmt::format(" for rank {}", world_peer);
-    text += tag == node::no_tag ? "" : tag < 0 ? ", any tag" : fmt::format(", tag {}", tag);
+    if (tag != node::no_tag) {
+      text += tag < 0 ? ", any tag" : fmt::format(", tag {}", tag);
+    }
   }
   text += communicator_name(report);
   if (peer >= 0 && peer != world_peer) {

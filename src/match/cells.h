@@ -1,8 +1,8 @@
 // The cells that eager messages and descriptions of others travel in. They are of their sender's
 // pool; whoever has emptied one gives it back to its sender, which then counts it as its credit.
 //   free      of this rank, by size: a power of two
-//   emptied   of others, on their way back: not at once, the stores to lines of the sender would
-//             hold up the next message
+//   emptied   of others, on their way back: in a turn in vain, or 32 at a time, for the stores to
+//             lines of the sender would hold up the next message
 //   carrier   a cell on its way back that says which others go with it
 #pragma once
 

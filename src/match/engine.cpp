@@ -45,14 +45,14 @@ Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
 }
 
 void Engine::receive_probed(LocalReceive& receive, Message& message) {
-  transfers_.join(message, publish(receive, rank.world_rank));
+  transfers_.join(message, fill_entry(receive, rank.world_rank));
   transfers_.after_match();
 }
 
 /// Of one that others may see: whether it is over, and then how it ended.
 bool Engine::collect(LocalReceive& receive) {
-  if (matcher.is_cancelling()) [[unlikely]] {
-    matcher.try_to_cancel(receive);
+  if (receive.to_cancel && !matcher.try_to_cancel(receive)) [[unlikely]] {
+    return false;
   }
   Receive& entry = *receive.entry;
   const std::uint32_t state = entry.state();
@@ -88,16 +88,18 @@ bool Engine::goes_directly(const LocalReceive& receive, int from) const {
 
 int Engine::arm(LocalReceive& receive, node::Waiter& waiter) {
   matcher.publish();
-  return !receive.over && receive.entry->awaited().arm(sleep_to_arm(waiter),
-                                                       [](std::uint32_t state) {
-                                                         return state != posted && state != copying;
-                                                       })
+  if (receive.over) {
+    return 0;
+  }
+  return receive.entry->awaited().arm(
+             sleep_to_arm(waiter),
+             [](std::uint32_t state) { return state != posted && state != copying; })
              ? 1
              : 0;
 }
 
 void Engine::disarm(LocalReceive& receive) {
-  if (receive.entry != nullptr && !receive.is_private) {
+  if (receive.entry != nullptr && !receive.is_private && !receive.over) {
     receive.entry->awaited().disarm();
   }
 }

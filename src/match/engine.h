@@ -19,8 +19,8 @@ struct Engine : Ground {
 
   // --- receiving
   /// Takes an entry for one that is not begun. False when out of memory.
-  bool prepare(LocalReceive& receive);
-  /// Once prepared. It stays where it is until it is over.
+  bool take_entry(LocalReceive& receive);
+  /// Once it has one. It stays where it is until it is over.
   void post(LocalReceive& receive) { matcher.post(receive); }
   /// For a blocking receive, before it is posted: most messages are under way already, and then no
   /// entry, no queue and no request is needed. What Matcher::catch_message finds, unless the rank
@@ -68,7 +68,7 @@ struct Engine : Ground {
   Transfers transfers_;
 };
 
-inline bool Engine::prepare(LocalReceive& receive) {
+inline bool Engine::take_entry(LocalReceive& receive) {
   receive.entry = memory.take_receive();
   receive.over = receive.was_cancelled = receive.directly = false;
   return receive.entry != nullptr;

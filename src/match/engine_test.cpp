@@ -46,12 +46,12 @@ const Typed typed{
       std::memcpy(data.data() + offset, from, bytes);
     }};
 
-/// Prepared and posted, with data of its size.
+/// Posted, with data of its size.
 void post(Engine& engine, TypedReceive& receive, const Envelope& wanted, bool contiguous = true) {
   receive.envelope() = wanted;
   receive.capacity = receive.data.size();
   receive.address = contiguous ? reinterpret_cast<std::uint64_t>(receive.data.data()) : 0;
-  ASSERT_TRUE(engine.prepare(receive));
+  ASSERT_TRUE(engine.take_entry(receive));
   engine.post(receive);
 }
 

@@ -139,8 +139,8 @@ struct Typed {
                  std::size_t bytes);
 };
 
-/// Its entry, and from now on it is there.
-inline Receive& publish(LocalReceive& receive, int owner) {
+/// For others to see.
+inline Receive& fill_entry(LocalReceive& receive, int owner) {
   Receive& entry = *receive.entry;
   receive.is_private = false;
   entry.envelope() = receive;

@@ -42,7 +42,7 @@ bool Matcher::may_stay_private(const LocalReceive& receive) const {
 
 void Matcher::publish_private(QueueView& queues) {
   while (!private_.empty()) {
-    sort_in(ground_.area, queues, published(private_.take_first()));
+    sort_in(ground_.area, queues, filled_entry(private_.take_first()));
   }
 }
 
@@ -109,7 +109,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
       // Somebody matches for us just now. The receives go the way of the messages; then look
       // again.
       while (!private_.empty()) {
-        Receive& receive = published(private_.take_first());
+        Receive& receive = filled_entry(private_.take_first());
         box.inbox.push(ground_.segment.link(&receive), receive.next);
       }
       box.inbox.push(ground_.segment.link(last), last->next);
@@ -168,7 +168,7 @@ Receive* Matcher::take_posted(int world_rank, const Envelope& envelope, std::siz
 // the release.
 Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) {
   node::Mailbox& box = ground_.box;
-  if ((turns == 0 && is_empty()) || !try_lock(box)) {
+  if ((turns == 0 && seems_empty()) || !try_lock(box)) {
     return nullptr;
   }
   QueueView queues = queues_of(box);

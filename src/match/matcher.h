@@ -35,13 +35,13 @@ class Matcher {
       receive.is_private = true;
       private_.add(receive);
     } else {
-      drain(ground_.rank.world_rank, &published(receive));
+      drain(ground_.rank.world_rank, &filled_entry(receive));
     }
   }
   /// All private ones go to the queues: others may match for this rank from now on.
   void publish() {
     if (!private_.empty()) {
-      drain(ground_.rank.world_rank, &published(private_.take_last()));
+      drain(ground_.rank.world_rank, &filled_entry(private_.take_last()));
     }
   }
   /// Into the inbox of its destination.
@@ -58,8 +58,9 @@ class Matcher {
     return !ground_.box.inbox.empty() || eager_rings_have_mail(ground_.area) ||
            (!private_.empty() && others_were_here());
   }
-  /// As far as this rank can tell without the lock: a message that is coming may be missed.
-  bool is_empty() const { return unexpected_ == 0 && !has_mail() && !others_were_here(); }
+  /// Nothing for this rank lies there, as far as it can tell without the lock: a message that is
+  /// coming may be missed, so this is only for who posts next.
+  bool seems_empty() const { return unexpected_ == 0 && !has_mail() && !others_were_here(); }
   /// The message for `hand`, taken out of the mailbox, if it is there or comes within so many turns
   /// of polling; else nullptr. It comes after every receive posted before. *at_once becomes true if
   /// no turn was needed.
@@ -67,7 +68,8 @@ class Matcher {
   /// Takes it back if there is no match yet. As long as it cannot be known because of a rank that
   /// is stopped, it stays open, and `try_to_cancel` tries again.
   void cancel(LocalReceive& receive);
-  void try_to_cancel(LocalReceive& receive);
+  /// Of one that is to be cancelled: whether that is settled, either way.
+  bool try_to_cancel(LocalReceive& receive);
   bool is_cancelling() const { return cancels_ != 0; }
   /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
   Message* probe(const Envelope& wanted, bool take);
@@ -88,8 +90,8 @@ class Matcher {
   void cancel_now(Receive& receive);
 
   bool may_stay_private(const LocalReceive& receive) const;
-  Receive& published(LocalReceive& receive) const {
-    return match::publish(receive, ground_.rank.world_rank);
+  Receive& filled_entry(LocalReceive& receive) const {
+    return match::fill_entry(receive, ground_.rank.world_rank);
   }
   void publish_private(QueueView& queues);
   bool others_were_here() const {
@@ -105,7 +107,7 @@ class Matcher {
       return receive;
     }
     LocalReceive* const receive = take_private(area, message);
-    return receive != nullptr ? &published(*receive) : nullptr;
+    return receive != nullptr ? &filled_entry(*receive) : nullptr;
   }
   void empty_inbox(node::RankArea& area, QueueView& queues);
   void sort_in(node::RankArea& area, QueueView& queues, Item& item);

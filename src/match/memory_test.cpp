@@ -138,14 +138,14 @@ TEST_F(MemoryTest, AReceiveIsThereHoweverFullTheSegmentIs) {
   one->take_all(small);
   LocalReceive receive;
   std::vector<Receive*> entries;
-  while (one->engine().prepare(receive)) {
+  while (one->engine().take_entry(receive)) {
     entries.push_back(receive.entry);
   }
   EXPECT_GE(entries.size(), 8u);
   for (Receive* entry : entries) {
     one->engine().memory.release(*entry);
   }
-  EXPECT_TRUE(one->engine().prepare(receive));
+  EXPECT_TRUE(one->engine().take_entry(receive));
 }
 
 TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
@@ -211,7 +211,7 @@ TEST_F(MemoryTest, SoDoesWhatItHasLeftBehind) {
   const auto receive_synchronous = [this] {
     LocalReceive receive;
     receive.context = 4;
-    ASSERT_TRUE(other->engine().prepare(receive));
+    ASSERT_TRUE(other->engine().take_entry(receive));
     other->engine().post(receive);
     EXPECT_TRUE(other->engine().finished(receive));
   };

@@ -60,8 +60,9 @@ void Matcher::cancel(LocalReceive& receive) {
   publish();
   drain(ground_.rank.world_rank);
   if (receive.over) {
-    // A message came first.
-  } else if (lock_own()) {
+    return;
+  }
+  if (lock_own()) {
     cancel_now(*receive.entry);
   } else if (!receive.to_cancel) {
     receive.to_cancel = true;
@@ -81,15 +82,17 @@ void Matcher::cancel_now(Receive& receive) {
   unlock_and_drain();
 }
 
-void Matcher::try_to_cancel(LocalReceive& receive) {
+bool Matcher::try_to_cancel(LocalReceive& receive) {
   const bool open = receive.entry->state() == posted;
-  if (receive.to_cancel && (!open || try_lock(ground_.box))) {
-    receive.to_cancel = false;
-    --cancels_;
-    if (open) {
-      cancel_now(*receive.entry);
-    }
+  if (open && !try_lock(ground_.box)) {
+    return false;
   }
+  receive.to_cancel = false;
+  --cancels_;
+  if (open) {
+    cancel_now(*receive.entry);
+  }
+  return true;
 }
 
 Message* Matcher::probe(const Envelope& wanted, bool take) {

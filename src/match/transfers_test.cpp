@@ -122,7 +122,7 @@ TEST(Transfer, TheSenderLosesItsPermissionBeforeTheReceiverBegins) {
     small_receive.capacity = in_pieces;
     for (LocalReceive* const receive :
          {&large_receive, static_cast<LocalReceive*>(&small_receive)}) {
-      ASSERT_TRUE(to.prepare(*receive));
+      ASSERT_TRUE(to.take_entry(*receive));
       to.post(*receive);
     }
     ASSERT_EQ(from.sends.start(large_send), MPI_SUCCESS);

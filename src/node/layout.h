@@ -123,7 +123,7 @@ struct alignas(cache_line) Report {
   std::atomic<std::uint32_t> state;      ///< RankState
   std::atomic<std::uint32_t> call;       ///< index of the generated call table
   std::atomic<std::int32_t> peer;        ///< comm rank, MPI_ANY_SOURCE, or no_peer
-  std::atomic<std::int32_t> tag;         ///< MPI_ANY_TAG, or no_tag
+  std::atomic<std::int32_t> tag;         ///< or MPI_ANY_TAG, or no_tag
   std::atomic<std::uint32_t> context;    ///< 0 = several or none
   std::atomic<std::uint32_t> requests;   ///< how many it waits for
   std::atomic<std::uint64_t> since_ns;   ///< CLOCK_MONOTONIC when this wait began
@@ -135,7 +135,7 @@ struct alignas(cache_line) Report {
   std::atomic<std::uint64_t> location[8];
 };
 inline constexpr std::int32_t no_peer = -100;
-inline constexpr std::int32_t no_tag = -100;  ///< or one that the program did not choose
+inline constexpr std::int32_t no_tag = -100;  ///< or one that Meantime chose
 
 /// What a rank tests again and again without finding it, for reports (deadlock/test_loop_note.h).
 /// Written by the rank, read by anybody, torn reads allowed.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/heuristics.h"
-#include "policy/policy.h"
 
 namespace meantime::wait {
 namespace {
@@ -12,11 +11,6 @@ constexpr std::size_t waits_to_learn = 4;
 // A timer that is later was so because somebody else had the core, who may have it or not the next
 // time.
 constexpr std::uint64_t most_late_ns = 100'000;
-
-/// What the wake-up takes by itself.
-std::uint64_t shortest_sleep_ns() {
-  return policy().wake_up_ns;
-}
 
 std::uint64_t less(std::uint64_t from, std::uint64_t what) {
   return from > what ? from - what : 0;
@@ -73,7 +67,8 @@ void Lateness::learn(std::uint64_t late_ns) {
 
 // Two groups of times (an iteration in two does more) are two windows, if there is time for a sleep
 // between them: what is most of the distance from the first time to the last is no jitter.
-Plan Predictor::plan(const Lateness& lateness, std::uint64_t patience_ns) const {
+Plan Predictor::plan(const Lateness& lateness, std::uint64_t patience_ns,
+                     std::uint64_t wake_up_ns) const {
   Plan plan;
   if (came_.count() < waits_to_learn) {
     return plan;
@@ -85,15 +80,15 @@ Plan Predictor::plan(const Lateness& lateness, std::uint64_t patience_ns) const 
   const Window second = window_of(times.subspan(before), lateness);
   if (uses(Heuristic::windows) &&
       2 * (times[before] - times[before - 1]) > times.back() - times.front() &&
-      less(second.sleep_until_ns, first.poll_until_ns) >= shortest_sleep_ns()) {
+      less(second.sleep_until_ns, first.poll_until_ns) >= wake_up_ns) {
     plan.second = second;
   } else {
     first = window_of(times, lateness);
   }
   plan.sleep_until_ns = first.sleep_until_ns;
   plan.poll_until_ns = first.poll_until_ns;
-  if (plan.sleep_until_ns < shortest_sleep_ns()) {
-    plan.sleep_until_ns = plan.poll_until_ns <= patience_ns ? 0 : shortest_sleep_ns();
+  if (plan.sleep_until_ns < wake_up_ns) {  // the sleep is not worth it
+    plan.sleep_until_ns = plan.poll_until_ns <= patience_ns ? 0 : wake_up_ns;
   }
   return plan;
 }

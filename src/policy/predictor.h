@@ -71,8 +71,9 @@ class Lateness {
 
 class Predictor {
  public:
-  /// `patience_ns`: how long to poll at most where a timer is not worth it.
-  Plan plan(const Lateness& lateness, std::uint64_t patience_ns) const;
+  /// `patience_ns`: how long to poll at most where a timer is not worth it. `wake_up_ns`: no
+  /// shorter sleep is worth it.
+  Plan plan(const Lateness& lateness, std::uint64_t patience_ns, std::uint64_t wake_up_ns) const;
   void learn(const Outcome& outcome);
 
   /// In the middle of what was expected.

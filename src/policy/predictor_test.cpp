@@ -88,7 +88,7 @@ Sums judge_predictor(const std::vector<std::uint64_t>& times, std::size_t from =
   Predictor predictor;
   Lateness lateness;
   return judge(times, from, [&](std::uint64_t comes) {
-    const Plan plan = predictor.plan(lateness, patience);
+    const Plan plan = predictor.plan(lateness, patience, 20'000);
     const Played played = play(plan, comes);
     if (played.outcome.woke_ns != 0 && !played.outcome.signalled) {
       lateness.learn(late);
@@ -185,7 +185,7 @@ TEST(Predictor, TimersThatAreLateForAWhileAreForgotten) {
     predictor.learn({.waited_ns = 150 * us});
     lateness.learn(3'000 * us);
   }
-  EXPECT_GT(predictor.plan(lateness, patience).sleep_until_ns, 0u);
+  EXPECT_GT(predictor.plan(lateness, patience, 20'000).sleep_until_ns, 0u);
 }
 
 TEST(Ade, StaysBelowTheWaitMostOfTheTime) {

@@ -17,8 +17,8 @@
 //                  long: the program may test for something else as well that we do not see
 // Why no loop that computes is slowed down. A nap needs a whole round without a long pause, so
 // wherever in its round a program computes, there is a long pause before each nap. And one round
-// has one nap, so what the program does once a
-// round is a nap late, whatever it tests for in between.
+// has one nap, so what the program does once a round is a nap late, whatever it tests for in
+// between.
 // A loop of shorter steps (fine tasks with a probe after each) cannot be told from one that waits:
 // an interpreter takes as long for the loop itself. Where there has been more of it lately than
 // chance makes (an interrupt, a cold cache), all naps of the series together take no more than its
@@ -119,19 +119,17 @@ class TestLoop {
       return 0;
     }
     const std::uint64_t waited = now_ns_ - began_ns_;
-    const std::uint64_t shortest_nap_ns = wake_ups_worth_a_nap * policy.wake_up_ns;
     // Who waits by testing wants to see it at once; on a core of its own it may, for a while.
     if (policy.learns_patience()) {
-      return waited < longest_patience_ns ? 0
-                                          : within(waited / 8, shortest_nap_ns, shortest_nap_ns);
+      return waited < longest_patience_ns ? 0 : within(policy, waited / 8, shortest_nap_ns(policy));
     }
     const std::uint64_t time = std::min(waited / 2, longest_nap_ns);
     if (worked_ns_ <= chance_work_ns) {
-      return time < shortest_nap_ns ? 0 : time;
+      return time < shortest_nap_ns(policy) ? 0 : time;
     }
     const bool adaptive = policy.prediction == Prediction::patience;
-    return within(adaptive ? waited / 8 : waited / 2, adaptive ? shortest_nap_ns : time,
-                  shortest_nap_ns);
+    return within(policy, adaptive ? waited / 8 : waited / 2,
+                  adaptive ? shortest_nap_ns(policy) : time);
   }
   /// It may, but what is watched has changed since.
   void round_begins() { in_round_ = 0; }
@@ -171,18 +169,21 @@ class TestLoop {
       worked_ns_ -= std::min(worked_ns_, forgotten_a_test_ns);
     }
   }
+  static std::uint64_t shortest_nap_ns(const Policy& policy) {
+    return std::min(wake_ups_worth_a_nap * policy.wake_up_ns, longest_nap_ns);
+  }
   /// As much of a nap as is left of what all naps of the series may take; 0 if it is not worth it.
-  std::uint64_t within(std::uint64_t all_naps_ns, std::uint64_t nap_ns,
-                       std::uint64_t shortest_ns) const {
+  std::uint64_t within(const Policy& policy, std::uint64_t all_naps_ns,
+                       std::uint64_t nap_ns) const {
     const std::uint64_t left = all_naps_ns > napped_ns_ ? all_naps_ns - napped_ns_ : 0;
-    return left < shortest_ns ? 0 : std::min(left, nap_ns);
+    return left < shortest_nap_ns(policy) ? 0 : std::min(left, nap_ns);
   }
 
   static constexpr std::uint32_t fewest_quick = 8;
   static constexpr std::uint32_t most_quick = 1000;
   /// More than a loop around Test takes in any language, less than what most call a step.
   static constexpr std::uint64_t longest_pause_ns = 2'000;
-  static constexpr std::uint64_t longest_cold_pause_ns = 50'000;
+  static constexpr std::uint64_t longest_cold_pause_ns = 50'000;  // the first after a nap
   /// What it takes in a compiled one: return, a branch, and the next call: 30 to 40 ns,
   /// and after a nap 200 to 1000.
   static constexpr std::uint64_t longest_idle_pause_ns = 100;
@@ -196,7 +197,7 @@ class TestLoop {
   static constexpr std::uint64_t longest_patience_ns = 1'000'000;
   // Where cores are shared, what we do not see is late by half of what the series has taken, and by
   // a millisecond at most.
-  static constexpr std::uint64_t wake_ups_worth_a_nap = 2;
+  static constexpr std::uint64_t wake_ups_worth_a_nap = 2;  // the kernel adds one
   static constexpr std::uint64_t longest_nap_ns = 1'000'000;
 
   std::uint32_t in_vain_ = 0;

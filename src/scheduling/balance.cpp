@@ -8,8 +8,8 @@
 namespace meantime::ranks {
 namespace {
 
-/// A rank that will have to wait so many wake-ups for its own worker is better off with another: a
-/// move costs a membarrier (a few us for both) and what the rank has in that core's caches.
+/// A rank that will have to wait so many wake-ups for its own worker is better off with another,
+/// which has to wake up, and then costs both a membarrier (a few us) and the rank its caches.
 constexpr std::uint64_t wake_ups_worth_moving = 2;
 
 }  // namespace

@@ -282,7 +282,7 @@ bool has_too_many(std::size_t runnable, std::uint64_t elapsed_ns, std::uint64_t 
 class Thief {
  public:
   /// Between two looks: what the others did meanwhile says how soon they get to the rest. So a new
-  /// one steals at its second look. A wake-up is what a thief may cost.
+  /// one steals at its second look, and `help` polls for as long: that costs what the wake-up did.
   static std::uint64_t look_ns() { return wait::policy().wake_up_ns; }
 
   explicit Thief(Worker& worker) : worker_(worker) {}

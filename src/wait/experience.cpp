@@ -66,7 +66,7 @@ Plan predicted(const Policy& policy, const Site& site, const Lateness& lateness,
     case Prediction::patience:
       return {.poll_until_ns = site.patience_ns};
     case Prediction::timer:
-      return site.predictor.plan(lateness, policy.first_patience());
+      return site.predictor.plan(lateness, policy.first_patience(), policy.wake_up_ns);
     case Prediction::ade:
       return site.ade.plan(policy.first_patience());
   }

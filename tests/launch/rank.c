@@ -6,6 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+static int refuse(MPI_Comm comm, int key, void* value, void* extra) {
+  (void)comm, (void)key, (void)value, (void)extra;
+  return MPI_ERR_OTHER;
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "sum";
   int rank, size, sum = 0, got;
@@ -69,10 +74,16 @@ int main(int argc, char** argv) {
     if (rank == 0) MPI_Recv(&sum, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   if (!strcmp(what, "late") && rank == 1) sleep(30);
-  if (!strcmp(what, "again")) MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  if (!strcmp(what, "again") || !strcmp(what, "refuse"))
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  if (!strcmp(what, "refuse")) {
+    int key;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, refuse, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
+  if (MPI_Finalize() != MPI_SUCCESS) printf("refused\n");
   if (!strcmp(what, "too-late") && rank == size - 1) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (!strcmp(what, "again")) MPI_Init(&argc, &argv);
   if (!strcmp(what, "after") && rank == 1) return 9;

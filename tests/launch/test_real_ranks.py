@@ -186,6 +186,9 @@ class RealRanks(MpiexecTest):
             result = self.run_job("--as", kind, "-n", 2, program, "again")
             self.assertNotEqual(result.status, 0, result)
             self.assertRegex(result.error, "MPI_Init: MPI_ERR_OTHER: MPI has been initialised before")
+            result = self.run_job("--as", kind, "-n", 2, program, "refuse")  # this one is not after it
+            self.assertEqual((result.status, result.error), (0, ""))
+            self.assertEqual(result.output.count("refused\n"), 2)
 
     @unittest.skipUnless(shutil.which("addr2line"), "no addr2line")
     def test_error_names_its_place_beside_another_thread(self):

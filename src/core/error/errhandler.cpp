@@ -84,8 +84,8 @@ int invoke_error_handler(Communicator* comm, int code, const char* call) {
   if (comm != nullptr) {
     return invoke_error_handler(*comm->errhandler, comm->handle(), describe(*comm), code, call);
   }
-  // Theirs are the initial handlers, too: of what fails in a session. After MPI_Finalize the
-  // program's own are gone (MPI 5.0, 9.3).
+  // What is on no object fails on MPI_COMM_SELF; after MPI_Finalize, or with no world, the initial
+  // handler has it (MPI 5.0, 9.3).
   Communicator* alone = self().world_finalized ? nullptr : self().only_this;
   if (alone != nullptr) {
     // Up to MPI 3.1 such failures were raised on MPI_COMM_WORLD, and programs still set that one's

@@ -135,6 +135,9 @@ ReceiveRequest::ReceiveRequest(const Operation& what, Communicator& communicator
 }
 
 ReceiveRequest::~ReceiveRequest() {
+  if (is_private) [[unlikely]] {  // its thread is being ended
+    self().engine->matcher.publish();
+  }
   drop(operation.type);
 }
 
@@ -147,9 +150,9 @@ int ReceiveRequest::prepare() {
   envelope() = envelope_of(operation, operation.peer, *comm);
   address = operation.type->contiguous ? reinterpret_cast<std::uint64_t>(data_begin(operation)) : 0;
   capacity = static_cast<std::uint64_t>(operation.count * operation.type->size);
-  if (!self().engine->prepare(*this)) [[unlikely]] {
+  if (!self().engine->take_entry(*this)) [[unlikely]] {
     const auto look = [this] {
-      return self().engine->prepare(*this) ? node::segment().link(entry) : 0;
+      return self().engine->take_entry(*this) ? node::segment().link(entry) : 0;
     };
     if (in_background || needed_segment_memory(*comm, sizeof(match::Receive), look) == 0) {
       return fail_for_shared_memory("a receive");
