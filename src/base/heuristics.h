@@ -27,7 +27,7 @@ enum class Heuristic : std::uint8_t {
   spreading,       ///< who shares a CPU with another poller moves; never
   test_yields,  ///< after 4 looks of the program's own in a crowd, 1 of a thread rank, others run;
                 ///< 1000
-  crowd_looks,  ///< 4 looks in a crowd, 1 at its gates; 32 as elsewhere
+  crowd_looks,  ///< one look in a crowd; 32 as elsewhere
   naps,         ///< a series of looks of the program's own sleeps; never
   nap_work,     ///< small steps between looks make naps rarer; are not noticed
   windows,      ///< `predicted` expects a message at either of two times; once
