@@ -84,9 +84,9 @@ int invoke_error_handler(Communicator* comm, int code, const char* call) {
   if (comm != nullptr) {
     return invoke_error_handler(*comm->errhandler, comm->handle(), describe(*comm), code, call);
   }
-  // What is on no object fails on MPI_COMM_SELF; after MPI_Finalize, or with no world, the initial
-  // handler has it (MPI 5.0, 9.3).
-  Communicator* alone = self().world_finalized ? nullptr : self().only_this;
+  // What is on no object fails on MPI_COMM_SELF, and while sessions outlast it on what it was; with
+  // no world, or when all is over, the initial handler has it (MPI 5.0, 9.3).
+  Communicator* alone = self().users > 0 ? self().only_this : nullptr;
   if (alone != nullptr) {
     // Up to MPI 3.1 such failures were raised on MPI_COMM_WORLD, and programs still set that one's
     // handler alone: it counts as long as nobody touched MPI_COMM_SELF's.
