@@ -79,7 +79,6 @@ CONSTANTS = {
         ("few_messages", "match/queues.cpp", "up to so many lie in the order of arrival", "messages", ""),
         ("short_turn", "match/queues.cpp", "a turn of one sender while another one has few", "messages", ""),
         ("long_turn", "match/queues.cpp", "… and else", "messages", "")),
-    "gate_look": (("polls_for_other_workers", "coll/meeting.cpp", "at a shut gate before a wait", "looks", ""),),
     "exposed_alltoall": (
         (r"exposed_alltoall =\s+uses\(\w+::exposed_alltoall\) \? ", "coll/thresholds.h", "a block from this size on is exposed", "bytes", ""),
         (r"exposed_alltoall_in_host =\s+uses\(\w+::exposed_alltoall\) \? ", "coll/thresholds.h", "… among threads of one host", "bytes", ""),

@@ -37,7 +37,6 @@ enum class Heuristic : std::uint8_t {
   private_receives,   ///< short receives of an awake rank are its own; all lie in its mailbox
   lanes,              ///< any-source receives take turns among many senders; by arrival, not fair
   gathering,          ///< thread ranks of a worker arrive together at a meeting; one by one
-  gate_look,          ///< the last of a worker looks at a shut gate for some us; it goes on to wait
   exposed_alltoall,   ///< long blocks of an alltoall are read where they lie; deposited
   exposed_allgather,  ///< the same in an allgather of thread ranks; deposited
   exposed_bcast,      ///< the same in a broadcast of thread ranks; deposited

@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "base/heuristics.h"
-#include "base/pause.h"
 #include "coll/gate_wait.h"
 #include "core/comm/communicator.h"
 #include "core/error/error.h"
@@ -17,8 +15,6 @@ namespace {
 
 constexpr std::uint64_t one_arrival = 1;
 constexpr int hash_shift = 32;
-/// By the last rank of a worker; some microseconds.
-constexpr int polls_for_other_workers = 200;
 
 std::uint64_t hash_of(std::uint64_t what) {
   return ((what * 0x9e3779b97f4a7c15u) >> 40) | 1;
@@ -135,7 +131,6 @@ bool Meeting::arrive() {
     here.store(0, std::memory_order_relaxed);
     arrival += earlier;
   }
-  last_here_ = state_.whole_worker;
   const std::uint64_t before = stage_.arrived.fetch_add(arrival, std::memory_order_acq_rel);
   const auto members = static_cast<std::uint64_t>(state_.area.members());
   if ((before & 0xffffffff) + (arrival & 0xffffffff) != members) {
@@ -180,20 +175,9 @@ void Meeting::open(Gate gate) {
   ring_first(state_.area, stage_, epoch_, gate);
 }
 
-/// A round of ranks of which each finds the gate shut costs more than a short look at it.
-void Meeting::look_at(const std::atomic<std::uint64_t>& opened) const {
-  for (int turn = 0;
-       turn < polls_for_other_workers && opened.load(std::memory_order_seq_cst) < epoch_; ++turn) {
-    wait::pause();
-  }
-}
-
 int Meeting::pass(Gate gate) {
   const std::atomic<std::uint64_t>& opened = stage_.opened[static_cast<int>(gate)];
   const auto open = [&] { return opened.load(std::memory_order_seq_cst) >= epoch_; };
-  if (last_here_ && uses(Heuristic::gate_look)) {
-    look_at(opened);
-  }
   if (!open()) [[unlikely]] {
     GateWait wait(comm_, state_, epoch_, gate);
     // Thread ranks: most gates open within a round.

@@ -113,7 +113,6 @@ class Meeting {
                            : state_.area.slot(stage_, rank).said;
   }
   int pass(Gate gate);
-  void look_at(const std::atomic<std::uint64_t>& opened) const;
   int verdict() const;
   int fail_different(int rank) const;
   void open(Gate gate);
@@ -125,7 +124,6 @@ class Meeting {
   const std::uint64_t epoch_;
   Stage& stage_;
   int mismatch_ = 0;
-  bool last_here_ = false;  ///< of its worker, whose ranks have nothing to do but this
 };
 
 /// Arrives, then waits for all; the error class that `pass_all` returns.

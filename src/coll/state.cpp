@@ -47,7 +47,6 @@ State::State(Communicator& comm) : context_block(comm.context_block), rank(comm.
       const bool gathers =
           uses(Heuristic::gathering) && takes_turns && ranks::worker_count_of_job() <= core_groups;
       gathered = gathers ? members_of_home(comm, self) : 1;
-      whole_worker = gathers && comm.size == self.world_size;
       worker = std::max(0, ranks::home_number(self));
     }
   }

@@ -52,8 +52,7 @@ struct State {
   bool takes_turns = false;  ///< this member is a thread rank
   /// Members on this member's worker, itself included, that arrive together; 1: it arrives alone.
   int gathered = 1;
-  int worker = 0;             ///< index of its worker's Gathering: in the node
-  bool whole_worker = false;  ///< … and these, or this one, are all ranks that began there
+  int worker = 0;  ///< index of its worker's Gathering: in the node
   std::uint64_t epoch = 0;
   std::uint64_t known_left = 0;  ///< all members have left all epochs below
 

@@ -3,7 +3,6 @@
 #include "base/heuristics.h"
 #include "base/pause.h"
 #include "match/probers.h"
-#include "policy/policy.h"
 
 namespace meantime::match {
 
@@ -20,8 +19,8 @@ void Matcher::prepare() {
   }
   box.queues = place;
   box.match_lock.store(0, std::memory_order_seq_cst);
-  allows_private_ = uses(Heuristic::private_receives) && !ground_.is_thread_rank() &&
-                    !wait::policy().crowded && !ground_.limits.wire.on;
+  allows_private_ =
+      uses(Heuristic::private_receives) && !ground_.is_thread_rank() && !ground_.limits.wire.on;
 }
 
 // Why no private receive misses what others have sorted in, or gets what is an older one's. Who
