@@ -73,6 +73,13 @@ int main(int argc, char** argv) {
       MPI_Isend(&sum, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, &requests[i]);
     if (rank == 0) MPI_Recv(&sum, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
+  if (!strcmp(what, "sends") || !strcmp(what, "one sends")) {  // to a rank that receives nothing
+    char* large = calloc(1, 8 << 20);
+    if (rank == 0 || !strcmp(what, "sends"))
+      MPI_Send(large, 8 << 20, MPI_CHAR, (rank + 1) % size, 1, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+  }
   if (!strcmp(what, "late") && rank == 1) sleep(30);
   if (!strcmp(what, "again") || !strcmp(what, "refuse"))
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

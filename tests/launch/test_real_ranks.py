@@ -410,6 +410,13 @@ class RealRanks(MpiexecTest):
             self.assertRegex(result.error, r"rank 0 .* waits in MPI_Recv for rank 1, tag 2")
             self.assertRegex(result.error, r"rank 1 .* waits in MPI_Barrier " + full)
 
+    def test_sends_without_receives_are_told_with_what_would_help(self):
+        for way, helps in (("sends", True), ("one sends", False)):
+            result = self.run_job("-n", 2, self.program(), way)
+            self.assertEqual(result.status, 125, result)
+            self.assertIn("rank 0 ", result.error)
+            self.assertEqual("let ranks receive first" in result.error, helps, result.error)
+
     def test_timeout_shows_calls(self):
         program = self.program()
         for limit in (3, 20):  # on a busy machine it takes the ranks a while to come so far

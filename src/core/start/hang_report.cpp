@@ -26,16 +26,21 @@ namespace meantime::core {
 namespace {
 
 bool all_wait_in_sends(node::Segment& segment) {
+  const auto state_of = [&segment](int rank) {
+    return static_cast<node::RankState>(
+        segment.area(rank).report.state.load(std::memory_order_acquire));
+  };
   bool any = false;
   for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
     const node::Report& report = segment.area(rank).report;
-    const auto state = static_cast<node::RankState>(report.state.load(std::memory_order_acquire));
-    if (state == node::RankState::finalized) {
+    if (state_of(rank) == node::RankState::finalized) {
       continue;
     }
     const std::string_view call = call_name(static_cast<std::uint16_t>(report.call.load()));
-    if (state != node::RankState::waiting ||
-        (call != "MPI_Send" && call != "MPI_Ssend" && call != "MPI_Rsend")) {
+    const int to = report.world_peer.load();
+    if (state_of(rank) != node::RankState::waiting ||
+        (call != "MPI_Send" && call != "MPI_Ssend" && call != "MPI_Rsend") ||
+        (to >= 0 && state_of(to) == node::RankState::finalized)) {  // it will not receive
       return false;
     }
     any = true;
