@@ -107,8 +107,9 @@ class Namespaces(MpiexecTest):
         words = [*self.wrapper("unshare -m"), "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
         done = subprocess.run([*words, os.path.join(BUILD, "bin", "mpiexec"), "-n", "2", "true"], capture_output=True,
                               text=True, timeout=60)
-        self.assertEqual((done.returncode, done.stderr),
-                         (1, "mpiexec: there is no /proc, which ranks need (mount -t proc proc /proc)\n"))
+        self.assertEqual(done.returncode, 1)
+        # Among others in a sanitizer's build, which misses /proc, too.
+        self.assertIn("mpiexec: there is no /proc, which ranks need (mount -t proc proc /proc)", done.stderr.splitlines())
 
     def memory_group(self, limit):
         """A control group of its own, as a container has it."""
