@@ -85,6 +85,7 @@ Plan Predictor::plan(const Lateness& lateness, std::uint64_t patience_ns,
   } else {
     first = window_of(times, lateness);
   }
+  plan.expected_ns = times[times.size() / 2];
   plan.sleep_until_ns = first.sleep_until_ns;
   plan.poll_until_ns = first.poll_until_ns;
   if (plan.sleep_until_ns < wake_up_ns) {  // the sleep is not worth it
@@ -95,12 +96,6 @@ Plan Predictor::plan(const Lateness& lateness, std::uint64_t patience_ns,
 
 void Predictor::learn(const Outcome& outcome) {
   came_.add(outcome.signalled && outcome.came_ns != 0 ? outcome.came_ns : outcome.waited_ns);
-}
-
-std::uint64_t Predictor::expected_ns() const {
-  std::array<std::uint64_t, Recent::most> room;
-  const Times times = came_.inner(room);
-  return times.empty() ? 0 : times[times.size() / 2];
 }
 
 Plan Ade::plan(std::uint64_t patience_ns) const {

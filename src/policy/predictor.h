@@ -24,8 +24,9 @@ struct Window {
 struct Plan {
   std::uint64_t sleep_until_ns = 0;  ///< as those of the first window
   std::uint64_t poll_until_ns = 0;
-  Window second = {};           ///< for what has not come in the first; 0: none
-  bool waits_are_long = false;  ///< here, lately: a few looks before the sleep are enough
+  Window second = {};             ///< for what has not come in the first; 0: none
+  bool waits_are_long = false;    ///< here, lately: a few looks before the sleep are enough
+  std::uint64_t expected_ns = 0;  ///< in the middle of what is expected
 };
 
 /// How a wait went.
@@ -75,9 +76,6 @@ class Predictor {
   /// shorter sleep is worth it.
   Plan plan(const Lateness& lateness, std::uint64_t patience_ns, std::uint64_t wake_up_ns) const;
   void learn(const Outcome& outcome);
-
-  /// In the middle of what was expected.
-  std::uint64_t expected_ns() const;
 
  private:
   Recent came_;

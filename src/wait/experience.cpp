@@ -92,9 +92,9 @@ void tell_the_ledger(const Policy& policy, const Site& site, const Plan& plan,
   ledger::add(account->predictions, std::uint64_t{1});
   ledger::add(account->late, std::uint64_t{outcome.signalled && !outcome.in_vain});
   ledger::add(account->vain, std::uint64_t{outcome.in_vain});
-  // ADE has no other guess than its sleep.
+  // ADE has no other guess than its sleep. (Nothing is sorted here: the program waits for it.)
   const std::uint64_t expected =
-      policy.prediction == Prediction::timer ? site.predictor.expected_ns() : plan.sleep_until_ns;
+      policy.prediction == Prediction::timer ? plan.expected_ns : plan.sleep_until_ns;
   const std::uint64_t waited = outcome.waited_ns;
   ledger::add(account->error_ns, waited > expected ? waited - expected : expected - waited);
 }

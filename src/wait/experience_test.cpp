@@ -14,7 +14,8 @@ std::uint64_t mean_error_ns(Prediction prediction, std::uint64_t slept_ns) {
   policy.prediction = prediction;
   policy.ade_step_ns = 50'000;
   policy.ade_threshold_ns = 5'000;
-  const Plan plan{slept_ns, 600'000};
+  Plan plan{slept_ns, 600'000};
+  plan.expected_ns = 495'000;
   for (int wait = 0; wait < 100; ++wait) {
     learn(policy, site, plan, {500'000, 0, slept_ns, false, false});
   }
@@ -25,7 +26,7 @@ std::uint64_t mean_error_ns(Prediction prediction, std::uint64_t slept_ns) {
 }
 
 TEST(Experience, ErrorsAreThoseOfTheGuessThatWasMade) {
-  EXPECT_LT(mean_error_ns(Prediction::timer, 400'000), 10'000u);
+  EXPECT_EQ(mean_error_ns(Prediction::timer, 400'000), 5'000u);
   EXPECT_EQ(mean_error_ns(Prediction::ade, 400'000), 100'000u);
 }
 
