@@ -19,7 +19,7 @@ namespace {
 
 // --- How often. (The policy has the rest: presets.h, policy.h.)
 
-/// Looks before a wait is worth a clock: half a microsecond.
+/// Looks before a wait is worth a clock: half a microsecond to two, by what a pause takes.
 constexpr int quick_looks = 32;
 /// … where ranks share cores: the sooner this core does something else, the better. (Two ranks on
 /// one, 8 bytes: 0.98 us, with 4 looks 1.18: a pause takes as long as a small message.)
