@@ -642,7 +642,7 @@ class StoppedProcess {
   pid_t id_;
 };
 
-TEST_F(EngineTest, ARankThatIsStoppedWithTheRightHoldsUpNobody) {
+TEST_F(EngineTest, ARankThatIsStoppedWithTheMatchLockHoldsUpNobody) {
   make_job(2);
   Player player(0, 2);
   Player other(1, 2);

@@ -148,7 +148,7 @@ TEST_F(MemoryTest, AReceiveIsThereHoweverFullTheSegmentIs) {
   EXPECT_TRUE(one->engine().take_entry(receive));
 }
 
-TEST_F(MemoryTest, NobodySearchesWithARightInHand) {
+TEST_F(MemoryTest, NobodySearchesWithAMatchLockInHand) {
   allow(512 * 1024);  // a ring takes 72 KiB
   const auto send = [this] {
     const Envelope envelope{4, 0, 0};
