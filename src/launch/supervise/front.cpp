@@ -69,7 +69,7 @@ class EndNotice {
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   rename_process(supervisor_name, arguments);
-  _exit(supervise(job));
+  _exit(supervise(job, front));
 }
 
 // Ctrl-C in a terminal: end of it as a program that does not catch it would, so that a shell's

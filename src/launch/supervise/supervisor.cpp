@@ -332,8 +332,8 @@ void Supervisor::report_ledger() {
   }
 }
 
-int supervise(Job& job) {
-  return Supervisor(job).run();
+int supervise(Job& job, pid_t front) {
+  return Supervisor(job, front).run();
 }
 
 }  // namespace meantime::launch

@@ -6,8 +6,9 @@
 
 namespace meantime::launch {
 
-/// Runs the job to its end in the calling process, which must have no other children; returns
-/// mpiexec's exit status. All signals that `supervised_signals` names are blocked already.
-int supervise(Job& job);
+/// Runs the job to its end in the calling process, which `front` has started and which must have no
+/// other children; returns mpiexec's exit status. All signals that `supervised_signals` names are
+/// blocked already. If `front` is gone, as early as it may be, the job ends.
+int supervise(Job& job, pid_t front);
 
 }  // namespace meantime::launch

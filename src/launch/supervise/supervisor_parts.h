@@ -42,7 +42,8 @@ enum class Source : std::uint32_t {
 
 class Supervisor {
  public:
-  explicit Supervisor(Job& job) : job_(job), starter_(job), relay_(job), ending_(job) {}
+  Supervisor(Job& job, pid_t front)
+      : job_(job), front_(front), starter_(job), relay_(job), ending_(job) {}
 
   /// To the end of the job; returns mpiexec's exit status.
   int run();
@@ -84,7 +85,8 @@ class Supervisor {
   [[nodiscard]] std::string killed_by(int signal) const;
 
   Job& job_;
-  const pid_t front_ = getppid();
+  /// Not asked of the kernel here: a front that is gone already would be its heir, init.
+  const pid_t front_;
   Starter starter_;
   Relay relay_;
   EarlySignals early_;
