@@ -20,7 +20,6 @@ constexpr std::uint32_t worth_a_ring = 32;
 /// 4 and 4.)
 constexpr std::uint32_t ahead_of_sender = 2;
 constexpr std::uint32_t ahead_of_receiver = 4;
-constexpr std::uint32_t never = ~std::uint32_t{0};
 
 }  // namespace
 
@@ -42,10 +41,11 @@ EagerRing* eager_ring_from(const node::RankArea& area, std::uint32_t origin) {
 
 /// Of one that has none yet; called for each short message until it has.
 bool Sends::make_ring(int destination, Peer& to) {
-  if (!uses(Heuristic::eager_ring) || to.until_ring == never || ++to.until_ring < worth_a_ring) {
+  if (!uses(Heuristic::eager_ring) || to.until_ring == Peer::never ||
+      ++to.until_ring < worth_a_ring) {
     return false;
   }
-  to.until_ring = never;
+  to.until_ring = Peer::never;
   if (ground_.is_thread_rank() || wait::policy().crowded ||
       destination == ground_.rank.world_rank) {
     return false;
@@ -96,8 +96,7 @@ EagerSlot* Sends::free_slot(int destination, Peer& to) {
   return &ring.at(position);
 }
 
-char* Sends::eager_slot(int destination, std::size_t bytes, const Envelope& envelope) {
-  Peer& to = ground_.peers[destination];
+char* Sends::fill_slot(int destination, Peer& to, std::size_t bytes, const Envelope& envelope) {
   EagerSlot* const slot = to.waiting.empty() ? free_slot(destination, to) : nullptr;
   if (slot == nullptr) [[unlikely]] {
     return nullptr;
@@ -227,9 +226,6 @@ void Matcher::take_from_ring_before(node::RankArea& area, QueueView& queues,
 bool Matcher::take_all_from_rings(node::RankArea& area, QueueView& queues) {
   const bool with_hand = hand_ != nullptr;
   const auto& places = area.mailbox.eager_rings;
-  if (places.front().load(std::memory_order_relaxed) == 0) {
-    return false;  // they are given out from the first on
-  }
   for (std::size_t index = 0; index < places.size(); ++index) {
     // What is caught ends this: the next time another ring is the first.
     const std::size_t place = (first_ring_ + index) % places.size();

@@ -8,7 +8,7 @@ Engine::Engine(Rank& owner, const Typed& types)
     : Ground(owner, types),
       memory(*this, cells_, sends),
       matcher(*this, cells_, transitions_, transfers_),
-      sends(*this, cells_, memory, transitions_, transfers_, matcher),
+      sends(*this, cells_, memory, transfers_, matcher),
       cells_(*this),
       transitions_(*this, cells_),
       transfers_(*this, cells_, transitions_, memory) {

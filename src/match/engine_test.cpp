@@ -453,7 +453,8 @@ class Model {
 };
 
 // Short receives stay private to their rank, long ones do not; the sender matches for the receiver
-// now and then, as for one that sleeps; some are cancelled.
+// now and then, as for one that sleeps, and the receiver looks into the sender's mailbox; some
+// receives are cancelled, some are blocking, some find the match lock taken.
 TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
   make_job(2);
   Player sender(0, 2);
@@ -462,8 +463,10 @@ TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
   Engine& engine = receiver.engine();
   Model model;
   std::mt19937 random(11);
+  std::atomic<std::uint32_t>& lock = receiver.rank().area->mailbox.match_lock;
   int said = 0;
   int received = 0;
+  int caught = 0;
   int cancels = 0;
   const auto collect = [&] {
     std::erase_if(model.posted(), [&](const std::unique_ptr<Model::Posted>& posted) {
@@ -489,6 +492,9 @@ TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
         sender.engine().matcher.drain(1);
         break;
       case 2:
+        EXPECT_FALSE(engine.matcher.copy_to_posted(0, {2, 1, 0}, nullptr, 0));
+        break;
+      case 3:
         if (!model.posted().empty()) {
           const std::size_t place = random() % model.posted().size();
           Model::Posted& posted = *model.posted()[place];
@@ -523,12 +529,29 @@ TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
           const Envelope wanted{2, random() % 2 == 0 ? 0 : MPI_ANY_SOURCE,
                                 random() % 4 != 0 ? tag : MPI_ANY_TAG};
           Model::Posted& posted = model.post(wanted);
+          if (random() % 8 == 0) {
+            Message* const message = engine.matcher.catch_message(wanted, 0, nullptr);
+            ASSERT_EQ(message != nullptr, posted.message != Model::nobody);
+            if (message != nullptr) {
+              int number = 0;
+              std::memcpy(&number, payload_of(*message), sizeof number);
+              EXPECT_EQ(number, posted.message);
+              engine.empty(*message);
+              ++caught;
+            }
+            model.posted().pop_back();
+            break;
+          }
           posted.receive.data.resize(random() % 8 != 0 ? 64 : 16 * 1024);
+          const bool others_match = random() % 8 == 0;
+          lock.store(others_match ? 1 : 0);
           post(engine, posted.receive, wanted, random() % 8 != 0);
+          lock.store(0);
         }
     }
   }
   EXPECT_GT(received, 10'000);
+  EXPECT_GT(caught, 100);
   EXPECT_GT(cancels, 100);
 }
 

@@ -87,9 +87,14 @@ struct EagerRing;
 
 /// What a rank has lying at another one, and what waits for it there.
 struct Peer : Credit::Account {
+  static constexpr std::uint32_t never = ~std::uint32_t{0};
+
+  /// There is one, or may be one later.
+  bool takes_ring() const { return ring != nullptr || until_ring != never; }
+
   EagerRing* ring = nullptr;
   std::uint32_t ring_taken = 0;  ///< as last seen
-  std::uint32_t until_ring = 0;  ///< short messages so far
+  std::uint32_t until_ring = 0;  ///< short messages so far; never: there will be none
   SendList waiting;              ///< for credit
   SendList offered;              ///< until they are found to be over: Account::offers of them
   SendList overflowed;           ///< … though nobody waits for that; owned

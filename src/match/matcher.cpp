@@ -1,5 +1,7 @@
 #include "match/matcher.h"
 
+#include <cstring>
+
 #include "base/heuristics.h"
 #include "base/pause.h"
 #include "match/probers.h"
@@ -112,6 +114,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
         box.inbox.push(ground_.segment.link(&receive), receive.next);
       }
       box.inbox.push(ground_.segment.link(last), last->next);
+      receives_in_inbox_ = true;
       last = nullptr;
       continue;
     }
@@ -122,15 +125,20 @@ bool Matcher::drain(int world_rank, Receive* last) {
     }
     QueueView queues = queues_of(box);
     settle(area, queues);
-    if (!box.inbox.empty() || (last == nullptr && eager_rings_have_mail(area))) {
-      empty_inbox(area, queues);
-      moved = true;
+    const bool has_mail = !box.inbox.empty() || (last == nullptr && eager_rings_have_mail(area));
+    if (last != nullptr && private_.empty() && !receives_in_inbox_) {
+      sort_in_first(queues, *last, has_mail);
+    } else {
+      if (has_mail) {
+        empty_inbox(area, queues);
+      }
+      if (last != nullptr) {
+        publish_private(queues);
+        sort_in(area, queues, *last);
+      }
     }
-    if (last != nullptr) {
-      publish_private(queues);
-      sort_in(area, queues, *last);
-      last = nullptr;
-    }
+    moved = moved || has_mail;
+    last = nullptr;
     unlock(box);
   } while (more());
   transfers_.after_match();
@@ -138,28 +146,32 @@ bool Matcher::drain(int world_rank, Receive* last) {
 }
 
 // In order, because all that was pushed before is sorted in first: if a posted receive matches
-// then, no earlier message of its sender does. As with a rendezvous that its sender moves, the
-// receive is out of the queue and `copying`, so it is ours until it is `done`.
-Receive* Matcher::take_posted(int world_rank, const Envelope& envelope, std::size_t bytes) {
+// then, no earlier message of its sender does. With the match lock held it is copied at once: a
+// short message takes less than to say that it is being copied.
+bool Matcher::copy_to_posted(int world_rank, const Envelope& envelope, const char* payload,
+                             std::size_t bytes) {
   node::RankArea& area = ground_.segment.area(world_rank);
   if (!try_lock(area.mailbox)) {
-    return nullptr;
+    return false;
   }
   QueueView queues = queues_of(area.mailbox);
   settle(area, queues);
   empty_inbox(area, queues);
-  Receive* receive = queues.find_receive(envelope);
-  if (receive != nullptr && bytes <= receive->capacity && (receive->address != 0 || bytes == 0)) {
+  Receive* const receive = queues.find_receive(envelope);
+  const bool fits =
+      receive != nullptr && bytes <= receive->capacity && (receive->address != 0 || bytes == 0);
+  if (fits) {
     queues.remove_receive(*receive);
     receive->meet(envelope, bytes, 0);
     receive->directly.store(1, std::memory_order_relaxed);
-    transitions_.begin_copy(*receive);
-  } else {
-    receive = nullptr;
+    if (bytes > 0) {
+      std::memcpy(reinterpret_cast<void*>(receive->address), payload, bytes);
+    }
+    transitions_.finish(*receive, done);
   }
   unlock(area.mailbox);
   look_again(world_rank);
-  return receive;
+  return fits;
 }
 
 // The match lock is held meanwhile: who pushes leaves the matching to us anyway, and a try for
@@ -172,9 +184,8 @@ Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) 
   }
   QueueView queues = queues_of(box);
   settle(ground_.area, queues);
-  if (!box.inbox.empty()) {
-    empty_inbox(ground_.area,
-                queues);  // with no hand: a receive that was posted before may lie in it
+  if (receives_in_inbox_) [[unlikely]] {
+    empty_inbox(ground_.area, queues);  // with no hand: those were posted before
   }
   Message* message = queues.find_message(hand);
   bool polled = false;
@@ -219,29 +230,50 @@ void Matcher::look_again(int world_rank) {
   }
 }
 
-/// And the rings.
-void Matcher::empty_inbox(node::RankArea& area, QueueView& queues) {
+/// An own receive that is younger than all that lies there: it gets the first message for it, be it
+/// in the queues or, past them, in the inbox.
+void Matcher::sort_in_first(QueueView& queues, Receive& receive, bool has_mail) {
+  Message* message = queues.find_message(receive);
+  if (message != nullptr) {
+    queues.remove_message(*message);
+  } else {
+    hand_ = &receive;
+    caught_ = nullptr;
+  }
+  if (has_mail) {
+    empty_inbox(ground_.area, queues);
+  }
+  if (message == nullptr) {
+    hand_ = nullptr;
+    message = caught_;
+  }
+  if (message != nullptr) {
+    transfers_.join(*message, receive);
+  } else {
+    queues.add_receive(receive);
+  }
+}
+
+void Matcher::empty_inbox_once(node::RankArea& area, QueueView& queues) {
   node::Mailbox& box = area.mailbox;
-  while (!box.inbox.empty() || take_all_from_rings(area, queues)) {
-    // The line of the newest message comes while the exchange gets the inbox's.
-    __builtin_prefetch(ground_.segment.at<Item>(box.inbox.newest()));
-    Link newest = box.inbox.take_all();
-    // The stack has the newest first; turn it round to keep each sender's order.
-    Link oldest = 0;
-    while (newest != 0) {
-      auto* item = ground_.segment.at<Item>(newest);
-      const Link older = item->next.load(std::memory_order_relaxed);
-      if (older != oldest) {  // not for a lone one: the store would fetch its line once more
-        item->next.store(oldest, std::memory_order_relaxed);
-      }
-      oldest = newest;
-      newest = older;
+  // The line of the newest message comes while the exchange gets the inbox's.
+  __builtin_prefetch(ground_.segment.at<Item>(box.inbox.newest()));
+  Link newest = box.inbox.take_all();
+  // The stack has the newest first; turn it round to keep each sender's order.
+  Link oldest = 0;
+  while (newest != 0) {
+    auto* item = ground_.segment.at<Item>(newest);
+    const Link older = item->next.load(std::memory_order_relaxed);
+    if (older != oldest) {  // not for a lone one: the store would fetch its line once more
+      item->next.store(oldest, std::memory_order_relaxed);
     }
-    while (oldest != 0) {
-      auto* item = ground_.segment.at<Item>(oldest);
-      oldest = item->next.load(std::memory_order_relaxed);
-      sort_in(area, queues, *item);
-    }
+    oldest = newest;
+    newest = older;
+  }
+  while (oldest != 0) {
+    auto* item = ground_.segment.at<Item>(oldest);
+    oldest = item->next.load(std::memory_order_relaxed);
+    sort_in(area, queues, *item);
   }
 }
 

@@ -49,9 +49,10 @@ class Matcher {
   /// Empties the inbox and the rings of `world_rank` as far as nobody else does it. Behind all that
   /// go the private receives, if there is a `last` that comes after them, and that.
   bool drain(int world_rank, Receive* last = nullptr);
-  /// The receive posted there that takes a message of so many bytes, out of the queue and
-  /// `copying`; nullptr if there is none, or its buffer cannot be written to.
-  Receive* take_posted(int world_rank, const Envelope& envelope, std::size_t bytes);
+  /// A short message, to the buffer of the receive that is posted there, in this address space.
+  /// False: there is none, or it cannot be written to.
+  bool copy_to_posted(int world_rank, const Envelope& envelope, const char* payload,
+                      std::size_t bytes);
 
   // --- of this rank
   bool has_mail() const {
@@ -109,8 +110,16 @@ class Matcher {
     LocalReceive* const receive = take_private(area, message);
     return receive != nullptr ? &filled_entry(*receive) : nullptr;
   }
-  void empty_inbox(node::RankArea& area, QueueView& queues);
+  /// And the rings.
+  void empty_inbox(node::RankArea& area, QueueView& queues) {
+    while (!area.mailbox.inbox.empty() || (has_rings(area) && take_all_from_rings(area, queues))) {
+      empty_inbox_once(area, queues);
+    }
+    receives_in_inbox_ = receives_in_inbox_ && &area != &ground_.area;
+  }
+  void empty_inbox_once(node::RankArea& area, QueueView& queues);
   void sort_in(node::RankArea& area, QueueView& queues, Item& item);
+  void sort_in_first(QueueView& queues, Receive& receive, bool has_mail);
   void match(node::RankArea& area, QueueView& queues, Message& message);
   void add_unexpected(node::Mailbox& box, QueueView& queues, Message& message);
   bool is_for_hand(const Message& message) const {
@@ -122,6 +131,9 @@ class Matcher {
   }
 
   // match/eager_ring.cpp
+  static bool has_rings(const node::RankArea& area) {  // they are given out from the first on
+    return area.mailbox.eager_rings.front().load(std::memory_order_relaxed) != 0;
+  }
   Message& adopt(Message& from, EagerRing& ring);
   void take_from_ring(node::RankArea& area, QueueView& queues, EagerRing& ring);
   void take_from_ring_before(node::RankArea& area, QueueView& queues, const Message& message);
@@ -138,7 +150,8 @@ class Matcher {
   std::uint32_t unexpected_ = 0;
   std::uint32_t held_by_others_ = 0;
 
-  const Envelope* hand_ = nullptr;  ///< while catch_message holds the own match lock
+  bool receives_in_inbox_ = false;  ///< of this rank, perhaps
+  const Envelope* hand_ = nullptr;  ///< only while this rank holds its own match lock
   Message* caught_ = nullptr;
   InHand in_hands_[2];  ///< one of them may be the one that is caught
   int free_hand_ = 0;

@@ -2,8 +2,6 @@
 
 #include <mpi.h>
 
-#include <cstring>
-
 #include "base/clock.h"
 #include "node/cross_memory.h"
 
@@ -35,15 +33,7 @@ bool Sends::copy_to_posted(int destination, const Envelope& envelope, const char
       !node::in_this_host(destination) || !ground_.peers[destination].waiting.empty()) {
     return false;
   }
-  Receive* const receive = matcher_.take_posted(destination, envelope, bytes);
-  if (receive == nullptr) {
-    return false;
-  }
-  if (bytes > 0) {
-    std::memcpy(reinterpret_cast<void*>(receive->address), payload, bytes);
-  }
-  transitions_.finish(*receive, done);
-  return true;
+  return matcher_.copy_to_posted(destination, envelope, payload, bytes);
 }
 
 Message* Sends::eager_cell(int destination, std::size_t bytes, bool contiguous) {

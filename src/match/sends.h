@@ -18,14 +18,8 @@ namespace meantime::match {
 
 class Sends {
  public:
-  Sends(Ground& ground, Cells& cells, Memory& memory, Transitions& transitions,
-        Transfers& transfers, Matcher& matcher)
-      : ground_(ground),
-        cells_(cells),
-        memory_(memory),
-        transitions_(transitions),
-        transfers_(transfers),
-        matcher_(matcher) {}
+  Sends(Ground& ground, Cells& cells, Memory& memory, Transfers& transfers, Matcher& matcher)
+      : ground_(ground), cells_(cells), memory_(memory), transfers_(transfers), matcher_(matcher) {}
 
   // --- what goes at once
   /// In place, and the send is over. False: nothing happened.
@@ -33,13 +27,18 @@ class Sends {
                       std::size_t bytes);
   /// Where to write a short message's payload (up to eager_slot_bytes), if it may take the ring to
   /// that rank; else nullptr. Follow with `push_slot`.
-  char* eager_slot(int destination, std::size_t bytes, const Envelope& envelope);
+  char* eager_slot(int destination, std::size_t bytes, const Envelope& envelope) {
+    Peer& to = ground_.peers[destination];
+    return to.takes_ring() ? fill_slot(destination, to, bytes, envelope) : nullptr;
+  }
   void push_slot(int destination);
   /// A cell to write `bytes` of payload to, or nullptr: then use `start`. Follow with `push`.
   /// `contiguous`: the payload lies in one run, so that it could also go without a cell.
   Message* eager_cell(int destination, std::size_t bytes, bool contiguous);
   void push(Message& message) {
-    if (message.kind != ItemKind::eager || !push_through_ring(message)) {
+    const auto destination = static_cast<int>(message.destination);
+    if (message.kind != ItemKind::eager || !ground_.peers[destination].takes_ring() ||
+        !push_through_ring(message)) {
       matcher_.push(message);
     }
   }
@@ -87,6 +86,7 @@ class Sends {
   // match/eager_ring.cpp
   bool make_ring(int destination, Peer& to);
   EagerSlot* free_slot(int destination, Peer& to);
+  char* fill_slot(int destination, Peer& to, std::size_t bytes, const Envelope& envelope);
   bool push_through_ring(const Message& message);
 
   // match/overflow.cpp
@@ -101,7 +101,6 @@ class Sends {
   Ground& ground_;
   Cells& cells_;
   Memory& memory_;
-  Transitions& transitions_;
   Transfers& transfers_;
   Matcher& matcher_;
 
