@@ -32,6 +32,10 @@ class Python(MpiexecTest):
             self.assertEqual(result.status, 125, result)
             self.check(rank_lines(result.error))
 
+    def test_lines_stay_when_the_job_is_ended(self):
+        result = self.run_job("-n", 3, sys.executable, SCRIPT, "deadlock")
+        self.assertEqual((result.status, result.output), (125, "begins\n" * 3), result)
+
     def test_time_limit(self):
         for limit in (2, 20):  # on a busy machine it takes the ranks a while to come so far
             result = self.run_job("--timeout", limit, "-n", 3, sys.executable, SCRIPT, "late")

@@ -47,6 +47,31 @@ class RealRanks(MpiexecTest):
             result = self.run_job("--as", kind, "-n", 2, program, "variables")
             self.assertEqual(sorted(result.output.splitlines())[:2], ["0 0 2 of 2", "1 1 2 of 2"], result)
 
+    def test_lines_stay_when_the_job_is_ended(self):
+        """Into a pipe, too; but a program that brings a buffer of its own fills it."""
+        source, program = self.path("lines.c", r'''
+            #include <mpi.h>
+            #include <stdio.h>
+            int main(int count, char** words) {
+              static char own[1 << 16];
+              if (count > 1) setvbuf(stdout, own, _IOFBF, sizeof own);
+              printf("first\n");
+              MPI_Init(&count, &words);
+              int rank = 0;
+              MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+              printf("rank %d\n", rank);
+              MPI_Barrier(MPI_COMM_WORLD);
+              if (rank == 0) __builtin_trap();
+              MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            }
+        '''), self.path("lines")
+        subprocess.run([MPICC, "-O1", *CFLAGS, source, "-o", program], check=True)
+        for kind in KINDS:
+            lines = ["first"] * 4 + [f"rank {rank}" for rank in range(4)]
+            result = self.run_job("--as", kind, "-n", 4, program)
+            self.assertEqual((result.status, sorted(result.output.splitlines())), (132, lines), result)
+            self.assertEqual(self.run_job("--as", kind, "-n", 4, program, "own").output, "")
+
     @unittest.skipUnless(THREADS and len(os.sched_getaffinity(0)) > 1, "no thread ranks, or one CPU")
     def test_thread_ranks_are_not_bound(self):
         """So their OpenMP teams have all CPUs; and what was said in vain is named as it was typed."""

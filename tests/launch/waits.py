@@ -26,6 +26,7 @@ def send():
 
 
 mpi.MPI_Init(None, None)
+print("begins")
 if sys.argv[1] == "slow":
     for _ in range(3):
         if rank() == 1:

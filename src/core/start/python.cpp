@@ -69,6 +69,23 @@ void look_for_python() {
   }
 }
 
+// No name is left in the program's module, and no error shown: there may be no such stream.
+void print_whole_lines_in_python() {
+  int (*ensure)() = nullptr;
+  void (*release)(int) = nullptr;
+  int (*run)(const char*, void*) = nullptr;
+  if (python.is_initialized == nullptr || python.is_initialized() == 0 ||
+      !find(ensure, "PyGILState_Ensure") || !find(release, "PyGILState_Release") ||
+      !find(run, "PyRun_SimpleStringFlags")) {
+    return;
+  }
+  const int state = ensure();
+  run("(lambda output: hasattr(output, 'reconfigure') and output.reconfigure(line_buffering=True))"
+      "(__import__('sys').__stdout__)",
+      nullptr);
+  release(state);
+}
+
 std::string location_in_python() {
   const std::string text = traceback();
   std::string_view rest = text;

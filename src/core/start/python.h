@@ -14,4 +14,7 @@ void look_for_python();
 /// in one, or in one that does not tell. Some 50 us.
 std::string location_in_python();
 
+/// The interpreter's standard output, as src/core/start/output.h has it.
+void print_whole_lines_in_python();
+
 }  // namespace meantime::core

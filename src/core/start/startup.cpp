@@ -19,6 +19,7 @@
 #include "core/start/energy.h"
 #include "core/start/hang_report.h"
 #include "core/start/joining.h"
+#include "core/start/output.h"
 #include "core/start/python.h"
 #include "core/start/settings.h"
 #include "deadlock/deadlock.h"
@@ -131,6 +132,9 @@ int start_up(Rank& rank) {
       catch_crashes(rank.control);
     }
     look_for_python();
+    if (in_job) {
+      print_whole_lines();
+    }
   }
   rank.policy = wait::policy();
   rank.yielding[static_cast<int>(wait::Kind::messages)] = wait::Yielding::for_messages(sharers());

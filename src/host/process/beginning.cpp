@@ -67,6 +67,7 @@ void open_streams(RankState& rank, const launch::HostWords& words, int index) {
       close(sources[i]);  // so that the pipe ends with the rank
     }
   }
+  setvbuf(rank.fallback.standard_output, nullptr, _IOLBF, 0);  // src/core/start/output.h
   setvbuf(rank.fallback.standard_error, nullptr, _IONBF, 0);
   rank.descriptors.begin(index, places);
 }

@@ -118,7 +118,7 @@ constexpr Option options[] = {
     {"noprefix", 0, Action::ignore, "programs find the library by their run path"},
     {"quiet", 0, Action::ignore, "mpiexec only speaks when something is wrong"},
     {"q", 0, Action::ignore, "mpiexec only speaks when something is wrong"},
-    {"stream-buffering", 1, Action::ignore, "ranks write straight to mpiexec's output, and buffer as they do without it"},
+    {"stream-buffering", 1, Action::ignore, "ranks write straight to mpiexec's output, line by line"},
     {"merge-stderr-to-stdout", 0, Action::refuse, "use 2>&1"},
     {"timestamp-output", 0, Action::refuse, "use mpiexec ... | ts"},
     {"output-filename", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program > out.$MEANTIME_RANK'", false, own_files},
