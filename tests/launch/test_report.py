@@ -6,6 +6,7 @@ import re
 import resource
 import signal
 import subprocess
+import sys
 import unittest
 
 from mpiexec import BUILD, CFLAGS, SOURCE, THREADS, MpiexecTest, main
@@ -59,7 +60,7 @@ class Report(MpiexecTest):
     def test_advice(self):
         """The report opens with what to do."""
         program = self.program()
-        for ranks, says in ((3, r"Rank 0 ran for [\d.]+ s, the median for [\d.]+ s: the others wait for what"),
+        for ranks, says in ((3, r"Rank 0 ran for [\d.]+ s, the median for [\d.]+ s: the others wait for what|Other programs had the cores"),
                             (1, "there is little to gain from less waiting")):
             result = self.run_job("--report", "-n", ranks, program)
             self.assertRegex(result.error.splitlines()[1], says, result)
@@ -69,12 +70,25 @@ class Report(MpiexecTest):
         program = self.path("advice")
         subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "advice.c"), "-o", program], check=True)
         for ranks, what, says in (
-                (2, "alone", r"Rank 0 waited for 0\.\d+ s, rank 1 for 0\.0\d+ s: look at what|Others had the cores"),
+                (2, "alone", r"Rank 0 waited for 0\.\d+ s, rank 1 for 0\.0\d+ s: look at what|Other programs had the cores"),
                 (4, "asleep", r"Ranks ran for [01]\.\d+ s and computed for 0\.\d+ s: the rest of it they slept or "
-                              r"read outside of MPI\. Rank 3 waited for 0\.\d+ s, rank \d for 0\.0")):
+                              r"read outside of MPI\. Rank 3 waited for 0\.\d+ s, rank \d for 0\.0|Other programs had the cores")):
             advice = self.run_job("--report", "-n", ranks, program, what).error.splitlines()[1]
             self.assertRegex(advice, says)
             self.assertNotRegex(advice, "the others wait for|others' turn")
+
+    def test_advice_blames_nobody_for_what_other_programs_do(self):
+        program = self.path("advice")
+        subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "advice.c"), "-o", program], check=True)
+        loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+                 for _ in range(3 * len(os.sched_getaffinity(0)))]
+        try:
+            result = self.run_job("--report", "-n", 16, program, "even")
+        finally:
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+        self.assertRegex(result.error.splitlines()[1], r"Other programs had the cores for \d+\.\d+ of \d+\.\d+ core-seconds")
 
     def test_many_ranks(self):
         """Three lines about all of them, and three of those that waited longest."""

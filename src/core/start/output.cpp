@@ -15,7 +15,7 @@ namespace {
 /// Nobody has chosen how it buffers: it has no buffer yet, or the one that glibc would give it.
 bool is_as_it_came(FILE* stream) {
   const std::size_t size = __fbufsize(stream);
-  struct stat status{};
+  struct stat status {};
   if (size == 0 || fstat(fileno(stream), &status) != 0) {
     return size == 0;
   }

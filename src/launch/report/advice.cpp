@@ -15,7 +15,8 @@ namespace {
 constexpr double worth_a_word = 0.1;
 
 struct RankTimes {
-  double running = 0;
+  double running = 0;    ///< all that is not waiting
+  double preempted = 0;  ///< of that it was ready to run, as far as is known
   double waiting = 0;
   std::size_t rank = 0;
 };
@@ -29,7 +30,10 @@ Ranks times_of(const ledger::Figures& figures) {
     const ledger::RankFigures& one = figures.ranks[rank];
     if (one.in_mpi) {
       const std::uint64_t waiting = std::min(one.wall_ns, one.wait_ns);
-      all.push_back({seconds(one.wall_ns - waiting), seconds(waiting), rank});
+      const std::uint64_t outside = one.wall_ns - waiting;
+      const std::uint64_t preempted =
+          one.cpu_ns != 0 ? std::min(outside, one.preempted_ns.value_or(0)) : 0;
+      all.push_back({seconds(outside), seconds(preempted), seconds(waiting), rank});
     }
   }
   std::sort(all.begin(), all.end(), [](const RankTimes& one, const RankTimes& other) {
@@ -45,11 +49,12 @@ Ranks by_waiting(Ranks ranks) {
   return ranks;
 }
 
-/// That ranks wait for very different times; empty if they do not.
+/// That ranks wait for very different times by what they do; empty if they do not.
 std::string uneven_waits(const Ranks& by_wait, double wall) {
   const RankTimes& least = by_wait.front();
   const RankTimes& most = by_wait.back();
-  return most.waiting - least.waiting > worth_a_word * wall
+  const double held_up = std::max(0.0, least.preempted - most.preempted);
+  return most.waiting - least.waiting - held_up > worth_a_word * wall
              ? fmt::format(
                    "Rank {} waited for {:.3f} s, rank {} for {:.3f} s: look at what ranks that "
                    "wait "
@@ -61,24 +66,34 @@ std::string uneven_waits(const Ranks& by_wait, double wall) {
 /// Why they waited, as far as figures say it, and what helps. `wall`: of a rank, on average.
 std::string remedy(const Job& job, const Ranks& ranks, const CoreSeconds& sums, double wall) {
   const RankTimes& longest = ranks.back();
-  const double median = ranks[(ranks.size() - 1) / 2].running;
+  const RankTimes& middle = ranks[(ranks.size() - 1) / 2];
   const Ranks by_wait = by_waiting(ranks);
-  // A rank that runs long is waited for only if others wait meanwhile, and it does not.
-  if (longest.running - median > worth_a_word * wall &&
+  // A rank that runs long is waited for only if others wait meanwhile, and it does not. And it is
+  // not to blame for other programs. (Some of `preempted` may be of its waits: so both must say
+  // it.)
+  const double longer = longest.running - middle.running;
+  if (std::min(longer, longer - (longest.preempted - middle.preempted)) > worth_a_word * wall &&
       by_wait[ranks.size() / 2].waiting - longest.waiting > worth_a_word * wall) {
     return fmt::format(
         "Rank {} ran for {:.3f} s, the median for {:.3f} s: the others wait for what "
         "it does; give it less to do.",
-        longest.rank, longest.running, median);
+        longest.rank, longest.running, middle.running);
   }
   const std::string uneven = uneven_waits(by_wait, wall);
   double running = 0;
   for (const RankTimes& rank : ranks) {
-    running += rank.running;
+    running += rank.running - rank.preempted;
   }
-  const double used = sums.computing + sums.preempted.value_or(0);  // by who could run
-  const bool busy = used > 0.5 * sums.allocated;
-  if (sums.preempted && !busy && used < 0.5 * running &&
+  const bool others = sums.others.value_or(0) > worth_a_word * sums.allocated;
+  const bool preempted = sums.preempted.value_or(0) > worth_a_word * sums.allocated;
+  const bool busy = sums.computing + sums.preempted.value_or(0) > 0.5 * sums.allocated;
+  if (others && preempted) {
+    return fmt::format(
+        "Other programs had the cores for {:.3f} of {:.3f} core-seconds, while ranks were ready to "
+        "run.",
+        *sums.others, sums.allocated);
+  }
+  if (sums.preempted && !busy && sums.computing < 0.5 * running &&
       running > worth_a_word * wall * static_cast<double>(ranks.size())) {
     return fmt::format(
         "Ranks ran for {:.3f} s and computed for {:.3f} s: the rest of it they slept or read "
@@ -91,8 +106,7 @@ std::string remedy(const Job& job, const Ranks& ranks, const CoreSeconds& sums, 
         "waiting would not.",
         100 * sums.computing / sums.allocated);
   }
-  if (sums.preempted && *sums.preempted > worth_a_word * sums.allocated &&
-      job.runners() <= job.cpus.workers) {
+  if (!sums.others && preempted && job.runners() <= job.cpus.workers) {
     return fmt::format("Others had the cores for {:.3f} s while ranks were ready to run.",
                        *sums.preempted);
   }

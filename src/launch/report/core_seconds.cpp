@@ -42,6 +42,9 @@ CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const J
   const double idle = std::max(0.0, sums.allocated - times.cpu_seconds);
   sums.asleep = std::min(idle, seconds(slept));
   sums.unused = idle - sums.asleep;
+  if (times.others_seconds) {
+    sums.others = std::min(idle, *times.others_seconds);
+  }
   return sums;
 }
 

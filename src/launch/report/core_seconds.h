@@ -20,6 +20,8 @@ struct CoreSeconds {
   /// Not of that sum: ranks were ready to run, and others had the cores. Nothing if no rank has
   /// told (process ranks do, in MPI_Finalize) and no worker.
   std::optional<double> preempted;
+  /// Of what the job did not use of the CPUs, what other programs did, if that is known.
+  std::optional<double> others;
 };
 
 CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const JobTimes& times);

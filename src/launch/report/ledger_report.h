@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "launch/job.h"
@@ -13,8 +14,9 @@ namespace meantime::launch {
 /// What mpiexec itself has measured.
 struct JobTimes {
   double wall_seconds = 0;
-  double cpu_seconds = 0;  ///< of all of the job's processes, by the kernel
-  double joules = -1;      ///< -1: could not be read
+  double cpu_seconds = 0;                ///< of all of the job's processes, by the kernel
+  std::optional<double> others_seconds;  ///< of all others on the job's CPUs, if that is known
+  double joules = -1;                    ///< -1: could not be read
   std::string energy_source;
 };
 

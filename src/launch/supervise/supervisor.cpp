@@ -1,6 +1,7 @@
 #include "launch/supervise/supervisor.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -17,6 +18,7 @@
 #include "launch/report/ledger_report.h"
 #include "launch/supervise/cpu_time.h"
 #include "launch/supervise/supervisor_parts.h"
+#include "machine/busy_time.h"
 #include "settings/shown.h"
 
 namespace meantime::launch {
@@ -80,9 +82,20 @@ bool Supervisor::killed_meanwhile() {
   return false;
 }
 
+namespace {
+
+/// Of those this process may use, and so its ranks.
+std::optional<double> busy_seconds() {
+  cpu_set_t cpus;
+  return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? machine::busy_seconds(cpus) : std::nullopt;
+}
+
+}  // namespace
+
 bool Supervisor::start_ranks() {
   began_ = now_seconds();
   if (job_.command.reports()) {
+    busy_at_start_ = busy_seconds();
     energy_.emplace(job_.machine_root);
     energy_look_.set(machine::EnergyMeter::look_every_seconds);
   }
@@ -316,6 +329,9 @@ void Supervisor::report_ledger() {
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
   times.cpu_seconds = cpu_seconds(used);
+  if (const std::optional<double> busy = busy_seconds(); busy && busy_at_start_) {
+    times.others_seconds = std::max(0.0, *busy - *busy_at_start_ - times.cpu_seconds);
+  }
   times.joules = energy_->readable() ? energy_->joules() : -1;
   times.energy_source = energy_->source();
   const std::string json =

@@ -106,6 +106,7 @@ class Supervisor {
   const std::uint64_t out_of_memory_kills_ = machine::out_of_memory_kills();  ///< before the job
 
   double began_ = 0;                            ///< when the first rank was started
+  std::optional<double> busy_at_start_;         ///< CPU seconds of all on the job's CPUs
   std::optional<machine::EnergyMeter> energy_;  ///< if a report is wanted
   Timer energy_look_;
   Timer library_look_;
