@@ -1,19 +1,24 @@
 // meantime: what this installation is, whether this machine suits it, whether a program does.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "base/version.h"
 #include "launch/start/installation.h"
 #include "settings/misspelt.h"
 #include "settings/shown.h"
+#include "settings/terminal.h"
 #include "subcommands.h"
 
 namespace {
+
+constexpr std::size_t help_column = 20;
 
 /// The command that is nearest to a misspelt one; empty if none is near.
 std::string nearest_subcommand(const CLI::App& app, const std::string& word) {
@@ -54,7 +59,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 
 int main(int count, char** words) {
   CLI::App app{"Meantime, an MPI that knows what a rank should do while it waits", "meantime"};
-  app.get_formatter()->column_width(20);
+  app.get_formatter()->column_width(help_column);
   app.require_subcommand(1);
   app.set_version_flag("-V,--version", fmt::format("Meantime {}", meantime::version));
   int status = 0;
@@ -123,7 +128,13 @@ int main(int count, char** words) {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
-      return app.exit(error);  // --help and --version
+      std::ostringstream text;
+      const int code = app.exit(error, text, text);  // --help and --version
+      std::fputs(meantime::settings::help_laid_out(text.str(), help_column,
+                                                   meantime::settings::page_of(STDOUT_FILENO))
+                     .c_str(),
+                 stdout);
+      return code;
     }
     fmt::print(stderr, "{}\n",
                meantime::settings::shown(complaint(app, error), meantime::settings::any_length));

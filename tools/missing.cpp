@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "elf/elf_file.h"
 #include "launch/start/installation.h"
 #include "launch/start/program.h"
 #include "settings/shown.h"
@@ -25,8 +26,10 @@ int missing(const std::string& program) {
     return 2;
   }
   if (inspection.kind != launch::ProgramKind::machine_code || !inspection.uses_mpi) {
-    fmt::print(stderr, "meantime: '{}' is not a program linked to {}\n",
-               settings::shown_path(resolved.path), launch::library_file_name);
+    const std::string foreign = launch::foreign_processor(resolved.path);
+    fmt::print(stderr, "meantime: '{}' is not a program linked to {}{}\n",
+               settings::shown_path(resolved.path), launch::library_file_name,
+               foreign.empty() ? "" : ": " + foreign);
     return 2;
   }
   for (const std::string& call : inspection.missing_calls) {

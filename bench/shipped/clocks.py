@@ -101,6 +101,6 @@ def figures(found, pyplot):
                       label=f"{CASES[case]}: P99 {middle['p99']:.0f}, P99.9 {middle['p99.9']:.0f} ns")
         axes.set(title=f"{side} logic", xlabel="ns", xlim=(0, 1.5 * longest))
         axes.grid(True, alpha=0.3)
-        axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.2))
+        axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False)
     all_axes[0].set_ylabel("share of the invocations")
     yield "clocks.svg", figure

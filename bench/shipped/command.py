@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -75,7 +76,7 @@ def main(prefix, words):
         text = benchmark.tables(found)
         (options.output / "results.md").write_text(f"{found.heading()}\n\n{text}\n")
         shown = f"{found.heading()}\n\n{text}"
-        print((results.for_terminal(shown) if sys.stdout.isatty() else shown)
+        print((results.for_terminal(shown, shutil.get_terminal_size().columns) if sys.stdout.isatty() else shown)
               + f"\n\nWritten to {options.output}: results.json, results.md"
               + drawing.draw(benchmark.figures, found, options.output, why_not=options.show))
     except results.Problem as problem:

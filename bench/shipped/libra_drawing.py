@@ -76,6 +76,8 @@ def latency(found, pyplot, averages):
             axes.errorbar(range(len(delays)), middle, yerr=[below, above], capsize=2, elinewidth=0.6, label=who,
                           **style(found, who))
         axes.set(yscale="log", title=size_text(size))
+        if averages:  # a deviation as large as its average would take the axis decades below all that was measured
+            axes.set_ylim(bottom=min(found.values("min", part="grid", bytes=size)) / 2)
         axes.set_xticks(range(len(delays)), [f"{delay:g}" for delay in delays])
         axes.grid(True, alpha=0.3)
         axes.set_xlabel("µs late")

@@ -152,6 +152,7 @@ def over_communication(found, pyplot, side):
             axes.plot([size / 1024 for size in sizes], [max(two) / 1000 for two in zip(*lines[:2])], "0.5",
                       linestyle=":", label="max")
             axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.set_title(f"{kind}, V = {per_core}", fontsize=9)
             axes.grid(True, alpha=0.3)
         row[0].set_ylabel("ms a turn")

@@ -13,6 +13,7 @@ import re
 import shlex
 import statistics
 import sys
+import textwrap
 
 from comparison import launch, machine
 
@@ -148,18 +149,38 @@ def table(heads, lines):
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows)
 
 
-def for_terminal(text):
-    """Markdown's tables in columns, its headings without marks."""
+# Where a cell of a table that is too wide goes on in the next line: brackets first, then what is in them and "a → b: c".
+BREAKS = (r" (?=\()", r" (?=\(|→)|(?<=\d–)|(?<=:) (?=\d)")
+
+
+def in_columns(cells, width):
+    """The heads, and the other rows of a table."""
+    def wide(rows):
+        return [max(len(part) for cell in column for part in cell) for column in zip(*rows)]
+
+    rows = [[[cell] for cell in row] for row in cells]
+    for where in BREAKS:
+        if sum(wide(rows)) + 2 * len(cells[0]) - 2 > width:
+            rows = [[re.split(where, cell) for cell in row] for row in cells]
+            rows[0] = [textwrap.wrap(head, max(least, 8), break_long_words=False) or [""]
+                       for head, least in zip(cells[0], wide(rows[1:]))]
+    widths = wide(rows)
+    heads, *rest = ["\n".join("  ".join(f"{part:{'<' if place == 0 else '>'}{columns}}"
+                                       for place, (part, columns) in enumerate(zip(parts, widths))).rstrip()
+                              for parts in itertools.zip_longest(*row, fillvalue="")) for row in rows]
+    return [heads, "  ".join("-" * columns for columns in widths), *rest]
+
+
+def for_terminal(text, width):
+    """Markdown's tables in columns, its headings without marks, no longer line than the terminal has if that can be."""
     shown = []
     for is_table, lines in itertools.groupby(text.split("\n"), lambda line: line.startswith("| ")):
-        if not is_table:
-            shown += [re.sub("^#+ ", "", line) for line in lines]
-            continue
-        cells = [line[2:-2].split(" | ") for line in lines]
-        widths = [max(map(len, column)) for column in zip(*cells)]
-        shown += ["  ".join(["-" * width for width in widths] if set(row) == {"---"} else
-                            [f"{cell:{'<' if place == 0 else '>'}{width}}" for place, (cell, width) in enumerate(zip(row, widths))])
-                  for row in cells]
+        if is_table:
+            rows = [line[2:-2].split(" | ") for line in lines]
+            shown += in_columns([row for row in rows if set(row) != {"---"}], width)
+        else:
+            shown += [textwrap.fill(re.sub("^#+ ", "", line), width, subsequent_indent="  " if line.startswith("- ") else "",
+                                    break_long_words=False, break_on_hyphens=False) for line in lines]
     return "\n".join(shown)
 
 

@@ -56,12 +56,13 @@ def figures(found, pyplot):
             axes.bar(place, share, 0.6, bottom=below, alpha=0.75, **drawing.bar(which - 1))
             call = found.rows(**keys)[0]["call"]
             label = f"{call}: {share:.{1 if 1 < share < 99 else 2}f} %"
-            # What is too thin for its label has it beside.
-            axes.text(place + (0.32 if share < 8 else 0), below + share / 2, label, fontsize=7, va="center",
-                      ha="left" if share < 8 else "center")
+            # What is too thin for its label has it above, or below.
+            where = below + share / 2 if share >= 8 else (102 if which == 2 else -2)
+            axes.text(place, where, label, fontsize=7, ha="center",
+                      va="center" if share >= 8 else "bottom" if which == 2 else "top")
             below += share
     axes.set_xticks(range(len(pairs)), pairs, fontsize=8)
-    axes.set(ylabel="share of the turns, %", xlim=(-0.5, len(pairs) - 0.2))
+    axes.set(ylabel="share of the turns, %", xlim=(-0.5, len(pairs) - 0.5), ylim=(0, 110))
     axes.set_title(f"two processes on one CPU: {found.rows()[0]['scheduler']}, {found.rows()[0]['policy']}", fontsize=9)
     figure.text(0.01, -0.02, NO_THIRD_BAR.replace("; ", ";\n"), fontsize=6, va="top")
     yield "yieldshare.svg", figure

@@ -1,13 +1,16 @@
 """The installed benchmarks as a user has them: what they print, refuse and write. No test looks at a time."""
 import contextlib
+import fcntl
 import json
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -27,6 +30,18 @@ class Shipped(unittest.TestCase):
                                 capture_output=True, timeout=300, env=ENVIRONMENT, check=False)
         self.assertEqual(result.returncode, status, f"{words}\n{result.stdout}{result.stderr}")
         return result.stdout if status == 0 else result.stderr
+
+    def on_terminal(self, columns, *words):
+        ours, its = os.openpty()
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
+        with subprocess.Popen([os.path.join(BIN, words[0]), *words[1:]], cwd=self.folder, stdout=its, env=ENVIRONMENT):
+            os.close(its)
+            seen = b""
+            with contextlib.suppress(OSError):  # the last one has closed it
+                while piece := os.read(ours, 4096):
+                    seen += piece
+            os.close(ours)
+        return seen.decode().replace("\r\n", "\n")
 
     def test_reader_that_has_gone(self):
         """meantime bench | head"""
@@ -386,6 +401,11 @@ class MeantimeBench(Shipped):
         self.assertEqual(len(self.assert_written("meantime-yieldshare")["rows"]), 12)
         for part in ("Scheduler: ", "third bar (Yield*) is of a kernel that its authors patched"):
             self.assertIn(part, self.read("meantime-yieldshare", "results.md"))
+        for columns in 80, 200:
+            lines = self.on_terminal(columns, "meantime", "bench", "yieldshare", "--show").splitlines()
+            table = lines[next(place for place, line in enumerate(lines) if line.startswith("--")):-3]
+            self.assertLessEqual(max(map(len, table)), 1.2 * columns, lines)  # numbers may be long
+            self.assertEqual(sum(bool(re.search(r"\d \(\d", line)) for line in lines), 0 if columns == 80 else 6, lines)
 
     def test_overlap(self):
         kinds = ["processes"]

@@ -148,10 +148,11 @@ int read_counter(const char* name, MPI_Count* rank, MPI_Count* core) {
   }
   ranks::CounterReading reading;
   if (!ranks::read_counter(event, reading)) {
-    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                "'{}' could not be read all the time: another user of the processor's counters has "
-                "them, or no descriptor was free",
-                name);
+    return fail(
+        MPI_ERR_UNSUPPORTED_OPERATION,
+        "'{}' could not be started, or not be read all the time: the machine does not count "
+        "it, another user of the processor's counters has them, or no descriptor was free",
+        name);
   }
   if (rank != nullptr) {
     *rank = static_cast<MPI_Count>(reading.rank);

@@ -167,6 +167,7 @@ int start(CountedFor whom, int event) {
   Counters& counters = counters_of(clocks);
   if (!clocks.away) {
     if (const int error = files_of(counters, clocks).open(event); error != 0) {
+      counters.failed |= bit(event);  // who goes on all the same reads no 0
       return error;
     }
   }

@@ -34,7 +34,7 @@ using CoreCounts = std::array<AtomicCounts, counted_for_count>;
 /// A thread's, from its first start on.
 struct Counters : std::enable_shared_from_this<Counters> {
   CounterSet active = 0;  ///< all of `started`
-  CounterSet failed = 0;  ///< could not be read somewhere
+  CounterSet failed = 0;  ///< could not be started, or not be read somewhere
   std::array<CounterSet, counted_for_count> started{};
   /// Handles; one may be stopped by another thread, so `started` may say so for a while yet.
   std::array<std::atomic<std::uint32_t>, counter_events_count> tool_starts{};
@@ -66,7 +66,8 @@ bool counter_is_started(int event);
 /// 0, or errno of perf_event_open; the event is not started then.
 int start_counter(int event);
 void stop_counter(int event);
-/// False: it could not be read on some of the threads that the rank was on.
+/// False: its last start has failed, or it could not be read on some of the threads that the rank
+/// was on.
 bool read_counter(int event, CounterReading& reading);
 
 // For a tool's handle.

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t narrowest = 40;
 constexpr std::size_t hanging_indent = 4;
+constexpr std::size_t widest_help = 120;  // longer lines are hard to read
+constexpr std::size_t narrowest_description = 30;
 
 constexpr std::string_view bold = "\033[1m";
 constexpr std::string_view cyan = "\033[36m";
@@ -55,6 +57,9 @@ std::string wrapped(std::string_view line, std::size_t columns) {
   std::string rest(line);
   while (width_of(rest) > columns) {
     std::size_t end = rest.rfind(' ', byte_at(rest, columns));
+    if (end != std::string::npos && end > 0 && rest.compare(end, 2, " %") == 0) {
+      end = rest.rfind(' ', end - 1);  // a number keeps its unit
+    }
     if (end == std::string::npos || end <= rest.find_first_not_of(' ')) {
       end = byte_at(rest, columns);
     }
@@ -66,7 +71,7 @@ std::string wrapped(std::string_view line, std::size_t columns) {
 }
 
 /// What a line begins with that says who speaks, or of whom: "mpiexec:", "  rank 3", "  ranks 4-7",
-/// "MEANTIME_WAIT".
+/// "MEANTIME_WAIT". Of a table its head.
 std::size_t length_of_head(std::string_view line) {
   for (const std::string_view name : {"mpiexec:", "meantime:", "Meantime:"}) {
     if (line.starts_with(name)) {
@@ -75,6 +80,9 @@ std::size_t length_of_head(std::string_view line) {
   }
   if (line.starts_with("MEANTIME_")) {
     return std::min(line.find(' '), line.size());
+  }
+  if (line.starts_with("  waits  ") || line.starts_with("worker  ")) {
+    return line.size();  // a table's head
   }
   if (!line.starts_with("  rank")) {
     return 0;
@@ -115,6 +123,104 @@ std::string coloured(std::string_view line) {
   return result;
 }
 
+/// Words from column `at` on, in lines no longer than `columns`; those that follow are indented.
+std::string filled(std::string_view words, std::size_t at, std::size_t indent,
+                   std::size_t columns) {
+  std::string result;
+  bool begins = true;
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(' '));
+    if (!begins && at + 1 + width_of(word) > columns) {
+      result.append(1, '\n').append(indent, ' ');
+      at = indent;
+    } else if (!begins) {
+      result += ' ';
+      ++at;
+    }
+    result += word;
+    at += width_of(word);
+    begins = false;
+    words.remove_prefix(std::min(words.find_first_not_of(' ', word.size()), words.size()));
+  }
+  return result;
+}
+
+/// Help, filled anew: what has been read of a paragraph, or of an option, until the next begins.
+class Help {
+ public:
+  Help(std::size_t column, const Page& page)
+      : columns_(std::min(page.columns, widest_help)), colour_(page.colour), column_(column) {}
+
+  void add(std::string_view line) {
+    const std::size_t indent = line.find_first_not_of(' ');
+    if (indent == std::string_view::npos) {
+      end(false);
+      result_ += '\n';
+    } else if (indent == 2) {
+      end(true);
+      // "  --report            what it does", or a name that has its description below
+      const bool described =
+          line.size() > column_ && line.substr(column_ - 2, 2) == "  " && line[column_] != ' ';
+      name_ = line.substr(2, described ? column_ - 2 : line.npos);
+      name_.erase(name_.find_last_not_of(' ') + 1);
+      append(described ? line.substr(column_) : std::string_view());
+    } else {
+      if (indent == 0 && line.starts_with("Usage:")) {
+        end(false);
+      }
+      if (indent != 0 && name_.empty()) {
+        hanging_ = indent;
+      }
+      append(line.substr(indent));
+    }
+  }
+
+  std::string result() {
+    end(false);
+    return std::move(result_);
+  }
+
+ private:
+  void append(std::string_view words) {
+    text_.append(text_.empty() || words.empty() ? "" : " ").append(words);
+  }
+  std::string painted(std::string_view colour, std::string_view words) const {
+    return colour_ ? std::string(colour).append(words).append(plain) : std::string(words);
+  }
+
+  void end(bool option_follows) {
+    if (!name_.empty()) {
+      result_ += "  " + painted(cyan, name_);
+      if (!text_.empty()) {
+        const bool narrow = columns_ < column_ + narrowest_description;
+        const std::size_t indent = narrow ? 2 + hanging_indent : column_;
+        const std::size_t used = 2 + width_of(name_);
+        result_ +=
+            used + 1 < indent ? std::string(indent - used, ' ') : "\n" + std::string(indent, ' ');
+        result_ += filled(text_, indent, indent, columns_);
+      }
+      result_ += '\n';
+    } else if (!text_.empty()) {
+      const std::string lines = filled(text_, 0, hanging_, columns_);
+      const std::size_t head = option_follows                ? lines.size()
+                               : lines.starts_with("Usage:") ? lines.find(':') + 1
+                                                             : 0;
+      result_ += head == 0 ? lines : painted(bold, lines.substr(0, head)) + lines.substr(head);
+      result_ += '\n';
+    }
+    name_.clear();
+    text_.clear();
+    hanging_ = 0;
+  }
+
+  std::size_t columns_;
+  bool colour_;
+  std::size_t column_;
+  std::string name_, text_;  // of an option, or a paragraph, which has no name
+  std::size_t hanging_ = 0;
+  std::string result_;
+};
+
 }  // namespace
 
 Page page_of(int descriptor) {
@@ -137,6 +243,19 @@ std::string laid_out(std::string_view text, const Page& page) {
         by_line(result, [&page](std::string_view line) { return wrapped(line, page.columns); });
   }
   return page.colour ? by_line(result, coloured) : result;
+}
+
+std::string help_laid_out(std::string_view help, std::size_t column, const Page& page) {
+  if (page.columns == 0) {
+    return std::string(help);
+  }
+  Help result(column, page);
+  while (!help.empty()) {
+    const std::size_t end = std::min(help.find('\n'), help.size());
+    result.add(help.substr(0, end));
+    help.remove_prefix(std::min(end + 1, help.size()));
+  }
+  return result.result();
 }
 
 }  // namespace meantime::settings

@@ -25,4 +25,9 @@ Page page_of(int descriptor);
 /// long goes on in the next one, four columns to the right.
 std::string laid_out(std::string_view text, const Page& page);
 
+/// Help as it is written, for 80 columns, as the page has it: filled anew, with headings and
+/// options in colour. A heading stands right above its options, which are indented by two and
+/// described from `column` on. Without a terminal: as it is written.
+std::string help_laid_out(std::string_view help, std::size_t column, const Page& page);
+
 }  // namespace meantime::settings

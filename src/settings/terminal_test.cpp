@@ -20,6 +20,25 @@ TEST(Page, LongLinesGoOnToTheRight) {
   EXPECT_EQ(laid_out("12345678  ", {8, false}), "12345678");
 }
 
+TEST(Page, ANumberKeepsItsPercentSign) {
+  EXPECT_EQ(laid_out("waited for 91 % of it", {13, false}), "waited for\n    91 % of\n    it");
+}
+
+TEST(Page, HelpIsFilledAnew) {
+  const std::string help =
+      "Usage: run [options]\n       program\n\nWhere it\nruns\n"
+      "  -n N      that many of\n            them\n  --a-long-name X\n            what it is\n";
+  EXPECT_EQ(help_laid_out(help, 12, Page{}), help);
+  EXPECT_EQ(help_laid_out(help, 12, {80, false}),
+            "Usage: run [options] program\n\nWhere it runs\n  -n N      that many of them\n"
+            "  --a-long-name X\n            what it is\n");
+  EXPECT_EQ(help_laid_out("  -n N      that many of them all, and more\n", 12, {40, false}),
+            "  -n N\n      that many of them all, and more\n");
+  EXPECT_EQ(
+      help_laid_out("Usage: run\n\nWhere\n  -n N      one\n\nMore\n", 12, {80, true}),
+      "\033[1mUsage:\033[0m run\n\n\033[1mWhere\033[0m\n  \033[36m-n N\033[0m      one\n\nMore\n");
+}
+
 TEST(Page, NothingOfTheTextMovesTheCursor) {
   EXPECT_EQ(laid_out("a\033[2Jb", {80, true}), "a?[2Jb");
 }

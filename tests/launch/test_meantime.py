@@ -196,6 +196,14 @@ class Command(MpiexecTest):
         for words in ((), ("bench", "nothing"), ("missing",), ("--nonsense",), ("stack",), ("stack", "me"), ("ps", "me")):
             self.assertEqual(self.meantime(*words).returncode, 2, words)
 
+    def test_missing_names_another_processor(self):
+        with open("/bin/true", "rb") as file:
+            program = bytearray(file.read())
+        program[18:20] = (183).to_bytes(2, "little")
+        result = self.meantime("missing", self.path("program", bytes(program)))
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn(": it is a program for 64-bit Arm, and this machine is ", result.stderr)
+
     def test_help(self):
         result = self.meantime("--help")
         self.assertEqual(result.returncode, 0)

@@ -23,6 +23,13 @@ class Settings(SettingsCase):
         self.assertEqual(self.wait_in_job("-genvnone", "-x", "PATH", MEANTIME_WAIT="poll").stdout,
                          "yield\n")
 
+    def test_a_program_of_its_own_way(self):
+        """What one program of a job is told by -env is stronger than what mpiexec is told for all of them."""
+        tell = ["sh", "-c", "echo $MEANTIME_WAIT"]
+        for everybody in (["--wait", "poll"], ["-x", "MEANTIME_WAIT=poll"]):
+            result = self.command("mpiexec", "-l", *everybody, *tell, ":", "-env", "MEANTIME_WAIT", "event", *tell)
+            self.assertEqual(sorted(result.stdout.splitlines()), ["[0] poll", "[1] event"], result)
+
     def test_user_file_elsewhere(self):
         folder = os.path.join(self.folder.name, "xdg")
         os.mkdir(folder)
@@ -85,6 +92,11 @@ class Settings(SettingsCase):
         # mpiexec's option is stronger than what the environment says of the knobs; the file is not.
         result = self.command("mpiexec", "--wait", "poll", "true", MEANTIME_TRIES_YIELD="4")
         self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+        # So is what it is told to put into the ranks' environment, and that of one program is no other's.
+        for options in (("-x", "MEANTIME_WAIT=poll", "true"), ("-env", "MEANTIME_WAIT", "poll", "true", ":", "true"),
+                        ("-env", "MEANTIME_TRIES_POLL", "INFINITY", "true", ":", "true")):
+            result = self.command("mpiexec", *options, MEANTIME_TIMEOUT="100")
+            self.assertEqual((result.returncode, result.stderr), (0, ""), result)
         self.user_file("wait = poll\n")
         refused("MEANTIME_TRIES_YIELD=4 is never come to after MEANTIME_WAIT=poll (", MEANTIME_TRIES_YIELD="4")
         self.user_file("tries_yield = 4\n")

@@ -100,10 +100,10 @@ class Terminal(MpiexecTest):
         job.terminate()
         job.communicate(timeout=60)
 
-    def on_terminal(self, *words, **variables):
-        """What a command shows on a terminal of 80 columns, its standard error too."""
+    def on_terminal(self, *words, columns=80, **variables):
+        """What a command shows on a terminal, its standard error too."""
         ours, its = pty.openpty()
-        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 80, 0, 0))
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
         environment = {name: value for name, value in self.environment.items() if name != "NO_COLOR"}
         with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=its, stderr=its,
                               env={**environment, "TERM": "xterm", **variables}) as process:
@@ -130,7 +130,9 @@ class Terminal(MpiexecTest):
                               ((mpiexec, "--report", "-n", "3", plain, "none"), "\033[1mmpiexec:\033[0m"),
                               ((COMMAND, "ps", str(job.pid)), "\033[1m  rank 1 \033[0m"),
                               ((COMMAND, "config"), "\033[1mMEANTIME_WAIT\033[0m"),
-                              ((mpiexec, "--help"), ""), ((COMMAND, "--help"), "")):
+                              ((mpiexec, "--help"), "\033[36m--report\033[0m "),
+                              ((COMMAND, "--help"), "\033[1mSubcommands:\033[0m\n  \033[36mversion\033[0m "),
+                              ((COMMAND, "fortran", "--help"), "")):
             with self.subTest(words):
                 seen = self.on_terminal(*words)
                 self.assertIn(colour, seen)
@@ -140,6 +142,13 @@ class Terminal(MpiexecTest):
                     self.assertNotIn("\033", self.on_terminal(*words, **variables))
         job.terminate()
         job.communicate(timeout=60)
+
+    def test_help_is_as_wide_as_the_terminal(self):
+        written = self.run_job("--help").output
+        self.assertEqual(self.on_terminal(MPIEXEC, "--help", NO_COLOR="1"), written)
+        wide = self.on_terminal(MPIEXEC, "--help", columns=110, NO_COLOR="1")
+        self.assertEqual(wide.split(), written.split())
+        self.assertIn(max(len(line) for line in wide.splitlines()), range(100, 111))
 
 
 if __name__ == "__main__":

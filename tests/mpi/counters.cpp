@@ -110,6 +110,9 @@ void by_perf_event_open() {
       CHECK(is_refusal(code), "%s: %s", event, check::error_text(code).c_str());
       CHECK(check::error_class(MPIX_Counter_stop(event)) == MPI_ERR_OTHER, "%s was not started",
             event);
+      MPI_Count count = 0;
+      CHECK(is_refusal(MPIX_Counter_read(event, &count, nullptr)), "%s is read as %lld", event,
+            static_cast<long long>(count));
       continue;
     }
     Reading reading;

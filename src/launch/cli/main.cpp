@@ -14,6 +14,7 @@
 
 #include "elf/elf_file.h"
 #include "launch/cli/notes.h"
+#include "launch/cli/options.h"
 #include "launch/messages.h"
 #include "launch/report/how_it_waited.h"
 #include "launch/start/debugger.h"
@@ -28,6 +29,7 @@
 #include "settings/energy_library.h"
 #include "settings/misspelt.h"
 #include "settings/shown.h"
+#include "settings/terminal.h"
 
 namespace meantime::launch {
 
@@ -228,7 +230,9 @@ int start(int count, char** words) {
   const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
   open_standard_descriptors();
   ParsedCommandLine parsed = parse_command_line({words + 1, words + count});
-  if (!parsed.output.empty() && (output_closed || !write_all(STDOUT_FILENO, parsed.output))) {
+  const std::string output =
+      settings::help_laid_out(parsed.output, help_column, settings::page_of(STDOUT_FILENO));
+  if (!output.empty() && (output_closed || !write_all(STDOUT_FILENO, output))) {
     say("cannot write to standard output: {}", std::strerror(output_closed ? EBADF : errno));
     return 1;
   }

@@ -269,7 +269,8 @@ How many ranks of what
   -initial-errhandler mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return
                           what an error does until the program says (default
                           mpi_errors_are_fatal)
-  -memory-alloc-kinds A,B the kinds of memory that the program gives MPI, as it
+  -memory-alloc-kinds A,B
+                          the kinds of memory that the program gives MPI, as it
                           may ask for them
   --as processes|threads|auto
                           every rank a process (default), or all of them

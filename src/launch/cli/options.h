@@ -69,5 +69,7 @@ std::string nearest_option(std::string_view name);
 
 /// Text of --help.
 std::string help_text();
+/// Where it describes its options.
+inline constexpr std::size_t help_column = 26;
 
 }  // namespace meantime::launch

@@ -58,6 +58,14 @@ std::vector<std::string> user_environment(const CommandLine& command,
   return variables;
 }
 
+/// What an option of mpiexec (-env, -x) has put into the environment.
+std::optional<std::string> edited(const std::vector<EnvironmentEdit>& edits,
+                                  std::string_view name) {
+  const auto last = std::find_if(edits.rbegin(), edits.rend(),
+                                 [&](const EnvironmentEdit& edit) { return edit.name == name; });
+  return last != edits.rend() && last->value && !last->value->empty() ? last->value : std::nullopt;
+}
+
 }  // namespace
 
 std::string user_value(const CommandLine& command, const ProgramRequest& program,
@@ -83,7 +91,13 @@ std::optional<std::string> option_value(const CommandLine& command, const Progra
   if (setting == deadlock_variable && command.on_deadlock_given) {
     return deadlock_action_name(command.on_deadlock);
   }
-  return setting == "MEANTIME_WAIT" ? program.wait : std::nullopt;
+  if (std::optional<std::string> own = edited(program.environment, setting)) {
+    return own;
+  }
+  if (setting == "MEANTIME_WAIT" && program.wait) {
+    return program.wait;
+  }
+  return edited(command.environment, setting);
 }
 
 std::string Job::setting(std::string_view name) const {

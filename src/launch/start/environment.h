@@ -36,7 +36,8 @@ class RankEnvironment {
   std::vector<std::string> variables_;
 };
 
-/// What mpiexec's command line says of a setting for a program's ranks, or nothing.
+/// What mpiexec's command line says of a setting for a program's ranks, or nothing: of that program
+/// alone (-env), by an option of the setting's own (--wait), or for all ranks (-x).
 std::optional<std::string> option_value(const CommandLine& command, const ProgramRequest& program,
                                         std::string_view setting);
 
