@@ -101,6 +101,7 @@ int Engine::arm(LocalReceive& receive, node::Waiter& waiter) {
 void Engine::disarm(LocalReceive& receive) {
   if (receive.entry != nullptr && !receive.is_private && !receive.over) {
     receive.entry->awaited().disarm();
+    matcher.take_back(receive);
   }
 }
 

@@ -72,6 +72,7 @@ class Player {
 
   Engine& engine() { return *rank_.engine; }
   Rank& rank() { return rank_; }
+  node::Waiter& waiter() { return *waiter_; }
 
   /// Waits as wait::until does, with a sleep after a few fruitless turns.
   template <class Ready>
@@ -452,9 +453,21 @@ class Model {
   std::vector<std::pair<Envelope, int>> unexpected_;
 };
 
+/// As long as the timer says, say.
+void sleep_in_vain(Player& player, LocalReceive& receive) {
+  wait::begin_sleep(player.waiter());
+  player.rank().area->mailbox.sleepers.fetch_add(1);
+  player.engine().arm(receive, player.waiter());
+  player.engine().progress();
+  wait::end_sleep(player.waiter());
+  player.rank().area->mailbox.sleepers.fetch_sub(1);
+  player.engine().disarm(receive);
+}
+
 // Short receives stay private to their rank, long ones do not; the sender matches for the receiver
 // now and then, as for one that sleeps, and the receiver looks into the sender's mailbox; some
-// receives are cancelled, some are blocking, some find the match lock taken.
+// receives are cancelled, some are blocking, some find the match lock taken, and some are slept
+// for.
 TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
   make_job(2);
   Player sender(0, 2);
@@ -468,6 +481,7 @@ TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
   int received = 0;
   int caught = 0;
   int cancels = 0;
+  int taken_back = 0;
   const auto collect = [&] {
     std::erase_if(model.posted(), [&](const std::unique_ptr<Model::Posted>& posted) {
       const bool over = engine.finished(posted->receive);
@@ -495,6 +509,13 @@ TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
         EXPECT_FALSE(engine.matcher.copy_to_posted(0, {2, 1, 0}, nullptr, 0));
         break;
       case 3:
+        if (!model.posted().empty()) {
+          TypedReceive& receive = model.posted()[random() % model.posted().size()]->receive;
+          sleep_in_vain(receiver, receive);
+          taken_back += receive.is_private ? 1 : 0;
+        }
+        break;
+      case 4:
         if (!model.posted().empty()) {
           const std::size_t place = random() % model.posted().size();
           Model::Posted& posted = *model.posted()[place];
@@ -552,6 +573,7 @@ TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
   }
   EXPECT_GT(received, 10'000);
   EXPECT_GT(caught, 100);
+  EXPECT_GT(taken_back, 20);
   EXPECT_GT(cancels, 100);
 }
 

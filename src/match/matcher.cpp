@@ -35,10 +35,34 @@ void Matcher::prepare() {
 //     that receive is in the queues, or still in the inbox.
 //   without it, in has_mail: only when to look. It may be late, as any look at the inbox; before it
 //     sleeps it publishes all, and that takes the lock or leaves the receives to its holder.
+bool Matcher::may_be_private(const LocalReceive& receive) const {
+  return allows_private_ && receive.capacity <= ground_.limits.eager &&
+         ground_.box.sleepers.load(std::memory_order_relaxed) == 0;
+}
+
 bool Matcher::may_stay_private(const LocalReceive& receive) const {
-  return allows_private_ && receive.capacity <= ground_.limits.eager && unexpected_ == 0 &&
-         !private_.full() && ground_.box.inbox.empty(std::memory_order_acquire) &&
-         !others_were_here() && ground_.box.sleepers.load(std::memory_order_relaxed) == 0;
+  return may_be_private(receive) && unexpected_ == 0 && !private_.full() &&
+         ground_.box.inbox.empty(std::memory_order_acquire) && !others_were_here();
+}
+
+// With the lock, and all that was pushed sorted in: no younger receive of this rank comes to the
+// queue any more, where it would count as older, and no unexpected message is for this one.
+void Matcher::take_back_now(LocalReceive& receive) {
+  node::Mailbox& box = ground_.box;
+  if (!try_lock(box)) {
+    return;
+  }
+  QueueView queues = queues_of(box);
+  settle(ground_.area, queues);
+  empty_inbox(ground_.area, queues);
+  Receive& entry = *receive.entry;
+  if (entry.state() == posted && queues.has_one_receive()) {
+    queues.remove_receive(entry);
+    receive.is_private = true;
+    private_.add(receive);
+  }
+  unlock(box);
+  look_again(ground_.rank.world_rank);
 }
 
 void Matcher::publish_private(QueueView& queues) {

@@ -10,7 +10,8 @@
 //             queues are older, and no unexpected message is for a private one: a receive stays
 //             private only if its owner knows of none that lies there, and when others have added
 //             some, which it sees with its next look, it publishes: all go to the queues. So it
-//             does before it sleeps, too, because from then on others match for it
+//             does before it sleeps, too, because from then on others match for it; a lone one that
+//             it has slept for in vain it takes back
 //   hand      the envelope that a rank wants while it looks at its inbox itself
 // One sender's messages to one rank keep their order in the inbox, and between it and the sender's
 // ring (match/eager_ring.h). Private to its rank, the rank's lock held.
@@ -42,6 +43,13 @@ class Matcher {
   void publish() {
     if (!private_.empty()) {
       drain(ground_.rank.world_rank, &filled_entry(private_.take_last()));
+    }
+  }
+  /// Awake again, and it is the only one that was published: private once more, if it is still
+  /// open.
+  void take_back(LocalReceive& receive) {
+    if (posted_ == 1 && private_.empty() && may_be_private(receive)) {
+      take_back_now(receive);
     }
   }
   /// Into the inbox of its destination.
@@ -90,7 +98,9 @@ class Matcher {
   }
   void cancel_now(Receive& receive);
 
+  bool may_be_private(const LocalReceive& receive) const;
   bool may_stay_private(const LocalReceive& receive) const;
+  void take_back_now(LocalReceive& receive);
   Receive& filled_entry(LocalReceive& receive) const {
     return match::fill_entry(receive, ground_.rank.world_rank);
   }
@@ -148,6 +158,7 @@ class Matcher {
   bool allows_private_ = false;
   // As this rank has left its mailbox, or found it.
   std::uint32_t unexpected_ = 0;
+  std::uint32_t posted_ = 0;
   std::uint32_t held_by_others_ = 0;
 
   bool receives_in_inbox_ = false;  ///< of this rank, perhaps

@@ -40,6 +40,7 @@ void Matcher::unlock(node::Mailbox& box) {
   const bool own = &box == &ground_.box;
   if (own && box.queues != 0) {
     unexpected_ = ground_.segment.at<Queues>(box.queues)->unexpected.entries;
+    posted_ = ground_.segment.at<Queues>(box.queues)->posted.entries;
   }
   if (own && box.sleepers.load(std::memory_order_relaxed) == 0) {
     // The owner, awake in all its threads: whoever pushes now leaves the matching to us anyway, and

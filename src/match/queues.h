@@ -67,6 +67,7 @@ class QueueView {
     return queues_.posted.entries == 0 ? nullptr : take_one_of_many(message);
   }
   void add_receive(Receive& receive);
+  bool has_one_receive() const { return queues_.posted.entries == 1; }
   void remove_receive(Receive& receive);
 
   /// The unexpected message that such a receive gets, left where it is; nullptr if there is none.
