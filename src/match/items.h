@@ -114,7 +114,7 @@ static_assert(sizeof(Message) == 2 * cache_line);
 
 /// How a payload gets from the sender's memory to the receiver's.
 ///   direct   cross-memory attach (or memcpy inside a host) in fragments; receiver and sender, if
-///            they are there, claim fragments from one counter, so two cores share a large copy
+///            they are there, claim fragments from its two ends, so two cores share a large copy
 ///   piped    through a ring of chunks in the segment that the sender fills and the receiver
 ///            empties: for non-contiguous senders, and without cross-memory attach
 ///   by wire  direct, but in the three steps of a network (match/ways/test_wire.h): a test setting

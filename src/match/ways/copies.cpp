@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "base/clock.h"
 #include "node/cross_memory.h"
@@ -13,6 +14,22 @@ namespace {
 
 bool not_allowed(int error) {
   return error == EPERM || error == ENOSYS || error == EACCES;
+}
+
+/// The receiver claims from the front, the sender from the back: so in buffers that are used again
+/// each core finds its part in its own cache. (1 MiB to and fro: 43 us from one counter, 29 so.)
+/// The word: how many from the front, and above them how many from the back; both may be counted
+/// once more when nothing is left.
+std::optional<std::uint64_t> claim(Transfer& transfer, std::uint64_t fragments, bool as_receiver) {
+  constexpr std::uint64_t one_from_back = std::uint64_t{1} << 32;
+  const std::uint64_t before =
+      transfer.claimed.fetch_add(as_receiver ? 1 : one_from_back, std::memory_order_relaxed);
+  const std::uint64_t front = before % one_from_back;
+  const std::uint64_t back = before / one_from_back;
+  if (front + back >= fragments) {
+    return std::nullopt;
+  }
+  return as_receiver ? front : fragments - 1 - back;
 }
 
 }  // namespace
@@ -58,11 +75,13 @@ void Copies::copy_fragments(Message& message, bool as_receiver) {
   Transfer& transfer = transfer_of(message);
   const std::uint64_t bytes = transfer.bytes;
   const std::uint64_t fragment = transfer.fragment;
+  const std::uint64_t fragments = (bytes + fragment - 1) / fragment;
   for (;;) {
-    const std::uint64_t begin = transfer.claimed.fetch_add(fragment, std::memory_order_relaxed);
-    if (begin >= bytes) {
+    const std::optional<std::uint64_t> number = claim(transfer, fragments, as_receiver);
+    if (!number) {
       return;
     }
+    const std::uint64_t begin = *number * fragment;
     const std::uint64_t now = std::min(fragment, bytes - begin);
     const Stopwatch stopwatch(bytes <= ground_.limits.medium);
     int error = 0;

@@ -1,5 +1,5 @@
 // From buffer to buffer: cross-memory attach, or memcpy inside a host, in fragments that receiver
-// and sender, if both are there, claim from one counter.
+// and sender, if both are there, claim from the two ends.
 #pragma once
 
 #include <vector>
