@@ -26,6 +26,10 @@ enum class Action {
   initial_errhandler,
   memory_kinds,
   label,
+  time_lines,
+  merge_output,
+  output_files,
+  output,  ///< Open MPI 5's list of these
   timeout,
   bind,
   cpus_per_rank,
