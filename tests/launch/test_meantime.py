@@ -85,16 +85,16 @@ class Command(MpiexecTest):
         job = self.start("-n", 3, program, "late")
 
         text = self.listed(job, "the ranks to wait", lambda text: "ranks 0, 2: each waits in MPI_Barrier" in text
-                           and "is running" in text)
+                           and "is not waiting in MPI" in text)
         self.assertIn(f"-n 3 {program} late (3 ranks, ", text)
-        self.assertRegex(text, r"rank 1 \(pid \d+\) is running")
+        self.assertRegex(text, r"rank 1 \(pid \d+\) is not waiting in MPI")
         other = self.start("-n", 2, program, "late")
         self.listed(other, "the other job's rank to wait", lambda text: "MPI_Barrier" in text)
         result = self.meantime("ps", str(job.pid))
         self.assertEqual((result.returncode, result.stderr), (0, ""), result)
         self.assertRegex(result.stdout, rf"^job {job.pid}: .* \(3 ranks, \d+ s\)\n"
                          r"  ranks 0, 2: each waits in MPI_Barrier on MPI_COMM_WORLD, .*\n"
-                         r"  rank 1 \(pid \d+\) is running.*\n$")
+                         r"  rank 1 \(pid \d+\) is not waiting in MPI.*\n$")
         other.terminate()
         other.communicate(timeout=60)
         if shutil.which("gdb"):

@@ -279,6 +279,9 @@ class Parser {
       case Action::verbose:
         result_.verbose = true;
         break;
+      case Action::quiet:
+        result_.quiet = true;
+        break;
       case Action::help:
         output = help_text();
         break;

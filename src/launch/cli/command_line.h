@@ -59,6 +59,7 @@ struct CommandLine {
   std::vector<std::string> environment_list;
   RankOutput output;
   bool verbose = false;
+  bool quiet = false;            ///< missing calls are not named before the start
   bool report_bindings = false;  ///< on which CPUs each rank may run
   bool debugger = false;
   double timeout_seconds = 0;  ///< 0: none

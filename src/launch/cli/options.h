@@ -37,6 +37,7 @@ enum class Action {
   report_bindings,
   display,  ///< bind and map, in a list, are `report_bindings`; the rest is ignored
   verbose,
+  quiet,
   help,
   version,
   debugger,
