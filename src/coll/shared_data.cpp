@@ -22,8 +22,8 @@ struct Entry {
 constexpr std::uint64_t by_message = ~std::uint64_t{0};
 
 int truncated(int from, std::size_t given, std::size_t room) {
-  return fail(MPI_ERR_TRUNCATE, "rank {} gave {} bytes where this rank has room for {}", from, given,
-              room);
+  return fail(MPI_ERR_TRUNCATE, "rank {} gave {} bytes where this rank has room for {}", from,
+              given, room);
 }
 int too_few(int from, std::size_t given, std::size_t expected) {
   return fail(MPI_ERR_COUNT, "rank {} gave {} bytes where this rank expects {}", from, given,
@@ -84,10 +84,7 @@ int even_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Comm
   }
   const Piece own = send[comm.rank];
   const Piece to = receive[comm.rank];
-  const auto keep_own = [&] {
-    return in_place ? MPI_SUCCESS
-                    : copy_own(own, to);
-  };
+  const auto keep_own = [&] { return in_place ? MPI_SUCCESS : copy_own(own, to); };
   if (worth_exposing(comm, block)) {
     const int error = exposed_alltoall(send, receive, in_place, comm);
     if (error != refused) {
@@ -289,8 +286,7 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
   Messages messages(comm, tag);
   const auto keep_own = [&] {
     const Piece own = send[root];
-    return receive.in_place() ? MPI_SUCCESS
-                              : copy_own(own, receive);
+    return receive.in_place() ? MPI_SUCCESS : copy_own(own, receive);
   };
   if (comm.rank == root) {
     if (ExposedPieces pieces = pieces_to_expose(send, root, comm)) {

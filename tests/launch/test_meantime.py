@@ -51,6 +51,20 @@ class Command(MpiexecTest):
             self.assertEqual((result.returncode, result.stdout, result.stderr), (2, "", says + "\n"))
         self.assertIn("Usage: meantime stack", self.meantime("stack", "--help").stdout)
 
+    def test_several_programs_are_checked(self):
+        shell, missing = "/bin/sh", self.path("missing")
+        alone = {program: self.meantime("check", program) for program in (shell, missing)}
+        both = self.meantime("check", shell, missing)
+        self.assertEqual(both.stdout, alone[shell].stdout + alone[missing].stdout)
+        self.assertEqual(both.returncode, max(one.returncode for one in alone.values()))
+
+    def test_config_says_where_waits_begin_with_yields(self):
+        for way, says in (("adaptive", "0 (up to 24 where ranks share cores), "), ("poll", "0, "),
+                          ("event", "0 (up to 24 in collectives where ranks share cores), "), ("overprovisioned", "2, ")):
+            environment = dict(self.environment, MEANTIME_WAIT=way)
+            shown = subprocess.run([COMMAND, "config", "wait"], env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+            self.assertIn(f"MEANTIME_TRIES_YIELD {says}MEANTIME_TIMEOUT ", shown)
+
     def test_doctor(self):
         result = self.meantime("doctor")
         for subject in ("library", "mpicc", "shared memory", "cross-memory attach", "lifeline", "CPUs",

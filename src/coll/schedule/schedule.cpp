@@ -25,9 +25,10 @@ int check_size(const Request& message) {
   }
   const core::Operation& expected = static_cast<const core::ReceiveRequest&>(message).operation;
   const MPI_Count bytes = expected.count * expected.type->size;
-  return message.bytes < bytes ? fail(MPI_ERR_COUNT, "rank {} gave {} bytes where this rank expects {}",
-                                      message.source, message.bytes, bytes)
-                               : MPI_SUCCESS;
+  return message.bytes < bytes
+             ? fail(MPI_ERR_COUNT, "rank {} gave {} bytes where this rank expects {}",
+                    message.source, message.bytes, bytes)
+             : MPI_SUCCESS;
 }
 
 }  // namespace
