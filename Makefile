@@ -55,7 +55,7 @@ install: build
 	packaging/uninstall --record build/release "$$prefix"
 	@echo
 	@echo "Installed in $(PREFIX). To compile and run:"
-	@echo "  $(PREFIX)/bin/mpicc hello.c -o hello && $(PREFIX)/bin/mpiexec -n 4 ./hello"
+	@echo '  "$(PREFIX)/bin/mpicc" examples/hello.c -o hello && "$(PREFIX)/bin/mpiexec" -n 4 ./hello'
 
 uninstall:
 	@packaging/uninstall "$(PREFIX)"

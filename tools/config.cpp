@@ -62,10 +62,11 @@ std::string knobs(std::string_view word) {
                                  : fmt::format(" ({} where ranks share cores or waits are long)",
                                                number(preset->few_tries_poll));
   return fmt::format(
-      "#   {}: {}\n#   MEANTIME_TRIES_POLL {}{}, MEANTIME_TRIES_YIELD {}, MEANTIME_TIMEOUT {}{}\n",
+      "#   {}: {}\n#   MEANTIME_TRIES_POLL {}{}, MEANTIME_TRIES_YIELD {}{}, "
+      "MEANTIME_TIMEOUT {}{}\n",
       preset->name, preset->meaning, number(preset->knobs.tries_poll), shared,
-      number(preset->knobs.tries_yield), number(preset->knobs.timeout_us),
-      preset->knobs.timeout_us == wait::endless ? "" : " us");
+      number(preset->knobs.tries_yield), wait::first_yields(*preset),
+      number(preset->knobs.timeout_us), preset->knobs.timeout_us == wait::endless ? "" : " us");
 }
 
 /// One setting as it is printed.

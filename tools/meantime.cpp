@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "base/version.h"
 #include "launch/start/installation.h"
@@ -82,9 +83,14 @@ int main(int count, char** words) {
   missing->add_option("program", program, "The program, by path or as found in PATH")->required();
   missing->callback([&] { status = meantime::tools::missing(program); });
   CLI::App* check =
-      app.add_subcommand("check", "Say whether a program's ranks can be threads (--as threads)");
-  check->add_option("program", program, "The program, by path or as found in PATH")->required();
-  check->callback([&] { status = meantime::tools::check(program); });
+      app.add_subcommand("check", "Say whether programs' ranks can be threads (--as threads)");
+  std::vector<std::string> programs;
+  check->add_option("program", programs, "The programs, by path or as found in PATH")->required();
+  check->callback([&] {
+    for (const std::string& each : programs) {
+      status = std::max(status, meantime::tools::check(each));
+    }
+  });
 
   // Its options are the script's, --help too.
   CLI::App* fortran =

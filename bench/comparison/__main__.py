@@ -10,9 +10,6 @@ import signal
 import sys
 from pathlib import Path
 
-from rich.console import Console
-from rich.status import Status
-
 from . import cases, document, figures, goals, measure, peers, programs
 from .store import Store, this_run
 
@@ -71,6 +68,8 @@ def measure_all(arguments, console):
     implementations = find_implementations(arguments, console)
     console.print("Comparing " + ", ".join(one.name for one in implementations))
     chosen = cases.cases(scale, arguments.slices)
+    from rich.status import Status  # noqa: PLC0415
+
     with Status("", console=console) as status:
         say = status.update if console.is_terminal else (lambda text: console.print(text, style="dim"))
         runner = measure.Runner(implementations, arguments.build, say)
@@ -94,6 +93,8 @@ def stop_by_hand(*_):
 def main():
     arguments = read_arguments()
     signal.signal(signal.SIGTERM, stop_by_hand)  # what was measured is kept
+    from rich.console import Console  # noqa: PLC0415 (--help is without it)
+
     console = Console(width=None if sys.stdout.isatty() else 200)
     store = Store() if arguments.fresh else Store.load(arguments.json)
     if not arguments.show:

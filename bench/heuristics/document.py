@@ -114,9 +114,9 @@ def text(measured):
                      f"{'; '.join(harms)} | {count} |")
     if wrong := failures(measured["results"], "everything"):
         lines += ["", "With everything: " + "; ".join(wrong) + "."]
-    lines += ["", "How much two runs of the same differ (median of the rounds): " + ", ".join(
-        f"{case} {100 * (math.exp(Comparison(found[case.key], 'everything', 'time').noise) - 1):.0f} %"
-        for case in cases.CASES if case.key in found) + ".", ""]
+    lines += ["", "| case | two runs of the same differ by (median of the rounds) |", "|---|---|"]
+    lines += [f"| {case} | {100 * (math.exp(Comparison(found[case.key], 'everything', 'time').noise) - 1):.0f} % |"
+              for case in cases.CASES if case.key in found] + [""]
     lines += [
         "Not on trial is what programs need to go on (room that grows for unread messages, a worker that is handed over, naps of "
         "who lacks memory), what somebody asks for (`ade`, the ready energy policies), and where a collective changes its way by "

@@ -172,6 +172,15 @@ def lives(pid):
         return False
 
 
+class Help(unittest.TestCase):
+    def test_it_needs_no_environment(self):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = dict(os.environ, MEANTIME_BENCH_ENVIRONMENT=os.path.join(folder, "none"))
+            done = subprocess.run([str(ROOT / "bench" / "compare"), "--help"], env=environment, capture_output=True, text=True, check=True)
+            self.assertIn("usage: bench/compare", done.stdout)
+            self.assertEqual(os.listdir(folder), [])
+
+
 class Launching(unittest.TestCase):
     def test_output_status_and_lines(self):
         lines = []

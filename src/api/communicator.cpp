@@ -13,6 +13,7 @@
 #include "core/error/error_attribution.h"
 #include "core/object/attribute.h"
 #include "core/object/tables.h"
+#include "node/words.h"
 
 namespace meantime::api {
 namespace {
@@ -21,6 +22,16 @@ namespace {
 int give(int error, Communicator* made, MPI_Comm* handle) {
   *handle = made != nullptr ? made->handle() : MPI_COMM_NULL;
   return error;
+}
+
+void note_origin(Communicator* made, std::string_view how, const Communicator& parent) {
+  const std::string& named = parent.name.empty() ? parent.origin : parent.name;
+  if (made != nullptr && !named.empty()) {
+    made->origin = node::no_name;
+    made->origin += how;
+    made->origin += std::string_view(named).substr(parent.name.empty() ? 1 : 0);
+    made->origin.resize(std::min<std::size_t>(made->origin.size(), MPI_MAX_OBJECT_NAME));
+  }
 }
 
 int check_tag(int tag) {
@@ -107,6 +118,7 @@ int Comm_get_parent(MPI_Comm* parent) {
 int Comm_dup(Communicator& comm, MPI_Comm* newcomm) {
   Communicator* made = nullptr;
   const int error = core::duplicate(comm, nullptr, &made);
+  note_origin(made, "a duplicate of ", comm);
   return give(error, made, newcomm);
 }
 
@@ -115,6 +127,7 @@ int Comm_dup_with_info(Communicator& comm, Info* info, MPI_Comm* newcomm) {
   const Info none;
   Communicator* made = nullptr;
   const int error = core::duplicate(comm, info != nullptr ? info : &none, &made);
+  note_origin(made, "a duplicate of ", comm);
   return give(error, made, newcomm);
 }
 
@@ -123,6 +136,7 @@ int Comm_idup(Communicator& comm, MPI_Comm* newcomm, MPI_Request* request) {
   Request* started = nullptr;
   const int error = core::start_duplicate(comm, nullptr, &made, &started);
   *request = started != nullptr ? started->handle() : MPI_REQUEST_NULL;
+  note_origin(made, "a duplicate of ", comm);
   return give(error, made, newcomm);
 }
 
@@ -132,12 +146,14 @@ int Comm_idup_with_info(Communicator& comm, Info* info, MPI_Comm* newcomm, MPI_R
   Request* started = nullptr;
   const int error = core::start_duplicate(comm, info != nullptr ? info : &none, &made, &started);
   *request = started != nullptr ? started->handle() : MPI_REQUEST_NULL;
+  note_origin(made, "a duplicate of ", comm);
   return give(error, made, newcomm);
 }
 
 int Comm_create(Communicator& comm, Group& group, MPI_Comm* newcomm) {
   Communicator* made = nullptr;
   const int error = core::create(comm, group, &made);
+  note_origin(made, "a part of ", comm);
   return give(error, made, newcomm);
 }
 
@@ -147,6 +163,7 @@ int Comm_create_group(Communicator& comm, Group& group, int tag, MPI_Comm* newco
   if (error == MPI_SUCCESS) {
     error = core::create_group(comm, group, tag, &made);
   }
+  note_origin(made, "a part of ", comm);
   return give(error, made, newcomm);
 }
 
@@ -169,6 +186,7 @@ int Comm_split(Communicator& comm, int color, int key, MPI_Comm* newcomm) {
   const int error = color >= 0 || color == MPI_UNDEFINED
                         ? core::split(comm, color, key, &made)
                         : fail(MPI_ERR_ARG, "color {} is negative", color);
+  note_origin(made, "a part of ", comm);
   return give(error, made, newcomm);
 }
 
@@ -178,6 +196,7 @@ int Comm_split_type(Communicator& comm, int split_type, int key, Info* info, MPI
   if (made != nullptr) {
     core::set_hints(*made, info);
   }
+  note_origin(made, "a part of ", comm);
   return give(error, made, newcomm);
 }
 

@@ -23,6 +23,7 @@
 #include "core/start/settings.h"
 #include "deadlock/report.h"
 #include "protocol/call_names.h"
+#include "protocol/control.h"
 #include "rank/rank_of_thread.h"
 #include "scheduling/worker.h"
 #include "settings/shown.h"
@@ -55,7 +56,13 @@ int not_part_of_meantime(const char* call) {
           ? "files (MPI-IO): let ranks write files of their own, or gather and let one write"
       : is_one_of({"_spawn", "_port", "_accept", "_connect", "_join", "_name"})
           ? "starting and connecting processes: let mpiexec start all ranks, ':' separates programs"
-          : "one-sided transfers: send messages instead";
+      : is_one_of({"_lock", "_unlock", "_flush"})
+          ? "locks of windows: between accesses to memory that ranks share call MPI_Win_fence, or "
+            "MPI_Win_sync, a barrier and MPI_Win_sync"
+      : is_one_of({"Win_post", "Win_start", "Win_complete", "Win_wait", "Win_test"})
+          ? "synchronisation of windows but for MPI_Win_fence: use that"
+          : "one-sided transfers: send messages, or let ranks share memory "
+            "(MPI_Win_allocate_shared)";
   const bool ends = core::missing_calls_end.load(std::memory_order_relaxed);
   const int code = fail(MPI_ERR_UNSUPPORTED_OPERATION,
                         "this call is not part of Meantime {}, which has no {} (`meantime missing "
@@ -88,6 +95,21 @@ bool is_for_children(Call call) {
 
 std::string name_of(const Communicator& comm) {
   return comm.name.empty() ? "the communicator" : comm.name;
+}
+
+/// "rank 3 (pid 4711): ", of a rank of a job, also where MPI is not there yet or no more.
+std::string rank_in_front(const Rank& rank) {
+  if (rank.phase.load() == Phase::forked) {
+    return {};
+  }
+  if (rank.fiber != nullptr || rank.world_size > 1) {
+    return fmt::format("rank {} (pid {}): ", rank.world_rank, getpid());
+  }
+  const char* const number = std::getenv(launch::rank_variable);
+  const char* const pid = std::getenv(launch::rank_pid_variable);
+  return number != nullptr && pid != nullptr && std::strtol(pid, nullptr, 10) == getpid()
+             ? fmt::format("rank {} (pid {}): ", settings::shown(number), pid)
+             : std::string();
 }
 
 }  // namespace
@@ -201,7 +223,7 @@ void Entry::end_of_program(const void* site) {
                      : rank_.phase.load() == Phase::away ? "after the last session was finalized"
                                                          : "before MPI_Init";
   std::string line =
-      fmt::format("Meantime: {} was called {}; called from {}\n",
+      fmt::format("Meantime: {}{} was called {}; called from {}\n", rank_in_front(rank_),
                   call_name(static_cast<std::uint16_t>(call_)), when, wait::location_of_call(site));
   if (getauxval(AT_SECURE) == 0) {  // as in core/error/abort.cpp; mpiexec is not told of this
     line = launch::symbolized(line, getpid());

@@ -4,6 +4,14 @@
 
 namespace meantime::coll {
 
+int copy_own(const Piece& from, const Piece& to) {
+  const int error = copy(from.buffer, from.count, *from.type, to.buffer, to.count, *to.type);
+  return error == MPI_ERR_TRUNCATE
+             ? fail(error, "this rank gives itself {} bytes where it has room for {}", from.bytes(),
+                    to.bytes())
+             : error;
+}
+
 int Blocks::check(std::size_t peers) const {
   if (even()) {
     return peers > 0 && (displacements_ || type_ == nullptr)

@@ -82,7 +82,7 @@ void GateWait::take_ticket() {
 
 void GateWait::describe(wait::Situation& situation) const {
   situation.context = comm_.context;
-  situation.name = &comm_.name;
+  situation.name = comm_.name.empty() ? &comm_.origin : &comm_.name;
   situation.policy = comm_.waiting.get();
 }
 

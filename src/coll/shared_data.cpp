@@ -21,11 +21,13 @@ struct Entry {
 };
 constexpr std::uint64_t by_message = ~std::uint64_t{0};
 
-int truncated(std::size_t given, std::size_t room) {
-  return fail(MPI_ERR_TRUNCATE, "a rank gave {} bytes where {} fit", given, room);
+int truncated(int from, std::size_t given, std::size_t room) {
+  return fail(MPI_ERR_TRUNCATE, "rank {} gave {} bytes where this rank has room for {}", from,
+              given, room);
 }
-int too_few(std::size_t given, std::size_t expected) {
-  return fail(MPI_ERR_COUNT, "a rank gave {} bytes where {} were expected", given, expected);
+int too_few(int from, std::size_t given, std::size_t expected) {
+  return fail(MPI_ERR_COUNT, "rank {} gave {} bytes where this rank expects {}", from, given,
+              expected);
 }
 
 /// What a root or a member of an uneven alltoall gives to all: a table, then the blocks that are
@@ -68,7 +70,7 @@ int take_block(Meeting& meeting, int from, int me, const Piece& piece, Messages&
   }
   const std::size_t room = piece.bytes();
   piece.unpack_from(deposit + entry.offset, 0, std::min<std::size_t>(entry.bytes, room));
-  return entry.bytes > room ? truncated(entry.bytes, room) : MPI_SUCCESS;
+  return entry.bytes > room ? truncated(from, entry.bytes, room) : MPI_SUCCESS;
 }
 
 /// In place, `send` and `receive` are the same. Their addresses do not tell: MPI_BOTTOM is both's
@@ -82,10 +84,7 @@ int even_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Comm
   }
   const Piece own = send[comm.rank];
   const Piece to = receive[comm.rank];
-  const auto keep_own = [&] {
-    return in_place ? MPI_SUCCESS
-                    : copy(own.buffer, own.count, *own.type, to.buffer, to.count, *to.type);
-  };
+  const auto keep_own = [&] { return in_place ? MPI_SUCCESS : copy_own(own, to); };
   if (worth_exposing(comm, block)) {
     const int error = exposed_alltoall(send, receive, in_place, comm);
     if (error != refused) {
@@ -218,10 +217,12 @@ int bcast(Piece piece, int root, Communicator& comm) {
         }
         offset += slot.bytes;
       }
-      if (total > room) {
-        result = truncated(total, room);
-      } else if (total < room) {
-        result = too_few(total, room);
+      if (total != room) {  // perhaps because it is no root to itself
+        const int error = meeting.check_root(root);
+        if (error != MPI_SUCCESS) {
+          return error;
+        }
+        result = total > room ? truncated(root, total, room) : too_few(root, total, room);
       }
     }
   } while (offset < total);
@@ -256,8 +257,7 @@ int gather(Piece send, const Blocks& receive, int root, Communicator& comm) {
     const Piece piece = receive[from];
     if (from == root) {
       if (!send.in_place()) {
-        const int copied =
-            copy(send.buffer, send.count, *send.type, piece.buffer, piece.count, *piece.type);
+        const int copied = copy_own(send, piece);
         error = error == MPI_SUCCESS ? copied : error;
       }
       continue;
@@ -271,7 +271,7 @@ int gather(Piece send, const Blocks& receive, int root, Communicator& comm) {
       const std::size_t room = piece.bytes();
       piece.unpack_from(meeting.data(from), 0, std::min<std::size_t>(slot.total, room));
       if (slot.total > room) {
-        error = truncated(slot.total, room);
+        error = truncated(from, slot.total, room);
       }
     }
   }
@@ -286,9 +286,7 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
   Messages messages(comm, tag);
   const auto keep_own = [&] {
     const Piece own = send[root];
-    return receive.in_place() ? MPI_SUCCESS
-                              : copy(own.buffer, own.count, *own.type, receive.buffer,
-                                     receive.count, *receive.type);
+    return receive.in_place() ? MPI_SUCCESS : copy_own(own, receive);
   };
   if (comm.rank == root) {
     if (ExposedPieces pieces = pieces_to_expose(send, root, comm)) {
@@ -324,7 +322,7 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
   }
   if (has_exposed(meeting, root)) {
     const std::size_t bytes = take_mine(meeting, root, receive, comm);
-    return bytes > receive.bytes() ? truncated(bytes, receive.bytes()) : MPI_SUCCESS;
+    return bytes > receive.bytes() ? truncated(root, bytes, receive.bytes()) : MPI_SUCCESS;
   }
   const int error = take_block(meeting, root, comm.rank, receive, messages);
   const int received = messages.finish();
@@ -343,7 +341,7 @@ int allgather(Piece send, const Blocks& receive, Communicator& comm) {
   }
   const Piece own = send.in_place() ? receive[comm.rank] : send;
   const std::size_t room = bytes[comm.rank];
-  int result = own.bytes() > room ? truncated(own.bytes(), room) : MPI_SUCCESS;
+  int result = own.bytes() > room ? truncated(comm.rank, own.bytes(), room) : MPI_SUCCESS;
   std::size_t offset = 0;
   if (state.in_host && state.exposes && longest >= thresholds::exposed_allgather) {
     const int error = exposed_allgather(own, receive, sum, comm);
@@ -371,7 +369,7 @@ int allgather(Piece send, const Blocks& receive, Communicator& comm) {
   }
   if (!send.in_place()) {
     const Piece to = receive[comm.rank];
-    const int copied = copy(send.buffer, send.count, *send.type, to.buffer, to.count, *to.type);
+    const int copied = copy_own(send, to);
     result = result == MPI_SUCCESS ? copied : result;
   }
   return result;

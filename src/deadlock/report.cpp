@@ -72,8 +72,10 @@ std::string location_in(int pid, std::uint64_t address) {
 
 std::string communicator_name(const node::Report& report) {
   const std::uint32_t context = report.context.load() & ~1u;
+  const std::string words = node::read_words(report.name);
+  const bool is_name = !words.starts_with(node::no_name);
   // A program chose it: it must not look like a line of ours.
-  const std::string name = settings::shown(node::read_words(report.name), settings::any_length);
+  const std::string name = settings::shown(words.substr(is_name ? 0 : 1), settings::any_length);
   switch (context) {
     case 0:
       return "";
@@ -82,7 +84,8 @@ std::string communicator_name(const node::Report& report) {
       return fmt::format(" on {}", name);
     default:
       return name.empty() ? fmt::format(" on a communicator (context {})", context)
-                          : fmt::format(" on communicator '{}'", name);
+             : is_name    ? fmt::format(" on communicator '{}'", name)
+                          : fmt::format(" on {} (context {})", name, context);
   }
 }
 
@@ -141,7 +144,7 @@ bool is_testing(const node::TestLoopNote& note) {
 std::string describe_turn(const node::RankArea& area) {
   const std::optional<Scheduled> turn = scheduled(area);
   if (!turn || turn->state == ranks::State::running) {
-    return "is running (not in a wait)";
+    return "is not waiting in MPI";
   }
   return turn->state == ranks::State::offloaded
              ? "is beside its worker, in a system call or long out of MPI (not in a wait)"

@@ -12,6 +12,9 @@
 
 namespace meantime::node {
 
+/// In front of a text that stands in a name's place and is none.
+inline constexpr char no_name = '\1';
+
 inline void write_words(std::span<std::atomic<std::uint64_t>> places, std::string_view name) {
   for (std::atomic<std::uint64_t>& place : places) {
     const std::size_t bytes = std::min(name.size(), sizeof place);

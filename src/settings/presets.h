@@ -50,9 +50,9 @@ inline constexpr Preset presets[] = {
     {"adaptive",        {64,       0,          endless}, 8,       Prediction::patience, false,
      "polls while waits are short and cores are free, then sleeps"},
     {"poll",            {endless,  0,          endless}, endless, Prediction::none,     false,
-     "polls: never more ranks than cores"},
+     "polls, sleeps only after a second: never more ranks than cores"},
     {"yield",           {8,        endless,    endless}, 8,       Prediction::none,     false,
-     "gives the core away between looks, never sleeps"},
+     "gives the core away between looks, sleeps only after a second"},
     {"event",           {64,       0,          endless}, 8,       Prediction::none,     false,
      "sleeps after a few looks, until the message comes"},
     {"predicted",       {64,       0,          endless}, 8,       Prediction::timer,    false,
@@ -63,6 +63,15 @@ inline constexpr Preset presets[] = {
      "many ranks a core: gives the core away, then sleeps"},
 };
 // clang-format on
+
+/// What comes before the climb where ranks share cores, if neither tries_poll nor tries_yield is
+/// set by hand (policy.h, yielding.h); packaging/settings-page says the same.
+constexpr std::string_view first_yields(const Preset& preset) {
+  return preset.knobs.tries_yield != 0 || preset.knobs.tries_poll == endless ? ""
+         : preset.prediction == Prediction::patience
+             ? " (up to 24 where ranks share cores)"
+             : " (up to 24 in collectives where ranks share cores)";
+}
 
 inline constexpr auto preset_names = [] {
   std::array<std::string_view, std::size(presets)> names{};

@@ -26,6 +26,12 @@ int main(int argc, char** argv) {
     code = MPI_Put(&word, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
     MPI_Win_free(&win);
   }
+  if (!strcmp(argv[1], "lock")) {
+    MPI_Win_create(&word, sizeof word, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, argc > 2 ? MPI_ERRORS_RETURN : MPI_ERRORS_ARE_FATAL);
+    code = MPI_Win_lock_all(0, win);
+    MPI_Win_free(&win);
+  }
   printf("%s\n", code == MPI_ERR_UNSUPPORTED_OPERATION ? "unsupported" : "something else");
   MPI_Finalize();
   return 0;

@@ -79,7 +79,7 @@ class Loops(MpiexecTest):
     def test_who_has_found_it_does_not_ask(self):
         program = self.program()
         result = self.run_job("--wait", "poll", "--timeout", 1, "-n", 2, program, "found")
-        self.assertIn("is running (not in a wait)", result.error)
+        self.assertIn("is not waiting in MPI", result.error)
         self.assertNotIn("again and again", result.error)
 
     def test_for_many_messages(self):

@@ -51,6 +51,20 @@ class Command(MpiexecTest):
             self.assertEqual((result.returncode, result.stdout, result.stderr), (2, "", says + "\n"))
         self.assertIn("Usage: meantime stack", self.meantime("stack", "--help").stdout)
 
+    def test_several_programs_are_checked(self):
+        shell, missing = "/bin/sh", self.path("missing")
+        alone = {program: self.meantime("check", program) for program in (shell, missing)}
+        both = self.meantime("check", shell, missing)
+        self.assertEqual(both.stdout, alone[shell].stdout + alone[missing].stdout)
+        self.assertEqual(both.returncode, max(one.returncode for one in alone.values()))
+
+    def test_config_says_where_waits_begin_with_yields(self):
+        for way, says in (("adaptive", "0 (up to 24 where ranks share cores), "), ("poll", "0, "),
+                          ("event", "0 (up to 24 in collectives where ranks share cores), "), ("overprovisioned", "2, ")):
+            environment = dict(self.environment, MEANTIME_WAIT=way)
+            shown = subprocess.run([COMMAND, "config", "wait"], env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+            self.assertIn(f"MEANTIME_TRIES_YIELD {says}MEANTIME_TIMEOUT ", shown)
+
     def test_doctor(self):
         result = self.meantime("doctor")
         for subject in ("library", "mpicc", "shared memory", "cross-memory attach", "lifeline", "CPUs",
@@ -85,16 +99,16 @@ class Command(MpiexecTest):
         job = self.start("-n", 3, program, "late")
 
         text = self.listed(job, "the ranks to wait", lambda text: "ranks 0, 2: each waits in MPI_Barrier" in text
-                           and "is running" in text)
+                           and "is not waiting in MPI" in text)
         self.assertIn(f"-n 3 {program} late (3 ranks, ", text)
-        self.assertRegex(text, r"rank 1 \(pid \d+\) is running")
+        self.assertRegex(text, r"rank 1 \(pid \d+\) is not waiting in MPI")
         other = self.start("-n", 2, program, "late")
         self.listed(other, "the other job's rank to wait", lambda text: "MPI_Barrier" in text)
         result = self.meantime("ps", str(job.pid))
         self.assertEqual((result.returncode, result.stderr), (0, ""), result)
         self.assertRegex(result.stdout, rf"^job {job.pid}: .* \(3 ranks, \d+ s\)\n"
                          r"  ranks 0, 2: each waits in MPI_Barrier on MPI_COMM_WORLD, .*\n"
-                         r"  rank 1 \(pid \d+\) is running.*\n$")
+                         r"  rank 1 \(pid \d+\) is not waiting in MPI.*\n$")
         other.terminate()
         other.communicate(timeout=60)
         if shutil.which("gdb"):

@@ -139,6 +139,53 @@ class Labels(MpiexecTest):
             self.assertEqual(output, expected)
         job.communicate(timeout=60)
 
+    def test_time_of_day(self):
+        time_of_day = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} "
+        script = ("-n", 2, "sh", "-c", "echo one; echo two")
+        for words, label in ((("--timestamp-output",), ""), (("--timestamp-output", "-l"), r"\[[01]\] "),
+                             (("--output", "TAG,timestamp"), r"\[[01]\] ")):
+            for line in self.run_job(*words, *script).output.splitlines():
+                self.assertRegex(line, f"^{time_of_day}{label}(one|two)$")
+
+    def test_errors_among_output(self):
+        script = ("-n", 1, "sh", "-c", "echo one; echo two >&2; echo three")
+        for words, label in ((("--merge-stderr-to-stdout",), ""), (("--output", "merge"), ""),
+                             (("-l", "--merge-stderr-to-stdout"), "[0] ")):
+            result = self.run_job(*words, *script)
+            self.assertEqual((result.output, result.error), (f"{label}one\n{label}two\n{label}three\n", ""), words)
+
+    def test_files(self):
+        script = ("-n", 11, "sh", "-c", "echo $MEANTIME_RANK; printf error >&2")
+        for number, (words, shown) in enumerate(((("--output-filename", "{}"), True), (("--output-filename", "{}:nocopy"), False),
+                                                 (("--output", "dir={}"), True), (("--output-filename", "{}", "-l"), True),
+                                                 (("--output", "directory={}:nocopy,merge"), False))):
+            folder = self.path(f"some/where{number}")
+            result = self.run_job(*(word.format(folder) for word in words), *script)
+            self.assertEqual((result.status, len(result.output.split("\n")) > 11, "error" in result.error), (0, shown, shown), result)
+            self.assertEqual(sorted(os.listdir(f"{folder}/1")), [f"rank.{rank:02}" for rank in range(11)])
+            for rank in range(11):
+                files = {name: open(f"{folder}/1/rank.{rank:02}/{name}").read() for name in os.listdir(f"{folder}/1/rank.{rank:02}")}
+                self.assertEqual(files, {"stdout": f"{rank}\nerror"} if "merge" in words[-1] else
+                                 {"stdout": f"{rank}\n", "stderr": "error"}, words)
+
+    def test_files_that_cannot_be(self):
+        result = self.run_job("--output-filename", self.path("file", ""), "-n", 2, "true")
+        self.assertEqual((result.status, result.output), (1, ""))
+        self.assert_one_line(result, "file/1/rank.0/stdout: Not a directory")
+        for words, said in ((("--output", "tag,xml"), "not 'xml'"), (("--output", "file=x"), "not 'file=x'"),
+                            (("--output-filename", ":nocopy"), "wants a directory")):
+            result = self.run_job(*words, "true")
+            self.assertEqual(result.status, 2)
+            self.assert_one_line(result, said)
+
+    def test_full_disk_of_a_file(self):
+        folder = self.path("full")
+        os.makedirs(f"{folder}/1/rank.0")
+        os.symlink("/dev/full", f"{folder}/1/rank.0/stdout")
+        result = self.run_job("--output-filename", folder, "echo", "x")
+        self.assertEqual((result.status, result.output), (1, "x\n"))
+        self.assert_one_line(result, "output of the ranks was lost: No space left on device")
+
     def test_last_words_of_a_killed_rank(self):
         result = self.run_job("-l", "-n", 2, "sh", "-c",
                               "printf 'last words'; [ $MEANTIME_RANK = 1 ] && kill -9 $$; sleep 9")

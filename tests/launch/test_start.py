@@ -150,7 +150,7 @@ class Libraries(MpiexecTest):
         for code in (0, 3):
             result = self.run_job("-n", 2, program, mpi, code)
             self.assertEqual((result.status, result.output), (code or 1, ""), result)
-            self.assert_one_line(result, "loaded another MPI library", "libmpi.so.40", "--no-binary mpi4py")
+            self.assert_one_line(result, "loaded another MPI library", "libmpi.so.40", "--no-cache-dir --force-reinstall --no-binary mpi4py mpi4py)")
         other = self.library("libmpiece.so")
         result = self.run_job("-n", 2, program, other, 0)
         self.assertEqual((result.status, result.error), (0, ""), result)
@@ -201,6 +201,14 @@ class Libraries(MpiexecTest):
         result = self.run_job("-n", 2, program)
         self.assertEqual(result.status, 0)
         self.assert_one_line(result, call, "does not have yet")
+        self.assertEqual(self.run_job("-q", "-n", 2, program).error, "")
+        # A library has calls for many programs.
+        library = self.compile("libcalls.so", f"int {call}(void); int calls(void) {{ return {call}(); }}", LIBRARY,
+                               "-shared", "-fPIC")
+        user = self.compile("user", "int calls(void); int main(int n, char** v) { return n > 5 ? calls() : 0; }", library,
+                            LIBRARY, f"-Wl,--no-as-needed,--enable-new-dtags,-rpath,{BUILD}/lib:{os.path.dirname(library)}")
+        self.assertEqual(self.run_job("-n", 2, user).error, "")
+        self.assertIn(f"does not have yet: {call}\n", self.run_job("-v", "-n", 2, user).error)
         command = subprocess.run([os.path.join(BUILD, "bin", "meantime"), "missing", program],
                                  stdout=subprocess.PIPE)
         self.assertIn(call.encode(), command.stdout)

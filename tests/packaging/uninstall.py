@@ -81,6 +81,10 @@ class Uninstall(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertEqual(files_of(self.prefix), [])
 
+    def test_a_folder_that_is_not_there(self):
+        result = run(UNINSTALL, self.prefix)
+        self.assertEqual((result.returncode, result.stdout), (1, f"uninstall: {self.prefix} is no directory\n"))
+
     def test_an_empty_list(self):
         self.install()
         with open(os.path.join(self.prefix, LIST), "w", encoding="utf-8"):

@@ -109,6 +109,12 @@ class Wrapper(unittest.TestCase):
         shown = self.call("-showme:command", environment={"MEANTIME_CC": "ccache gcc"}).stdout
         self.assertEqual(shown, "ccache gcc\n")
 
+    def test_a_compiler_that_is_not_there(self):
+        for words, environment in ((("-cc=/no/such", "x.c"), {}), (("x.c",), {"MEANTIME_CC": "/no/such -m64"})):
+            result = self.call(*words, environment=environment)
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(result.stderr, "mpicc: there is no compiler '/no/such' (MEANTIME_CC or -cc= chooses one)\n")
+
     def test_calling_itself_is_an_error(self):
         loop = os.path.join(os.path.dirname(self.compiler), "loop")
         os.symlink(os.path.join(self.prefix, "bin", "mpicc"), loop)

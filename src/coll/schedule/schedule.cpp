@@ -25,9 +25,10 @@ int check_size(const Request& message) {
   }
   const core::Operation& expected = static_cast<const core::ReceiveRequest&>(message).operation;
   const MPI_Count bytes = expected.count * expected.type->size;
-  return message.bytes < bytes ? fail(MPI_ERR_COUNT, "rank {} gave {} bytes where {} were expected",
-                                      message.source, message.bytes, bytes)
-                               : MPI_SUCCESS;
+  return message.bytes < bytes
+             ? fail(MPI_ERR_COUNT, "rank {} gave {} bytes where this rank expects {}",
+                    message.source, message.bytes, bytes)
+             : MPI_SUCCESS;
 }
 
 }  // namespace
@@ -200,8 +201,7 @@ bool ScheduleRequest::run(const Schedule::Step& step) {
     case Schedule::Kind::fence:
       break;
     case Schedule::Kind::copy:
-      note(meantime::copy(step.from.buffer, step.from.count, *step.from.type, step.to.buffer,
-                          step.to.count, *step.to.type));
+      note(copy_own(step.from, step.to));
       break;
     case Schedule::Kind::reduce:
       if (step.to.count > 0) {
@@ -287,7 +287,7 @@ void ScheduleRequest::leave_unattended() {
 void ScheduleRequest::describe(wait::Situation& situation) const {
   situation.context = comm->context;
   situation.policy = comm->waiting.get();
-  situation.name = &comm->name;
+  situation.name = comm->name.empty() ? &comm->origin : &comm->name;
   if (!under_way_.empty()) {
     under_way_.front()->describe(situation);
   }

@@ -50,6 +50,9 @@ struct Communicator : Object {
   std::unique_ptr<Topology> topology;
   Info* info = nullptr;
   std::string name;
+  /// How it was made, for who has given it no name: "a duplicate of MPI_COMM_WORLD", behind
+  /// node::no_name. Empty: not known.
+  std::string origin;
   std::unique_ptr<wait::Policy> waiting;  ///< how this rank waits here; none: as anywhere
   Communicator* local =
       nullptr;  ///< of an intercommunicator: its local group's own intracommunicator

@@ -47,8 +47,10 @@ std::string obituary(std::string_view description, int code, const char* call,
 }
 
 std::string describe(Communicator& comm) {
-  return comm.name.empty() ? fmt::format("communicator {:#x} of {} ranks", comm.context, comm.size)
-                           : "communicator " + settings::shown(comm.name, settings::any_length);
+  return !comm.name.empty() ? "communicator " + settings::shown(comm.name, settings::any_length)
+         : !comm.origin.empty()
+             ? settings::shown(std::string_view(comm.origin).substr(1), settings::any_length)
+             : fmt::format("communicator {:#x} of {} ranks", comm.context, comm.size);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "core/start/settings.h"
 #include "node/control_client.h"
 #include "node/segment.h"
+#include "node/words.h"
 #include "protocol/call_names.h"
 #include "protocol/control.h"
 #include "rank/rank.h"
@@ -97,7 +98,8 @@ class Handler final : public wait::Advisor {
     info.channel = question.channel == wait::Channel::direct_copy ? MPIX_ENERGY_DIRECT_COPY
                                                                   : MPIX_ENERGY_SHARED_MEMORY;
     info.call = call_name(static_cast<std::uint16_t>(situation.call));
-    info.communicator = situation.name != nullptr ? situation.name->c_str() : "";
+    const bool named = situation.name != nullptr && !situation.name->starts_with(node::no_name);
+    info.communicator = named ? situation.name->c_str() : "";
     info.call_site = situation.call_site;
     info.bytes = static_cast<MPI_Count>(situation.bytes);
     info.turns = static_cast<MPI_Count>(question.turns);

@@ -232,7 +232,19 @@ class Parser {
         program_.environment.push_back({memory_kinds_variable, first});
         break;
       case Action::label:
-        result_.label = true;
+        result_.output.labelled = true;
+        break;
+      case Action::time_lines:
+        result_.output.timed = true;
+        break;
+      case Action::merge_output:
+        result_.output.merged = true;
+        break;
+      case Action::output_files:
+        read_output_files(spelled_, first, result_.output);
+        break;
+      case Action::output:
+        read_output_list(spelled_, first, result_.output);
         break;
       case Action::timeout:
         result_.timeout_seconds = parse_seconds(spelled_, first);
@@ -266,6 +278,9 @@ class Parser {
         break;
       case Action::verbose:
         result_.verbose = true;
+        break;
+      case Action::quiet:
+        result_.quiet = true;
         break;
       case Action::help:
         output = help_text();

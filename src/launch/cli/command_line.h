@@ -41,13 +41,25 @@ enum class Balance { none, steal };
 /// How much of mpiexec's environment the ranks start from.
 enum class EnvironmentBase { all, none, listed };
 
+/// What becomes of what the ranks write.
+struct RankOutput {
+  bool labelled = false;  ///< [rank] before each line …
+  bool timed = false;     ///< … and the time of day before that
+  bool merged = false;    ///< standard error goes where standard output goes
+  std::string folder;  ///< also into FOLDER/1/rank.N/stdout and stderr, as Open MPI names them …
+  bool shown = true;   ///< … or only there
+
+  [[nodiscard]] bool through_pipes() const { return labelled || timed || !folder.empty(); }
+};
+
 struct CommandLine {
   std::vector<ProgramRequest> programs;
   std::vector<EnvironmentEdit> environment;  ///< for all programs, before their own edits
   EnvironmentBase environment_base = EnvironmentBase::all;
   std::vector<std::string> environment_list;
-  bool label = false;
+  RankOutput output;
   bool verbose = false;
+  bool quiet = false;            ///< missing calls are not named before the start
   bool report_bindings = false;  ///< on which CPUs each rank may run
   bool debugger = false;
   double timeout_seconds = 0;  ///< 0: none

@@ -51,6 +51,21 @@ int process_limit() {
   return file >> limit ? limit : 32768;
 }
 
+/// The program's own, before it starts; its libraries' may be for programs of another kind.
+void note_missing_calls(Job& job, const PreparedProgram& program) {
+  const Inspection& found = program.inspection;
+  if (found.missing_calls.empty()) {
+    return;
+  }
+  const bool is_news = !found.own_missing_calls.empty() && !job.command.quiet &&
+                       job.setting("MEANTIME_MISSING_CALLS", program.request) != "error";
+  note(job,
+       fmt::format("'{}' uses {}", settings::shown_path(program.path),
+                   missing_calls_text(is_news && !job.command.verbose ? found.own_missing_calls
+                                                                      : found.missing_calls)),
+       is_news);
+}
+
 /// Of a program that would load it first thing; through a script it may be another file, in a
 /// container.
 std::string energy_library_problem(const Job& job, const PreparedProgram& program) {
@@ -100,10 +115,7 @@ int prepare_programs(Job& job) {
       say(program.inspection.refusal);
       return 1;
     }
-    if (!program.inspection.missing_calls.empty()) {
-      say("'{}' uses {}", settings::shown_path(program.path),
-          missing_calls_text(program.inspection.missing_calls));
-    }
+    note_missing_calls(job, program);
     if (std::string problem = energy_library_problem(job, program); !problem.empty()) {
       say(problem);
       return 1;

@@ -175,6 +175,43 @@ std::string without_bindings(const std::string& list) {
   return rest;
 }
 
+void read_output_files(std::string_view option, const std::string& word, RankOutput& output) {
+  const std::size_t colon = word.rfind(':');
+  const bool qualified = colon != std::string::npos && word.substr(colon + 1) == "nocopy";
+  const std::string folder = qualified ? word.substr(0, colon) : word;
+  if (folder.empty()) {
+    throw Mistake{fmt::format("{} wants a directory", option)};
+  }
+  if (!output.folder.empty() && output.folder != folder) {
+    throw Mistake{fmt::format("{}: '{}' and '{}' cannot both hold", option,
+                              settings::shown(output.folder), settings::shown(folder))};
+  }
+  output.folder = folder;
+  output.shown = !qualified;
+}
+
+void read_output_list(std::string_view option, const std::string& list, RankOutput& output) {
+  for (std::stringstream words(list); words.good();) {
+    std::string word;
+    std::getline(words, word, ',');
+    const std::size_t value = word.find('=');
+    std::string name = word.substr(0, value);
+    std::transform(name.begin(), name.end(), name.begin(), [](char c) { return std::tolower(c); });
+    if (name == "tag" || name == "tag-detailed" || name == "tag-fullname" || name == "rank") {
+      output.labelled = true;
+    } else if (name == "timestamp") {
+      output.timed = true;
+    } else if (name == "merge" || name == "merge-stderr-to-stdout") {
+      output.merged = true;
+    } else if ((name == "dir" || name == "directory") && value != std::string::npos) {
+      read_output_files(option, word.substr(value + 1), output);
+    } else {
+      throw Mistake{fmt::format("{} takes tag, timestamp, merge and dir=DIRECTORY, not '{}'",
+                                option, settings::shown(word))};
+    }
+  }
+}
+
 EnvironmentEdit split_assignment(std::string_view option, const std::string& word) {
   std::size_t equals = word.find('=');
   EnvironmentEdit edit{word.substr(0, equals), {}};

@@ -33,6 +33,11 @@ int parse_input_rank(std::string_view option, const std::string& word);
 DeadlockAction parse_deadlock_action(std::string_view option, const std::string& word);
 /// Of a list of what is to be shown what is neither bind nor map.
 std::string without_bindings(const std::string& list);
+
+/// "DIR", "DIR:nocopy"
+void read_output_files(std::string_view option, const std::string& word, RankOutput& output);
+/// "tag,timestamp,merge,dir=DIR", as Open MPI 5 has it
+void read_output_list(std::string_view option, const std::string& list, RankOutput& output);
 EnvironmentEdit split_assignment(std::string_view option, const std::string& word);
 
 }  // namespace meantime::launch

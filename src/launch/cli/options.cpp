@@ -13,9 +13,7 @@ constexpr std::string_view no_components = "tunes a component of the other MPI";
 constexpr std::string_view one_node = "jobs of one node only so far; leave it out";
 
 // clang-format off
-// A shell that redirects its output and becomes the program is no thread rank.
-constexpr std::string_view own_files = "use -l for labels, or freopen(FILE, MODE, stdout) in the program (Fortran: open(6, file=FILE))";
-constexpr std::string_view own_error_files = "use -l for labels, or freopen(FILE, MODE, stderr) in the program (Fortran: open(0, file=FILE))";
+constexpr std::string_view own_files = "use --output-filename DIRECTORY (DIRECTORY/1/rank.N/stdout, stderr)";
 
 constexpr Option options[] = {
     // Ours, and the names that all launchers share.
@@ -33,6 +31,7 @@ constexpr Option options[] = {
     {"initial-errhandler", 1, Action::initial_errhandler, "", true},
     {"memory-alloc-kinds", 1, Action::memory_kinds, "", true},
     {"l", 0, Action::label, "", true},
+    {"output-filename", 1, Action::output_files, "", true},
     {"timeout", 1, Action::timeout, "", true},
     {"bind", 1, Action::bind, "", true},
     {"as", 1, Action::kind, "", true},
@@ -63,6 +62,9 @@ constexpr Option options[] = {
     {"prepend-rank", 0, Action::label, ""},
     {"tag-output", 0, Action::label, ""},
     {"prefix-output", 0, Action::label, ""},
+    {"timestamp-output", 0, Action::time_lines, ""},
+    {"merge-stderr-to-stdout", 0, Action::merge_output, ""},
+    {"output", 1, Action::output, ""},
     {"bind-to", 1, Action::bind, ""},
     {"binding", 1, Action::bind, ""},
     {"bind-to-core", 0, Action::bind, "core"},
@@ -116,13 +118,9 @@ constexpr Option options[] = {
     {"tune", 1, Action::ignore, no_components},
     {"prefix", 1, Action::ignore, "programs find the library by their run path"},
     {"noprefix", 0, Action::ignore, "programs find the library by their run path"},
-    {"quiet", 0, Action::ignore, "mpiexec only speaks when something is wrong"},
-    {"q", 0, Action::ignore, "mpiexec only speaks when something is wrong"},
+    {"quiet", 0, Action::quiet, ""},
+    {"q", 0, Action::quiet, ""},
     {"stream-buffering", 1, Action::ignore, "ranks write straight to mpiexec's output, line by line"},
-    {"merge-stderr-to-stdout", 0, Action::refuse, "use 2>&1"},
-    {"timestamp-output", 0, Action::refuse, "use mpiexec ... | ts"},
-    {"output-filename", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program > out.$MEANTIME_RANK'", false, own_files},
-    {"output", 1, Action::refuse, "use -l for labels, or sh -c 'exec ./program > out.$MEANTIME_RANK'", false, own_files},
     {"xml", 0, Action::refuse, "use -l for labels"},
     {"xterm", 1, Action::refuse, "use --debugger gdb, or mpiexec ... xterm -e ./program", false, "use --debugger gdb"},
     {"preload-binary", 0, Action::ignore, "there is one node"},
@@ -205,8 +203,8 @@ constexpr Option options[] = {
     {"nameserver", 1, Action::refuse, "MPI_Publish_name is not there yet"},
     {"demux", 1, Action::ignore, no_components},
     {"profile", 0, Action::refuse, "use perf record mpiexec ..."},
-    {"outfile-pattern", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program > out.$MEANTIME_RANK'", false, own_files},
-    {"errfile-pattern", 1, Action::refuse, "use mpiexec ... sh -c 'exec ./program 2> err.$MEANTIME_RANK'", false, own_error_files},
+    {"outfile-pattern", 1, Action::refuse, own_files},
+    {"errfile-pattern", 1, Action::refuse, own_files},
     {"prepend-pattern", 1, Action::refuse, "use -l"},
     {"ckpoint-interval", 1, Action::refuse, "there are no checkpoints"},
     {"ckpoint-prefix", 1, Action::refuse, "there are no checkpoints"},
@@ -237,7 +235,8 @@ std::string nearest_option(std::string_view name) {
     return {};  // no typing error, and the comparison would take long
   }
   const Option* best = nullptr;
-  std::size_t best_distance = name.size() <= 3 ? 2 : 3;  // two or three slips are a typing error
+  // One to three slips are a typing error, the more the longer the name.
+  std::size_t best_distance = name.size() <= 3 ? 2 : name.size() <= 8 ? 3 : 4;
   for (const Option& option : options) {
     if (option.name.size() < 2 || option.action == Action::refuse) {
       continue;
@@ -246,6 +245,14 @@ std::string nearest_option(std::string_view name) {
     if (here < best_distance || (best && here == best_distance && option.own && !best->own)) {
       best = &option;
       best_distance = here;
+    }
+  }
+  if (best == nullptr && name.size() >= 4) {  // the beginning of one
+    for (const Option& option : options) {
+      if (option.name.starts_with(name) && option.action != Action::refuse) {
+        best = &option;
+        break;
+      }
     }
   }
   if (best == nullptr) {
@@ -300,6 +307,8 @@ Environment
 Input and output (by default ranks write straight to mpiexec's standard output
 and error)
   -l                      put [rank] before each line
+  --output-filename DIR   what rank N writes goes also into DIR/1/rank.N/stdout
+                          and stderr (DIR:nocopy: only there)
   --stdin RANK|none       the rank that reads mpiexec's standard input (default
                           0)
   -v                      say what is started and which options were ignored

@@ -26,6 +26,10 @@ enum class Action {
   initial_errhandler,
   memory_kinds,
   label,
+  time_lines,
+  merge_output,
+  output_files,
+  output,  ///< Open MPI 5's list of these
   timeout,
   bind,
   cpus_per_rank,
@@ -33,6 +37,7 @@ enum class Action {
   report_bindings,
   display,  ///< bind and map, in a list, are `report_bindings`; the rest is ignored
   verbose,
+  quiet,
   help,
   version,
   debugger,

@@ -221,6 +221,9 @@ Inspection inspect_program(const std::string& path, const std::string& library_p
              .starts_with(fortran_library)) {
       add_missing_calls(file.elf, calls);
     }
+    if (i == 0) {
+      result.own_missing_calls.assign(calls.begin(), calls.end());
+    }
     for (const std::string& library : file.elf.needed()) {
       if (!seen.insert(library).second || is_leaf(library)) {
         continue;
@@ -259,6 +262,8 @@ Inspection inspect_program(const std::string& path, const std::string& library_p
   }
   if (result.uses_mpi) {
     result.missing_calls.assign(calls.begin(), calls.end());
+  } else {
+    result.own_missing_calls.clear();
   }
   return result;
 }

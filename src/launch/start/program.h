@@ -27,10 +27,11 @@ enum class ProgramKind {
 
 struct Inspection {
   ProgramKind kind = ProgramKind::other;
-  std::string refusal;                     ///< one line; empty: it may start
-  bool uses_mpi = false;                   ///< needs libmpi_abi, itself or through a library
-  bool finds_ours = false;                 ///< and would find our copy of it without help
-  std::vector<std::string> missing_calls;  ///< imported MPI calls that Meantime has not yet
+  std::string refusal;                         ///< one line; empty: it may start
+  bool uses_mpi = false;                       ///< needs libmpi_abi, itself or through a library
+  bool finds_ours = false;                     ///< and would find our copy of it without help
+  std::vector<std::string> missing_calls;      ///< imported MPI calls that Meantime has not yet …
+  std::vector<std::string> own_missing_calls;  ///< … of them those of the program's own file
 };
 
 /// `path` as resolved; `library_path`: LD_LIBRARY_PATH as the program would see it without us;

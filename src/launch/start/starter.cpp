@@ -75,18 +75,23 @@ std::string Starter::prepare() {
     environments_.emplace_back(job_, program, known_as_);
   }
   spawns_.resize(job_.ranks.size());
-  if (job_.command.label) {
-    labeler_ = std::make_unique<Labeler>();
+  if (job_.command.output.through_pipes()) {
+    labeler_ = std::make_unique<Labeler>(job_.command.output, static_cast<int>(job_.ranks.size()));
   }
   return {};
 }
 
-// A process takes one descriptor of ours for its socket; a rank two if its output is labelled, and
-// with threads also numbers for the ends that it gets.
+// A process takes one descriptor of ours for its socket; a rank two if its output comes through
+// pipes, two more for its files, and with threads also numbers for the ends that it gets.
 std::string Starter::raise_descriptor_limit() {
   rlim_t wanted = own_descriptors + job_.hosts.size();
+  const RankOutput& output = job_.command.output;
   for (const RankProcess& rank : job_.ranks) {
-    wanted += (rank.host < 0 ? 1 : 0) + (!job_.command.label ? 0 : rank.host < 0 ? 2 : 6);
+    wanted += (rank.host < 0 ? 1 : 0) +
+              (!output.through_pipes() ? 0
+               : rank.host < 0         ? 2
+                                       : 6) +
+              (output.folder.empty() ? 0 : 2);
   }
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
@@ -165,7 +170,7 @@ std::string Starter::start_rank(int rank) {
   if (labeler_) {
     ends = labeler_->add_rank();
     if (ends.output < 0) {
-      return cannot(fmt::format("its pipes: {}", std::strerror(errno)));
+      return cannot(ends.problem);
     }
   }
   RankProcess& process = job_.ranks[rank];
@@ -188,6 +193,8 @@ std::string Starter::start_rank(int rank) {
   if (labeler_) {
     child.descriptors.push_back({ends.output, STDOUT_FILENO});
     child.descriptors.push_back({ends.error, STDERR_FILENO});
+  } else if (job_.command.output.merged) {
+    child.descriptors.push_back({STDOUT_FILENO, STDERR_FILENO});
   }
   child.cpus = job_.bindings.empty() ? nullptr : &job_.bindings[rank % job_.bindings.size()];
   const pid_t pid = spawn(child);
@@ -261,7 +268,7 @@ std::string Starter::start_host(int number) {
     for (int rank = 0; rank < words.ranks; ++rank) {
       const Labeler::Ends both = labeler_->add_rank();
       if (both.output < 0) {
-        return cannot(fmt::format("pipes for their output: {}", std::strerror(errno)));
+        return cannot(both.problem);
       }
       ends.insert(ends.end(), {both.output, both.error});
     }
@@ -276,6 +283,8 @@ std::string Starter::start_host(int number) {
       ends[i] = moved;
       child.descriptors.push_back({moved, words.first_label + static_cast<int>(i)});
     }
+  } else if (job_.command.output.merged) {
+    child.descriptors.push_back({STDOUT_FILENO, STDERR_FILENO});
   }
   child.texts = words.words();
   if (job_.command.debugger) {

@@ -11,10 +11,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "base/clock.h"
 #include "launch/messages.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 
@@ -29,6 +32,17 @@ long now_ms() {
   return static_cast<long>(now_ns() / 1'000'000);
 }
 
+/// "2026-11-26 19:55:07.123"
+std::string time_of_day() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  tm parts{};
+  localtime_r(&now.tv_sec, &parts);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:03}", parts.tm_year + 1900,
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     now.tv_nsec / 1'000'000);
+}
+
 }  // namespace
 
 Labeler::~Labeler() {
@@ -39,25 +53,49 @@ Labeler::~Labeler() {
 }
 
 Labeler::Ends Labeler::add_rank() {
-  int output[2];
-  int error[2];
-  if (pipe2(output, O_CLOEXEC) != 0) {
-    return {};
+  const int rank = added_++;
+  Ends ends;
+  ends.problem = add_stream(rank, STDOUT_FILENO, "stdout", ends.output);
+  if (ends.problem.empty() && output_.merged) {
+    ends.error = fcntl(ends.output, F_DUPFD_CLOEXEC, 0);
+    ends.problem = ends.error < 0 ? std::strerror(errno) : "";
+  } else if (ends.problem.empty()) {
+    ends.problem = add_stream(rank, STDERR_FILENO, "stderr", ends.error);
   }
-  if (pipe2(error, O_CLOEXEC) != 0) {
-    close(output[0]);
-    close(output[1]);
-    return {};
+  if (!ends.problem.empty() && ends.output >= 0) {
+    close(ends.output);
+    ends.output = -1;
   }
-  int rank = static_cast<int>(streams_.size() / 2);
-  for (auto [source, sink] : {std::pair{output[0], STDOUT_FILENO}, {error[0], STDERR_FILENO}}) {
-    fcntl(source, F_SETFL, O_NONBLOCK);
-    Stream& stream = streams_.emplace_back();
-    stream.source = source;
-    stream.sink = sink;
-    stream.rank = rank;
+  return ends;
+}
+
+// Files are where Open MPI has them: the number of the job, 1, and ranks as wide as the last one.
+std::string Labeler::add_stream(int rank, int sink, const char* file, int& write_end) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return fmt::format("pipes for its output: {}", std::strerror(errno));
   }
-  return {output[1], error[1]};
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  Stream& stream = streams_.emplace_back();
+  stream.source = ends[0];
+  stream.sink = sink;
+  stream.rank = rank;
+  if (!output_.folder.empty()) {
+    const std::size_t width = fmt::to_string(ranks_ - 1).size();
+    const std::filesystem::path folder =
+        std::filesystem::path(output_.folder) / "1" / fmt::format("rank.{:0{}}", rank, width);
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    stream.file = open((folder / file).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (stream.file < 0) {
+      const int why = error ? error.value() : errno;
+      close(ends[1]);
+      return fmt::format("{}: {}", settings::shown_path((folder / file).string()),
+                         std::strerror(why));
+    }
+  }
+  write_end = ends[1];
+  return {};
 }
 
 void Labeler::start() {
@@ -120,6 +158,7 @@ void Labeler::forward() {
       if (ended || stream.reader_gone) {
         close(stream.source);
         stream.source = -1;
+        close_file(stream);
       }
     }
   }
@@ -129,13 +168,25 @@ void Labeler::forward() {
 bool Labeler::read_from(Stream& stream) {
   char bytes[64 * 1024];
   ssize_t count = read(stream.source, bytes, sizeof bytes);
-  if (count > 0) {
+  if (count > 0 && stream.file >= 0 &&
+      !write_all(stream.file, {bytes, static_cast<std::size_t>(count)})) {
+    lost_ = errno;
+    close_file(stream);
+  }
+  if (count > 0 && output_.shown) {
     if (stream.pending.empty()) {
       stream.oldest_ms = now_ms();
     }
     stream.pending.append(bytes, static_cast<std::size_t>(count));
   }
   return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+void Labeler::close_file(Stream& stream) {
+  if (stream.file >= 0 && close(stream.file) != 0 && errno != EINTR) {
+    lost_ = errno;  // some file systems say only now that there is no room
+  }
+  stream.file = -1;
 }
 
 void Labeler::pass_on(Stream& stream, bool partial_too) {
@@ -153,7 +204,8 @@ void Labeler::pass_on(Stream& stream, bool partial_too) {
     text += '\n';  // another rank's line was shown without its end; it goes on with a label later
     last->middle_of_line = false;
   }
-  std::string label = fmt::format("[{}] ", stream.rank);
+  const std::string label = fmt::format("{}{}", output_.timed ? time_of_day() + " " : "",
+                                        output_.labelled ? fmt::format("[{}] ", stream.rank) : "");
   std::string_view rest(stream.pending.data(), ready);
   while (!rest.empty()) {
     if (!stream.middle_of_line) {

@@ -187,7 +187,7 @@ void Supervisor::judge(int rank, int wait_status) {
     ending_.begin(code == 0 ? 1 : code,
                   fmt::format("{} loaded another MPI library, {}, and ended as a job of its own; "
                               "rebuild what uses it with Meantime's mpicc (mpi4py: pip install "
-                              "--no-binary mpi4py mpi4py)",
+                              "--no-cache-dir --force-reinstall --no-binary mpi4py mpi4py)",
                               name(rank), settings::shown_path(process.other_library)));
   } else if (code != 0 && job_.programs[process.program].inspection.uses_mpi) {
     ending_.begin(code, fmt::format("{} ended with status {} before MPI_Init", name(rank), code));
