@@ -308,7 +308,8 @@ void LongWait::ask() {
   const Policy& policy = record.policy();
   const Plan& plan = record.plan();
   const bool parks = neighbours ? policy.sleeps() : timer && turns >= policy.tries_poll(plan);
-  named = parks ? Step::park : policy.next(turns, waited_ns, plan);
+  const std::uint64_t worked = std::min(record.worked_ns(), waited_ns);
+  named = parks ? Step::park : policy.next(turns, waited_ns - worked, plan);
   if (consultation.has_advisor()) {
     named = consultation.next(turns, named);
   }

@@ -182,6 +182,14 @@ std::uint64_t Record::look() {
   return now - began_;
 }
 
+void Record::moved() {
+  const std::uint64_t now = now_ns();
+  outcome.worked_ns += now - looked_;
+  gone_ = gone_ || now - looked_ >= ledger::gone_ns;
+  looked_ = now;
+  idle_ = false;
+}
+
 void Record::note_place() {
   has_location_ = true;
   location_ = location_hook();

@@ -68,8 +68,10 @@ class Record {
   std::uint64_t busy_ns(std::uint64_t waited_ns) const { return awake_ns(began_ + waited_ns); }
   /// Now and then while the waiter is awake: the same, and notices if the core was gone meanwhile.
   std::uint64_t look();
-  /// Something moved, which may have taken its time.
-  void moved() { idle_ = false; }
+  /// Something moved, since the clock was looked at last: so long it has worked.
+  void moved();
+  /// A wait for a large message is mostly its copy: work, and no waiting for anybody.
+  std::uint64_t worked_ns() const { return outcome.worked_ns; }
   /// Whether the interpreter of the program is to be asked where this wait is.
   bool has_no_location() const { return location_hook != nullptr && !has_location_; }
   /// Asks it.
@@ -83,7 +85,7 @@ class Record {
   /// A sleep is over. `signalled_at`: node::Waiter's.
   void woken(bool signalled, std::uint32_t signalled_at);
 
-  Outcome outcome;  ///< but its waited_ns: the climb knows how the wait goes
+  Outcome outcome;  ///< but its waited_ns and worked_ns: the climb knows how the wait goes
 
  private:
   Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown_since_ns);
