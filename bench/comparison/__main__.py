@@ -45,7 +45,18 @@ def read_arguments():
     return arguments
 
 
+def refuse_an_old_installation(prefix):
+    """The table names the working tree's commit, so it is this that has to be measured."""
+    built = ROOT / "build" / "release" / "lib" / "libmpi_abi.so.1"
+    installed = prefix / "lib" / built.name
+    if (prefix == ROOT / "build" / "prefix" and built.exists() and installed.exists()
+            and int(installed.stat().st_mtime) < int(built.stat().st_mtime)):
+        sys.exit("bench/compare: build/prefix is older than build/release: `make bench` installs it first "
+                 "(or cmake --install build/release --prefix build/prefix)")
+
+
 def find_implementations(arguments, console):
+    refuse_an_old_installation(arguments.prefix.absolute())
     ours = peers.meantime(arguments.prefix)
     if ours is None:
         console.print(f"[red]No Meantime in {arguments.prefix}[/red]: comparing the others only.")
