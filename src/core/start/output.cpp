@@ -14,10 +14,13 @@ namespace {
 
 /// Nobody has chosen how it buffers: it has no buffer yet, or the one that glibc would give it.
 bool is_as_it_came(FILE* stream) {
-  const std::size_t size = __fbufsize(stream);
   struct stat status {};
-  if (size == 0 || fstat(fileno(stream), &status) != 0) {
-    return size == 0;
+  if (fstat(fileno(stream), &status) != 0) {
+    return false;  // closed
+  }
+  const std::size_t size = __fbufsize(stream);
+  if (size == 0) {
+    return true;
   }
   const auto block = static_cast<std::size_t>(status.st_blksize);
   return size == (block > 0 ? std::min<std::size_t>(block, BUFSIZ) : BUFSIZ);
