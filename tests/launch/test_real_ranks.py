@@ -53,13 +53,13 @@ class RealRanks(MpiexecTest):
             #include <mpi.h>
             #include <stdio.h>
             int main(int count, char** words) {
-              static char own[1 << 16];
-              if (count > 1) setvbuf(stdout, own, _IOFBF, sizeof own);
+              static char own[1 << 12];  /* as large as libc's */
+              if (count == 2) setvbuf(stdout, own, _IOFBF, sizeof own);
               printf("first\n");
               MPI_Init(&count, &words);
               int rank = 0;
               MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-              printf("rank %d\n", rank);
+              if (count == 1) printf("rank %d\n", rank);
               MPI_Barrier(MPI_COMM_WORLD);
               if (rank == 0) __builtin_trap();
               MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -71,6 +71,8 @@ class RealRanks(MpiexecTest):
             result = self.run_job("--as", kind, "-n", 4, program)
             self.assertEqual((result.status, sorted(result.output.splitlines())), (132, lines), result)
             self.assertEqual(self.run_job("--as", kind, "-n", 4, program, "own").output, "")
+            result = self.run_job("--as", kind, "-n", 4, program, "early", "on")
+            self.assertEqual(result.output, "first\n" * 4, result)
 
     @unittest.skipUnless(THREADS and len(os.sched_getaffinity(0)) > 1, "no thread ranks, or one CPU")
     def test_thread_ranks_are_not_bound(self):

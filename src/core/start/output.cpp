@@ -1,10 +1,8 @@
 #include "core/start/output.h"
 
-#include <stdio_ext.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "core/start/python.h"
@@ -12,18 +10,12 @@
 namespace meantime::core {
 namespace {
 
-/// Nobody has chosen how it buffers: it has no buffer yet, or the one that glibc would give it.
+/// Nobody has brought a buffer for it, or none. (glibc's libio.h: _IO_USER_BUF, _IO_UNBUFFERED.)
 bool is_as_it_came(FILE* stream) {
+  constexpr int user_buffer = 1;
+  constexpr int unbuffered = 2;
   struct stat status {};
-  if (fstat(fileno(stream), &status) != 0) {
-    return false;  // closed
-  }
-  const std::size_t size = __fbufsize(stream);
-  if (size == 0) {
-    return true;
-  }
-  const auto block = static_cast<std::size_t>(status.st_blksize);
-  return size == (block > 0 ? std::min<std::size_t>(block, BUFSIZ) : BUFSIZ);
+  return fstat(fileno(stream), &status) == 0 && (stream->_flags & (user_buffer | unbuffered)) == 0;
 }
 
 }  // namespace
@@ -31,6 +23,7 @@ bool is_as_it_came(FILE* stream) {
 void print_whole_lines() {
   if (ftrylockfile(stdout) == 0) {
     if (is_as_it_came(stdout)) {
+      fflush_unlocked(stdout);  // what was printed before
       setvbuf(stdout, nullptr, _IOLBF, 0);
     }
     funlockfile(stdout);

@@ -80,8 +80,10 @@ void print_whole_lines_in_python() {
     return;
   }
   const int state = ensure();
-  run("(lambda output: hasattr(output, 'reconfigure') and output.reconfigure(line_buffering=True))"
-      "(__import__('sys').__stdout__)",
+  run("try:\n"
+      "    __import__('sys').__stdout__.reconfigure(line_buffering=True)\n"
+      "except Exception:\n"
+      "    pass\n",
       nullptr);
   release(state);
 }

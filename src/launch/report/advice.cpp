@@ -18,6 +18,7 @@ struct RankTimes {
   double running = 0;    ///< all that is not waiting
   double preempted = 0;  ///< of that it was ready to run, as far as is known
   double waiting = 0;
+  double cpu = 0;  ///< in all of its life
   std::size_t rank = 0;
 };
 
@@ -33,7 +34,8 @@ Ranks times_of(const ledger::Figures& figures) {
       const std::uint64_t outside = one.wall_ns - waiting;
       const std::uint64_t preempted =
           one.cpu_ns != 0 ? std::min(outside, one.preempted_ns.value_or(0)) : 0;
-      all.push_back({seconds(outside), seconds(preempted), seconds(waiting), rank});
+      all.push_back(
+          {seconds(outside), seconds(preempted), seconds(waiting), seconds(one.cpu_ns), rank});
     }
   }
   std::sort(all.begin(), all.end(), [](const RankTimes& one, const RankTimes& other) {
@@ -68,11 +70,14 @@ std::string remedy(const Job& job, const Ranks& ranks, const CoreSeconds& sums, 
   const RankTimes& longest = ranks.back();
   const RankTimes& middle = ranks[(ranks.size() - 1) / 2];
   const Ranks by_wait = by_waiting(ranks);
+  const bool others = sums.others.value_or(0) > worth_a_word * sums.allocated;
+  const bool preempted = sums.preempted.value_or(0) > worth_a_word * sums.allocated;
   // A rank that runs long is waited for only if others wait meanwhile, and it does not. And it is
-  // not to blame for other programs. (Some of `preempted` may be of its waits: so both must say
-  // it.)
+  // not to blame for other programs. (Some of `preempted` may be of its waits, and a worker's is
+  // shared out among its ranks: so where there are others its CPU time must say it, too.)
   const double longer = longest.running - middle.running;
-  if (std::min(longer, longer - (longest.preempted - middle.preempted)) > worth_a_word * wall &&
+  const double surely = others && preempted ? longest.cpu - middle.cpu : longer;
+  if (std::min(surely, longer - (longest.preempted - middle.preempted)) > worth_a_word * wall &&
       by_wait[ranks.size() / 2].waiting - longest.waiting > worth_a_word * wall) {
     return fmt::format(
         "Rank {} ran for {:.3f} s, the median for {:.3f} s: the others wait for what "
@@ -84,8 +89,6 @@ std::string remedy(const Job& job, const Ranks& ranks, const CoreSeconds& sums, 
   for (const RankTimes& rank : ranks) {
     running += rank.running - rank.preempted;
   }
-  const bool others = sums.others.value_or(0) > worth_a_word * sums.allocated;
-  const bool preempted = sums.preempted.value_or(0) > worth_a_word * sums.allocated;
   const bool busy = sums.computing + sums.preempted.value_or(0) > 0.5 * sums.allocated;
   if (others && preempted) {
     return fmt::format(
