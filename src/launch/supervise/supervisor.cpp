@@ -330,7 +330,9 @@ void Supervisor::report_ledger() {
   getrusage(RUSAGE_CHILDREN, &used);
   times.cpu_seconds = cpu_seconds(used);
   if (const std::optional<double> busy = busy_seconds(); busy && busy_at_start_) {
-    times.others_seconds = std::max(0.0, *busy - *busy_at_start_ - times.cpu_seconds);
+    // Of each CPU a tick at either end may be somebody's who had a part of it only.
+    const double uncertain = 2.0 * job_.cpus.mask / static_cast<double>(sysconf(_SC_CLK_TCK));
+    times.others_seconds = std::max(0.0, *busy - *busy_at_start_ - times.cpu_seconds - uncertain);
   }
   times.joules = energy_->readable() ? energy_->joules() : -1;
   times.energy_source = energy_->source();
