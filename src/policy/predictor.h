@@ -32,11 +32,11 @@ struct Plan {
 /// How a wait went.
 struct Outcome {
   std::uint64_t waited_ns = 0;
-  std::uint64_t worked_ns = 0;  ///< of that it moved messages
   std::uint64_t came_ns = 0;    ///< when a sleeper was signalled, by the ringer's clock; 0: was not
   std::uint64_t woke_ns = 0;    ///< when the timer's sleep was over; 0: there was none
   bool signalled = false;       ///< a sleep (by the timer or not) was ended by the message
   bool in_vain = false;         ///< it polled to the end of the plan, and then had to sleep
+  std::uint64_t worked_ns = 0;  ///< of the wait it moved messages
 };
 
 /// The last few of a series of times.
