@@ -149,11 +149,11 @@ bool Matcher::drain(int world_rank, Receive* last) {
     }
     QueueView queues = queues_of(box);
     settle(area, queues);
-    const bool has_mail = !box.inbox.empty() || (last == nullptr && eager_rings_have_mail(area));
+    const bool mail = !box.inbox.empty() || (last == nullptr && eager_rings_have_mail(area));
     if (last != nullptr && private_.empty() && !receives_in_inbox_) {
-      sort_in_first(queues, *last, has_mail);
+      sort_in_last(queues, *last, mail);
     } else {
-      if (has_mail) {
+      if (mail) {
         empty_inbox(area, queues);
       }
       if (last != nullptr) {
@@ -161,7 +161,7 @@ bool Matcher::drain(int world_rank, Receive* last) {
         sort_in(area, queues, *last);
       }
     }
-    moved = moved || has_mail;
+    moved = moved || mail;
     last = nullptr;
     unlock(box);
   } while (more());
@@ -211,13 +211,10 @@ Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) 
   if (receives_in_inbox_) [[unlikely]] {
     empty_inbox(ground_.area, queues);  // with no hand: those were posted before
   }
-  Message* message = queues.find_message(hand);
+  caught_ = queues.take_message(hand);
   bool polled = false;
-  if (message != nullptr) {
-    queues.remove_message(*message);
-  } else {
+  if (caught_ == nullptr) {
     hand_ = &hand;
-    caught_ = nullptr;
     for (int turn = 0;; ++turn) {
       if (has_mail()) {
         empty_inbox(ground_.area, queues);
@@ -229,8 +226,8 @@ Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) 
       wait::pause();
     }
     hand_ = nullptr;
-    message = caught_;
   }
+  Message* const message = caught_;
   if (message != nullptr && at_once != nullptr) {
     *at_once = !polled;
   }
@@ -256,22 +253,14 @@ void Matcher::look_again(int world_rank) {
 
 /// An own receive that is younger than all that lies there: it gets the first message for it, be it
 /// in the queues or, past them, in the inbox.
-void Matcher::sort_in_first(QueueView& queues, Receive& receive, bool has_mail) {
-  Message* message = queues.find_message(receive);
-  if (message != nullptr) {
-    queues.remove_message(*message);
-  } else {
-    hand_ = &receive;
-    caught_ = nullptr;
-  }
-  if (has_mail) {
+void Matcher::sort_in_last(QueueView& queues, Receive& receive, bool mail) {
+  caught_ = queues.take_message(receive);
+  hand_ = caught_ == nullptr ? &receive : nullptr;
+  if (mail) {
     empty_inbox(ground_.area, queues);
   }
-  if (message == nullptr) {
-    hand_ = nullptr;
-    message = caught_;
-  }
-  if (message != nullptr) {
+  hand_ = nullptr;
+  if (Message* const message = caught_) {
     transfers_.join(*message, receive);
   } else {
     queues.add_receive(receive);
@@ -311,8 +300,7 @@ void Matcher::add_unexpected(node::Mailbox& box, QueueView& queues, Message& mes
 void Matcher::sort_in(node::RankArea& area, QueueView& queues, Item& item) {
   if (item.kind == ItemKind::posted) {
     auto& receive = static_cast<Receive&>(item);
-    if (Message* message = queues.find_message(receive)) {
-      queues.remove_message(*message);
+    if (Message* message = queues.take_message(receive)) {
       transfers_.join(*message, receive);
     } else {
       queues.add_receive(receive);

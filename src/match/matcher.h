@@ -129,7 +129,7 @@ class Matcher {
   }
   void empty_inbox_once(node::RankArea& area, QueueView& queues);
   void sort_in(node::RankArea& area, QueueView& queues, Item& item);
-  void sort_in_first(QueueView& queues, Receive& receive, bool has_mail);
+  void sort_in_last(QueueView& queues, Receive& receive, bool mail);
   void match(node::RankArea& area, QueueView& queues, Message& message);
   void add_unexpected(node::Mailbox& box, QueueView& queues, Message& message);
   bool is_for_hand(const Message& message) const {

@@ -70,7 +70,15 @@ class QueueView {
   bool has_one_receive() const { return queues_.posted.entries == 1; }
   void remove_receive(Receive& receive);
 
-  /// The unexpected message that such a receive gets, left where it is; nullptr if there is none.
+  /// The unexpected message that such a receive gets, out of the queue; nullptr if there is none.
+  Message* take_message(const Envelope& wanted) {
+    Message* const message = find_message(wanted);
+    if (message != nullptr) {
+      remove_message(*message);
+    }
+    return message;
+  }
+  /// The same, left where it is.
   Message* find_message(const Envelope& wanted) const;
   /// It will be the same next time, unless one is removed before.
   void show(const Message& message);

@@ -29,7 +29,7 @@ Communicator::~Communicator() {
 
 void Communicator::describe(int peer, int tag, wait::Situation& situation) const {
   situation.context = context;
-  situation.name = name.empty() ? &origin : &name;
+  situation.name = &name_or_origin();
   situation.policy = waiting.get();
   situation.peer = peer;
   situation.world_peer = peer < 0 ? peer : peer_world_rank(peer);

@@ -53,6 +53,7 @@ struct Communicator : Object {
   /// How it was made, for who has given it no name: "a duplicate of MPI_COMM_WORLD", behind
   /// node::no_name. Empty: not known.
   std::string origin;
+  const std::string& name_or_origin() const { return name.empty() ? origin : name; }
   std::unique_ptr<wait::Policy> waiting;  ///< how this rank waits here; none: as anywhere
   Communicator* local =
       nullptr;  ///< of an intercommunicator: its local group's own intracommunicator

@@ -31,7 +31,7 @@ class AwaitedMemory final : public wait::Awaited {
   void about_to_sleep() override { let_go_before_sleep(self()); }
   void describe(wait::Situation& situation) const override {
     situation.context = comm_.context;
-    situation.name = comm_.name.empty() ? &comm_.origin : &comm_.name;
+    situation.name = &comm_.name_or_origin();
     situation.policy = comm_.waiting.get();
   }
 

@@ -1,7 +1,6 @@
 #include "core/start/output.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdio>
 

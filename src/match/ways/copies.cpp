@@ -19,7 +19,8 @@ bool not_allowed(int error) {
 /// The receiver claims from the front, the sender from the back: so in buffers that are used again
 /// each core finds its part in its own cache. (1 MiB to and fro: 43 us from one counter, 29 so.)
 /// The word: how many from the front, and above them how many from the back; both may be counted
-/// once more when nothing is left.
+/// once more when nothing is left. (Relaxed: whose a fragment is, one word's own order says; that
+/// its bytes are there, `finished`.)
 std::optional<std::uint64_t> claim(Transfer& transfer, std::uint64_t fragments, bool as_receiver) {
   constexpr std::uint64_t one_from_back = std::uint64_t{1} << 32;
   const std::uint64_t before =
