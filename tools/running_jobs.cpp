@@ -19,6 +19,7 @@
 #include "deadlock/report.h"
 #include "launch/inspect/process_info.h"
 #include "launch/supervise/front.h"
+#include "machine/process_stat.h"
 #include "node/process.h"
 #include "node/segment.h"
 #include "protocol/call_names.h"
@@ -96,14 +97,14 @@ std::vector<RunningJob> running_jobs() {
       continue;
     }
     close(segment);
-    const pid_t mpiexec = launch::process_stat(pid).parent;
+    const pid_t mpiexec = machine::process_stat(pid).parent;
     jobs.push_back({mpiexec, pid, command_line(mpiexec), launch::process_seconds(pid)});
   }
   return jobs;
 }
 
 bool has_ended(const RankLine& rank) {
-  const char state = rank.pid > 0 ? launch::process_stat(rank.pid).state : 'R';
+  const char state = rank.pid > 0 ? machine::process_stat(rank.pid).state : 'R';
   return state == 0 || state == 'Z' || state == 'X';
 }
 
@@ -123,7 +124,7 @@ std::vector<RankLine> read_ranks(const RunningJob& job) {
     RankLine rank;
     rank.pid = node::pid_here(area);
     rank.host = node::host_here(area);
-    const char state = rank.pid > 0 ? launch::process_stat(rank.pid).state : 0;
+    const char state = rank.pid > 0 ? machine::process_stat(rank.pid).state : 0;
     rank.ended = has_ended(rank);
     rank.text = rank.ended ? fmt::format("  rank {} (pid {}) has ended", ranks.size(), rank.pid)
                            : line + (state == 'T'   ? ", is stopped"

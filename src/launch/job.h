@@ -5,10 +5,12 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "guest/plan.h"
 #include "launch/cli/command_line.h"
 #include "launch/start/cpus.h"
 #include "launch/start/program.h"
@@ -80,10 +82,11 @@ struct Job {
   std::set<std::string> told;       ///< topics that a line was said about, of those said once
   std::vector<std::string> notes;   ///< for the report (notes.h)
   machine::Frequencies frequencies;  ///< prepared only if the job may lower some
-  std::string machine_root;     ///< stands for / where the machine is read and changed; for tests
-  int latency_hold = -1;        ///< /dev/cpu_dma_latency, if the job bounds it
-  machine::WakeUpCost wake_up;  ///< what waking a sleeper costs here, for the ranks
-  std::string library_folder;   ///< holds our libmpi_abi.so.1; empty if it is not there
+  std::string machine_root;  ///< stands for / where the machine is read and changed; for tests
+  int latency_hold = -1;     ///< /dev/cpu_dma_latency, if the job bounds it
+  std::optional<guest::Plan> guests;  ///< if it has some
+  machine::WakeUpCost wake_up;        ///< what waking a sleeper costs here, for the ranks
+  std::string library_folder;         ///< holds our libmpi_abi.so.1; empty if it is not there
 
   [[nodiscard]] bool all_threads() const;
   /// Kernel threads that run ranks: process ranks, and the hosts' workers.

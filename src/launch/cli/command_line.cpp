@@ -128,6 +128,7 @@ class Parser {
     switch (option.action) {
       case Action::timeout:
       case Action::bind:
+      case Action::guest:
       case Action::on_deadlock:
       case Action::place:
       case Action::balance:
@@ -304,6 +305,9 @@ class Parser {
           throw Mistake{fmt::format("{}: {}", spelled_, wrong)};
         }
         wait_ = first;
+        break;
+      case Action::guest:
+        result_.environment.push_back({"MEANTIME_GUEST", first});
         break;
       case Action::ledger_report:
         if (first.empty()) {

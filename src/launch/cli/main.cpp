@@ -15,6 +15,7 @@
 #include "elf/elf_file.h"
 #include "launch/cli/notes.h"
 #include "launch/cli/options.h"
+#include "launch/guests/guest_plan.h"
 #include "launch/messages.h"
 #include "launch/report/how_it_waited.h"
 #include "launch/start/debugger.h"
@@ -293,6 +294,10 @@ int start(int count, char** words) {
   job.crowded_teams = teams_outnumber_cpus(job);
   if (job.command.verbose) {
     say_where_ranks_run(job);
+  }
+  if (std::string refusal = plan_guests(job); !refusal.empty()) {
+    say(refusal);
+    return 1;
   }
   if (asked_to_poll(job) || job.command.verbose) {  // the report has it anyway
     note(job, crowded_polling(job), true);

@@ -39,6 +39,7 @@ constexpr Option options[] = {
     {"ranks-per-process", 1, Action::ranks_per_process, "", true},
     {"balance", 1, Action::balance, "", true},
     {"wait", 1, Action::wait, "", true},
+    {"guest", 1, Action::guest, "", true},
     {"report", 0, Action::ledger_report, "", true},
     {"on-deadlock", 1, Action::on_deadlock, "", true},
     {"debugger", 1, Action::debugger, "", true},
@@ -317,6 +318,10 @@ How ranks wait (guide/waiting.md; `meantime config` shows all settings and who
 made them)
   --wait adaptive|poll|yield|event|predicted|ade|overprovisioned
                           the same as -x MEANTIME_WAIT=... (default adaptive)
+
+Guest work (guide/guests.md)
+  --guest "proc:COMMAND"  runs the command beside the ranks, once for each CPU,
+                          whenever they leave it; gone with the job
 
 Where the time went
   --report                at the end: how long each rank ran and waited, where

@@ -43,6 +43,7 @@ enum class Action {
   debugger,
   on_deadlock,
   wait,
+  guest,
   ledger_report,  ///< its value, which only `=` attaches, may be missing
   kind,
   place,

@@ -1,47 +1,19 @@
 #include "launch/inspect/process_info.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <fstream>
 
+#include "machine/process_stat.h"
 #include "node/process.h"
 
 namespace meantime::launch {
 
-// "/proc/PID/stat": PID (name, which may hold anything) state parent … start time, the 22nd
-// (proc(5)).
-ProcessStat process_stat(pid_t pid) {
-  char text[512];
-  const int file = open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    return {};
-  }
-  const ssize_t bytes = read(file, text, sizeof text - 1);
-  close(file);
-  if (bytes <= 0) {
-    return {};
-  }
-  text[bytes] = '\0';
-  const char* const name_end = std::strrchr(text, ')');
-  ProcessStat stat;
-  if (name_end == nullptr ||
-      std::sscanf(
-          name_end,
-          ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-          &stat.state, &stat.parent, &stat.start_ticks) != 3) {
-    return {};
-  }
-  return stat;
-}
-
 double process_seconds(pid_t pid) {
-  const ProcessStat stat = process_stat(pid);
+  const machine::ProcessStat stat = machine::process_stat(pid);
   if (stat.state == 0) {
     return 0;
   }

@@ -8,14 +8,6 @@
 
 namespace meantime::launch {
 
-struct ProcessStat {
-  char state = 0;  ///< the kernel's letter; 0: there is no such process
-  pid_t parent = 0;
-  unsigned long long start_ticks = 0;  ///< sysconf(_SC_CLK_TCK) a second, since the machine started
-};
-
-ProcessStat process_stat(pid_t pid);
-
 /// For how many seconds it has been there; 0 if it is not.
 double process_seconds(pid_t pid);
 

@@ -8,6 +8,7 @@
 #include "deadlock/report.h"
 #include "launch/inspect/process_info.h"
 #include "launch/report/equal_ranks.h"
+#include "machine/process_stat.h"
 #include "node/segment.h"
 #include "protocol/call_names.h"
 #include "symbolize/symbolized_text.h"
@@ -18,7 +19,7 @@ namespace {
 
 /// The kernel's state letter in words.
 const char* kernel_state(pid_t pid) {
-  switch (process_stat(pid).state) {
+  switch (machine::process_stat(pid).state) {
     case 'R':
       return "computes";
     case 'S':

@@ -8,6 +8,7 @@
 #include "launch/messages.h"
 #include "launch/report/call_report.h"
 #include "launch/report/core_seconds.h"
+#include "launch/report/guest_report.h"
 #include "launch/report/how_it_waited.h"
 #include "launch/report/job_figures.h"
 #include "launch/report/json.h"
@@ -94,6 +95,7 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
       "  \"frequency\": {{\"times_lowered\": {}, \"seconds_lowered\": {:.9f}}},\n"
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n"
+      "  \"guests\": {},\n"
       "  \"calls\": [\n{}\n  ],\n  \"per_worker\": [\n{}\n  ],\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
       sums.computing, sums.awake, sums.asleep, sums.unused,
@@ -103,8 +105,8 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       quoted(job.wake_up.source), job.frequencies.times_lowered(),
       job.frequencies.seconds_lowered(),
       times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null", quoted(times.energy_source),
-      figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler), json_calls(figures),
-      json_workers(job, figures));
+      figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler),
+      json_guests(job, times), json_calls(figures), json_workers(job, figures));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     text += json_rank(rank, figures.ranks[rank], job.ranks[rank], ways.at(rank), policies.at(rank),
                       names);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "guest/account.h"
 #include "launch/job.h"
 
 namespace meantime::launch {
@@ -14,10 +15,11 @@ namespace meantime::launch {
 /// What mpiexec itself has measured.
 struct JobTimes {
   double wall_seconds = 0;
-  double cpu_seconds = 0;                ///< of all of the job's processes, by the kernel
+  double cpu_seconds = 0;                ///< of its ranks and what they start, by the kernel
   std::optional<double> others_seconds;  ///< of all others on the job's CPUs, if that is known
   double joules = -1;                    ///< -1: could not be read
   std::string energy_source;
+  const guest::Account* guests = nullptr;  ///< of the guests, if there were some
 };
 
 /// For people; many lines, each ended.

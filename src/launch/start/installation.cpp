@@ -39,9 +39,21 @@ std::string debugger_script() {
   return access(path.c_str(), R_OK) == 0 ? path : std::string();
 }
 
-std::string host_program() {
-  std::string path = prefix() + "/libexec/meantime/meantime-host";
+namespace {
+
+std::string own_program(const char* name) {
+  std::string path = prefix() + "/libexec/meantime/" + name;
   return access(path.c_str(), X_OK) == 0 ? path : std::string();
+}
+
+}  // namespace
+
+std::string host_program() {
+  return own_program("meantime-host");
+}
+
+std::string guest_keeper() {
+  return own_program("meantime-guests");
 }
 
 }  // namespace meantime::launch

@@ -20,6 +20,9 @@ std::string with_our_libraries(const std::string& library_path);
 /// The program that carries thread ranks; empty if this installation has none.
 std::string host_program();
 
+/// The program that keeps guests; empty if this installation has none.
+std::string guest_keeper();
+
 /// What makes gdb know thread ranks; empty if it is not there.
 std::string debugger_script();
 

@@ -6,7 +6,7 @@
 
 #include "launch/messages.h"
 #include "launch/supervise/cpu_time.h"
-#include "launch/supervise/descendants.h"
+#include "machine/descendants.h"
 
 namespace meantime::launch {
 
@@ -35,7 +35,7 @@ void Ending::begin(int status, std::string_view line) {
 void Ending::ask() {
   // The ranks first: as long as they run, on busy cores, the search for the others takes its time.
   signal_ranks({SIGTERM, SIGCONT});  // a stopped process would not see the first without the second
-  signal_descendants({SIGTERM, SIGCONT});
+  machine::signal_descendants({SIGTERM, SIGCONT});
   grace_.set(grace_seconds);
 }
 
@@ -48,7 +48,7 @@ void Ending::begin_with_kill(int status) {
 void Ending::kill_all() {
   grace_.set(0);
   signal_ranks({SIGKILL});
-  const int left = kill_descendants(
+  const int left = machine::kill_descendants(
       patience_seconds, [this](pid_t pid, const rusage& used) { note_cpu_time(job_, pid, used); });
   undo_changes();
   for (RankProcess& rank : job_.ranks) {

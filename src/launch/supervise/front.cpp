@@ -13,9 +13,9 @@
 #include "launch/messages.h"
 #include "launch/report/ledger_report.h"
 #include "launch/supervise/cleanup_process.h"
-#include "launch/supervise/descendants.h"
 #include "launch/supervise/supervised_signals.h"
 #include "launch/supervise/supervisor.h"
+#include "machine/descendants.h"
 
 namespace meantime::launch {
 
@@ -156,7 +156,7 @@ int run_job(Job& job, char** arguments) {
       }
       const bool killed = WIFSIGNALED(wait_status);
       if (killed) {
-        kill_descendants(5);
+        machine::kill_descendants(5);
         remove_empty_reports(job);
       }
       undo_changes(job);

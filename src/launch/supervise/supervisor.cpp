@@ -15,6 +15,7 @@
 #include "launch/inspect/process_info.h"
 #include "launch/inspect/report.h"
 #include "launch/messages.h"
+#include "launch/report/guest_report.h"
 #include "launch/report/ledger_report.h"
 #include "launch/supervise/cpu_time.h"
 #include "launch/supervise/supervisor_parts.h"
@@ -68,6 +69,13 @@ bool Supervisor::prepare() {
   watch(ending_.grace().descriptor(), Source::grace);
   if (std::string problem = starter_.prepare(); !problem.empty()) {
     return cannot_start(problem);
+  }
+  if (std::string problem = guests_.start_keeper(); !problem.empty()) {
+    return cannot_start(problem);
+  }
+  if (guests_.control() >= 0) {
+    watch(guests_.control(), Source::guests);
+    watch(guests_.late().descriptor(), Source::guests_late);
   }
   for (const int file : job_.report_files) {
     if (ftruncate(file, 0) != 0) {
@@ -219,6 +227,13 @@ void Supervisor::wait_for_event() {
       case Source::mpi_process:
         on_mpi_process_gone(number);
         break;
+      case Source::guests:
+        guests_.hear();
+        break;
+      case Source::guests_late:
+        ending_.kill_all();
+        guests_.hear();
+        break;
       case Source::output:
         epoll_ctl(events_, EPOLL_CTL_DEL, starter_.output_done(), nullptr);
         output_done_ = true;
@@ -282,8 +297,10 @@ void Supervisor::act_on(int signal, int ranks_with_it) {
   if (signal == SIGTSTP) {
     job_.frequencies.restore();  // stopped ranks are no reason to slow whoever comes now
     stopped_ = true;
+    guests_.stop();
   } else if (signal == SIGCONT) {
     stopped_ = false;
+    guests_.go_on();
   }
   if (signal == SIGCHLD) {
     reap();
@@ -321,18 +338,26 @@ void Supervisor::finish_output() {
 }
 
 void Supervisor::report_ledger() {
-  if (!job_.command.reports()) {
+  const bool tells_of_guests = job_.guests && !job_.command.quiet;
+  if (!job_.command.reports() && !tells_of_guests) {
     return;
   }
   JobTimes times;
-  times.wall_seconds = now_seconds() - began_;
+  times.wall_seconds = (ended_ != 0 ? ended_ : now_seconds()) - began_;
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
-  times.cpu_seconds = cpu_seconds(used);
+  times.cpu_seconds = cpu_seconds(used) - guests_.cpu_seconds();
+  times.guests = job_.guests ? &guests_.account() : nullptr;
+  if (tells_of_guests) {
+    write_while_read(STDERR_FILENO, as_shown(guest_table(job_, times)));
+  }
+  if (!job_.command.reports()) {
+    return;
+  }
   if (const std::optional<double> busy = busy_seconds(); busy && busy_at_start_) {
     // Of each CPU a tick at either end may be somebody's who had a part of it only.
     const double uncertain = 2.0 * job_.cpus.mask / static_cast<double>(sysconf(_SC_CLK_TCK));
-    times.others_seconds = std::max(0.0, *busy - *busy_at_start_ - times.cpu_seconds - uncertain);
+    times.others_seconds = std::max(0.0, *busy - *busy_at_start_ - cpu_seconds(used) - uncertain);
   }
   times.joules = energy_->readable() ? energy_->joules() : -1;
   times.energy_source = energy_->source();

@@ -13,6 +13,7 @@
 #include "launch/supervise/cpu_time.h"
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/supervisor_parts.h"
+#include "machine/process_stat.h"
 #include "node/segment.h"
 #include "settings/shown.h"
 
@@ -44,7 +45,7 @@ bool Supervisor::asked_for(int signal) {
   const auto may_come = [&] {
     const double waited = now_seconds() - began;
     return waited < same_signal_seconds ||
-           (waited < busy_front_seconds && process_stat(front_).state == 'R');
+           (waited < busy_front_seconds && machine::process_stat(front_).state == 'R');
   };
   while (sigismember(&supervised, signal) == 1 && !relay_.passed_on(signal) && may_come()) {
     pollfd news{signals_, POLLIN, 0};
@@ -64,6 +65,7 @@ void Supervisor::reap() {
   rusage used{};
   for (pid_t pid = 0; (pid = wait4(-1, &wait_status, WNOHANG, &used)) > 0;) {
     note_cpu_time(job_, pid, used);
+    guests_.note_end(pid, used);
     auto host = std::find_if(job_.hosts.begin(), job_.hosts.end(),
                              [&](const ThreadHost& one) { return one.pid == pid; });
     if (host != job_.hosts.end() && !host->ended) {
@@ -238,12 +240,17 @@ bool Supervisor::all_gone() {
   if (running_ > 0) {
     return false;
   }
+  if (guests_.control() >= 0) {
+    ended_ = ended_ == 0 ? now_seconds() : ended_;
+    guests_.end();
+    return false;
+  }
   reap();
   siginfo_t info{};
   if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) {
     return true;
   }
-  if (!ending_.begun() && !clearing_up_) {
+  if (!ending_.begun() && !clearing_up_ && !guests_.running()) {
     clearing_up_ = true;
     ending_.ask();
   }

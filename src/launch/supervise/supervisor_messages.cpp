@@ -109,6 +109,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       } else {
         process.phase = MpiPhase::inside;
         ++inside_;
+        guests_.begin();
         if (process.mpi_pid != process.pid && process.host < 0) {
           process.mpi_process = watch_process(process.mpi_pid);
           if (process.mpi_process >= 0) {
@@ -122,6 +123,10 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
     }
     case ControlKind::finalized:
       process.phase = MpiPhase::finalized;
+      if (std::all_of(job_.ranks.begin(), job_.ranks.end(),
+                      [](const RankProcess& one) { return one.phase == MpiPhase::finalized; })) {
+        guests_.end();
+      }
       break;
     case ControlKind::back:
       process.phase = MpiPhase::inside;

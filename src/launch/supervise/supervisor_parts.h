@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/timer.h"
+#include "launch/guests/guests.h"
 #include "launch/job.h"
 #include "launch/start/starter.h"
 #include "launch/supervise/control_channel.h"
@@ -37,13 +38,15 @@ enum class Source : std::uint32_t {
   control,
   host_control,
   mpi_process,
+  guests,
+  guests_late,
   output
 };
 
 class Supervisor {
  public:
   Supervisor(Job& job, pid_t front)
-      : job_(job), front_(front), starter_(job), relay_(job), ending_(job) {}
+      : job_(job), front_(front), starter_(job), relay_(job), ending_(job), guests_(job) {}
 
   /// To the end of the job; returns mpiexec's exit status.
   int run();
@@ -91,6 +94,7 @@ class Supervisor {
   Relay relay_;
   EarlySignals early_;
   Ending ending_;
+  Guests guests_;
   Timer time_limit_;
   ControlChannel channel_;
   int running_ = 0;  ///< started processes that have not ended
@@ -106,6 +110,7 @@ class Supervisor {
   const std::uint64_t out_of_memory_kills_ = machine::out_of_memory_kills();  ///< before the job
 
   double began_ = 0;                            ///< when the first rank was started
+  double ended_ = 0;                            ///< when the last one ended, if there are guests
   std::optional<double> busy_at_start_;         ///< CPU seconds of all on the job's CPUs
   std::optional<machine::EnergyMeter> energy_;  ///< if a report is wanted
   Timer energy_look_;

@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <vector>
 
-namespace meantime::launch {
+namespace meantime::machine {
 
 /// Without the calling process itself.
 std::vector<pid_t> descendants();
@@ -22,4 +22,4 @@ void signal_descendants(std::initializer_list<int> signals);
 int kill_descendants(double patience_seconds,
                      const std::function<void(pid_t pid, const rusage& used)>& ended = {});
 
-}  // namespace meantime::launch
+}  // namespace meantime::machine

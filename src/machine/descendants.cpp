@@ -1,38 +1,21 @@
-#include "launch/supervise/descendants.h"
+#include "machine/descendants.h"
 
-#include <dirent.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <unordered_map>
 
-#include "launch/inspect/process_info.h"
+#include "machine/process_stat.h"
 
-namespace meantime::launch {
+namespace meantime::machine {
 
 std::vector<pid_t> descendants() {
-  std::unordered_multimap<pid_t, pid_t> children;
-  if (DIR* folder = opendir("/proc")) {
-    while (const dirent* entry = readdir(folder)) {
-      const pid_t pid = std::atoi(entry->d_name);  // 0 for what is not a process
-      if (const ProcessStat stat = pid > 0 ? process_stat(pid) : ProcessStat{}; stat.state != 0) {
-        children.emplace(stat.parent, pid);
-      }
-    }
-    closedir(folder);
+  std::vector<pid_t> found;
+  for (const ProcessTree::Process& process : ProcessTree().below(getpid())) {
+    found.push_back(process.pid);
   }
-  std::vector<pid_t> found = {getpid()};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    auto [begin, end] = children.equal_range(found[i]);
-    for (auto child = begin; child != end; ++child) {
-      found.push_back(child->second);
-    }
-  }
-  found.erase(found.begin());
   return found;
 }
 
@@ -67,4 +50,4 @@ int kill_descendants(double patience_seconds,
   return static_cast<int>(descendants().size());
 }
 
-}  // namespace meantime::launch
+}  // namespace meantime::machine

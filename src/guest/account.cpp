@@ -1,0 +1,50 @@
+#include "guest/account.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+namespace meantime::guest {
+namespace {
+
+constexpr std::string_view remark_word = "remark ";
+constexpr int no_end = -1;
+
+}  // namespace
+
+std::string account_text(const Account& account) {
+  std::string text = fmt::format("all {} {} {}\n", account.cpu_seconds, account.keeper_cpu_seconds,
+                                 account.seconds);
+  for (const GuestAccount& guest : account.guests) {
+    text += fmt::format("guest {} {} {} {}\n", guest.starts, guest.wait_status.value_or(no_end),
+                        guest.cpu_seconds, guest.units);
+  }
+  return text;
+}
+
+std::string remark_text(std::string_view line) {
+  return fmt::format("{}{}\n", remark_word, line);
+}
+
+std::optional<std::string> Listener::take(const std::string& line) {
+  if (line.starts_with(remark_word)) {
+    return line.substr(remark_word.size());
+  }
+  std::istringstream words(line);
+  std::string kind;
+  words >> kind;
+  if (kind == "all") {
+    words >> account_.cpu_seconds >> account_.keeper_cpu_seconds >> account_.seconds;
+  } else if (kind == "guest") {
+    GuestAccount guest;
+    int wait_status = no_end;
+    words >> guest.starts >> wait_status >> guest.cpu_seconds >> guest.units;
+    if (wait_status != no_end) {
+      guest.wait_status = wait_status;
+    }
+    account_.guests.push_back(guest);
+  }
+  return std::nullopt;
+}
+
+}  // namespace meantime::guest

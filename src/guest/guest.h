@@ -1,0 +1,62 @@
+// One guest: a program that runs when nobody else wants its CPUs (SCHED_IDLE), in a process group
+// of its own, with little to its name: an environment without the job, no descriptors but its log
+// and its counter, limits.
+//
+// In the job's session, not in one of its own: where the kernel groups processes by session
+// (sched_autogroup), a session shares the CPU with others as equals, whatever its processes are.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "guest/account.h"
+#include "guest/log.h"
+#include "guest/plan.h"
+
+namespace meantime::guest {
+
+/// Where a guest finds its counter: eight bytes, a number that it adds to, mapped or written.
+inline constexpr char units_variable[] = "MEANTIME_GUEST_UNITS";
+inline constexpr char number_variable[] = "MEANTIME_GUEST_NUMBER";
+inline constexpr char count_variable[] = "MEANTIME_GUESTS";
+
+class Guest {
+ public:
+  Guest(const Plan& plan, int number);
+
+  /// Empty, or one line why not.
+  std::string start();
+  [[nodiscard]] bool running() const { return pid_ > 0; }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  /// To all of its group.
+  void signal(int signal) const;
+  /// It takes too much: `what`.
+  void kill_for(const std::string& what);
+  /// It has ended, and was waited for.
+  void ended(int wait_status, const rusage& used);
+  /// "guest 2"
+  [[nodiscard]] std::string name() const;
+  /// Why one that nobody has asked to end did; empty if all is well.
+  [[nodiscard]] std::string failure() const;
+  [[nodiscard]] double began() const { return began_; }
+  [[nodiscard]] GuestAccount account() const;
+
+ private:
+  [[noreturn]] void become(pid_t keeper) const;
+
+  const Plan& plan_;
+  int number_;
+  Log log_;
+  int counter_;
+  pid_t pid_ = -1;
+  double began_ = 0;
+  std::uint64_t mark_ = 0;  ///< its log's length as it was started
+  std::string last_line_;
+  std::string too_much_;
+  GuestAccount account_;
+};
+
+}  // namespace meantime::guest

@@ -1,0 +1,293 @@
+#include "guest/keeper.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <set>
+#include <string_view>
+
+#include "base/clock.h"
+#include "machine/descendants.h"
+#include "machine/process_stat.h"
+
+namespace meantime::guest {
+namespace {
+
+/// Between two looks at what guests use; longer where a look takes long, so that looking costs a
+/// CPU no more than this share.
+constexpr double look_seconds = 0.1;
+constexpr double most_share_of_looking = 1e-3;
+/// A guest that ends at once is started again after pauses that double.
+constexpr double first_pause_seconds = 0.1;
+constexpr double longest_pause_seconds = 5;
+/// How long processes that SIGKILL does not end (stuck in the kernel) are waited for.
+constexpr double patience_seconds = 5;
+
+double seconds_of(const rusage& used) {
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+}
+
+}  // namespace
+
+Keeper::Keeper(Plan plan) : plan_(std::move(plan)) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) {
+    sigaddset(&signals, signal);
+  }
+  signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  guests_.reserve(plan_.cpus.size());
+  for (std::size_t number = 0; number < plan_.cpus.size(); ++number) {
+    guests_.emplace_back(plan_, static_cast<int>(number));
+  }
+}
+
+int Keeper::run() {
+  while (!all_gone()) {
+    pollfd events[] = {{alone_ ? -1 : plan_.control, POLLIN, 0},
+                       {signals_, POLLIN, 0},
+                       {grace_.descriptor(), POLLIN, 0},
+                       {look_.descriptor(), POLLIN, 0},
+                       {again_.descriptor(), POLLIN, 0}};
+    if (poll(events, std::size(events), -1) < 0 && errno != EINTR) {
+      kill_all();
+      return 1;
+    }
+    if (events[0].revents != 0) {
+      hear_orders();
+    }
+    if (events[1].revents != 0) {
+      signalfd_siginfo info{};
+      while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+        if (info.ssi_signo != SIGCHLD) {
+          end();
+        }
+      }
+      reap();
+    }
+    if (events[2].revents != 0) {
+      press_on();
+    }
+    if (events[3].revents != 0) {
+      look();
+    }
+    if (events[4].revents != 0) {
+      start_again();
+    }
+  }
+  Account account;
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  account.cpu_seconds = seconds_of(used);
+  getrusage(RUSAGE_SELF, &used);
+  account.keeper_cpu_seconds = seconds_of(used);
+  account.seconds = began_ == 0 ? 0 : ended_ - began_;
+  for (const Guest& guest : guests_) {
+    account.guests.push_back(guest.account());
+  }
+  const std::string text = account_text(account);
+  send(plan_.control, text.data(), text.size(), MSG_NOSIGNAL);
+  return 0;
+}
+
+// True once there is nothing more to do: told to end, and no process is left.
+bool Keeper::all_gone() {
+  if (phase_ != Phase::interrupted && phase_ != Phase::terminated) {
+    return false;
+  }
+  siginfo_t info{};
+  return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
+}
+
+void Keeper::hear_orders() {
+  char orders[64];
+  const ssize_t count = recv(plan_.control, orders, sizeof orders, MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return;
+  }
+  for (ssize_t i = 0; i < count; ++i) {
+    obey(static_cast<Order>(orders[i]));
+  }
+  if (count <= 0) {
+    alone_ = true;
+    phase_ = Phase::terminated;
+    ended_ = now_seconds();
+    kill_all();
+  }
+}
+
+void Keeper::obey(Order order) {
+  switch (order) {
+    case Order::begin:
+      begin();
+      break;
+    case Order::stop:
+    case Order::go_on:
+      for (const Guest& guest : guests_) {
+        guest.signal(order == Order::stop ? SIGSTOP : SIGCONT);
+      }
+      break;
+    case Order::end:
+      end();
+      break;
+  }
+}
+
+void Keeper::begin() {
+  if (phase_ != Phase::waiting) {
+    return;
+  }
+  phase_ = Phase::running;
+  began_ = now_seconds();
+  for (Guest& guest : guests_) {
+    start(guest);
+  }
+  look_.set(look_seconds);
+}
+
+void Keeper::start(Guest& guest) {
+  if (const std::string problem = guest.start(); !problem.empty()) {
+    say(problem);
+  }
+}
+
+void Keeper::end() {
+  if (phase_ == Phase::interrupted || phase_ == Phase::terminated) {
+    return;
+  }
+  phase_ = Phase::interrupted;
+  ended_ = now_seconds();
+  again_.set(0);
+  for (const Guest& guest : guests_) {
+    guest.signal(SIGINT);
+    guest.signal(SIGCONT);
+  }
+  if (plan_.grace_seconds > 0) {
+    grace_.set(plan_.grace_seconds);
+  } else {
+    kill_all();
+  }
+}
+
+/// Those that are still there after SIGINT, SIGTERM.
+void Keeper::press_on() {
+  grace_.set(0);
+  if (phase_ == Phase::interrupted) {
+    phase_ = Phase::terminated;
+    machine::signal_descendants({SIGTERM, SIGCONT});
+    grace_.set(plan_.grace_seconds);
+  } else {
+    kill_all();
+  }
+}
+
+void Keeper::kill_all() {
+  grace_.set(0);
+  for (const Guest& guest : guests_) {
+    guest.signal(SIGKILL);
+  }
+  machine::kill_descendants(patience_seconds, [this](pid_t pid, const rusage& used) {
+    for (Guest& guest : guests_) {
+      if (guest.pid() == pid) {
+        guest.ended(0, used);
+      }
+    }
+  });
+}
+
+void Keeper::reap() {
+  int wait_status = 0;
+  rusage used{};
+  for (pid_t pid = 0; (pid = wait4(-1, &wait_status, WNOHANG, &used)) > 0;) {
+    const auto guest = std::find_if(guests_.begin(), guests_.end(),
+                                    [pid](const Guest& one) { return one.pid() == pid; });
+    if (guest == guests_.end()) {
+      continue;  // what a guest has left behind
+    }
+    guest->signal(SIGKILL);  // the rest of its group
+    const bool asked = phase_ != Phase::running;
+    guest->ended(asked ? 0 : wait_status, used);
+    if (!asked) {
+      on_end(*guest);
+    }
+  }
+}
+
+void Keeper::on_end(Guest& guest) {
+  const std::string failure = guest.failure();
+  if (plan_.again) {
+    const bool lasted = now_seconds() - guest.began() > longest_pause_seconds;
+    again_seconds_ = lasted || again_seconds_ == 0
+                         ? first_pause_seconds
+                         : std::min(2 * again_seconds_, longest_pause_seconds);
+    again_.set(again_seconds_);
+  }
+  // Of one that is started again, once.
+  if (!failure.empty() && (!plan_.again || guest.account().starts == 1)) {
+    say(failure + (plan_.again ? "; it is started again" : ""));
+  }
+}
+
+void Keeper::start_again() {
+  again_.set(0);
+  for (Guest& guest : guests_) {
+    if (phase_ == Phase::running && !guest.running()) {
+      start(guest);
+    }
+  }
+}
+
+/// What takes more than it may is ended, and so is what has left its guest's tree: nobody would
+/// count it.
+void Keeper::look() {
+  const double began = now_seconds();
+  const machine::ProcessTree tree;
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::set<pid_t> counted;
+  for (Guest& guest : guests_) {
+    if (!guest.running()) {
+      continue;
+    }
+    std::uint64_t bytes = machine::process_stat(guest.pid()).resident_pages * page;
+    std::uint64_t processes = 1;
+    const std::vector<machine::ProcessTree::Process> family = tree.below(guest.pid());
+    counted.insert(guest.pid());
+    for (const machine::ProcessTree::Process& process : family) {
+      counted.insert(process.pid);
+      bytes += process.stat.resident_pages * page;
+      processes += process.stat.state != 'Z' ? 1 : 0;
+    }
+    if (processes <= plan_.processes && bytes <= plan_.memory_bytes) {
+      continue;
+    }
+    guest.kill_for(processes > plan_.processes
+                       ? fmt::format("more than {} processes", plan_.processes)
+                       : fmt::format("more than {} MiB", plan_.memory_bytes >> 20));
+    for (const machine::ProcessTree::Process& process : family) {
+      kill(process.pid, SIGKILL);
+    }
+  }
+  for (const machine::ProcessTree::Process& process : tree.below(getpid())) {
+    if (!counted.contains(process.pid) && process.stat.state != 'Z') {
+      kill(process.pid, SIGKILL);
+    }
+  }
+  const double took = now_seconds() - began;
+  look_.set(phase_ == Phase::running ? std::max(look_seconds, took / most_share_of_looking) : 0);
+}
+
+void Keeper::say(const std::string& line) {
+  const std::string text = remark_text(line);
+  send(plan_.control, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace meantime::guest

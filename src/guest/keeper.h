@@ -1,0 +1,53 @@
+// The keeper of a job's guests: starts them when it is told to, ends what takes more than it may,
+// and ends all of them, politely first, when it is told to or nobody is there any more who could.
+// One thread, a process of its own, which sleeps unless something happened.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/timer.h"
+#include "guest/guest.h"
+#include "guest/plan.h"
+
+namespace meantime::guest {
+
+class Keeper {
+ public:
+  /// All signals are blocked, and the process has no children.
+  explicit Keeper(Plan plan);
+
+  /// Until all guests are gone; the exit status.
+  int run();
+
+ private:
+  enum class Phase { waiting, running, interrupted, terminated };
+
+  void hear_orders();
+  void obey(Order order);
+  void begin();
+  void start(Guest& guest);
+  void end();
+  void press_on();
+  void kill_all();
+  void reap();
+  void on_end(Guest& guest);
+  void look();
+  void start_again();
+  void say(const std::string& line);
+  bool all_gone();
+
+  Plan plan_;
+  std::vector<Guest> guests_;
+  Phase phase_ = Phase::waiting;
+  int signals_;
+  bool alone_ = false;  ///< whoever gave orders is gone
+  Timer grace_;
+  Timer look_;
+  Timer again_;
+  double again_seconds_ = 0;  ///< the pause before the next one is started again
+  double began_ = 0;
+  double ended_ = 0;
+};
+
+}  // namespace meantime::guest

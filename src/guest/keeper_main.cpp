@@ -1,0 +1,75 @@
+// meantime-guests: the keeper's process (keeper.h), started by mpiexec.
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include "guest/keeper.h"
+#include "guest/plan.h"
+
+namespace meantime::guest {
+namespace {
+
+/// Of the first process of a namespace, by which it says that it is none.
+constexpr int no_namespace = 123;
+
+void block_all_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, nullptr);
+}
+
+int keep(Plan plan) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  return Keeper(std::move(plan)).run();
+}
+
+/// With a view of processes that is its own.
+bool mount_proc() {
+  return mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+         mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+}
+
+/// In a PID namespace, for whoever may make one (root): when its first process is gone, whoever
+/// kills that, the kernel ends all that is left in it, and guests do not see the job's processes.
+/// The exit status, or `no_namespace`: nothing has begun.
+int keep_in_namespace(const Plan& plan) {
+  const long child = syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0);
+  if (child < 0) {
+    return no_namespace;
+  }
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    _exit(getppid() == 0 && mount_proc() ? keep(plan) : no_namespace);
+  }
+  int status = 0;
+  while (waitpid(static_cast<pid_t>(child), &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+}  // namespace
+}  // namespace meantime::guest
+
+int main(int count, char** words) {
+  using namespace meantime::guest;
+  const std::optional<Plan> plan = Plan::of(count, words);
+  if (!plan) {
+    std::fprintf(stderr, "meantime-guests: mpiexec --guest starts it\n");
+    return 2;
+  }
+  block_all_signals();
+  int status = keep_in_namespace(*plan);
+  if (status == no_namespace) {
+    // What mpiexec's end would do at once: now the end of the socket tells, and nothing is left
+    // behind. One that is stopped goes on.
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
+    status = keep(*plan);
+  }
+  return status;
+}

@@ -1,0 +1,197 @@
+#include "launch/guests/guest_plan.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "launch/start/installation.h"
+#include "launch/start/program.h"
+#include "machine/memory.h"
+#include "settings/shown.h"
+
+namespace meantime::launch {
+namespace {
+
+using settings::shown;
+
+constexpr std::string_view names_kept[] = {"PATH",  "HOME", "USER", "LOGNAME",
+                                           "SHELL", "LANG", "TZ",   "TMPDIR"};
+
+/// As a shell would, without its expansions: words between blanks, '...', "..." and \.
+std::optional<std::vector<std::string>> split(std::string_view text) {
+  std::vector<std::string> words;
+  bool inside = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (quote == 0 && (letter == ' ' || letter == '\t' || letter == '\n')) {
+      inside = false;
+      continue;
+    }
+    if (!inside) {
+      words.emplace_back();
+      inside = true;
+    }
+    if (letter == quote) {
+      quote = 0;
+    } else if (quote == 0 && (letter == '\'' || letter == '"')) {
+      quote = letter;
+    } else if (letter == '\\' && quote != '\'' && i + 1 < text.size()) {
+      words.back() += text[++i];
+    } else {
+      words.back() += letter;
+    }
+  }
+  return quote == 0 ? std::optional(words) : std::nullopt;
+}
+
+std::string ready_guest(std::string_view name) {
+  return fmt::format("{}/libexec/meantime/guests/{}", prefix(), name);
+}
+
+/// The command of a guest, its program resolved; or one line why not.
+std::string command_of(const std::string& text, std::vector<std::string>& command) {
+  constexpr std::string_view proc = "proc:";
+  std::string_view name = text;
+  for (const std::string_view missing : {"func:", "queue:"}) {
+    if (name.starts_with(missing)) {
+      return fmt::format("--guest {}... is not there yet; proc:COMMAND is", missing);
+    }
+  }
+  if (!name.starts_with(proc)) {
+    const std::string path = ready_guest(name);
+    if (name.empty() || name.find('/') != std::string_view::npos || name.starts_with('.') ||
+        access(path.c_str(), X_OK) != 0) {
+      return fmt::format("--guest takes proc:COMMAND, or a ready guest's name, not '{}'",
+                         shown(text));
+    }
+    command = {path, std::string(name)};
+    return {};
+  }
+  name.remove_prefix(proc.size());
+  const std::optional<std::vector<std::string>> words = split(name);
+  if (!words || words->empty()) {
+    return fmt::format("--guest {}: {}", shown(text), words ? "no command" : "a quote is missing");
+  }
+  const ResolvedProgram found = find_program(words->front());
+  if (found.path.empty()) {
+    return fmt::format("--guest: {}", found.error);
+  }
+  command = {found.path};
+  command.insert(command.end(), words->begin(), words->end());
+  return {};
+}
+
+/// Where each guest runs. Bound ranks have one beside each of their places. Others have as many as
+/// there are ranks, but no more than CPUs: one on each, or all on any.
+std::vector<std::vector<int>> cpus_of_guests(const Job& job, std::size_t most) {
+  std::vector<cpu_set_t> places = job.bindings;
+  places.resize(std::min(places.size(), job.ranks.size()));
+  if (places.empty()) {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    sched_getaffinity(0, sizeof mask, &mask);
+    const auto runners = static_cast<std::size_t>(std::min(job.cpus.mask, job.runners()));
+    if (runners == static_cast<std::size_t>(job.cpus.mask) && runners <= most) {
+      for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(cpu, &mask)) {
+          cpu_set_t& place = places.emplace_back();
+          CPU_ZERO(&place);
+          CPU_SET(cpu, &place);
+        }
+      }
+    } else {
+      places.assign(runners, mask);
+    }
+  }
+  places.resize(std::min(places.size(), most));
+  std::vector<std::vector<int>> lists;
+  for (const cpu_set_t& place : places) {
+    std::vector<int>& list = lists.emplace_back();
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &place)) {
+        list.push_back(cpu);
+      }
+    }
+  }
+  return lists;
+}
+
+/// An absolute path of a folder that can be written to, made if it is not there; or one line why
+/// not.
+std::string log_folder(const std::string& said, std::string& folder) {
+  if (said.empty() || said == "none") {
+    return {};
+  }
+  char path[PATH_MAX];
+  if ((mkdir(said.c_str(), 0777) != 0 && errno != EEXIST) ||
+      realpath(said.c_str(), path) == nullptr || access(path, W_OK | X_OK) != 0) {
+    return fmt::format("MEANTIME_GUEST_LOG: cannot write to '{}': {}", settings::shown_path(said),
+                       std::strerror(errno));
+  }
+  folder = path;
+  return {};
+}
+
+}  // namespace
+
+std::string plan_guests(Job& job) {
+  const std::string text = job.setting("MEANTIME_GUEST");
+  if (text.empty() || text == "none") {
+    return {};
+  }
+  const auto number = [&job](std::string_view name, std::uint64_t otherwise = 0) {
+    const settings::Setting& setting = *settings::find(name);
+    const std::string said = job.setting(name);
+    return settings::number(setting, said.empty() ? setting.preset : said).value_or(otherwise);
+  };
+  guest::Plan plan;
+  if (std::string problem = command_of(text, plan.command); !problem.empty()) {
+    return problem;
+  }
+  if (job.cpus.quota > 0 && job.cpus.quota < job.cpus.mask) {
+    return fmt::format(
+        "--guest: the job may use {:.1f} CPUs' time of {} CPUs (its control group's quota), and "
+        "guests would use it up",
+        job.cpus.quota, job.cpus.mask);
+  }
+  plan.cpus = cpus_of_guests(job, number("MEANTIME_GUEST_NUMBER", CPU_SETSIZE));
+  plan.memory_bytes =
+      number("MEANTIME_GUEST_MEMORY", machine::usable_memory() / 4 / plan.cpus.size());
+  plan.processes = number("MEANTIME_GUEST_PROCESSES");
+  plan.file_bytes = number("MEANTIME_GUEST_FILE");
+  plan.grace_seconds = 1e-6 * static_cast<double>(number("MEANTIME_GUEST_GRACE"));
+  plan.again = job.setting("MEANTIME_GUEST_AGAIN") == "1";
+  if (std::string problem = log_folder(job.setting("MEANTIME_GUEST_LOG"), plan.log_folder);
+      !problem.empty()) {
+    return problem;
+  }
+  if (guest_keeper().empty()) {
+    return "--guest: this installation has no libexec/meantime/meantime-guests";
+  }
+  job.guests = std::move(plan);
+  return {};
+}
+
+std::vector<std::string> guest_environment() {
+  std::vector<std::string> kept;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view line = *variable;
+    const std::string_view name = line.substr(0, line.find('='));
+    if (name.starts_with("LC_") || std::find(std::begin(names_kept), std::end(names_kept), name) !=
+                                       std::end(names_kept)) {
+      kept.emplace_back(line);
+    }
+  }
+  return kept;
+}
+
+}  // namespace meantime::launch

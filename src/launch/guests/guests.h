@@ -1,0 +1,62 @@
+// The guests of a job as the supervisor has them: the keeper, and what it tells.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/timer.h"
+#include "guest/account.h"
+#include "guest/plan.h"
+#include "launch/job.h"
+#include "launch/start/spawn.h"
+
+namespace meantime::launch {
+
+class Guests {
+ public:
+  explicit Guests(const Job& job) : job_(job) {}
+
+  /// If the job has guests. As long as this process is in the session of the ranks-to-be, for that
+  /// is where guests belong (guest/guest.h). Empty, or one line why not.
+  std::string start_keeper();
+
+  /// A rank is in MPI: guests start, once.
+  void begin() { tell(guest::Order::begin); }
+  void stop() { tell(guest::Order::stop); }
+  void go_on() { tell(guest::Order::go_on); }
+  /// MPI is over for all ranks.
+  void end();
+
+  /// The keeper is a child of ours that has not been waited for.
+  [[nodiscard]] bool running() const { return running_; }
+  /// Its socket; -1 once it has ended.
+  [[nodiscard]] int control() const { return control_; }
+  /// What comes from there.
+  void hear();
+  /// Readable when the keeper has not done what `end` asked for in any time that it could need.
+  [[nodiscard]] const Timer& late() const { return late_; }
+
+  /// A child of ours has been waited for, which may be the keeper.
+  void note_end(pid_t pid, const rusage& used);
+  [[nodiscard]] const guest::Account& account() const { return listener_.account(); }
+  /// Of the keeper and the guests, once they have ended.
+  [[nodiscard]] double cpu_seconds() const { return cpu_seconds_; }
+
+ private:
+  void tell(guest::Order order) const;
+
+  const Job& job_;
+  Spawn spawn_;
+  pid_t pid_ = -1;
+  int control_ = -1;
+  bool running_ = false;
+  bool told_to_end_ = false;
+  Timer late_;
+  guest::Listener listener_;
+  double cpu_seconds_ = 0;
+};
+
+}  // namespace meantime::launch
