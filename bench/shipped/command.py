@@ -16,6 +16,7 @@ BENCHMARKS = {
     "libra": "round trips of late messages, and what waiting for them costs",
     "makespan": "two jobs at once: whether one can use what the other waits",
     "overlap": "how much communication ranks of one core hide for each other",
+    "steal": "what guests have of the time that ranks wait, and what they cost",
     "yieldshare": "what sched_yield gives away on this kernel",
     "wakeup": "what waking a process costs by each mechanism",
 }

@@ -20,7 +20,7 @@ namespace meantime::guest {
 
 /// Where a guest finds its counter: eight bytes, a number that it adds to, mapped or written.
 inline constexpr char units_variable[] = "MEANTIME_GUEST_UNITS";
-inline constexpr char number_variable[] = "MEANTIME_GUEST_NUMBER";
+inline constexpr char number_variable[] = "MEANTIME_GUEST_INDEX";
 inline constexpr char count_variable[] = "MEANTIME_GUESTS";
 
 class Guest {

@@ -13,6 +13,8 @@ namespace {
 // cores (bench/limits/wake.cpp). Whoever has a core of his own polls for a few of those before he
 // sleeps: a wait that outlasts them is a sixth longer for the sleep, at most.
 constexpr std::uint64_t wake_ups_worth_polling = 6;
+/// Beside guests a core has a use meanwhile.
+constexpr std::uint64_t wake_ups_worth_polling_beside_guests = 2;
 /// Beside its doubling patience grows by such a part of a wake-up, so that it comes back from
 /// nothing.
 constexpr std::uint64_t steps_a_wake_up = 2;
@@ -57,7 +59,8 @@ Step Policy::next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan
     // yield on a core of our own is over in 0.2 µs. Who has slept until the message is about to
     // come has given the core already, and does it more rarely: it is there for its latency.
     const std::uint32_t every = plan.sleep_until_ns == 0 ? yield_every : rare_yield_every;
-    return uses(Heuristic::polling_yields) && turns % every == 0 ? Step::yield : Step::poll;
+    return uses(Heuristic::polling_yields) && !beside_guests && turns % every == 0 ? Step::yield
+                                                                                   : Step::poll;
   }
   return turn - tries < knobs.tries_yield ? Step::yield : Step::park;
 }
@@ -81,7 +84,8 @@ std::uint64_t Policy::first_patience() const {
 }
 
 std::uint64_t Policy::most_patience() const {
-  return wake_ups_worth_polling * wake_up_ns;
+  return (beside_guests ? wake_ups_worth_polling_beside_guests : wake_ups_worth_polling) *
+         wake_up_ns;
 }
 
 std::string Policy::value(std::string_view setting) const {
@@ -162,6 +166,7 @@ Policy make_policy(const PolicySettings& given, bool crowded) {
                               policy.knobs.tries_poll != endless;
   policy.ade_step_ns = 1000 * given.ade_step_us.value_or(default_ade_step_us);
   policy.ade_threshold_ns = 1000 * given.ade_threshold_us.value_or(default_ade_threshold_us);
+  policy.beside_guests = wait::beside_guests();
   policy.wake_up_ns = given.wake_up_us ? 1000 * *given.wake_up_us : measured_wake_up_ns();
   if (policy.knobs.timeout_us > endless / 2000) {  // centuries; with the clock added, no overflow
     policy.knobs.timeout_us = endless;
@@ -191,5 +196,6 @@ PolicySettings policy_settings_from(const std::function<std::string(std::string_
 constinit Policy detail::host_policy;
 constinit PolicySettings detail::host_policy_settings;
 constinit std::uint64_t detail::host_wake_up_ns = unknown_wake_up_ns;
+constinit bool detail::host_beside_guests = false;
 
 }  // namespace meantime::wait

@@ -32,7 +32,10 @@ struct Policy {
   /// … at a gate: there also who is not to yield otherwise, but sleep. All others of this core come
   /// there too, and to let them costs one switch, where to sleep and be woken costs several.
   bool gives_way_at_gates = false;
-  bool timed = false;                             ///< some of its sleeps end by themselves
+  bool timed = false;  ///< some of its sleeps end by themselves
+  /// Somebody else's work has whatever is left of a core. A yield leaves it up to a time slice, and
+  /// nobody is woken early from that.
+  bool beside_guests = false;
   std::uint64_t wake_up_ns = unknown_wake_up_ns;  ///< what waking a sleeper costs here
   std::uint64_t ade_step_ns = 0;                  ///< of Prediction::ade: the paper's η …
   std::uint64_t ade_threshold_ns = 0;             ///< … and ε
@@ -102,6 +105,7 @@ namespace detail {
 extern constinit Policy host_policy;
 extern constinit PolicySettings host_policy_settings;
 extern constinit std::uint64_t host_wake_up_ns;
+extern constinit bool host_beside_guests;
 }  // namespace detail
 
 /// This host's policy: set in MPI_Init, constant afterwards. A rank begins with it, and may get
@@ -117,6 +121,11 @@ inline PolicySettings& policy_settings() {
 /// What a wake-up costs here, as measured by mpiexec (src/machine); set before `policy` is made.
 inline std::uint64_t& measured_wake_up_ns() {
   return detail::host_wake_up_ns;
+}
+
+/// Whether the job has guests (src/guest); set before `policy` is made.
+inline bool& beside_guests() {
+  return detail::host_beside_guests;
 }
 
 }  // namespace meantime::wait

@@ -32,6 +32,8 @@ inline constexpr char lifeline_variable[] = "MEANTIME_LIFELINE_FD";
 inline constexpr char workers_variable[] = "MEANTIME_WORKERS";
 /// Nanoseconds that waking a sleeper costs on this machine; not there if it is unknown.
 inline constexpr char wake_up_variable[] = "MEANTIME_WAKE_UP_NS";
+/// "1": the job has guests (src/guest), which run on what its ranks leave of the CPUs.
+inline constexpr char guests_variable[] = "MEANTIME_BESIDE_GUESTS";
 /// What the site's file has locked, as settings::Files::locks says it; not there if nothing is.
 inline constexpr char locked_variable[] = "MEANTIME_LOCKED";
 /// Set to 1 if mpiexec follows the ranks' requests for lower frequencies (ControlKind::frequency).

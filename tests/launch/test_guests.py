@@ -94,7 +94,7 @@ class Guests(MpiexecTest):
         self.assertIn("SCHED_IDLE", text)
         self.assertIn("\n1000\n", text)
         self.assertIn("LC_ALL=C", text)
-        self.assertIn("MEANTIME_GUEST_NUMBER=0", text)
+        self.assertIn("MEANTIME_GUEST_INDEX=0", text)
         for name in ("SECRET", "OMPI_", "PMI_", "MEANTIME_SEGMENT", "MEANTIME_TEST_MARK"):
             self.assertNotIn(name, text)
         # 0, 1, 2, its counter, and the folder that ls reads.

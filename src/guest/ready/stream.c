@@ -3,7 +3,7 @@
 #include "units.h"
 
 enum { elements = 8 << 20 };  // 64 MiB each
-enum { piece = 1 << 17 };  // 3 MiB of all three
+enum { piece = 1 << 17 };     // 3 MiB of all three
 
 int main(void) {
   volatile uint64_t* const units = counted_units();

@@ -186,8 +186,8 @@ std::vector<std::string> guest_environment() {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view line = *variable;
     const std::string_view name = line.substr(0, line.find('='));
-    if (name.starts_with("LC_") || std::find(std::begin(names_kept), std::end(names_kept), name) !=
-                                       std::end(names_kept)) {
+    if (name.starts_with("LC_") ||
+        std::find(std::begin(names_kept), std::end(names_kept), name) != std::end(names_kept)) {
       kept.emplace_back(line);
     }
   }

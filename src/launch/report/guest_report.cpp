@@ -17,8 +17,8 @@ constexpr std::size_t most_lines = 16;
 
 /// Core-seconds that the ranks did not use of as many CPUs as there are guests.
 double left_by_ranks(const JobTimes& times) {
-  return std::max(
-      0.0, static_cast<double>(times.guests->guests.size()) * times.wall_seconds - times.cpu_seconds);
+  return std::max(0.0, static_cast<double>(times.guests->guests.size()) * times.wall_seconds -
+                           times.cpu_seconds);
 }
 
 std::uint64_t units(const guest::Account& account) {

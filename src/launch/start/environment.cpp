@@ -149,6 +149,11 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   } else {
     drop(variables_, wake_up_variable);
   }
+  if (job.guests) {
+    set(variables_, guests_variable, "1");
+  } else {
+    drop(variables_, guests_variable);
+  }
   if (job.crowded_teams && !says_how_teams_wait(job, program.request)) {
     set(variables_, wait_policy_variable, "passive");
   }
