@@ -7,7 +7,7 @@ CLANG_FORMAT ?= $(call first_of,clang-format-14 clang-format)
 RUN_CLANG_TIDY ?= $(call first_of,run-clang-tidy-14 run-clang-tidy)
 
 MAKEFLAGS += --no-print-directory
-sources = git ls-files 'src/*.h' 'src/*.c' 'src/*.cpp' 'include/meantime.h' 'tools/*.h' 'tools/*.cpp' \
+sources = git ls-files 'src/*.h' 'src/*.c' 'src/*.cpp' 'include/meantime.h' 'tools/*.h' 'tools/*.cpp' 'shim/*.h' 'shim/*.cpp' \
           'bench/*.h' 'bench/*.c' 'bench/*.cpp' 'examples/*.h' 'examples/*.c' 'examples/*.cpp' \
           'tests/*.h' 'tests/*.c' 'tests/*.cpp' ':!*/generated/*'
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/version.h"
@@ -54,6 +55,23 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   return command == "meantime stack" && text == "job is missing"
              ? "meantime stack: which job? Give the pid of its mpiexec: `meantime ps` lists jobs"
              : fmt::format("{}: {}; `{} --help` shows how", command, text, command);
+}
+
+/// Of `meantime steal` the launcher's command line, which is taken off: behind `--`, or from the
+/// first word on that is no option.
+std::vector<std::string> command_behind_options(int& count, char** words) {
+  if (count < 2 || std::string_view(words[1]) != "steal") {
+    return {};
+  }
+  int first = 2;
+  while (first < count && words[first][0] == '-' && std::string_view(words[first]) != "--") {
+    first += std::string_view(words[first]) == "--guest" ? 2 : 1;
+  }
+  const int end = std::min(first, count);
+  const bool marked = end < count && std::string_view(words[end]) == "--";
+  std::vector<std::string> command(words + end + (marked ? 1 : 0), words + count);
+  count = end;
+  return command;
 }
 
 }  // namespace
@@ -117,6 +135,15 @@ int main(int count, char** words) {
   bool all_frames = false;
   stack->add_flag("--all-frames", all_frames, "With Meantime's own, further in than the MPI call");
   stack->callback([&] { status = meantime::tools::stack(job, rank, all_frames); });
+
+  CLI::App* steal =
+      app.add_subcommand("steal", "Guest work beside ranks of any MPI: -- mpirun -n 4 ./program");
+  std::string guest;
+  bool verbose = false;
+  steal->add_option("--guest", guest, "As mpiexec --guest takes it: aes, proc:COMMAND, ...");
+  steal->add_flag("-v", verbose, "Say what is done");
+  const std::vector<std::string> command = command_behind_options(count, words);
+  steal->callback([&] { status = meantime::tools::steal(guest, command, verbose); });
 
   CLI::App* bench =
       app.add_subcommand("bench", "Measure this machine; without a name: lists the benchmarks");

@@ -13,8 +13,9 @@ constexpr int no_end = -1;
 }  // namespace
 
 std::string account_text(const Account& account) {
-  std::string text = fmt::format("all {} {} {}\n", account.cpu_seconds, account.keeper_cpu_seconds,
-                                 account.seconds);
+  std::string text =
+      fmt::format("all {} {} {} {}\n", account.cpu_seconds, account.keeper_cpu_seconds,
+                  account.seconds, account.ending_seconds);
   for (const GuestAccount& guest : account.guests) {
     text += fmt::format("guest {} {} {} {}\n", guest.starts, guest.wait_status.value_or(no_end),
                         guest.cpu_seconds, guest.units);
@@ -34,7 +35,8 @@ std::optional<std::string> Listener::take(const std::string& line) {
   std::string kind;
   words >> kind;
   if (kind == "all") {
-    words >> account_.cpu_seconds >> account_.keeper_cpu_seconds >> account_.seconds;
+    words >> account_.cpu_seconds >> account_.keeper_cpu_seconds >> account_.seconds >>
+        account_.ending_seconds;
   } else if (kind == "guest") {
     GuestAccount guest;
     int wait_status = no_end;

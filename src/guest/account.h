@@ -16,10 +16,16 @@ struct GuestAccount {
   std::uint64_t units = 0;         ///< of work, as it counts them
 };
 
+/// Of numbers that guests say: never more than there can be.
+inline std::uint64_t sum(std::uint64_t one, std::uint64_t other) {
+  return one > ~other ? ~std::uint64_t{0} : one + other;
+}
+
 struct Account {
   double cpu_seconds = 0;         ///< of all, and of whatever they have left behind
   double keeper_cpu_seconds = 0;  ///< of the keeper itself
-  double seconds = 0;             ///< from the first start to the last order to end
+  double seconds = 0;             ///< from the first start to the order to end …
+  double ending_seconds = 0;      ///< … and from that until all were gone
   std::vector<GuestAccount> guests;
 };
 

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -62,7 +64,7 @@ std::string Guest::name() const {
 
 std::string Guest::start() {
   const pid_t keeper = getpid();
-  mark_ = log_.length();
+  log_.begins();
   too_much_.clear();
   began_ = now_seconds();
   pid_ = fork();
@@ -90,6 +92,10 @@ void Guest::become(pid_t keeper) const {
   }
   sigprocmask(SIG_SETMASK, &none, nullptr);
 
+  // In the job's session, and yet without its terminal.
+  if (const int terminal = open("/dev/tty", O_RDWR | O_NOCTTY); terminal >= 0) {
+    ioctl(terminal, TIOCNOTTY);
+  }
   const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, STDIN_FILENO);
   dup2(log_.descriptor(), STDOUT_FILENO);
@@ -120,6 +126,9 @@ void Guest::become(pid_t keeper) const {
   go_first_for_memory();
   syscall(SYS_ioprio_set, ioprio_of_process, 0, ioprio_of_idle_class);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  for (const int capability : {CAP_SYS_NICE, CAP_SYS_RESOURCE}) {
+    prctl(PR_CAPBSET_DROP, capability);  // root's, by which it could take more than is left
+  }
 
   std::vector<char*> words;
   for (std::size_t word = 1; word < plan_.command.size(); ++word) {
@@ -130,6 +139,12 @@ void Guest::become(pid_t keeper) const {
   const sched_param no_priority{};
   sched_setscheduler(0, SCHED_IDLE, &no_priority);
   execv(plan_.command[0].c_str(), words.data());
+  if (errno == ENOEXEC) {  // as a shell would: a script without "#!"
+    words.front() = const_cast<char*>(plan_.command[0].c_str());
+    words.insert(words.begin(), const_cast<char*>("sh"));
+    execv("/bin/sh", words.data());
+    errno = ENOEXEC;
+  }
   const int error = errno;
   dprintf(STDERR_FILENO, "cannot run %s: %s\n", plan_.command[0].c_str(), std::strerror(error));
   _exit(error == ENOENT ? 127 : 126);
@@ -148,11 +163,12 @@ void Guest::kill_for(const std::string& what) {
 
 void Guest::ended(int wait_status, const rusage& used) {
   pid_ = -1;
+  had_failed_ = account_.wait_status.value_or(0) != 0;
   account_.wait_status = wait_status;
   account_.cpu_seconds += static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                           static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
-  last_line_ = log_.last_line(mark_);
-  account_.units += units_in(last_line_).value_or(0);
+  last_line_ = log_.last_line();
+  account_.units = sum(account_.units, units_in(last_line_).value_or(0));
 }
 
 std::string Guest::failure() const {
@@ -172,7 +188,7 @@ GuestAccount Guest::account() const {
   GuestAccount account = account_;
   std::uint64_t counted = 0;
   if (counter_ >= 0 && pread(counter_, &counted, sizeof counted, 0) == sizeof counted) {
-    account.units += counted;
+    account.units = sum(account.units, counted);
   }
   return account;
 }

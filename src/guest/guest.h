@@ -31,6 +31,7 @@ class Guest {
   std::string start();
   [[nodiscard]] bool running() const { return pid_ > 0; }
   [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] Log& log() { return log_; }
   /// To all of its group.
   void signal(int signal) const;
   /// It takes too much: `what`.
@@ -41,6 +42,8 @@ class Guest {
   [[nodiscard]] std::string name() const;
   /// Why one that nobody has asked to end did; empty if all is well.
   [[nodiscard]] std::string failure() const;
+  /// Its end before that was a failure, too.
+  [[nodiscard]] bool had_failed() const { return had_failed_; }
   [[nodiscard]] double began() const { return began_; }
   [[nodiscard]] GuestAccount account() const;
 
@@ -53,9 +56,9 @@ class Guest {
   int counter_;
   pid_t pid_ = -1;
   double began_ = 0;
-  std::uint64_t mark_ = 0;  ///< its log's length as it was started
   std::string last_line_;
   std::string too_much_;
+  bool had_failed_ = false;
   GuestAccount account_;
 };
 

@@ -28,6 +28,7 @@ constexpr double most_share_of_looking = 1e-3;
 /// A guest that ends at once is started again after pauses that double.
 constexpr double first_pause_seconds = 0.1;
 constexpr double longest_pause_seconds = 5;
+constexpr double pause_between_reads = 0.01;
 /// How long processes that SIGKILL does not end (stuck in the kernel) are waited for.
 constexpr double patience_seconds = 5;
 
@@ -53,12 +54,15 @@ Keeper::Keeper(Plan plan) : plan_(std::move(plan)) {
 
 int Keeper::run() {
   while (!all_gone()) {
-    pollfd events[] = {{alone_ ? -1 : plan_.control, POLLIN, 0},
-                       {signals_, POLLIN, 0},
-                       {grace_.descriptor(), POLLIN, 0},
-                       {look_.descriptor(), POLLIN, 0},
-                       {again_.descriptor(), POLLIN, 0}};
-    if (poll(events, std::size(events), -1) < 0 && errno != EINTR) {
+    std::vector<pollfd> events = {
+        {alone_ ? -1 : plan_.control, POLLIN, 0}, {signals_, POLLIN, 0},
+        {grace_.descriptor(), POLLIN, 0},         {look_.descriptor(), POLLIN, 0},
+        {again_.descriptor(), POLLIN, 0},         {logs_.descriptor(), POLLIN, 0}};
+    const std::size_t first_log = events.size();
+    for (Guest& guest : guests_) {
+      events.push_back({reads_logs_ ? guest.log().pipe() : -1, POLLIN, 0});
+    }
+    if (poll(events.data(), events.size(), -1) < 0 && errno != EINTR) {
       kill_all();
       return 1;
     }
@@ -83,6 +87,14 @@ int Keeper::run() {
     if (events[4].revents != 0) {
       start_again();
     }
+    if (events[5].revents != 0) {
+      logs_.set(0);
+      reads_logs_ = true;
+    }
+    if (std::any_of(events.begin() + static_cast<std::ptrdiff_t>(first_log), events.end(),
+                    [](const pollfd& log) { return log.revents != 0; })) {
+      read_logs();
+    }
   }
   Account account;
   rusage used{};
@@ -91,6 +103,7 @@ int Keeper::run() {
   getrusage(RUSAGE_SELF, &used);
   account.keeper_cpu_seconds = seconds_of(used);
   account.seconds = began_ == 0 ? 0 : ended_ - began_;
+  account.ending_seconds = began_ == 0 ? 0 : now_seconds() - ended_;
   for (const Guest& guest : guests_) {
     account.guests.push_back(guest.account());
   }
@@ -132,9 +145,7 @@ void Keeper::obey(Order order) {
       break;
     case Order::stop:
     case Order::go_on:
-      for (const Guest& guest : guests_) {
-        guest.signal(order == Order::stop ? SIGSTOP : SIGCONT);
-      }
+      machine::signal_descendants({order == Order::stop ? SIGSTOP : SIGCONT});
       break;
     case Order::end:
       end();
@@ -222,6 +233,17 @@ void Keeper::reap() {
   }
 }
 
+// Who writes without end waits for us most of the time.
+void Keeper::read_logs() {
+  for (Guest& guest : guests_) {
+    if (guest.log().pipe() >= 0) {
+      guest.log().take();
+    }
+  }
+  reads_logs_ = false;
+  logs_.set(pause_between_reads);
+}
+
 void Keeper::on_end(Guest& guest) {
   const std::string failure = guest.failure();
   if (plan_.again) {
@@ -231,8 +253,8 @@ void Keeper::on_end(Guest& guest) {
                          : std::min(2 * again_seconds_, longest_pause_seconds);
     again_.set(again_seconds_);
   }
-  // Of one that is started again, once.
-  if (!failure.empty() && (!plan_.again || guest.account().starts == 1)) {
+  // Of one that is started again the first of its failures in a row.
+  if (!failure.empty() && !guest.had_failed()) {
     say(failure + (plan_.again ? "; it is started again" : ""));
   }
 }
@@ -285,7 +307,7 @@ void Keeper::look() {
   look_.set(phase_ == Phase::running ? std::max(look_seconds, took / most_share_of_looking) : 0);
 }
 
-void Keeper::say(const std::string& line) {
+void Keeper::say(const std::string& line) const {
   const std::string text = remark_text(line);
   send(plan_.control, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -33,8 +33,9 @@ class Keeper {
   void reap();
   void on_end(Guest& guest);
   void look();
+  void read_logs();
   void start_again();
-  void say(const std::string& line);
+  void say(const std::string& line) const;
   bool all_gone();
 
   Plan plan_;
@@ -45,6 +46,8 @@ class Keeper {
   Timer grace_;
   Timer look_;
   Timer again_;
+  Timer logs_;  ///< while it is set, logs are not read
+  bool reads_logs_ = true;
   double again_seconds_ = 0;  ///< the pause before the next one is started again
   double began_ = 0;
   double ended_ = 0;

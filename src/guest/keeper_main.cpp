@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 
@@ -22,6 +23,20 @@ void block_all_signals() {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, nullptr);
+}
+
+/// A program that other libraries live in does not know all that it has open.
+void close_all_but(int control) {
+  const auto close_between = [](int first, int last) {
+    if (first <= last && syscall(SYS_close_range, first, last, 0) != 0) {
+      for (int one = first, most = static_cast<int>(sysconf(_SC_OPEN_MAX));
+           one <= last && one < most; ++one) {
+        close(one);
+      }
+    }
+  };
+  close_between(STDERR_FILENO + 1, control - 1);
+  close_between(control + 1, INT_MAX);
 }
 
 int keep(Plan plan) {
@@ -64,6 +79,10 @@ int main(int count, char** words) {
     return 2;
   }
   block_all_signals();
+  close_all_but(plan->control);
+  if (plan->detached && fork() != 0) {
+    return 0;
+  }
   int status = keep_in_namespace(*plan);
   if (status == no_namespace) {
     // What mpiexec's end would do at once: now the end of the socket tells, and nothing is left

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <functional>
 #include <string_view>
+#include <utility>
 
 namespace meantime::guest {
 namespace {
@@ -48,10 +51,37 @@ std::vector<std::string> Plan::words() const {
       fmt::format("grace_us={}", static_cast<std::uint64_t>(grace_seconds * 1e6)),
       fmt::format("again={}", again ? 1 : 0),
       fmt::format("log={}", log_folder),
+      fmt::format("detached={}", detached ? 1 : 0),
       fmt::format("control={}", control),
       "--"};
   words.insert(words.end(), command.begin(), command.end());
   return words;
+}
+
+bool Plan::set(std::string_view name, std::string_view value) {
+  if (name == "log") {
+    log_folder = value;
+    return true;
+  }
+  std::uint64_t number = 0;
+  if (!read(value, number)) {
+    return false;
+  }
+  const std::pair<std::string_view, std::function<void()>> places[] = {
+      {"memory", [&] { memory_bytes = number; }},
+      {"processes", [&] { processes = number; }},
+      {"file", [&] { file_bytes = number; }},
+      {"grace_us", [&] { grace_seconds = static_cast<double>(number) * 1e-6; }},
+      {"again", [&] { again = number != 0; }},
+      {"detached", [&] { detached = number != 0; }},
+      {"control", [&] { control = static_cast<int>(number); }}};
+  for (const auto& [known, put] : places) {
+    if (known == name) {
+      put();
+      return true;
+    }
+  }
+  return false;
 }
 
 std::optional<Plan> Plan::of(int count, char** words) {
@@ -61,28 +91,7 @@ std::optional<Plan> Plan::of(int count, char** words) {
     const std::string_view word = words[next];
     const std::string_view name = word.substr(0, word.find('='));
     const std::string_view value = word.substr(std::min(name.size() + 1, word.size()));
-    std::uint64_t number = 0;
-    if (name == "cpus") {
-      if (!read(value, plan.cpus)) {
-        return std::nullopt;
-      }
-    } else if (name == "log") {
-      plan.log_folder = value;
-    } else if (!read(value, number)) {
-      return std::nullopt;
-    } else if (name == "memory") {
-      plan.memory_bytes = number;
-    } else if (name == "processes") {
-      plan.processes = number;
-    } else if (name == "file") {
-      plan.file_bytes = number;
-    } else if (name == "grace_us") {
-      plan.grace_seconds = static_cast<double>(number) * 1e-6;
-    } else if (name == "again") {
-      plan.again = number != 0;
-    } else if (name == "control") {
-      plan.control = static_cast<int>(number);
-    } else {
+    if (name == "cpus" ? !read(value, plan.cpus) : !plan.set(name, value)) {
       return std::nullopt;
     }
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace meantime::guest {
@@ -20,11 +21,15 @@ struct Plan {
   double grace_seconds = 0;            ///< from SIGINT to SIGTERM, and from that to SIGKILL
   bool again = false;                  ///< one that ends is started again
   std::string log_folder;              ///< empty: what they write is kept in memory, a part of it
+  bool detached = false;               ///< the keeper is nobody's child
   int control = -1;                    ///< the keeper's end of its socket
 
   [[nodiscard]] std::vector<std::string> words() const;
   /// Nothing if these are not such words.
   static std::optional<Plan> of(int count, char** words);
+
+ private:
+  bool set(std::string_view name, std::string_view value);
 };
 
 /// What mpiexec asks of the keeper, a letter each.

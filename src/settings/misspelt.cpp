@@ -36,6 +36,7 @@ constexpr std::string_view others[] = {
     "MEANTIME_GUEST_INDEX",
     "MEANTIME_GUESTS",
     "MEANTIME_GUEST_UNITS",
+    "MEANTIME_STEAL_KEEPER",
     "MEANTIME_SINGLETON",
     "MEANTIME_CC",
     "MEANTIME_CXX",

@@ -307,6 +307,9 @@ class Parser {
         wait_ = first;
         break;
       case Action::guest:
+        if (first.empty()) {
+          throw Mistake{fmt::format("{} takes proc:COMMAND, or a ready guest's name", spelled_)};
+        }
         result_.environment.push_back({"MEANTIME_GUEST", first});
         break;
       case Action::ledger_report:

@@ -320,8 +320,9 @@ made them)
                           the same as -x MEANTIME_WAIT=... (default adaptive)
 
 Guest work (guide/guests.md)
-  --guest "proc:COMMAND"  runs the command beside the ranks, once for each CPU,
-                          whenever they leave it; gone with the job
+  --guest proc:COMMAND|aes|primes|stream
+                          runs the command, or a ready guest, beside the ranks,
+                          once for each CPU, on what they leave of it
 
 Where the time went
   --report                at the end: how long each rank ran and waited, where

@@ -22,8 +22,10 @@ namespace {
 
 using settings::shown;
 
-constexpr std::string_view names_kept[] = {"PATH",  "HOME", "USER", "LOGNAME",
-                                           "SHELL", "LANG", "TZ",   "TMPDIR"};
+/// Inside "...": before others a backslash is itself.
+bool is_quoted_by_backslash(char letter) {
+  return letter == '"' || letter == '\\' || letter == '$' || letter == '`' || letter == '\n';
+}
 
 /// As a shell would, without its expansions: words between blanks, '...', "..." and \.
 std::optional<std::vector<std::string>> split(std::string_view text) {
@@ -44,7 +46,8 @@ std::optional<std::vector<std::string>> split(std::string_view text) {
       quote = 0;
     } else if (quote == 0 && (letter == '\'' || letter == '"')) {
       quote = letter;
-    } else if (letter == '\\' && quote != '\'' && i + 1 < text.size()) {
+    } else if (letter == '\\' && i + 1 < text.size() &&
+               (quote == 0 || (quote == '"' && is_quoted_by_backslash(text[i + 1])))) {
       words.back() += text[++i];
     } else {
       words.back() += letter;
@@ -92,15 +95,15 @@ std::string command_of(const std::string& text, std::vector<std::string>& comman
 
 /// Where each guest runs. Bound ranks have one beside each of their places. Others have as many as
 /// there are ranks, but no more than CPUs: one on each, or all on any.
-std::vector<std::vector<int>> cpus_of_guests(const Job& job, std::size_t most) {
-  std::vector<cpu_set_t> places = job.bindings;
-  places.resize(std::min(places.size(), job.ranks.size()));
+std::vector<std::vector<int>> cpus_of_guests(const CpuBudget& cpus, int ranks,
+                                             std::vector<cpu_set_t> places, std::size_t most) {
+  places.resize(std::min(places.size(), static_cast<std::size_t>(ranks)));
   if (places.empty()) {
     cpu_set_t mask;
     CPU_ZERO(&mask);
     sched_getaffinity(0, sizeof mask, &mask);
-    const auto runners = static_cast<std::size_t>(std::min(job.cpus.mask, job.runners()));
-    if (runners == static_cast<std::size_t>(job.cpus.mask) && runners <= most) {
+    const auto guests = static_cast<std::size_t>(std::min(cpus.mask, ranks));
+    if (guests == static_cast<std::size_t>(cpus.mask) && guests <= most) {
       for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
         if (CPU_ISSET(cpu, &mask)) {
           cpu_set_t& place = places.emplace_back();
@@ -109,7 +112,7 @@ std::vector<std::vector<int>> cpus_of_guests(const Job& job, std::size_t most) {
         }
       }
     } else {
-      places.assign(runners, mask);
+      places.assign(guests, mask);
     }
   }
   places.resize(std::min(places.size(), most));
@@ -132,8 +135,10 @@ std::string log_folder(const std::string& said, std::string& folder) {
     return {};
   }
   char path[PATH_MAX];
+  struct stat status {};
   if ((mkdir(said.c_str(), 0777) != 0 && errno != EEXIST) ||
-      realpath(said.c_str(), path) == nullptr || access(path, W_OK | X_OK) != 0) {
+      realpath(said.c_str(), path) == nullptr || stat(path, &status) != 0 ||
+      (errno = ENOTDIR, !S_ISDIR(status.st_mode)) || access(path, W_OK | X_OK) != 0) {
     return fmt::format("MEANTIME_GUEST_LOG: cannot write to '{}': {}", settings::shown_path(said),
                        std::strerror(errno));
   }
@@ -144,54 +149,48 @@ std::string log_folder(const std::string& said, std::string& folder) {
 }  // namespace
 
 std::string plan_guests(Job& job) {
-  const std::string text = job.setting("MEANTIME_GUEST");
+  return plan_guests([&job](std::string_view name) { return job.setting(name); }, job.cpus,
+                     job.runners(), job.bindings, job.guests);
+}
+
+std::string plan_guests(const std::function<std::string(std::string_view)>& value,
+                        const CpuBudget& cpus, int ranks, const std::vector<cpu_set_t>& places,
+                        std::optional<guest::Plan>& guests) {
+  const std::string text = value("MEANTIME_GUEST");
   if (text.empty() || text == "none") {
     return {};
   }
-  const auto number = [&job](std::string_view name, std::uint64_t otherwise = 0) {
+  const auto number = [&value](std::string_view name, std::uint64_t otherwise = 0) {
     const settings::Setting& setting = *settings::find(name);
-    const std::string said = job.setting(name);
+    const std::string said = value(name);
     return settings::number(setting, said.empty() ? setting.preset : said).value_or(otherwise);
   };
   guest::Plan plan;
   if (std::string problem = command_of(text, plan.command); !problem.empty()) {
     return problem;
   }
-  if (job.cpus.quota > 0 && job.cpus.quota < job.cpus.mask) {
+  if (cpus.quota > 0 && cpus.quota < cpus.mask) {
     return fmt::format(
         "--guest: the job may use {:.1f} CPUs' time of {} CPUs (its control group's quota), and "
         "guests would use it up",
-        job.cpus.quota, job.cpus.mask);
+        cpus.quota, cpus.mask);
   }
-  plan.cpus = cpus_of_guests(job, number("MEANTIME_GUEST_NUMBER", CPU_SETSIZE));
+  plan.cpus = cpus_of_guests(cpus, ranks, places, number("MEANTIME_GUEST_NUMBER", CPU_SETSIZE));
   plan.memory_bytes =
       number("MEANTIME_GUEST_MEMORY", machine::usable_memory() / 4 / plan.cpus.size());
   plan.processes = number("MEANTIME_GUEST_PROCESSES");
   plan.file_bytes = number("MEANTIME_GUEST_FILE");
   plan.grace_seconds = 1e-6 * static_cast<double>(number("MEANTIME_GUEST_GRACE"));
-  plan.again = job.setting("MEANTIME_GUEST_AGAIN") == "1";
-  if (std::string problem = log_folder(job.setting("MEANTIME_GUEST_LOG"), plan.log_folder);
+  plan.again = value("MEANTIME_GUEST_AGAIN") == "1";
+  if (std::string problem = log_folder(value("MEANTIME_GUEST_LOG"), plan.log_folder);
       !problem.empty()) {
     return problem;
   }
   if (guest_keeper().empty()) {
     return "--guest: this installation has no libexec/meantime/meantime-guests";
   }
-  job.guests = std::move(plan);
+  guests = std::move(plan);
   return {};
-}
-
-std::vector<std::string> guest_environment() {
-  std::vector<std::string> kept;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view line = *variable;
-    const std::string_view name = line.substr(0, line.find('='));
-    if (name.starts_with("LC_") ||
-        std::find(std::begin(names_kept), std::end(names_kept), name) != std::end(names_kept)) {
-      kept.emplace_back(line);
-    }
-  }
-  return kept;
 }
 
 }  // namespace meantime::launch

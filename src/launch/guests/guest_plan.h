@@ -1,7 +1,10 @@
 // What `--guest` and MEANTIME_GUEST_... ask for, as the keeper takes it (guest/plan.h).
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/job.h"
@@ -10,8 +13,10 @@ namespace meantime::launch {
 
 /// Fills in job.guests, if the job is to have some. Empty, or one line why it cannot be.
 std::string plan_guests(Job& job);
-
-/// What guests see of mpiexec's environment: nothing of MPI, of the job, or of what may be secret.
-std::vector<std::string> guest_environment();
+/// The same for so many ranks, or kernel threads that run them, by what holds of each setting
+/// (empty: nobody has said anything). `places`: of bound ranks.
+std::string plan_guests(const std::function<std::string(std::string_view)>& value,
+                        const CpuBudget& cpus, int ranks, const std::vector<cpu_set_t>& places,
+                        std::optional<guest::Plan>& guests);
 
 }  // namespace meantime::launch

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "launch/guests/guest_plan.h"
+#include "guest/environment.h"
 #include "launch/messages.h"
 #include "launch/start/installation.h"
 #include "launch/supervise/cpu_time.h"
@@ -34,7 +34,7 @@ std::string Guests::start_keeper() {
   spawn_.path = guest_keeper();
   spawn_.texts = plan.words();
   const std::size_t words = spawn_.texts.size();
-  for (std::string& variable : guest_environment()) {
+  for (std::string& variable : guest::environment()) {
     spawn_.texts.push_back(std::move(variable));
   }
   for (std::size_t text = 0; text < spawn_.texts.size(); ++text) {
@@ -84,6 +84,9 @@ void Guests::hear() {
   if (control_ >= 0) {
     close(std::exchange(control_, -1));
     late_.set(0);
+    if (listener_.account().guests.empty() && told_to_begin_) {
+      mention("what guests had is not known: their keeper did not live to tell");
+    }
   }
 }
 

@@ -24,7 +24,10 @@ class Guests {
   std::string start_keeper();
 
   /// A rank is in MPI: guests start, once.
-  void begin() { tell(guest::Order::begin); }
+  void begin() {
+    told_to_begin_ = true;
+    tell(guest::Order::begin);
+  }
   void stop() { tell(guest::Order::stop); }
   void go_on() { tell(guest::Order::go_on); }
   /// MPI is over for all ranks.
@@ -53,6 +56,7 @@ class Guests {
   pid_t pid_ = -1;
   int control_ = -1;
   bool running_ = false;
+  bool told_to_begin_ = false;
   bool told_to_end_ = false;
   Timer late_;
   guest::Listener listener_;

@@ -15,16 +15,19 @@ namespace {
 /// So many guests have a line each.
 constexpr std::size_t most_lines = 16;
 
-/// Core-seconds that the ranks did not use of as many CPUs as there are guests.
+/// Core-seconds that the ranks did not use of as many CPUs as there are guests; to these the time
+/// is theirs alone in which they are ended.
 double left_by_ranks(const JobTimes& times) {
-  return std::max(0.0, static_cast<double>(times.guests->guests.size()) * times.wall_seconds -
+  const guest::Account& account = *times.guests;
+  return std::max(0.0, static_cast<double>(account.guests.size()) *
+                               (times.wall_seconds + account.ending_seconds) -
                            times.cpu_seconds);
 }
 
 std::uint64_t units(const guest::Account& account) {
   std::uint64_t sum = 0;
   for (const guest::GuestAccount& one : account.guests) {
-    sum += one.units;
+    sum = guest::sum(sum, one.units);
   }
   return sum;
 }
@@ -60,8 +63,8 @@ std::string guest_table(const Job& job, const JobTimes& times) {
   for (std::size_t number = 0; number < std::min(account.guests.size(), most_lines); ++number) {
     const guest::GuestAccount& one = account.guests[number];
     text += fmt::format("  {:>5}  {:<8} {:>6}  {:>10.3f} {:>16}  {}\n", number,
-                        fmt::join(job.guests->cpus[number], ","), one.starts, one.cpu_seconds,
-                        one.units, end_of(one));
+                        fmt::format("{}", fmt::join(job.guests->cpus[number], ",")), one.starts,
+                        one.cpu_seconds, one.units, end_of(one));
   }
   if (account.guests.size() > most_lines) {
     text += fmt::format("  of all {}: {} units\n", account.guests.size(), units(account));

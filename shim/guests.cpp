@@ -1,0 +1,154 @@
+#include "shim/guests.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "guest/account.h"
+#include "guest/environment.h"
+#include "guest/plan.h"
+#include "shim/steal_words.h"
+#include "shim/waiting.h"
+
+namespace meantime::shim {
+namespace {
+
+/// Which rank of its node a process is: what launchers say.
+constexpr const char* local_ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                       "PMIX_LOCAL_RANK", "SLURM_LOCALID", "MEANTIME_LOCAL_RANK"};
+
+int control = -1;
+double began = 0;
+
+bool is_first_of_its_node() {
+  for (const char* name : local_ranks) {
+    if (const char* const number = std::getenv(name)) {
+      return std::strcmp(number, "0") == 0;
+    }
+  }
+  return true;
+}
+
+std::vector<std::string> words_of_keeper() {
+  std::vector<std::string> words;
+  std::string_view text = std::getenv(keeper_variable);
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(word_end));
+    words.emplace_back(word);
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
+  return words;
+}
+
+void say(const std::string& line) {
+  std::fprintf(stderr, "meantime steal: %s\n", line.c_str());
+}
+
+/// It is no child of the program's for longer than it takes to say so (Plan::detached).
+bool start_keeper(int socket) {
+  std::vector<std::string> words = words_of_keeper();
+  const std::string path = words.front();
+  words.front() = "meantime-guests";
+  words.insert(words.begin() + 1, {fmt::format("control={}", socket), "detached=1"});
+  std::vector<std::string> environment = guest::environment();
+  std::vector<char*> arguments;
+  std::vector<char*> variables;
+  for (std::string& word : words) {
+    arguments.push_back(word.data());
+  }
+  for (std::string& variable : environment) {
+    variables.push_back(variable.data());
+  }
+  arguments.push_back(nullptr);
+  variables.push_back(nullptr);
+  pid_t pid = -1;
+  if (const int error = posix_spawn(&pid, path.c_str(), nullptr, nullptr, arguments.data(),
+                                    variables.data());
+      error != 0) {
+    say(fmt::format("no guests: {}: {}", path, std::strerror(error)));
+    return false;
+  }
+  waitpid(pid, nullptr, 0);
+  return true;
+}
+
+void tell(const guest::Account& account, double seconds) {
+  double units = 0;
+  std::string lines;
+  for (std::size_t number = 0; number < account.guests.size(); ++number) {
+    const guest::GuestAccount& one = account.guests[number];
+    units += static_cast<double>(one.units);
+    lines += fmt::format("  guest {}: {:.3f} s, {} units\n", number, one.cpu_seconds, one.units);
+  }
+  const Waited own = waited();
+  say(fmt::format("{} guest{} had {:.3f} s of CPU time in {:.3f} s: {:.0f} units\n{}"
+                  "  rank 0 of this node waited for {:.3f} s, and slept for {:.0f} % of it",
+                  account.guests.size(), account.guests.size() == 1 ? "" : "s", account.cpu_seconds,
+                  seconds, units, lines, static_cast<double>(own.ns) * 1e-9,
+                  own.ns == 0 ? 0.0
+                              : 100.0 * static_cast<double>(own.asleep_ns) /
+                                    static_cast<double>(own.ns)));
+}
+
+}  // namespace
+
+bool has_guests() {
+  static const bool has = std::getenv(keeper_variable) != nullptr;
+  return has;
+}
+
+void start_guests() {
+  if (!has_guests() || !is_first_of_its_node()) {
+    return;
+  }
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
+    say(fmt::format("no guests: {}", std::strerror(errno)));
+    return;
+  }
+  const int inherited = dup(sockets[1]);  // not close-on-exec
+  const bool started = start_keeper(inherited);
+  close(inherited);
+  close(sockets[1]);
+  if (!started) {
+    close(sockets[0]);
+    return;
+  }
+  control = sockets[0];
+  began = now_seconds();
+  const char order = static_cast<char>(guest::Order::begin);
+  send(control, &order, 1, MSG_NOSIGNAL);
+}
+
+void end_guests() {
+  if (control < 0) {
+    return;
+  }
+  const double seconds = now_seconds() - began;
+  const char order = static_cast<char>(guest::Order::end);
+  send(control, &order, 1, MSG_NOSIGNAL);
+  guest::Listener listener;
+  char text[4096];
+  ssize_t bytes = 0;
+  while ((bytes = recv(control, text, sizeof text, 0)) > 0 || (bytes < 0 && errno == EINTR)) {
+    if (bytes > 0) {
+      listener.hear({text, static_cast<std::size_t>(bytes)}, say);
+    }
+  }
+  close(control);
+  control = -1;
+  tell(listener.account(), seconds);
+}
+
+}  // namespace meantime::shim

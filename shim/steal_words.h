@@ -1,0 +1,11 @@
+// What `meantime steal` tells the shim in the environment of the ranks.
+#pragma once
+
+namespace meantime::shim {
+
+/// The keeper's path, then the words that start it (guest/plan.h) without `control`, each but the
+/// last with `word_end` behind it.
+inline constexpr char keeper_variable[] = "MEANTIME_STEAL_KEEPER";
+inline constexpr char word_end = '\x1f';
+
+}  // namespace meantime::shim

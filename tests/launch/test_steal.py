@@ -1,0 +1,115 @@
+"""Guest work beside other MPIs (meantime steal): a preload library, no change to the program. On Meantime itself always, on
+Open MPI and MPICH where they are installed."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+from test_guests import processes_named
+
+MEANTIME = os.path.join(BUILD, "bin", "meantime")
+PROGRAM = os.path.join(SOURCE, "tests", "launch", "guest_waits.c")
+OURS = os.path.join(BUILD, "bin")
+# Sanitizers do not like a library in front of theirs.
+PLAIN = not CFLAGS
+
+
+def implementations():
+    """Name, compiler wrapper, launcher."""
+    yield "Meantime", os.path.join(OURS, "mpicc"), os.path.join(OURS, "mpiexec")
+    for name in ("openmpi", "mpich"):
+        if shutil.which(f"mpicc.{name}") and shutil.which(f"mpiexec.{name}"):
+            yield name, f"mpicc.{name}", f"mpiexec.{name}"
+
+
+@unittest.skipUnless(PLAIN, "sanitizers")
+class Steal(MpiexecTest):
+    def setUp(self):
+        super().setUp()
+        self.word = f"guest-of-{os.getpid()}-{self.id().rpartition('.')[2]}"
+        self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                                OMPI_MCA_rmaps_base_oversubscribe="1")
+
+    def tearDown(self):
+        self.wait_for(lambda: not processes_named(self.word), "the end of guests", 10)
+        # Open MPI's own, which stay after a kill.
+        for name in os.listdir(self.temporary):
+            if name.startswith(("ompi.", "openmpi-")):
+                shutil.rmtree(os.path.join(self.temporary, name))
+        super().tearDown()
+
+    def each(self):
+        for name, compiler, launcher in implementations():
+            with self.subTest(mpi=name):
+                program = self.path(f"waits-{name}")
+                subprocess.run([compiler, PROGRAM, "-o", program], check=True, stderr=subprocess.DEVNULL)
+                yield launcher, program
+
+    def steal(self, *words):
+        return subprocess.Popen([MEANTIME, "steal", *map(str, words)], env=self.environment, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def guest(self, script="trap : INT TERM; while :; do sleep 1 & wait; done"):
+        return f"proc:sh -c '{script}' {self.word}"
+
+    def test_units(self):
+        for launcher, program in self.each():
+            job = self.steal("--guest", "primes", "--", launcher, "-n", 2, program, 600)
+            _, said = job.communicate(timeout=100)
+            self.assertEqual(job.returncode, 0, said)
+            self.assertGreater(int(re.search(r"(\d+) units\n", said)[1]), 1000, said)
+            self.assertGreater(int(re.search(r"slept for (\d+) %", said)[1]), 60, said)
+
+    def test_status_of_a_job_that_fails(self):
+        for launcher, program in self.each():
+            job = self.steal("--guest", self.guest(), "--", launcher, "-n", 2, program, 200, "abort")
+            said = job.communicate(timeout=100)
+            self.assertNotEqual(job.returncode, 0, said)
+            self.wait_for(lambda: not processes_named(self.word), "the end of guests", 10)
+
+    def test_gone_when_the_launcher_is_killed(self):
+        for launcher, program in self.each():
+            job = self.steal("--guest", self.guest(), "--", launcher, "-n", 2, program, 60000)
+            self.wait_for(lambda: processes_named(self.word, but=(os.path.basename(launcher), "meantime-guests", "meantime-job",
+                                                                   "meantime", "hydra_pmi_proxy")), "guests")
+            job.send_signal(signal.SIGKILL)
+            job.communicate(timeout=100)
+            # Not every launcher's end ends its ranks.
+            subprocess.run(["pkill", "-KILL", "-f", program], check=False)
+            self.wait_for(lambda: not processes_named(self.word), "the end of guests", 10)
+
+    def test_a_rank_without_it_is_named(self):
+        for launcher, program in self.each():
+            job = self.steal("--guest", "primes", "--", launcher, "-n", 1, program, 1, ":",
+                             "-n", 1, "env", "-u", "LD_PRELOAD", program, 1)
+            began = time.monotonic()
+            _, said = job.communicate(timeout=100)
+            self.assertNotEqual(job.returncode, 0, said)
+            self.assertIn("rank 1 has not loaded the shim", said)
+            self.assertLess(time.monotonic() - began, 60)
+
+    def test_refused(self):
+        for words, line, status in ((("--guest", "nobody", "--", "true"), "takes proc:COMMAND", 1),
+                                    (("--guest", "primes"), "which command?", 2),
+                                    (("--guest", "primes", "--", "no-such-launcher"), "no-such-launcher", 127),
+                                    (("--guests", "primes", "true"), "takes no '--guests'", 2)):
+            with self.subTest(words=words):
+                job = self.steal(*words)
+                _, said = job.communicate(timeout=100)
+                self.assertEqual(job.returncode, status, said)
+                self.assertIn(line, said)
+
+    def test_nothing_without_a_guest(self):
+        for launcher, program in self.each():
+            job = self.steal("--", launcher, "-n", 2, program, 10)
+            self.assertEqual(job.communicate(timeout=100), ("", ""))
+            self.assertEqual(job.returncode, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+// meantime steal: guests beside a program of another MPI. It says what the shim is to do in the
+// environment, and becomes the launcher.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "launch/guests/guest_plan.h"
+#include "launch/start/cpus.h"
+#include "launch/start/installation.h"
+#include "launch/start/program.h"
+#include "settings/shown.h"
+#include "settings/sources.h"
+#include "shim/steal_words.h"
+#include "subcommands.h"
+
+namespace meantime::tools {
+namespace {
+
+int refuse(const std::string& line, int status) {
+  fmt::print(stderr, "meantime steal: {}\n", settings::shown_lines(line));
+  return status;
+}
+
+void put_first(const char* name, const std::string& value, char between) {
+  const char* const had = std::getenv(name);
+  setenv(name, had == nullptr || *had == '\0' ? value.c_str() : (value + between + had).c_str(), 1);
+}
+
+}  // namespace
+
+int steal(const std::string& guest, const std::vector<std::string>& command, bool verbose) {
+  settings::Files files;
+  files.read(launch::prefix(), settings::own_environment());
+  const std::optional<std::string> typed = guest.empty() ? std::nullopt : std::optional(guest);
+  const auto value = [&](std::string_view name) {
+    return files
+        .value(*settings::find(name), settings::own_environment(),
+               name == "MEANTIME_GUEST" ? typed : std::nullopt)
+        .text;
+  };
+  const launch::CpuBudget cpus = launch::cpu_budget();
+  std::optional<guest::Plan> plan;
+  if (const std::string problem = launch::plan_guests(value, cpus, cpus.mask, {}, plan);
+      !problem.empty()) {
+    return refuse(problem, 1);
+  }
+  if (command.empty()) {
+    return refuse("which command? meantime steal --guest aes -- mpirun -n 4 ./program", 2);
+  }
+  const launch::ResolvedProgram launcher = launch::find_program(command.front());
+  if (launcher.path.empty()) {
+    return refuse(launcher.error, launcher.status);
+  }
+  const std::string shim = launch::prefix() + "/libexec/meantime/libmeantime-steal.so";
+  if (access(shim.c_str(), R_OK) != 0) {
+    return refuse(fmt::format("this installation has no {}", settings::shown_path(shim)), 1);
+  }
+  if (plan) {
+    std::string text = launch::guest_keeper();
+    for (const std::string& word : plan->words()) {
+      if (!word.starts_with("control=") && !word.starts_with("detached=") &&
+          word != plan->words().front()) {
+        text += shim::word_end + word;
+      }
+    }
+    setenv(shim::keeper_variable, text.c_str(), 1);
+    put_first("LD_PRELOAD", shim, ':');
+    // Open MPI's launcher gives its own variables to ranks elsewhere, and those named here.
+    put_first("OMPI_MCA_mca_base_env_list",
+              fmt::format("LD_PRELOAD;{}", shim::keeper_variable), ';');
+    if (verbose) {
+      fmt::print(stderr, "meantime steal: {} guests, LD_PRELOAD={}\n", plan->cpus.size(),
+                 settings::shown_path(shim));
+    }
+  }
+  std::vector<char*> words;
+  for (const std::string& word : command) {
+    words.push_back(const_cast<char*>(word.c_str()));
+  }
+  words.push_back(nullptr);
+  execv(launcher.path.c_str(), words.data());
+  return refuse(fmt::format("cannot run '{}': {}", settings::shown_path(launcher.path),
+                            std::strerror(errno)),
+                126);
+}
+
+}  // namespace meantime::tools
