@@ -111,8 +111,7 @@ void look_for_all() {
     std::vector<Request> requests(static_cast<std::size_t>(size));
     std::vector<int> said(static_cast<std::size_t>(size));
     for (int other = 1; other < size; ++other) {
-      irecv(&said[other], 1, host.type_int, other, tag, host.comm_world,
-            &requests[other].value);
+      irecv(&said[other], 1, host.type_int, other, tag, host.comm_world, &requests[other].value);
     }
     for (int other = 1; other < size; ++other) {
       if (!is_over(requests[other], until)) {
@@ -120,8 +119,7 @@ void look_for_all() {
       }
     }
     for (int other = 1; other < size; ++other) {
-      isend(&here, 1, host.type_int, other, tag, host.comm_world,
-            &requests[other].value);
+      isend(&here, 1, host.type_int, other, tag, host.comm_world, &requests[other].value);
     }
     for (int other = 1; other < size; ++other) {
       is_over(requests[other], until + patience_seconds);
@@ -131,10 +129,8 @@ void look_for_all() {
   Request sent;
   Request answer;
   int all = 0;
-  isend(&here, 1, host.type_int, 0, tag, host.comm_world,
-        &sent.value);
-  irecv(&all, 1, host.type_int, 0, tag, host.comm_world,
-        &answer.value);
+  isend(&here, 1, host.type_int, 0, tag, host.comm_world, &sent.value);
+  irecv(&all, 1, host.type_int, 0, tag, host.comm_world, &answer.value);
   // Rank 0 may be waiting for another one, and says so then.
   if (!is_over(answer, until + patience_seconds)) {
     missing(0);

@@ -41,23 +41,22 @@ int after_meeting(Host& plain, Handle communicator, const void* site, Arguments.
 
 using meantime::shim::Handle;
 
-#define MEANTIME_BY_TWIN(name, twin_name, communicator, parameters, ...)                       \
-  MEANTIME_SHIM(name, parameters) {                                                \
-    static meantime::shim::Host plain("PMPI_" #name);                                          \
-    static meantime::shim::Host twin("PMPI_" #twin_name);                                      \
-    return meantime::shim::by_twin(plain, twin, communicator, __builtin_return_address(0),     \
-                                   __VA_ARGS__);                                               \
+#define MEANTIME_BY_TWIN(name, twin_name, communicator, parameters, ...)                   \
+  MEANTIME_SHIM(name, parameters) {                                                        \
+    static meantime::shim::Host plain("PMPI_" #name);                                      \
+    static meantime::shim::Host twin("PMPI_" #twin_name);                                  \
+    return meantime::shim::by_twin(plain, twin, communicator, __builtin_return_address(0), \
+                                   __VA_ARGS__);                                           \
   }
-#define MEANTIME_MEETS(name, communicator, parameters, ...)                                    \
-  MEANTIME_SHIM(name, parameters) {                                                \
-    static meantime::shim::Host plain("PMPI_" #name);                                          \
-    return meantime::shim::after_meeting(plain, communicator, __builtin_return_address(0),     \
-                                         __VA_ARGS__);                                         \
+#define MEANTIME_MEETS(name, communicator, parameters, ...)                                \
+  MEANTIME_SHIM(name, parameters) {                                                        \
+    static meantime::shim::Host plain("PMPI_" #name);                                      \
+    return meantime::shim::after_meeting(plain, communicator, __builtin_return_address(0), \
+                                         __VA_ARGS__);                                     \
   }
 
 MEANTIME_BY_TWIN(Barrier, Ibarrier, comm, (Handle comm), comm)
-MEANTIME_BY_TWIN(Bcast, Ibcast, comm,
-                 (void* buffer, int count, Handle type, int root, Handle comm),
+MEANTIME_BY_TWIN(Bcast, Ibcast, comm, (void* buffer, int count, Handle type, int root, Handle comm),
                  buffer, count, type, root, comm)
 MEANTIME_BY_TWIN(Gather, Igather, comm,
                  (void* send, int count, Handle type, void* receive, int receive_count,
@@ -98,11 +97,11 @@ MEANTIME_BY_TWIN(Alltoallw, Ialltoallw, comm,
                  send, counts, places, types, receive, receive_counts, receive_places,
                  receive_types, comm)
 MEANTIME_MEETS(Allreduce, comm,
-               (void* send, void* receive, int count, Handle type, Handle op, Handle comm),
-               send, receive, count, type, op, comm)
+               (void* send, void* receive, int count, Handle type, Handle op, Handle comm), send,
+               receive, count, type, op, comm)
 MEANTIME_MEETS(Reduce_scatter, comm,
-               (void* send, void* receive, int* counts, Handle type, Handle op, Handle comm),
-               send, receive, counts, type, op, comm)
+               (void* send, void* receive, int* counts, Handle type, Handle op, Handle comm), send,
+               receive, counts, type, op, comm)
 MEANTIME_MEETS(Reduce_scatter_block, comm,
-               (void* send, void* receive, int count, Handle type, Handle op, Handle comm),
-               send, receive, count, type, op, comm)
+               (void* send, void* receive, int count, Handle type, Handle op, Handle comm), send,
+               receive, count, type, op, comm)

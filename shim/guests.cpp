@@ -73,8 +73,8 @@ bool start_keeper(int socket) {
   arguments.push_back(nullptr);
   variables.push_back(nullptr);
   pid_t pid = -1;
-  if (const int error = posix_spawn(&pid, path.c_str(), nullptr, nullptr, arguments.data(),
-                                    variables.data());
+  if (const int error =
+          posix_spawn(&pid, path.c_str(), nullptr, nullptr, arguments.data(), variables.data());
       error != 0) {
     say(fmt::format("no guests: {}: {}", path, std::strerror(error)));
     return false;
@@ -92,13 +92,13 @@ void tell(const guest::Account& account, double seconds) {
     lines += fmt::format("  guest {}: {:.3f} s, {} units\n", number, one.cpu_seconds, one.units);
   }
   const Waited own = waited();
-  say(fmt::format("{} guest{} had {:.3f} s of CPU time in {:.3f} s: {:.0f} units\n{}"
-                  "  rank 0 of this node waited for {:.3f} s, and slept for {:.0f} % of it",
-                  account.guests.size(), account.guests.size() == 1 ? "" : "s", account.cpu_seconds,
-                  seconds, units, lines, static_cast<double>(own.ns) * 1e-9,
-                  own.ns == 0 ? 0.0
-                              : 100.0 * static_cast<double>(own.asleep_ns) /
-                                    static_cast<double>(own.ns)));
+  say(fmt::format(
+      "{} guest{} had {:.3f} s of CPU time in {:.3f} s: {:.0f} units\n{}"
+      "  rank 0 of this node waited for {:.3f} s, and slept for {:.0f} % of it",
+      account.guests.size(), account.guests.size() == 1 ? "" : "s", account.cpu_seconds, seconds,
+      units, lines, static_cast<double>(own.ns) * 1e-9,
+      own.ns == 0 ? 0.0
+                  : 100.0 * static_cast<double>(own.asleep_ns) / static_cast<double>(own.ns)));
 }
 
 }  // namespace

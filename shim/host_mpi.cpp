@@ -56,8 +56,7 @@ const Constants* find_constants() {
   }
   if (std::strncmp(file, "libmpich.", 9) == 0 || std::strncmp(file, "libmpi.so.12", 12) == 0) {
     is_pointers = false;
-    found = {number(0x44000000), number(0x04000000), number(0x4c000405),
-             number(0x58000002)};
+    found = {number(0x44000000), number(0x04000000), number(0x4c000405), number(0x58000002)};
     return &found;
   }
   return nullptr;

@@ -25,10 +25,9 @@ inline constexpr int success = 0;
 
 /// Makes a wrapper known by both of its names: Fortran's bindings, and tools that stand in front of
 /// MPI themselves, call the other one.
-#define MEANTIME_SHIM(name, ...)                                        \
-  extern "C" [[gnu::visibility("default")]] int MPI_##name __VA_ARGS__; \
-  extern "C" [[gnu::visibility("default"), gnu::alias("MPI_" #name)]]   \
-  int PMPI_##name __VA_ARGS__;                                          \
+#define MEANTIME_SHIM(name, ...)                                                                   \
+  extern "C" [[gnu::visibility("default")]] int MPI_##name __VA_ARGS__;                            \
+  extern "C" [[gnu::visibility("default"), gnu::alias("MPI_" #name)]] int PMPI_##name __VA_ARGS__; \
   int MPI_##name __VA_ARGS__
 
 /// A function of the host MPI by its PMPI name, of the host's library and not of ours; nullptr: it

@@ -13,8 +13,9 @@ void mpi_has_begun() {
     return;
   }
   if (constants() == nullptr) {
-    std::fprintf(stderr, "meantime steal: this program's MPI is none that it knows (Open MPI, "
-                         "MPICH, the MPI 5.0 standard ABI): no guests\n");
+    std::fprintf(stderr,
+                 "meantime steal: this program's MPI is none that it knows (Open MPI, "
+                 "MPICH, the MPI 5.0 standard ABI): no guests\n");
     return;
   }
   look_for_all();

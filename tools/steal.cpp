@@ -70,8 +70,8 @@ int steal(const std::string& guest, const std::vector<std::string>& command, boo
     setenv(shim::keeper_variable, text.c_str(), 1);
     put_first("LD_PRELOAD", shim, ':');
     // Open MPI's launcher gives its own variables to ranks elsewhere, and those named here.
-    put_first("OMPI_MCA_mca_base_env_list",
-              fmt::format("LD_PRELOAD;{}", shim::keeper_variable), ';');
+    put_first("OMPI_MCA_mca_base_env_list", fmt::format("LD_PRELOAD;{}", shim::keeper_variable),
+              ';');
     if (verbose) {
       fmt::print(stderr, "meantime steal: {} guests, LD_PRELOAD={}\n", plan->cpus.size(),
                  settings::shown_path(shim));
@@ -83,9 +83,9 @@ int steal(const std::string& guest, const std::vector<std::string>& command, boo
   }
   words.push_back(nullptr);
   execv(launcher.path.c_str(), words.data());
-  return refuse(fmt::format("cannot run '{}': {}", settings::shown_path(launcher.path),
-                            std::strerror(errno)),
-                126);
+  return refuse(
+      fmt::format("cannot run '{}': {}", settings::shown_path(launcher.path), std::strerror(errno)),
+      126);
 }
 
 }  // namespace meantime::tools

@@ -33,7 +33,10 @@ inline std::size_t utf8_length(std::string_view text) {
     }
   }
   // More bytes than it takes: a way to hide another character.
-  return (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90) ? 0 : length;
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  // UTF-16's surrogates, and beyond U+10FFFF: no characters.
+  const bool none = (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);
+  return overlong || none ? 0 : length;
 }
 
 /// True for U+0000 to U+001F and U+007F to U+009F (some terminals take U+009B for ESC [), and for

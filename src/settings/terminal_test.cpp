@@ -2,8 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include "settings/shown.h"
+
 namespace meantime::settings {
 namespace {
+
+TEST(Shown, WhatIsNoCharacterIsAQuestionMark) {
+  for (const char* none : {"\xff", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xed\xbf\xbf",
+                           "\xf4\x90\x80\x80", "\xf7\xbf\xbf\xbf"}) {
+    EXPECT_EQ(utf8_length(none), 0u) << none;
+    EXPECT_EQ(shown(none).front(), '?');
+  }
+  EXPECT_EQ(shown("\xed\x9f\xbf\xf4\x8f\xbf\xbf"), "\xed\x9f\xbf\xf4\x8f\xbf\xbf");
+}
 
 TEST(Page, WithoutATerminalLinesAreAsTheyAre) {
   const std::string text(200, 'x');

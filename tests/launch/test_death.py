@@ -41,6 +41,15 @@ class Death(MpiexecTest):
                                   "sleep=20")
             self.assert_ended(result, status, "rank 1 (pid ", f"status {code} before MPI_Init")
 
+    def test_killed_program_of_a_script(self):
+        """How it ended its script is told first, and mpiexec a moment later."""
+        for _ in range(10):
+            result = self.run_job("-n", 3, "sh", "-c", f"{FAKE_RANK} init only=1 signal=9 all sleep=20; exit $?")
+            said = result.error.splitlines()
+            self.assertEqual(result.status, 137, result)
+            self.assertEqual([line for line in said if not line.startswith("Killed")],
+                             [line for line in said if "rank 1 (pid " in line and "killed by signal 9" in line])
+
     def test_abort(self):
         for code, status in ((5, 5), (0, 0), (256, 1), (300, 44), (-1, 255)):
             result = self.run_job("-n", 3, FAKE_RANK, "init", "only=0", f"abort={code}", "all",

@@ -7,8 +7,11 @@ import re
 import signal
 import subprocess
 import time
+import unittest
 
-from mpiexec import FAKE_RANK, MPIEXEC, MpiexecTest, main, processes_of
+from mpiexec import BUILD, FAKE_RANK, MPIEXEC, THREADS, MpiexecTest, main, processes_of
+
+HAVE_FORTRAN = not os.environ.get("CFLAGS") and os.path.exists(os.path.join(BUILD, "lib", "libmeantime_gfortran.so"))
 
 
 class Direct(MpiexecTest):
@@ -52,6 +55,20 @@ class Direct(MpiexecTest):
             status = subprocess.run(["sh", "-c", f"{MPIEXEC} -n 2 true {closed}"],
                                     env=self.environment, timeout=60).returncode
             self.assertEqual(status, 0, closed)
+
+
+    @unittest.skipUnless(HAVE_FORTRAN, "no gfortran")
+    def test_fortran_into_a_file_of_a_job_that_aborts(self):
+        source = self.path("prints.f90", "program prints\nuse mpi\ninteger :: error\nprint *, 'before'\ncall MPI_Init(error)\n"
+                           "print *, 'within'\ncall MPI_Barrier(MPI_COMM_WORLD, error)\n"
+                           "call MPI_Abort(MPI_COMM_WORLD, 3, error)\nend program\n")
+        program = self.path("prints")
+        subprocess.run([os.path.join(BUILD, "bin", "mpifort"), source, "-o", program], check=True)
+        for kind in ("processes", "threads") if THREADS else ("processes",):
+            with open(self.path("out"), "w+") as file:
+                self.assertEqual(self.run_job("--as", kind, "-n", 3, program, stdout=file).status, 3)
+                file.seek(0)
+                self.assertEqual(sorted(file.read().split()), ["before"] * 3 + ["within"] * 3)
 
 
 class Input(MpiexecTest):

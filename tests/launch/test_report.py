@@ -31,6 +31,11 @@ class Report(MpiexecTest):
         subprocess.run([MPICC, "-g", "-O1", *flags, *CFLAGS, PROGRAM, "-o", program], check=True)
         return program
 
+    def compiled(self, source):
+        program = self.path(source.removesuffix(".c"))
+        subprocess.run([MPICC, "-O1", *CFLAGS, os.path.join(SOURCE, "tests", "launch", source), "-o", program], check=True)
+        return program
+
     def json_of(self, *words):
         path = self.path("report.json")
         result = self.run_job(f"--report={path}", *words)
@@ -98,6 +103,22 @@ class Report(MpiexecTest):
         for line in result.error.splitlines():
             if re.match(r" *(\d|least|median|most|rank|waits) ", line) and " in " not in line:
                 self.assertLessEqual(len(line), 80)
+
+    def test_no_advice_where_there_is_none(self):
+        ring, waits = self.compiled("ring.c"), self.compiled("guest_waits.c")
+        for words, sentence in (((ring, 1), "The job was too short to say anything of its waiting."),
+                                ((waits, 200, "abort"), "The job was ended before its ranks were through")):
+            result = self.run_job("--report", "-n", 2, *words)
+            self.assertIn(sentence, result.error)
+            self.assertNotIn("Rank 0", result.error)
+
+    def test_nobody_is_blamed_for_his_turns(self):
+        """Thread ranks that all do the same, and come one after the other on their worker."""
+        if not THREADS:
+            self.skipTest("without thread ranks")
+        result = self.run_job("--report", "--as", "threads", "-n", 16, self.compiled("ring.c"), 30000)
+        self.assertEqual(result.status, 0, result)
+        self.assertNotRegex(result.error, r"Rank \d+ ran for|Ranks ran for")
 
     def test_call_site(self):
         line = line_of(PROGRAM, "waited for here")

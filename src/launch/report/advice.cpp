@@ -13,6 +13,8 @@ namespace {
 
 // What is less than a tenth is not worth anybody's time.
 constexpr double worth_a_word = 0.1;
+/// Of a shorter job the figures are those of its start.
+constexpr double shortest_seconds = 0.02;
 
 struct RankTimes {
   double running = 0;    ///< all that is not waiting
@@ -31,7 +33,10 @@ Ranks times_of(const ledger::Figures& figures) {
     const ledger::RankFigures& one = figures.ranks[rank];
     if (one.in_mpi) {
       const std::uint64_t waiting = std::min(one.wall_ns, one.wait_ns);
-      const std::uint64_t outside = one.wall_ns - waiting;
+      // A thread rank that is not in MPI may be waiting for its turn on its worker.
+      const std::uint64_t outside = one.worker >= 0 && one.cpu_ns != 0
+                                        ? std::min(one.wall_ns - waiting, one.cpu_ns)
+                                        : one.wall_ns - waiting;
       const std::uint64_t preempted =
           one.cpu_ns != 0 ? std::min(outside, one.preempted_ns.value_or(0)) : 0;
       all.push_back(
@@ -73,11 +78,11 @@ std::string remedy(const Job& job, const Ranks& ranks, const CoreSeconds& sums, 
   const bool others = sums.others.value_or(0) > worth_a_word * sums.allocated;
   const bool preempted = sums.preempted.value_or(0) > worth_a_word * sums.allocated;
   // A rank that runs long is waited for only if others wait meanwhile, and it does not. And it is
-  // not to blame for other programs. (Some of `preempted` may be of its waits, and a worker's is
-  // shared out among its ranks: so where there are others its CPU time must say it, too.)
+  // not to blame for other programs: if some of its time is theirs its CPU time must say it, too.
   const double longer = longest.running - middle.running;
-  const double surely = others && preempted ? longest.cpu - middle.cpu : longer;
-  if (std::min(surely, longer - (longest.preempted - middle.preempted)) > worth_a_word * wall &&
+  const bool held_up = others && longest.preempted > worth_a_word * longer;
+  const double surely = held_up ? longest.cpu - middle.cpu : longer;
+  if (std::min(surely, longer - longest.preempted) > worth_a_word * wall &&
       by_wait[ranks.size() / 2].waiting - longest.waiting > worth_a_word * wall) {
     return fmt::format(
         "Rank {} ran for {:.3f} s, the median for {:.3f} s: the others wait for what "
@@ -94,7 +99,7 @@ std::string remedy(const Job& job, const Ranks& ranks, const CoreSeconds& sums, 
     return fmt::format(
         "Other programs had the cores for {:.3f} of {:.3f} core-seconds, while ranks were ready to "
         "run.",
-        *sums.others, sums.allocated);
+        std::min(*sums.others, *sums.preempted), sums.allocated);
   }
   if (sums.preempted && !busy && sums.computing < 0.5 * running &&
       running > worth_a_word * wall * static_cast<double>(ranks.size())) {
@@ -134,7 +139,7 @@ std::string remedy(const Job& job, const Ranks& ranks, const CoreSeconds& sums, 
 }  // namespace
 
 std::string advice(const Job& job, const ledger::Figures& figures, const CoreSeconds& sums,
-                   const std::string& worst_site, std::uint64_t worst_ns) {
+                   const std::string& worst_site, std::uint64_t worst_ns, bool ended_early) {
   const Ranks ranks = times_of(figures);
   double wall = 0;
   double waiting = 0;
@@ -144,6 +149,12 @@ std::string advice(const Job& job, const ledger::Figures& figures, const CoreSec
   }
   if (ranks.empty() || wall == 0) {
     return "No rank has called MPI_Init.";
+  }
+  if (ended_early) {
+    return "The job was ended before its ranks were through: its figures are as far as it came.";
+  }
+  if (wall < shortest_seconds * static_cast<double>(ranks.size())) {
+    return "The job was too short to say anything of its waiting.";
   }
   const std::string share =
       fmt::format("Ranks waited for {:.0f} % of their time", 100 * waiting / wall);

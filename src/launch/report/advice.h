@@ -13,6 +13,6 @@ namespace meantime::launch {
 /// `worst_site`: the call site that took most of the ranks' time, and how much; empty: there is
 /// none.
 std::string advice(const Job& job, const ledger::Figures& figures, const CoreSeconds& sums,
-                   const std::string& worst_site, std::uint64_t worst_ns);
+                   const std::string& worst_site, std::uint64_t worst_ns, bool ended_early);
 
 }  // namespace meantime::launch

@@ -17,6 +17,7 @@ struct JobTimes {
   double wall_seconds = 0;
   double cpu_seconds = 0;                ///< of its ranks and what they start, by the kernel
   std::optional<double> others_seconds;  ///< of all others on the job's CPUs, if that is known
+  bool ended_early = false;              ///< and not by its ranks
   double joules = -1;                    ///< -1: could not be read
   std::string energy_source;
   const guest::Account* guests = nullptr;  ///< of the guests, if there were some

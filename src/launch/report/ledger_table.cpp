@@ -229,7 +229,7 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
                   job.cpus.workers == 1 ? "" : "s", times.wall_seconds);
   text += "  " +
           advice(job, figures, sums, sites.empty() ? "" : sites.front().where,
-                 sites.empty() ? 0 : sites.front().figures.total_ns) +
+                 sites.empty() ? 0 : sites.front().figures.total_ns, times.ended_early) +
           "\n";
   text +=
       site_table(sites) + call_table(figures) + rank_table(job, figures) + worker_table(figures);

@@ -12,6 +12,8 @@ namespace meantime::launch {
 
 namespace {
 
+constexpr char unbuffered_variable[] = "GFORTRAN_UNBUFFERED_PRECONNECTED";
+
 std::string_view name_of(std::string_view variable) {
   return variable.substr(0, variable.find('='));
 }
@@ -156,6 +158,11 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   }
   if (job.crowded_teams && !says_how_teams_wait(job, program.request)) {
     set(variables_, wait_policy_variable, "passive");
+  }
+  // Else what a Fortran program prints into a file is lost when the job is ended: its library keeps
+  // it, and we know nothing of that. (libgfortran's; a record is one write then.)
+  if (user_value(job.command, program.request, unbuffered_variable).empty()) {
+    set(variables_, unbuffered_variable, "1");
   }
   set(variables_, deadlock_variable, deadlock_action_name(job.command.on_deadlock));
   // A child that loads MPICH or one of its relatives after all greets its launcher here, and so

@@ -359,6 +359,7 @@ void Supervisor::report_ledger() {
     const double uncertain = 2.0 * job_.cpus.mask / static_cast<double>(sysconf(_SC_CLK_TCK));
     times.others_seconds = std::max(0.0, *busy - *busy_at_start_ - cpu_seconds(used) - uncertain);
   }
+  times.ended_early = ending_.begun();
   times.joules = energy_->readable() ? energy_->joules() : -1;
   times.energy_source = energy_->source();
   const std::string json =

@@ -34,6 +34,35 @@ bool has_finalized(const RankProcess& process, int segment, int rank) {
          (process.phase == MpiPhase::inside && node::has_left(segment, rank));
 }
 
+/// How long a script is waited for to take note of its program's end, or to end itself.
+constexpr double script_seconds = 0.3;
+/// Shells end with so much and a signal's number for a program that was killed by it.
+constexpr int shell_signals = 128;
+
+/// How the program of a rank that a script has started ended. The kernel tells once the script has
+/// been told; one before 6.15 does not, and then the script's own end says as much.
+std::optional<int> wait_status_soon(const RankProcess& process) {
+  const double until = now_seconds() + script_seconds;
+  for (;;) {
+    if (std::optional<int> wait_status = wait_status_of(process.mpi_process)) {
+      return wait_status;
+    }
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(process.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == process.pid) {
+      const int code = info.si_status;
+      return info.si_code != CLD_EXITED ? W_EXITCODE(0, code)
+             : code > shell_signals     ? W_EXITCODE(0, code - shell_signals)
+                                        : W_EXITCODE(code, 0);
+    }
+    if (now_seconds() > until) {
+      return std::nullopt;
+    }
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
 }  // namespace
 
 // A key of the terminal, or a signal to the process group (as timeout(1) sends it), reaches ranks
@@ -206,10 +235,10 @@ void Supervisor::on_mpi_process_gone(int rank) {
   if (has_finalized(process, starter_.segment(), rank)) {
     process.phase = MpiPhase::finalized;
     node::note_end(starter_.segment(), rank);
-  } else if (process.phase == MpiPhase::inside && !process.ended) {
+  } else if (process.phase == MpiPhase::inside && !process.ended && !ending_.begun()) {
     if (process.crash_signal != 0) {
       judge(rank, W_EXITCODE(0, process.crash_signal));
-    } else if (std::optional<int> wait_status = wait_status_of(process.mpi_process)) {
+    } else if (std::optional<int> wait_status = wait_status_soon(process)) {
       judge(rank, *wait_status);
     } else {
       ending_.begin(1, fmt::format("{} ended without {}", name(rank), last_call_of(process)));
