@@ -108,6 +108,11 @@ bool has_guests() {
   return has;
 }
 
+bool steals_all() {
+  static const bool all = std::getenv(steal_all_variable) != nullptr;
+  return all;
+}
+
 void start_guests() {
   if (!has_guests() || !is_first_of_its_node()) {
     return;

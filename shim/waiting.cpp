@@ -16,12 +16,15 @@ namespace {
 
 /// Before a wait is worth a clock.
 constexpr int quick_looks = 64;
-/// A nap is this part of how long the wait has lasted: a message comes in the middle of a nap, and
-/// so waits become a 32nd longer.
+/// A nap is this part of how long nothing has moved in the wait: a message comes in the middle of a
+/// nap, and so waits become a 32nd longer.
 constexpr std::uint64_t nap_part = 16;
 constexpr std::uint64_t longest_nap_ns = 10'000'000;
-/// Of what is slept too long, so much earlier the next prediction is: when exactly the message came
-/// nobody knows.
+/// Of a nap: an MPI may need many calls for what has come meanwhile, a piece each.
+constexpr int looks_a_nap = 64;
+/// A look that takes so much longer than the shortest has moved something: there may be more.
+constexpr std::uint64_t look_of_work_ns = 200;
+/// What ends a sleep has come so much earlier, as far as is known.
 constexpr std::uint64_t overslept_part = 8;
 
 Host test("PMPI_Test");
@@ -36,6 +39,7 @@ struct Learnt {
   Learnt() { prctl(PR_SET_TIMERSLACK, 1); }
 
   wait::Lateness lateness;
+  std::uint64_t shortest_look_ns = ~std::uint64_t{0} / 4;
   std::unordered_map<const void*, wait::Predictor> sites;
 };
 
@@ -46,8 +50,8 @@ Learnt& learnt() {
 
 class Wait {
  public:
-  Wait(Request& request, const void* site)
-      : request_(request), learnt_(learnt()), site_(learnt_.sites[site]), began_(now_ns()) {}
+  Wait(Look& look, const void* site)
+      : look_(look), learnt_(learnt()), site_(learnt_.sites[site]), began_(now_ns()) {}
   ~Wait() {
     const std::uint64_t lasted = now_ns() - began_;
     site_.learn({.waited_ns = came_ns_ != 0 ? came_ns_ : lasted});
@@ -60,81 +64,89 @@ class Wait {
 
   int run() {
     const std::uint64_t late = learnt_.lateness.typical_ns();
-    const wait::Plan plan = site_.plan(learnt_.lateness, late, late);
-    if (plan.sleep_until_ns != 0) {
-      sleep_until(plan.sleep_until_ns);
+    // Half of it: whom we wait for may be waiting for us, and each would take the other's sleep for
+    // its message's lateness.
+    const std::uint64_t first = site_.plan(learnt_.lateness, late, late).sleep_until_ns / 2;
+    if (first > late) {
+      sleep(first);
       if (look()) {
-        came_ns_ = plan.sleep_until_ns - plan.sleep_until_ns / overslept_part;
+        came_ns_ = first - first / overslept_part;
         return error_;
       }
-    }
-    // Where nothing is expected as long as a nap would be late by.
-    const std::uint64_t poll_until =
-        std::max(plan.poll_until_ns, plan.sleep_until_ns == 0 ? nap_part * late : 0);
-    while (lasted() < poll_until) {
-      if (look()) {
-        return error_;
-      }
-      wait::pause();
     }
     for (;;) {
-      const std::uint64_t before = lasted();
-      sleep_until(before + std::min(before / nap_part, longest_nap_ns));
-      if (look()) {
-        came_ns_ = before;
-        return error_;
+      const std::uint64_t quiet = now_ns() - quiet_since_;
+      // A shorter nap would be later than it is long.
+      if (quiet >= nap_part * late) {
+        const std::uint64_t before = now_ns() - began_;
+        sleep(std::min(quiet / nap_part, longest_nap_ns));
+        if (look()) {
+          came_ns_ = before;
+          return error_;
+        }
+      }
+      for (int looks = 0; looks < looks_a_nap; ++looks) {
+        if (look()) {
+          return error_;
+        }
+        wait::pause();
       }
     }
   }
 
  private:
-  std::uint64_t lasted() const { return now_ns() - began_; }
-
   /// True: it is over.
   bool look() {
     int done = 0;
-    Status status;
-    error_ = test(&request_.value, &done, &status);
+    const std::uint64_t before = now_ns();
+    error_ = look_(&done);
+    const std::uint64_t after = now_ns();
+    learnt_.shortest_look_ns = std::min(learnt_.shortest_look_ns, after - before);
+    if (after - before > 2 * learnt_.shortest_look_ns + look_of_work_ns) {
+      quiet_since_ = after;
+    }
     return done != 0 || error_ != success;
   }
 
-  void sleep_until(std::uint64_t since_began_ns) {
-    const std::uint64_t from = lasted();
-    if (since_began_ns <= from) {
-      return;
-    }
-    const std::uint64_t until = began_ + since_began_ns;
+  void sleep(std::uint64_t ns) {
+    const std::uint64_t from = now_ns();
+    const std::uint64_t until = from + ns;
     const timespec when{static_cast<time_t>(until / 1'000'000'000u),
                         static_cast<long>(until % 1'000'000'000u)};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
-    const std::uint64_t woke = lasted();
+    const std::uint64_t woke = now_ns();
     asleep_ += woke - from;
-    if (woke > since_began_ns) {
-      learnt_.lateness.learn(woke - since_began_ns);
+    if (woke > until) {
+      learnt_.lateness.learn(woke - until);
     }
   }
 
-  Request& request_;
+  Look& look_;
   Learnt& learnt_;
   wait::Predictor& site_;
   const std::uint64_t began_;
-  std::uint64_t came_ns_ = 0;  ///< about, of one that came in a sleep
+  std::uint64_t quiet_since_ = began_;  ///< no look has moved anything
+  std::uint64_t came_ns_ = 0;           ///< about, of one that came in a sleep
   std::uint64_t asleep_ = 0;
   int error_ = success;
 };
 
 }  // namespace
 
-int wait_for(Request& request, const void* site) {
+int wait_by(Look& look, const void* site) {
   for (int looks = 0; looks < quick_looks; ++looks) {
     int done = 0;
-    Status status;
-    const int error = test(&request.value, &done, &status);
+    const int error = look(&done);
     if (done != 0 || error != success) {
       return error;
     }
   }
-  return Wait(request, site).run();
+  return Wait(look, site).run();
+}
+
+int wait_for(Request& request, const void* site) {
+  Status status;
+  return wait_until([&](int* over) { return test(&request.value, over, &status); }, site);
 }
 
 Waited waited() {

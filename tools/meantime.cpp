@@ -65,7 +65,8 @@ std::vector<std::string> command_behind_options(int& count, char** words) {
   }
   int first = 2;
   while (first < count && words[first][0] == '-' && std::string_view(words[first]) != "--") {
-    first += std::string_view(words[first]) == "--guest" ? 2 : 1;
+    const std::string_view word = words[first];
+    first += word == "--guest" || word == "--steal" ? 2 : 1;
   }
   const int end = std::min(first, count);
   const bool marked = end < count && std::string_view(words[end]) == "--";
@@ -140,10 +141,14 @@ int main(int count, char** words) {
       app.add_subcommand("steal", "Guest work beside ranks of any MPI: -- mpirun -n 4 ./program");
   std::string guest;
   bool verbose = false;
+  std::string waits = "collectives";
+  steal->add_option("--steal", waits, "In which waits: collectives (default), or all")
+      ->check(CLI::IsMember({"collectives", "all"}));
   steal->add_option("--guest", guest, "As mpiexec --guest takes it: aes, proc:COMMAND, ...");
   steal->add_flag("-v", verbose, "Say what is done");
   const std::vector<std::string> command = command_behind_options(count, words);
-  steal->callback([&] { status = meantime::tools::steal(guest, command, verbose); });
+  steal->callback(
+      [&] { status = meantime::tools::steal(guest, command, waits == "all", verbose); });
 
   CLI::App* bench =
       app.add_subcommand("bench", "Measure this machine; without a name: lists the benchmarks");

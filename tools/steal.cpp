@@ -32,7 +32,8 @@ void put_first(const char* name, const std::string& value, char between) {
 
 }  // namespace
 
-int steal(const std::string& guest, const std::vector<std::string>& command, bool verbose) {
+int steal(const std::string& guest, const std::vector<std::string>& command, bool all,
+          bool verbose) {
   settings::Files files;
   files.read(launch::prefix(), settings::own_environment());
   const std::optional<std::string> typed = guest.empty() ? std::nullopt : std::optional(guest);
@@ -68,9 +69,14 @@ int steal(const std::string& guest, const std::vector<std::string>& command, boo
       }
     }
     setenv(shim::keeper_variable, text.c_str(), 1);
+    if (all) {
+      setenv(shim::steal_all_variable, "1", 1);
+    }
     put_first("LD_PRELOAD", shim, ':');
     // Open MPI's launcher gives its own variables to ranks elsewhere, and those named here.
-    put_first("OMPI_MCA_mca_base_env_list", fmt::format("LD_PRELOAD;{}", shim::keeper_variable),
+    put_first("OMPI_MCA_mca_base_env_list",
+              fmt::format("LD_PRELOAD;{}{}{}", shim::keeper_variable, all ? ";" : "",
+                          all ? shim::steal_all_variable : ""),
               ';');
     if (verbose) {
       fmt::print(stderr, "meantime steal: {} guests, LD_PRELOAD={}\n", plan->cpus.size(),

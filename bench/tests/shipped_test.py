@@ -396,6 +396,15 @@ class MeantimeBench(Shipped):
         self.run_here("meantime", "bench", "makespan", "--show")
         self.assertEqual(self.read("meantime-makespan", "results.md"), before)
 
+    @unittest.skipIf(CPUS < 2, "ranks that wait for others need two CPUs")
+    def test_steal(self):
+        self.run_here("meantime", "bench", "steal", "--repetitions", 1, "--guests", "primes", "--us", 200, "--seconds", "0.3")
+        rows = self.assert_written("meantime-steal")["rows"]
+        self.assertEqual([(row["kind"], row["guest"]) for row in rows],
+                         [(kind, guest) for kind in ("half", "even", "wake-up") for guest in ("none", "primes")])
+        self.assertTrue(all(0 < row["units"] for row in rows if "units" in row), rows)
+        self.assertIn("in proportion to none", self.read("meantime-steal", "results.md"))
+
     def test_yieldshare(self):
         self.run_here("meantime", "bench", "yieldshare", "--repetitions", 2, "--seconds", "0.05")
         self.assertEqual(len(self.assert_written("meantime-yieldshare")["rows"]), 12)

@@ -13,8 +13,6 @@ namespace {
 // cores (bench/limits/wake.cpp). Whoever has a core of his own polls for a few of those before he
 // sleeps: a wait that outlasts them is a sixth longer for the sleep, at most.
 constexpr std::uint64_t wake_ups_worth_polling = 6;
-/// Beside guests a core has a use meanwhile.
-constexpr std::uint64_t wake_ups_worth_polling_beside_guests = 2;
 /// Beside its doubling patience grows by such a part of a wake-up, so that it comes back from
 /// nothing.
 constexpr std::uint64_t steps_a_wake_up = 2;
@@ -84,8 +82,7 @@ std::uint64_t Policy::first_patience() const {
 }
 
 std::uint64_t Policy::most_patience() const {
-  return (beside_guests ? wake_ups_worth_polling_beside_guests : wake_ups_worth_polling) *
-         wake_up_ns;
+  return wake_ups_worth_polling * wake_up_ns;
 }
 
 std::string Policy::value(std::string_view setting) const {

@@ -37,6 +37,7 @@ constexpr std::string_view others[] = {
     "MEANTIME_GUESTS",
     "MEANTIME_GUEST_UNITS",
     "MEANTIME_STEAL_KEEPER",
+    "MEANTIME_STEAL_ALL",
     "MEANTIME_SINGLETON",
     "MEANTIME_CC",
     "MEANTIME_CXX",

@@ -1,0 +1,136 @@
+// Waits for messages and requests (`--steal all`): each as the call that only looks, again and again.
+// They are ours on this rank alone: what the other side does is the same messages.
+#include "shim/guests.h"
+#include "shim/host_mpi.h"
+#include "shim/waiting.h"
+
+using meantime::shim::Handle;
+using meantime::shim::Host;
+
+namespace meantime::shim {
+namespace {
+
+bool are_ours() {
+  return has_guests() && steals_all();
+}
+
+}  // namespace
+}  // namespace meantime::shim
+
+MEANTIME_SHIM(Wait, (void* request, void* status)) {
+  static Host plain("PMPI_Wait");
+  static Host test("PMPI_Test");
+  if (!meantime::shim::are_ours()) {
+    return plain(request, status);
+  }
+  return meantime::shim::wait_until([&](int* over) { return test(request, over, status); },
+                                    __builtin_return_address(0));
+}
+
+MEANTIME_SHIM(Waitall, (int count, void* requests, void* statuses)) {
+  static Host plain("PMPI_Waitall");
+  static Host test("PMPI_Testall");
+  if (!meantime::shim::are_ours()) {
+    return plain(count, requests, statuses);
+  }
+  return meantime::shim::wait_until(
+      [&](int* over) { return test(count, requests, over, statuses); },
+      __builtin_return_address(0));
+}
+
+MEANTIME_SHIM(Waitany, (int count, void* requests, int* index, void* status)) {
+  static Host plain("PMPI_Waitany");
+  static Host test("PMPI_Testany");
+  if (!meantime::shim::are_ours()) {
+    return plain(count, requests, index, status);
+  }
+  return meantime::shim::wait_until(
+      [&](int* over) { return test(count, requests, index, over, status); },
+      __builtin_return_address(0));
+}
+
+MEANTIME_SHIM(Waitsome, (int count, void* requests, int* done, int* indices, void* statuses)) {
+  static Host plain("PMPI_Waitsome");
+  static Host test("PMPI_Testsome");
+  if (!meantime::shim::are_ours()) {
+    return plain(count, requests, done, indices, statuses);
+  }
+  // None yet is 0; none at all, MPI_UNDEFINED, which is less.
+  return meantime::shim::wait_until(
+      [&](int* over) {
+        const int error = test(count, requests, done, indices, statuses);
+        *over = *done != 0 ? 1 : 0;
+        return error;
+      },
+      __builtin_return_address(0));
+}
+
+MEANTIME_SHIM(Probe, (int source, int tag, Handle comm, void* status)) {
+  static Host plain("PMPI_Probe");
+  static Host look("PMPI_Iprobe");
+  if (!meantime::shim::are_ours()) {
+    return plain(source, tag, comm, status);
+  }
+  return meantime::shim::wait_until(
+      [&](int* over) { return look(source, tag, comm, over, status); },
+      __builtin_return_address(0));
+}
+
+MEANTIME_SHIM(Mprobe, (int source, int tag, Handle comm, void* message, void* status)) {
+  static Host plain("PMPI_Mprobe");
+  static Host look("PMPI_Improbe");
+  if (!meantime::shim::are_ours()) {
+    return plain(source, tag, comm, message, status);
+  }
+  return meantime::shim::wait_until(
+      [&](int* over) { return look(source, tag, comm, over, message, status); },
+      __builtin_return_address(0));
+}
+
+MEANTIME_SHIM(Recv, (void* buffer, int count, Handle type, int source, int tag, Handle comm,
+                     void* status)) {
+  static Host plain("PMPI_Recv");
+  static Host start("PMPI_Irecv");
+  static Host test("PMPI_Test");
+  if (!meantime::shim::are_ours()) {
+    return plain(buffer, count, type, source, tag, comm, status);
+  }
+  meantime::shim::Request request;
+  const int error = start(buffer, count, type, source, tag, comm, &request.value);
+  return error != meantime::shim::success
+             ? error
+             : meantime::shim::wait_until(
+                   [&](int* over) { return test(&request.value, over, status); },
+                   __builtin_return_address(0));
+}
+
+MEANTIME_SHIM(Sendrecv, (void* send, int count, Handle type, int target, int tag, void* receive,
+                         int receive_count, Handle receive_type, int source, int receive_tag,
+                         Handle comm, void* status)) {
+  static Host plain("PMPI_Sendrecv");
+  static Host start("PMPI_Irecv");
+  static Host start_send("PMPI_Isend");
+  static Host test("PMPI_Test");
+  if (!meantime::shim::are_ours()) {
+    return plain(send, count, type, target, tag, receive, receive_count, receive_type, source,
+                 receive_tag, comm, status);
+  }
+  using meantime::shim::success;
+  meantime::shim::Request received;
+  meantime::shim::Request sent;
+  int error = start(receive, receive_count, receive_type, source, receive_tag, comm,
+                    &received.value);
+  if (error != success) {
+    return error;
+  }
+  error = start_send(send, count, type, target, tag, comm, &sent.value);
+  // The receive stays posted if the send fails, as the standard leaves it.
+  if (error == success) {
+    error = meantime::shim::wait_until(
+        [&](int* over) { return test(&received.value, over, status); },
+        __builtin_return_address(0));
+    const int of_send = meantime::shim::wait_for(sent, __builtin_return_address(0));
+    error = error != success ? error : of_send;
+  }
+  return error;
+}
