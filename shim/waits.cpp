@@ -1,5 +1,5 @@
-// Waits for messages and requests (`--steal all`): each as the call that only looks, again and again.
-// They are ours on this rank alone: what the other side does is the same messages.
+// Waits for messages and requests (`--steal all`): each as the call that only looks, again and
+// again. They are ours on this rank alone: what the other side does is the same messages.
 #include "shim/guests.h"
 #include "shim/host_mpi.h"
 #include "shim/waiting.h"
@@ -118,17 +118,17 @@ MEANTIME_SHIM(Sendrecv, (void* send, int count, Handle type, int target, int tag
   using meantime::shim::success;
   meantime::shim::Request received;
   meantime::shim::Request sent;
-  int error = start(receive, receive_count, receive_type, source, receive_tag, comm,
-                    &received.value);
+  int error =
+      start(receive, receive_count, receive_type, source, receive_tag, comm, &received.value);
   if (error != success) {
     return error;
   }
   error = start_send(send, count, type, target, tag, comm, &sent.value);
   // The receive stays posted if the send fails, as the standard leaves it.
   if (error == success) {
-    error = meantime::shim::wait_until(
-        [&](int* over) { return test(&received.value, over, status); },
-        __builtin_return_address(0));
+    error =
+        meantime::shim::wait_until([&](int* over) { return test(&received.value, over, status); },
+                                   __builtin_return_address(0));
     const int of_send = meantime::shim::wait_for(sent, __builtin_return_address(0));
     error = error != success ? error : of_send;
   }
