@@ -1,6 +1,7 @@
 #include "shim/guests.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include "guest/account.h"
 #include "guest/environment.h"
 #include "guest/plan.h"
+#include "settings/shown.h"
 #include "shim/steal_words.h"
 #include "shim/waiting.h"
 
@@ -51,16 +53,29 @@ std::vector<std::string> words_of_keeper() {
   return words;
 }
 
-void say(const std::string& line) {
-  std::fprintf(stderr, "meantime steal: %s\n", line.c_str());
+/// Part of it may be a guest's.
+void say(const std::string& text) {
+  std::fprintf(stderr, "meantime steal: %s\n", settings::shown_lines(text).c_str());
+}
+
+/// How long guests and their keeper may take for their end.
+double longest_end_seconds() {
+  constexpr double of_the_keeper = 8;
+  std::vector<std::string> words = words_of_keeper();
+  words.insert(words.begin() + 1, "control=0");
+  std::vector<char*> pointers;
+  for (std::string& word : words) {
+    pointers.push_back(word.data());
+  }
+  const auto plan = guest::Plan::of(static_cast<int>(pointers.size()), pointers.data());
+  return of_the_keeper + (plan ? 2 * plan->grace_seconds : 0);
 }
 
 /// It is no child of the program's for longer than it takes to say so (Plan::detached).
 bool start_keeper(int socket) {
   std::vector<std::string> words = words_of_keeper();
   const std::string path = words.front();
-  words.front() = "meantime-guests";
-  words.insert(words.begin() + 1, {fmt::format("control={}", socket), "detached=1"});
+  words.insert(words.begin() + 1, fmt::format("control={}", socket));
   std::vector<std::string> environment = guest::environment();
   std::vector<char*> arguments;
   std::vector<char*> variables;
@@ -145,14 +160,24 @@ void end_guests() {
   send(control, &order, 1, MSG_NOSIGNAL);
   guest::Listener listener;
   char text[4096];
-  ssize_t bytes = 0;
-  while ((bytes = recv(control, text, sizeof text, 0)) > 0 || (bytes < 0 && errno == EINTR)) {
+  // A keeper that somebody has stopped must not keep the program.
+  const double until = now_seconds() + longest_end_seconds();
+  pollfd said{control, POLLIN, 0};
+  for (double left = 0; (left = until - now_seconds()) > 0;) {
+    const int ready = poll(&said, 1, static_cast<int>(left * 1e3) + 1);
+    const ssize_t bytes = ready > 0 ? recv(control, text, sizeof text, MSG_DONTWAIT) : -1;
     if (bytes > 0) {
       listener.hear({text, static_cast<std::size_t>(bytes)}, say);
+    } else if (bytes == 0) {
+      break;
     }
   }
   close(control);
   control = -1;
+  if (listener.account().guests.empty()) {
+    say("what guests had is not known: their keeper did not tell in time");
+    return;
+  }
   tell(listener.account(), seconds);
 }
 

@@ -53,7 +53,7 @@ class Host {
 
  private:
   const char* name_;
-  std::atomic<void*> function_{nullptr};
+  std::atomic<void*> function_{nullptr};  ///< the same whoever looks: it needs no order
 };
 
 /// Which ABI the host MPI has.

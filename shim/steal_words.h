@@ -3,8 +3,8 @@
 
 namespace meantime::shim {
 
-/// The keeper's path, then the words that start it (guest/plan.h) without `control`, each but the
-/// last with `word_end` behind it.
+/// The words that start the keeper (guest/plan.h), but for its socket; the first is its path. Each
+/// has `word_end` behind it.
 inline constexpr char keeper_variable[] = "MEANTIME_STEAL_KEEPER";
 /// Set: also waits that are not in collectives.
 inline constexpr char steal_all_variable[] = "MEANTIME_STEAL_ALL";

@@ -47,7 +47,6 @@ int wait_for(Request& request, const void* site);
 
 /// Of this process.
 struct Waited {
-  std::uint64_t waits = 0;
   std::uint64_t ns = 0;
   std::uint64_t asleep_ns = 0;
 };

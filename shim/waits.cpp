@@ -4,9 +4,6 @@
 #include "shim/host_mpi.h"
 #include "shim/waiting.h"
 
-using meantime::shim::Handle;
-using meantime::shim::Host;
-
 namespace meantime::shim {
 namespace {
 
@@ -14,77 +11,71 @@ bool are_ours() {
   return has_guests() && steals_all();
 }
 
+/// `look`: what the wait is as a look, which sets whether it is over. `plain`: the wait itself.
+template <class Call, class... Arguments>
+int by_looks(Host& plain, const void* site, Call&& look, Arguments... arguments) {
+  return are_ours() ? wait_until(look, site) : plain(arguments...);
+}
+
 }  // namespace
 }  // namespace meantime::shim
+
+using meantime::shim::by_looks;
+using meantime::shim::Handle;
+using meantime::shim::Host;
 
 MEANTIME_SHIM(Wait, (void* request, void* status)) {
   static Host plain("PMPI_Wait");
   static Host test("PMPI_Test");
-  if (!meantime::shim::are_ours()) {
-    return plain(request, status);
-  }
-  return meantime::shim::wait_until([&](int* over) { return test(request, over, status); },
-                                    __builtin_return_address(0));
+  return by_looks(
+      plain, __builtin_return_address(0), [&](int* over) { return test(request, over, status); },
+      request, status);
 }
 
 MEANTIME_SHIM(Waitall, (int count, void* requests, void* statuses)) {
   static Host plain("PMPI_Waitall");
   static Host test("PMPI_Testall");
-  if (!meantime::shim::are_ours()) {
-    return plain(count, requests, statuses);
-  }
-  return meantime::shim::wait_until(
-      [&](int* over) { return test(count, requests, over, statuses); },
-      __builtin_return_address(0));
+  return by_looks(
+      plain, __builtin_return_address(0),
+      [&](int* over) { return test(count, requests, over, statuses); }, count, requests, statuses);
 }
 
 MEANTIME_SHIM(Waitany, (int count, void* requests, int* index, void* status)) {
   static Host plain("PMPI_Waitany");
   static Host test("PMPI_Testany");
-  if (!meantime::shim::are_ours()) {
-    return plain(count, requests, index, status);
-  }
-  return meantime::shim::wait_until(
-      [&](int* over) { return test(count, requests, index, over, status); },
-      __builtin_return_address(0));
+  return by_looks(
+      plain, __builtin_return_address(0),
+      [&](int* over) { return test(count, requests, index, over, status); }, count, requests, index,
+      status);
 }
 
 MEANTIME_SHIM(Waitsome, (int count, void* requests, int* done, int* indices, void* statuses)) {
   static Host plain("PMPI_Waitsome");
   static Host test("PMPI_Testsome");
-  if (!meantime::shim::are_ours()) {
-    return plain(count, requests, done, indices, statuses);
-  }
-  // None yet is 0; none at all, MPI_UNDEFINED, which is less.
-  return meantime::shim::wait_until(
-      [&](int* over) {
-        const int error = test(count, requests, done, indices, statuses);
-        *over = *done != 0 ? 1 : 0;
-        return error;
-      },
-      __builtin_return_address(0));
+  const auto look = [&](int* over) {
+    const int error = test(count, requests, done, indices, statuses);
+    *over = *done != 0 ? 1 : 0;  // none yet is 0; none at all, MPI_UNDEFINED, is less
+    return error;
+  };
+  return by_looks(plain, __builtin_return_address(0), look, count, requests, done, indices,
+                  statuses);
 }
 
 MEANTIME_SHIM(Probe, (int source, int tag, Handle comm, void* status)) {
   static Host plain("PMPI_Probe");
   static Host look("PMPI_Iprobe");
-  if (!meantime::shim::are_ours()) {
-    return plain(source, tag, comm, status);
-  }
-  return meantime::shim::wait_until(
-      [&](int* over) { return look(source, tag, comm, over, status); },
-      __builtin_return_address(0));
+  return by_looks(
+      plain, __builtin_return_address(0),
+      [&](int* over) { return look(source, tag, comm, over, status); }, source, tag, comm, status);
 }
 
 MEANTIME_SHIM(Mprobe, (int source, int tag, Handle comm, void* message, void* status)) {
   static Host plain("PMPI_Mprobe");
   static Host look("PMPI_Improbe");
-  if (!meantime::shim::are_ours()) {
-    return plain(source, tag, comm, message, status);
-  }
-  return meantime::shim::wait_until(
-      [&](int* over) { return look(source, tag, comm, over, message, status); },
-      __builtin_return_address(0));
+  return by_looks(
+      plain, __builtin_return_address(0),
+      [&](int* over) { return look(source, tag, comm, over, message, status); }, source, tag, comm,
+      message, status);
 }
 
 MEANTIME_SHIM(Recv, (void* buffer, int count, Handle type, int source, int tag, Handle comm,

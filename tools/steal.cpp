@@ -61,12 +61,12 @@ int steal(const std::string& guest, const std::vector<std::string>& command, boo
     return refuse(fmt::format("this installation has no {}", settings::shown_path(shim)), 1);
   }
   if (plan) {
-    std::string text = launch::guest_keeper();
-    for (const std::string& word : plan->words()) {
-      if (!word.starts_with("control=") && !word.starts_with("detached=") &&
-          word != plan->words().front()) {
-        text += shim::word_end + word;
-      }
+    plan->detached = true;
+    std::vector<std::string> keeper = plan->words();
+    keeper.front() = launch::guest_keeper();
+    std::string text;
+    for (const std::string& word : keeper) {
+      text += word + shim::word_end;
     }
     setenv(shim::keeper_variable, text.c_str(), 1);
     if (all) {

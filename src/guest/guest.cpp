@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "machine/cpu_seconds.h"
 
 namespace meantime::guest {
 namespace {
@@ -165,8 +166,7 @@ void Guest::ended(int wait_status, const rusage& used) {
   pid_ = -1;
   had_failed_ = account_.wait_status.value_or(0) != 0;
   account_.wait_status = wait_status;
-  account_.cpu_seconds += static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-                          static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+  account_.cpu_seconds += machine::cpu_seconds(used);
   last_line_ = log_.last_line();
   account_.units = sum(account_.units, units_in(last_line_).value_or(0));
 }

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "machine/cpu_seconds.h"
 #include "machine/descendants.h"
 #include "machine/process_stat.h"
 
@@ -31,11 +32,6 @@ constexpr double longest_pause_seconds = 5;
 constexpr double pause_between_reads = 0.01;
 /// How long processes that SIGKILL does not end (stuck in the kernel) are waited for.
 constexpr double patience_seconds = 5;
-
-double seconds_of(const rusage& used) {
-  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
-}
 
 }  // namespace
 
@@ -99,9 +95,9 @@ int Keeper::run() {
   Account account;
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
-  account.cpu_seconds = seconds_of(used);
+  account.cpu_seconds = machine::cpu_seconds(used);
   getrusage(RUSAGE_SELF, &used);
-  account.keeper_cpu_seconds = seconds_of(used);
+  account.keeper_cpu_seconds = machine::cpu_seconds(used);
   account.seconds = began_ == 0 ? 0 : ended_ - began_;
   account.ending_seconds = began_ == 0 ? 0 : now_seconds() - ended_;
   for (const Guest& guest : guests_) {

@@ -1,4 +1,6 @@
-// meantime-guests: the keeper's process (keeper.h), started by mpiexec.
+// meantime-guests: the keeper's process (keeper.h), started by mpiexec, or by the shim in a rank of
+// another MPI.
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -39,6 +41,16 @@ void close_all_but(int control) {
   close_between(control + 1, INT_MAX);
 }
 
+/// The end of the socket's other end makes both of our processes go on, should they be stopped.
+/// They are a process group of their own, so that a terminal's keys are for the ranks alone.
+void go_on_at_the_end(int control) {
+  setpgid(0, 0);
+  fcntl(control, F_SETFD, FD_CLOEXEC);
+  fcntl(control, F_SETSIG, SIGCONT);
+  fcntl(control, F_SETOWN, -getpid());
+  fcntl(control, F_SETFL, fcntl(control, F_GETFL) | O_ASYNC);
+}
+
 int keep(Plan plan) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   return Keeper(std::move(plan)).run();
@@ -75,7 +87,7 @@ int main(int count, char** words) {
   using namespace meantime::guest;
   const std::optional<Plan> plan = Plan::of(count, words);
   if (!plan) {
-    std::fprintf(stderr, "meantime-guests: mpiexec --guest starts it\n");
+    std::fprintf(stderr, "meantime-guests: mpiexec --guest and meantime steal start it\n");
     return 2;
   }
   block_all_signals();
@@ -83,6 +95,7 @@ int main(int count, char** words) {
   if (plan->detached && fork() != 0) {
     return 0;
   }
+  go_on_at_the_end(plan->control);
   int status = keep_in_namespace(*plan);
   if (status == no_namespace) {
     // What mpiexec's end would do at once: now the end of the socket tells, and nothing is left

@@ -51,9 +51,11 @@ std::vector<std::string> Plan::words() const {
       fmt::format("grace_us={}", static_cast<std::uint64_t>(grace_seconds * 1e6)),
       fmt::format("again={}", again ? 1 : 0),
       fmt::format("log={}", log_folder),
-      fmt::format("detached={}", detached ? 1 : 0),
-      fmt::format("control={}", control),
-      "--"};
+      fmt::format("detached={}", detached ? 1 : 0)};
+  if (control >= 0) {
+    words.push_back(fmt::format("control={}", control));
+  }
+  words.emplace_back("--");
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }

@@ -24,6 +24,7 @@ struct Plan {
   bool detached = false;               ///< the keeper is nobody's child
   int control = -1;                    ///< the keeper's end of its socket
 
+  /// Without the socket, if there is none yet.
   [[nodiscard]] std::vector<std::string> words() const;
   /// Nothing if these are not such words.
   static std::optional<Plan> of(int count, char** words);

@@ -57,8 +57,8 @@ Step Policy::next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan
     // yield on a core of our own is over in 0.2 µs. Who has slept until the message is about to
     // come has given the core already, and does it more rarely: it is there for its latency.
     const std::uint32_t every = plan.sleep_until_ns == 0 ? yield_every : rare_yield_every;
-    return uses(Heuristic::polling_yields) && !beside_guests && turns % every == 0 ? Step::yield
-                                                                                   : Step::poll;
+    return uses(Heuristic::polling_yields) && !beside_guests() && turns % every == 0 ? Step::yield
+                                                                                     : Step::poll;
   }
   return turn - tries < knobs.tries_yield ? Step::yield : Step::park;
 }
@@ -163,7 +163,6 @@ Policy make_policy(const PolicySettings& given, bool crowded) {
                               policy.knobs.tries_poll != endless;
   policy.ade_step_ns = 1000 * given.ade_step_us.value_or(default_ade_step_us);
   policy.ade_threshold_ns = 1000 * given.ade_threshold_us.value_or(default_ade_threshold_us);
-  policy.beside_guests = wait::beside_guests();
   policy.wake_up_ns = given.wake_up_us ? 1000 * *given.wake_up_us : measured_wake_up_ns();
   if (policy.knobs.timeout_us > endless / 2000) {  // centuries; with the clock added, no overflow
     policy.knobs.timeout_us = endless;

@@ -32,10 +32,7 @@ struct Policy {
   /// … at a gate: there also who is not to yield otherwise, but sleep. All others of this core come
   /// there too, and to let them costs one switch, where to sleep and be woken costs several.
   bool gives_way_at_gates = false;
-  bool timed = false;  ///< some of its sleeps end by themselves
-  /// Somebody else's work has whatever is left of a core. A yield leaves it up to a time slice, and
-  /// nobody is woken early from that.
-  bool beside_guests = false;
+  bool timed = false;                             ///< some of its sleeps end by themselves
   std::uint64_t wake_up_ns = unknown_wake_up_ns;  ///< what waking a sleeper costs here
   std::uint64_t ade_step_ns = 0;                  ///< of Prediction::ade: the paper's η …
   std::uint64_t ade_threshold_ns = 0;             ///< … and ε
@@ -123,7 +120,9 @@ inline std::uint64_t& measured_wake_up_ns() {
   return detail::host_wake_up_ns;
 }
 
-/// Whether the job has guests (src/guest); set before `policy` is made.
+/// Whether the job has guests (src/guest), somebody else's work that has whatever is left of a
+/// core. A yield leaves it up to a time slice, and nobody is woken early from that. Set in
+/// MPI_Init.
 inline bool& beside_guests() {
   return detail::host_beside_guests;
 }

@@ -10,7 +10,7 @@ import time
 import unittest
 
 from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
-from test_guests import processes_named
+from test_guests import file_text, processes_named
 
 MEANTIME = os.path.join(BUILD, "bin", "meantime")
 PROGRAM = os.path.join(SOURCE, "tests", "launch", "guest_waits.c")
@@ -103,6 +103,31 @@ class Steal(MpiexecTest):
             # Not every launcher's end ends its ranks.
             subprocess.run(["pkill", "-KILL", "-f", program], check=False)
             self.wait_for(lambda: not processes_named(self.word), "the end of guests", 10)
+
+    def test_words_of_the_guest_are_its_own(self):
+        """Whatever they look like; and what it says last is shown, not obeyed."""
+        for launcher, program in self.each():
+            job = self.steal("--guest", "proc:sh -c 'printf \"%s=\\033[31m\" \"$@\"; exit 3' sh control=5 detached=7 meantime-guests \"\"",
+                             "--", launcher, "-n", 2, program, 300)
+            _, said = job.communicate(timeout=100)
+            self.assertEqual(job.returncode, 0, said)
+            self.assertIn("guest 0 ended with status 3: control=5=?[31mdetached=7=?[31mmeantime-guests=?[31m=?[31m", said)
+            self.assertNotIn("\033", said)
+
+    def test_a_stopped_keeper_goes_on_at_the_end(self):
+        _, compiler, launcher = next(implementations())
+        program = self.path("waits")
+        subprocess.run([compiler, PROGRAM, "-o", program], check=True)
+        self.environment["MEANTIME_GUEST_GRACE"] = "100000"
+        job = self.steal("--guest", self.guest(), "--", launcher, "-n", 2, program, 2000)
+        self.wait_for(lambda: processes_named(self.word, but=("mpiexec", "meantime-job", "meantime-guests", "meantime")), "guests")
+        keepers = [pid for pid in processes_named(self.word)
+                   if os.path.basename(file_text(f"/proc/{pid}/cmdline").split("\0")[0]) == "meantime-guests"]
+        for pid in keepers:
+            os.kill(pid, signal.SIGSTOP)
+        _, said = job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 0, said)
+        self.assertIn("guests had", said)  # the order to end makes it go on
 
     def test_a_rank_without_it_is_named(self):
         for launcher, program in self.each():

@@ -11,7 +11,7 @@
 #include "guest/environment.h"
 #include "launch/messages.h"
 #include "launch/start/installation.h"
-#include "launch/supervise/cpu_time.h"
+#include "machine/cpu_seconds.h"
 
 namespace meantime::launch {
 namespace {
@@ -93,7 +93,7 @@ void Guests::hear() {
 void Guests::note_end(pid_t pid, const rusage& used) {
   if (pid == pid_) {
     running_ = false;
-    cpu_seconds_ = launch::cpu_seconds(used);
+    cpu_seconds_ = machine::cpu_seconds(used);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "base/timer.h"
 #include "guest/account.h"
@@ -25,8 +25,9 @@ class Guests {
 
   /// A rank is in MPI: guests start, once.
   void begin() {
-    told_to_begin_ = true;
-    tell(guest::Order::begin);
+    if (!std::exchange(told_to_begin_, true)) {
+      tell(guest::Order::begin);
+    }
   }
   void stop() { tell(guest::Order::stop); }
   void go_on() { tell(guest::Order::go_on); }

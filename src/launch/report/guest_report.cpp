@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "launch/report/json.h"
 #include "settings/shown.h"

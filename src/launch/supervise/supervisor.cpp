@@ -346,7 +346,7 @@ void Supervisor::report_ledger() {
   times.wall_seconds = (ended_ != 0 ? ended_ : now_seconds()) - began_;
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
-  times.cpu_seconds = cpu_seconds(used) - guests_.cpu_seconds();
+  times.cpu_seconds = machine::cpu_seconds(used) - guests_.cpu_seconds();
   times.guests = job_.guests ? &guests_.account() : nullptr;
   if (tells_of_guests) {
     write_while_read(STDERR_FILENO, as_shown(guest_table(job_, times)));
@@ -357,7 +357,8 @@ void Supervisor::report_ledger() {
   if (const std::optional<double> busy = busy_seconds(); busy && busy_at_start_) {
     // Of each CPU a tick at either end may be somebody's who had a part of it only.
     const double uncertain = 2.0 * job_.cpus.mask / static_cast<double>(sysconf(_SC_CLK_TCK));
-    times.others_seconds = std::max(0.0, *busy - *busy_at_start_ - cpu_seconds(used) - uncertain);
+    times.others_seconds =
+        std::max(0.0, *busy - *busy_at_start_ - machine::cpu_seconds(used) - uncertain);
   }
   times.ended_early = ending_.begun();
   times.joules = energy_->readable() ? energy_->joules() : -1;
