@@ -6,12 +6,15 @@
 
 namespace meantime::launch {
 
-void EarlySignals::look(int next) {
+void EarlySignals::look(int next, pid_t front) {
   sigset_t signals = supervised_signals();
   sigdelset(&signals, SIGCHLD);
   const timespec at_once{};
-  for (int signal = 0; (signal = sigtimedwait(&signals, nullptr, &at_once)) > 0;) {
-    first_without_[static_cast<std::size_t>(signal)] = next;
+  siginfo_t info{};
+  for (int signal = 0; (signal = sigtimedwait(&signals, &info, &at_once)) > 0;) {
+    if (signal != SIGCONT || info.si_pid != front) {
+      first_without_[static_cast<std::size_t>(signal)] = next;
+    }
   }
 }
 

@@ -6,7 +6,9 @@
 // only.
 #pragma once
 
+#include <sys/types.h>
 #include <array>
+
 #include <csignal>
 #include <optional>
 
@@ -16,8 +18,9 @@ class EarlySignals {
  public:
   /// Before rank `next` is started, and once more when the group has been left: what has come up to
   /// now the ranks from `next` on do not have. All of `supervised_signals` but SIGCHLD is blocked,
-  /// and taken away here.
-  void look(int next);
+  /// and taken away here. SIGCONT from `front` is no such signal: it has made this process go on,
+  /// to hear of another.
+  void look(int next, pid_t front);
 
   /// The front tells of this signal: the first rank that lacks it, if it came while they were
   /// started. Only once: a later one is another signal.

@@ -109,7 +109,7 @@ bool Supervisor::start_ranks() {
   }
   const int all = static_cast<int>(job_.ranks.size());
   for (int rank = 0; rank < all;) {
-    early_.look(rank);
+    early_.look(rank, front_);
     const int host = job_.ranks[rank].host;
     if (!(host >= 0 ? start_host(host) : start_process(rank))) {
       return false;
@@ -158,7 +158,7 @@ void Supervisor::look_at_libraries() {
 // user's script with it, if any process in it is stopped (setpgid(2), orphaned process groups).
 void Supervisor::leave_the_process_group() {
   setsid();
-  early_.look(static_cast<int>(job_.ranks.size()));
+  early_.look(static_cast<int>(job_.ranks.size()), front_);
   // The kernel sends to a group while it holds the lock that setsid takes: what has come to us by
   // the group has come to the front too.
   if (early_.untold() != 0 && getppid() == front_) {
