@@ -45,7 +45,8 @@ int steal(const std::string& guest, const std::vector<std::string>& command, boo
   };
   const launch::CpuBudget cpus = launch::cpu_budget();
   std::optional<guest::Plan> plan;
-  if (const std::string problem = launch::plan_guests(value, cpus, cpus.mask, {}, plan);
+  std::string function;
+  if (const std::string problem = launch::plan_guests(value, cpus, cpus.mask, {}, plan, function);
       !problem.empty()) {
     return refuse(problem, 1);
   }

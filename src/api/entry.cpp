@@ -216,12 +216,14 @@ void Entry::check_phase(const void* site) {
 
 void Entry::end_of_program(const void* site) {
   const bool no_rank = rank_.fiber == nullptr && ranks::worker_count() > 0;
-  const char* when = no_rank ? "by a thread that is no rank (thread ranks have MPI_THREAD_FUNNELED)"
-                     : rank_.phase.load() == Phase::forked
-                         ? "by a child that a rank has forked, which is no rank"
-                     : rank_.world_finalized             ? "after MPI_Finalize"
-                     : rank_.phase.load() == Phase::away ? "after the last session was finalized"
-                                                         : "before MPI_Init";
+  const bool by_guest = rank_.phase.load() == Phase::guest;
+  const char* when =
+      by_guest  ? "by guest work, which is in the middle of a wait of a rank's"
+      : no_rank ? "by a thread that is no rank (thread ranks have MPI_THREAD_FUNNELED)"
+      : rank_.phase.load() == Phase::forked ? "by a child that a rank has forked, which is no rank"
+      : rank_.world_finalized               ? "after MPI_Finalize"
+      : rank_.phase.load() == Phase::away   ? "after the last session was finalized"
+                                            : "before MPI_Init";
   std::string line =
       fmt::format("Meantime: {}{} was called {}; called from {}\n", rank_in_front(rank_),
                   call_name(static_cast<std::uint16_t>(call_)), when, wait::location_of_call(site));

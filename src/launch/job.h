@@ -85,6 +85,7 @@ struct Job {
   std::string machine_root;  ///< stands for / where the machine is read and changed; for tests
   int latency_hold = -1;     ///< /dev/cpu_dma_latency, if the job bounds it
   std::optional<guest::Plan> guests;  ///< if it has some
+  std::string guest_function;         ///< path of its library; empty: none
   machine::WakeUpCost wake_up;        ///< what waking a sleeper costs here, for the ranks
   std::string library_folder;         ///< holds our libmpi_abi.so.1; empty if it is not there
 

@@ -109,6 +109,11 @@ void read_changes(const node::Segment& segment, const node::RankArea& area, Rank
   rank.changes_left_out = value(page.left_out);
 }
 
+GuestFigures figures_of(const node::GuestWork& work) {
+  return {value(work.slices),   value(work.ns),    value(work.longest_ns),
+          value(work.too_long), value(work.units), value(work.in_slice) != 0};
+}
+
 WorkerFigures figures_of(const node::WorkerAccount& account, std::uint64_t now) {
   WorkerFigures worker;
   worker.number = static_cast<int>(value(account.number));
@@ -128,7 +133,9 @@ WorkerFigures figures_of(const node::WorkerAccount& account, std::uint64_t now) 
     worker.spent_ns[doing] += now - since;
   }
   worker.held_up_ns = value(account.held_up_ns);
+  worker.guest = figures_of(account.guest_work);
   worker.cpu_ns = value(account.cpu_ns);
+  worker.cpu_ns -= std::min(worker.cpu_ns, worker.guest.ns);
   worker.preempted_ns = told(account.preempted_ns);
   return worker;
 }
@@ -184,8 +191,10 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   rank.held_up_ns = value(account.held_up_ns);
   rank.offloaded_ns = value(account.offloaded_ns);
   rank.offloaded_cpu_ns = value(account.offloaded_cpu_ns);
+  rank.guest = figures_of(account.guest_work);
   if (ended != 0) {
     rank.cpu_ns = value(account.cpu_ns);
+    rank.cpu_ns -= std::min(rank.cpu_ns, rank.guest.ns);
     rank.preempted_ns = told(account.preempted_ns);
   }
   for (int activity = 0; activity < activities; ++activity) {

@@ -43,6 +43,16 @@ struct ChangeFigures {
   auto operator<=>(const ChangeFigures&) const = default;
 };
 
+/// Of a guest function, in sleeps; their time is not in what holds of CPU time here.
+struct GuestFigures {
+  std::uint64_t slices = 0;
+  std::uint64_t ns = 0;
+  std::uint64_t longest_ns = 0;
+  std::uint64_t too_long = 0;  ///< slices
+  std::uint64_t units = 0;
+  bool in_slice = false;  ///< at this moment, or when its process ended
+};
+
 /// A worker of a host of thread ranks.
 struct WorkerFigures {
   int number = 0;      ///< in the node
@@ -53,6 +63,7 @@ struct WorkerFigures {
   std::uint64_t held_up_ns = 0;
   std::uint64_t cpu_ns = 0;
   std::optional<std::uint64_t> preempted_ns;  ///< if the kernel has told
+  GuestFigures guest;
 
   std::uint64_t spent(Doing doing) const { return spent_ns[static_cast<std::size_t>(doing)]; }
   /// CPU time without anything to run.
@@ -74,6 +85,7 @@ struct RankFigures {
   int home = -1;    ///< … and of its first
   std::uint64_t offloaded_ns = 0;  ///< of a thread rank: beside its worker …
   std::uint64_t offloaded_cpu_ns = 0;
+  GuestFigures guest;
   std::vector<SiteFigures> sites;
   std::vector<ChangeFigures> changes;  ///< of how it waits, each once
   std::uint32_t changes_left_out = 0;

@@ -63,6 +63,16 @@ struct alignas(cache_line) Waiter {
 static_assert(sizeof(Waiter) == cache_line);
 inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
 
+/// What a sleeper did of a guest function's work (sleep/idle_work.h). Its own threads add.
+struct alignas(cache_line) GuestWork {
+  std::atomic<std::uint64_t> slices;
+  std::atomic<std::uint64_t> ns;
+  std::atomic<std::uint64_t> longest_ns;
+  std::atomic<std::uint64_t> too_long;  ///< slices
+  std::atomic<std::uint64_t> units;     ///< as the guest counts them
+  std::atomic<std::uint32_t> in_slice;  ///< 1: at this moment
+};
+
 /// Where a worker's time went: by its own clock, one activity after the other; and apart from that
 /// what the kernel says of the threads that carried it. Written by src/scheduling/worker_times.h.
 struct alignas(cache_line) WorkerAccount {
@@ -75,6 +85,7 @@ struct alignas(cache_line) WorkerAccount {
   std::atomic<std::uint64_t> held_up_ns;    ///< of polling and yielding: others had the core
   std::atomic<std::uint64_t> cpu_ns;        ///< by the kernel, when it was asked last
   std::atomic<std::uint64_t> preempted_ns;  ///< the same: ready to run, and others had the core
+  GuestWork guest_work;                     ///< beside `doing`: while it slept
 };
 
 /// What the node knows of a worker: a kernel thread of a host that runs thread ranks in turn
@@ -161,6 +172,7 @@ struct alignas(cache_line) Account {
   // Of a thread rank, which leaves its worker for a kernel thread of its own (scheduling/worker.h):
   std::atomic<std::uint64_t> offloaded_ns;      ///< until it is back on a worker
   std::atomic<std::uint64_t> offloaded_cpu_ns;  ///< what these threads needed, by the kernel
+  GuestWork guest_work;                         ///< in sleeps
 };
 
 // In `returned`.
@@ -238,7 +250,8 @@ struct Header {
   std::atomic<std::uint32_t> contexts;  ///< context numbers made so far, see core/comm/context.h
   alignas(cache_line) std::atomic<std::uint32_t> asleep;  ///< ranks that have a sleeping waiter
   std::atomic<std::uint32_t> finalized;                   ///< ranks that are away or finalized
-  std::atomic<std::uint32_t> ending;  ///< 1: the deadlock is told; 2: doubts are
+  std::atomic<std::uint32_t> ending;         ///< 1: the deadlock is told; 2: doubts are
+  std::atomic<std::uint64_t> rest_until_ns;  ///< until then sleepers do sleep: sleep/idle_work.h
 };
 
 }  // namespace meantime::node

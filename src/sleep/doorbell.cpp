@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
+#include "sleep/idle_work.h"
 
 namespace meantime::wait {
 namespace {
@@ -119,6 +121,8 @@ bool is_thread_rank(const node::Waiter& waiter) {
 
 }  // namespace
 
+constinit IdleWork* detail::host_idle_work = nullptr;
+
 node::Waiter& waiter_of(node::SleepLink sleep) {
   constexpr node::SleepLink link = (node::SleepLink{1} << node::sleep_number_shift) - 1;
   return *node::segment().at<node::Waiter>(sleep & link & ~node::for_the_rank);
@@ -211,13 +215,43 @@ timespec timespec_of(std::uint64_t nanoseconds) {
           static_cast<long>(nanoseconds % 1'000'000'000u)};
 }
 
+constexpr std::uint64_t doubt_ns = 500'000'000;
+
 /// 0.5 to 1.5 s: two carriers of a host that doubt at the same time must not find each other
 /// looking for ever.
-timespec time_to_look_again() {
+std::uint64_t time_to_look_again() {
   constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;
-  constexpr std::uint64_t least_ns = 500'000'000;
-  const std::uint64_t random_ns = (now_ns() * spread >> 32) % (2 * least_ns);
-  return timespec_of(least_ns + random_ns);
+  return doubt_ns + (now_ns() * spread >> 32) % (2 * doubt_ns);
+}
+
+/// Until then, or until somebody changes the word, or for no reason. What wakes it early (a signal,
+/// a FUTEX_WAKE for an earlier sleep that comes late) does not count: the caller looks.
+void sleep_or_work(node::Waiter& waiter, std::uint64_t until_ns) {
+  const std::uint32_t asleep = word_if(waiter, Sleep::on_futex);
+  if (IdleWork* const work = idle_work(); work != nullptr) [[unlikely]] {
+    node::GuestWork& account =
+        waiter.owner == node::no_owner
+            ? worker_of(waiter).account.guest_work
+            : node::segment().area(static_cast<int>(waiter.owner)).account.guest_work;
+    const std::uint64_t again_ns = work->run(waiter.state, asleep, until_ns, account);
+    if (again_ns == 0) {
+      return;
+    }
+    until_ns = std::min(until_ns, again_ns);
+  }
+  if (until_ns == no_time) {
+    futex(waiter.state, FUTEX_WAIT, asleep);
+  } else {
+    futex_until(waiter.state, asleep, timespec_of(until_ns));
+  }
+}
+
+/// Whoever works sleeps until the next look for a deadlock is over.
+void have_all_rest() {
+  if (idle_work() != nullptr) {
+    node::segment().header().rest_until_ns.store(now_ns() + 4 * doubt_ns,
+                                                 std::memory_order_relaxed);
+  }
 }
 
 }  // namespace
@@ -238,11 +272,15 @@ void sleep_until_signalled(node::Waiter& waiter) {
   }
   bool looks_again = verdict == Verdict::doubt || verdict == Verdict::quiet;
   Stillness stillness;
-  const std::uint32_t asleep = word_if(waiter, Sleep::on_futex);
+  std::uint64_t until_ns = no_time;
   while (state_of(waiter) == Sleep::on_futex) {
-    const timespec until_then = looks_again ? time_to_look_again() : timespec{};
-    futex(waiter.state, FUTEX_WAIT, asleep, looks_again ? &until_then : nullptr);
-    if (looks_again && state_of(waiter) == Sleep::on_futex) {
+    if (looks_again && until_ns == no_time) {
+      until_ns = now_ns() + time_to_look_again();
+      have_all_rest();
+    }
+    sleep_or_work(waiter, until_ns);
+    if (until_ns != no_time && now_ns() >= until_ns && state_of(waiter) == Sleep::on_futex) {
+      until_ns = no_time;
       const Verdict now = look_for_deadlock(Look::thorough);
       if (now == Verdict::deadlock) {
         report_deadlock();
@@ -264,15 +302,11 @@ void sleep_until_signalled_or(node::Waiter& waiter, std::uint64_t nanoseconds) {
     suspend(waiter, until_ns);
     return;
   }
-  // A time of day and not a span: what wakes it early (a signal, a FUTEX_WAKE for an earlier sleep
-  // that comes late) does not end the sleep.
-  const timespec until = timespec_of(until_ns);
   count_in_sleep(waiter);
   if (change(waiter, Sleep::arming, Sleep::on_futex)) {
     const ExactTimers exact;
-    const std::uint32_t asleep = word_if(waiter, Sleep::on_futex);
     while (state_of(waiter) == Sleep::on_futex && now_ns() < until_ns) {
-      futex_until(waiter.state, asleep, until);
+      sleep_or_work(waiter, until_ns);
     }
     if (!time_is_over(waiter)) {
       return;  // whoever rang has counted it out

@@ -201,7 +201,7 @@ class Guests(MpiexecTest):
         for guest, line in (("proc:", "no command"),
                             ("proc:no-such-program", "no-such-program"),
                             ("proc:sh -c 'a", "a quote is missing"),
-                            ("func:x.so", "func:... is not there yet"),
+                            ("func:x.so", "func:x.so: No such file or directory"),
                             ("../sh", "takes proc:COMMAND"),
                             ("nobody", "takes proc:COMMAND")):
             with self.subTest(guest=guest):

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include "core/error/callback.h"
 #include "core/error/remark.h"
 #include "core/object/tables.h"
+#include "core/start/library.h"
 #include "core/start/settings.h"
 #include "node/control_client.h"
 #include "node/segment.h"
@@ -23,7 +23,6 @@
 #include "protocol/control.h"
 #include "rank/rank.h"
 #include "scheduling/countdown.h"
-#include "settings/energy_library.h"
 #include "settings/shown.h"
 #include "wait/advisor.h"
 
@@ -159,19 +158,9 @@ void remember(const std::string& path) {
 }
 
 std::string load(const std::string& path, Library& loaded) MEANTIME_REQUIRES(loaded.mutex) {
-  int descriptor = -1;
-  if (std::string refusal = settings::energy_library_refusal(path, &descriptor); !refusal.empty()) {
+  void* handle = nullptr;
+  if (std::string refusal = load_library(path, &handle); !refusal.empty()) {
     return refusal;
-  }
-  // By its descriptor: what is loaded is what was looked at. Under a name that is nobody else's: a
-  // debugger that looks on opens it as its own, and its "/proc/self/fd/4" may be a pipe that it
-  // would read for ever; and a program that loads by descriptors would be given our library.
-  const std::string name = fmt::format("/proc/self/task/{}/fd/{}", getpid(), descriptor);
-  void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const char* wrong = handle == nullptr ? dlerror() : nullptr;
-  close(descriptor);
-  if (handle == nullptr) {
-    return wrong != nullptr ? wrong : "it cannot be loaded";
   }
   loaded.enter = reinterpret_cast<MPIX_Energy_function*>(dlsym(handle, "meantime_energy_enter"));
   loaded.leave = reinterpret_cast<MPIX_Energy_function*>(dlsym(handle, "meantime_energy_leave"));

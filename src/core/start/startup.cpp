@@ -17,6 +17,7 @@
 #include "core/object/tables.h"
 #include "core/request/requests.h"
 #include "core/start/energy.h"
+#include "core/start/guest_function.h"
 #include "core/start/hang_report.h"
 #include "core/start/joining.h"
 #include "core/start/output.h"
@@ -57,6 +58,9 @@ void start_host(const Settings& settings, bool crowded) {
   wait::beside_guests() = number_from_environment(launch::guests_variable) == 1;
   if (const int measured = number_from_environment(launch::wake_up_variable); measured > 0) {
     wait::measured_wake_up_ns() = static_cast<std::uint64_t>(measured);
+  }
+  if (const unsigned long lateness = guest_lateness_ns(); lateness != 0) {
+    wait::measured_wake_up_ns() = lateness;
   }
   std::string problem;
   wait::policy_settings() = wait::policy_settings_from(setting, &problem);
@@ -128,6 +132,9 @@ int start_up(Rank& rank) {
     tell_what_locks_overrule(rank);
   }
   if (rank.fiber == nullptr) {
+    if (const std::string wrong = start_guest_function(rank); !wrong.empty()) {
+      abort_job(1, wrong);
+    }
     start_host(settings, sharers() > 1);
     if (settings.backtrace && rank.control != nullptr) {
       catch_crashes(rank.control);
@@ -179,11 +186,16 @@ int start_thread_ranks(ranks::Plan plan, int segment) {
   if (const std::string wrong = read_settings(settings, limits); !wrong.empty()) {
     abort_job(1, wrong);
   }
+  if (const std::string wrong = start_guest_function(host); !wrong.empty()) {
+    abort_job(1, wrong);
+  }
   start_host(settings, sharers() > 1);
   start_energy_of_workers(host.control);
   plan.held_up = tell_of_held_up;
   plan.always_move = settings.always_move;
-  return ranks::run(plan);
+  const int result = ranks::run(plan);
+  finish_guest_function();
+  return result;
 }
 
 }  // namespace meantime::core

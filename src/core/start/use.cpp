@@ -10,6 +10,7 @@
 #include "core/error/error.h"
 #include "core/object/tables.h"
 #include "core/request/ending.h"
+#include "core/start/guest_function.h"
 #include "core/start/startup.h"
 #include "deadlock/deadlock.h"
 #include "ledger/accounts.h"
@@ -78,6 +79,9 @@ int go_away(Rank& rank) {
   wait_for_quiet();
   if (rank.users != 0) {  // another thread has opened a session meanwhile
     return result;
+  }
+  if (rank.fiber == nullptr) {
+    finish_guest_function();
   }
   rank.engine->leave();
   // The state first: whoever finds it in the sum finds it away (deadlock/deadlock.h).
@@ -180,6 +184,8 @@ int begin_use(Rank& rank, int thread_level) {
     case Phase::finalizing:
     case Phase::finalized:
       return fail(MPI_ERR_OTHER, "this rank has left the job; MPI cannot be initialised again");
+    case Phase::guest:
+      return fail(MPI_ERR_OTHER, "guest work, which is in the middle of a wait, cannot start MPI");
     case Phase::forked:
       return fail(MPI_ERR_OTHER, "a child that a rank has forked is no rank: let it run a program");
   }

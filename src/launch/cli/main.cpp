@@ -27,7 +27,7 @@
 #include "launch/thread_ranks/thread_ranks.h"
 #include "protocol/control.h"
 #include "settings/contradictions.h"
-#include "settings/energy_library.h"
+#include "settings/loaded_library.h"
 #include "settings/misspelt.h"
 #include "settings/shown.h"
 #include "settings/terminal.h"
@@ -69,7 +69,7 @@ void note_missing_calls(Job& job, const PreparedProgram& program) {
 
 /// Of a program that would load it first thing; through a script it may be another file, in a
 /// container.
-std::string energy_library_problem(const Job& job, const PreparedProgram& program) {
+std::string energy_handler_problem(const Job& job, const PreparedProgram& program) {
   constexpr std::string_view name = "MEANTIME_ENERGY_HANDLER";
   const std::string path =
       program.inspection.uses_mpi ? job.setting(name, program.request) : std::string();
@@ -77,7 +77,7 @@ std::string energy_library_problem(const Job& job, const PreparedProgram& progra
     return {};
   }
   int descriptor = -1;
-  std::string refusal = settings::energy_library_refusal(path, &descriptor);
+  std::string refusal = settings::library_refusal(path, &descriptor);
   if (refusal.empty()) {
     close(descriptor);
     refusal = ElfFile().open(path) ? "" : "it is no library for this machine";
@@ -117,7 +117,7 @@ int prepare_programs(Job& job) {
       return 1;
     }
     note_missing_calls(job, program);
-    if (std::string problem = energy_library_problem(job, program); !problem.empty()) {
+    if (std::string problem = energy_handler_problem(job, program); !problem.empty()) {
       say(problem);
       return 1;
     }

@@ -12,15 +12,19 @@
 #include <optional>
 #include <string_view>
 
+#include "elf/elf_file.h"
 #include "launch/start/installation.h"
 #include "launch/start/program.h"
 #include "machine/memory.h"
+#include "settings/loaded_library.h"
 #include "settings/shown.h"
 
 namespace meantime::launch {
 namespace {
 
 using settings::shown;
+
+constexpr std::string_view func = "func:";
 
 /// Inside "...": before others a backslash is itself.
 bool is_quoted_by_backslash(char letter) {
@@ -64,17 +68,16 @@ std::string ready_guest(std::string_view name) {
 std::string command_of(const std::string& text, std::vector<std::string>& command) {
   constexpr std::string_view proc = "proc:";
   std::string_view name = text;
-  for (const std::string_view missing : {"func:", "queue:"}) {
-    if (name.starts_with(missing)) {
-      return fmt::format("--guest {}... is not there yet; proc:COMMAND is", missing);
-    }
+  if (name.starts_with("queue:")) {
+    return "--guest queue:... is not there yet; proc:COMMAND is";
   }
   if (!name.starts_with(proc)) {
     const std::string path = ready_guest(name);
     if (name.empty() || name.find('/') != std::string_view::npos || name.starts_with('.') ||
         access(path.c_str(), X_OK) != 0) {
-      return fmt::format("--guest takes proc:COMMAND, or a ready guest's name, not '{}'",
-                         shown(text));
+      return fmt::format(
+          "--guest takes proc:COMMAND, func:LIBRARY, or a ready guest's name, not '{}'",
+          shown(text));
     }
     command = {path, std::string(name)};
     return {};
@@ -90,6 +93,34 @@ std::string command_of(const std::string& text, std::vector<std::string>& comman
   }
   command = {found.path};
   command.insert(command.end(), words->begin(), words->end());
+  return {};
+}
+
+/// Its absolute path; or one line why it cannot be one.
+std::string function_of(const std::string& text, const CpuBudget& cpus, int runners,
+                        std::string& function) {
+  const std::string path = text.substr(func.size());
+  char real[PATH_MAX];
+  std::string refusal =
+      realpath(path.c_str(), real) == nullptr ? std::strerror(errno) : std::string();
+  int descriptor = -1;
+  if (refusal.empty()) {
+    refusal = settings::library_refusal(real, &descriptor);
+  }
+  if (descriptor >= 0) {
+    close(descriptor);
+    refusal = ElfFile().open(real) ? "" : "it is no library for this machine";
+  }
+  if (!refusal.empty()) {
+    return fmt::format("--guest {}: {}", shown(text), refusal);
+  }
+  if (runners > cpus.workers) {
+    return fmt::format(
+        "--guest func:... runs in the waits of ranks that have a CPU each; here {} share {}: take "
+        "proc:COMMAND, or --as threads",
+        runners, cpus.workers);
+  }
+  function = real;
   return {};
 }
 
@@ -150,15 +181,18 @@ std::string log_folder(const std::string& said, std::string& folder) {
 
 std::string plan_guests(Job& job) {
   return plan_guests([&job](std::string_view name) { return job.setting(name); }, job.cpus,
-                     job.runners(), job.bindings, job.guests);
+                     job.runners(), job.bindings, job.guests, job.guest_function);
 }
 
 std::string plan_guests(const std::function<std::string(std::string_view)>& value,
                         const CpuBudget& cpus, int ranks, const std::vector<cpu_set_t>& places,
-                        std::optional<guest::Plan>& guests) {
+                        std::optional<guest::Plan>& guests, std::string& function) {
   const std::string text = value("MEANTIME_GUEST");
   if (text.empty() || text == "none") {
     return {};
+  }
+  if (text.starts_with(func)) {
+    return function_of(text, cpus, ranks, function);
   }
   const auto number = [&value](std::string_view name, std::uint64_t otherwise = 0) {
     const settings::Setting& setting = *settings::find(name);

@@ -71,6 +71,111 @@ std::string guest_table(const Job& job, const JobTimes& times) {
   return text;
 }
 
+namespace {
+
+struct Worker {
+  std::string name;
+  ledger::GuestFigures did;
+  std::uint64_t could_ns = 0;  ///< it slept, or worked
+};
+
+/// Those that have worked.
+std::vector<Worker> workers_of(const ledger::Figures& figures) {
+  constexpr auto asleep = static_cast<std::size_t>(ledger::Activity::sleep);
+  std::vector<Worker> workers;
+  for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
+    const ledger::RankFigures& one = figures.ranks[rank];
+    if (one.worker < 0 && one.guest.slices != 0) {
+      workers.push_back({fmt::format("rank {}", rank), one.guest, one.spent_ns[asleep]});
+    }
+  }
+  for (const ledger::WorkerFigures& one : figures.workers) {
+    if (one.guest.slices != 0) {
+      workers.push_back(
+          {fmt::format("worker {}", one.number), one.guest, one.spent(ledger::Doing::sleep)});
+    }
+  }
+  return workers;
+}
+
+ledger::GuestFigures sum_of(const std::vector<Worker>& workers) {
+  ledger::GuestFigures sum;
+  for (const Worker& worker : workers) {
+    sum.slices += worker.did.slices;
+    sum.ns += worker.did.ns;
+    sum.longest_ns = std::max(sum.longest_ns, worker.did.longest_ns);
+    sum.too_long += worker.did.too_long;
+    sum.units = guest::sum(sum.units, worker.did.units);
+  }
+  return sum;
+}
+
+double seconds(std::uint64_t ns) {
+  return static_cast<double>(ns) * 1e-9;
+}
+
+}  // namespace
+
+bool ended_in_guest_work(const ledger::Figures& figures) {
+  return std::any_of(figures.workers.begin(), figures.workers.end(),
+                     [](const ledger::WorkerFigures& one) { return one.guest.in_slice; });
+}
+
+double guest_function_seconds(const ledger::Figures& figures) {
+  return seconds(sum_of(workers_of(figures)).ns);
+}
+
+std::string guest_function_table(const Job& job, const ledger::Figures& figures) {
+  const std::vector<Worker> workers = workers_of(figures);
+  const ledger::GuestFigures sum = sum_of(workers);
+  std::uint64_t could_ns = 0;
+  for (const Worker& worker : workers) {
+    could_ns += worker.could_ns;
+  }
+  std::string text = fmt::format(
+      "mpiexec: guest work had {:.3f} s, {:.0f} % of the {:.3f} s for which ranks slept or worked: "
+      "{}\n",
+      seconds(sum.ns),
+      could_ns == 0 ? 0.0 : 100 * static_cast<double>(sum.ns) / static_cast<double>(could_ns),
+      seconds(could_ns), settings::shown(command(job)));
+  if (!workers.empty()) {
+    text += "  by           time s      slices  longest us            units\n";
+  }
+  for (std::size_t number = 0; number < std::min(workers.size(), most_lines); ++number) {
+    const Worker& worker = workers[number];
+    text += fmt::format("  {:<10} {:>8.3f} {:>11} {:>11.1f} {:>16}\n", worker.name,
+                        seconds(worker.did.ns), worker.did.slices,
+                        seconds(worker.did.longest_ns) * 1e6, worker.did.units);
+  }
+  if (sum.too_long != 0) {
+    constexpr std::string_view name = "MEANTIME_GUEST_SLICE";
+    const std::string said = job.setting(name);
+    const std::string slice_us = said.empty() ? std::string(settings::find(name)->preset) : said;
+    text += fmt::format(
+        "  {} slice{} took more than ten times MEANTIME_GUEST_SLICE={}: after each there is a "
+        "pause\n",
+        sum.too_long, sum.too_long == 1 ? "" : "s", slice_us);
+  }
+  return text;
+}
+
+std::string json_guest_function(const Job& job, const ledger::Figures& figures) {
+  if (job.guest_function.empty()) {
+    return "null";
+  }
+  std::string list;
+  const std::vector<Worker> workers = workers_of(figures);
+  for (const Worker& worker : workers) {
+    list += fmt::format(
+        R"({}{{"by": "{}", "seconds": {:.9f}, "slices": {}, "longest": {:.9f}, "too_long": {}, "units": {}}})",
+        list.empty() ? "\n    " : ",\n    ", worker.name, seconds(worker.did.ns), worker.did.slices,
+        seconds(worker.did.longest_ns), worker.did.too_long, worker.did.units);
+  }
+  const ledger::GuestFigures sum = sum_of(workers);
+  return fmt::format(R"({{"command": {}, "seconds": {:.9f}, "units": {}, "each": [{}]}})",
+                     quoted(command(job)), seconds(sum.ns), sum.units, list);
+}
+
 std::string json_guests(const Job& job, const JobTimes& times) {
   if (times.guests == nullptr || times.guests->guests.empty()) {
     return "null";

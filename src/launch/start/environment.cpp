@@ -156,6 +156,11 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   } else {
     drop(variables_, guests_variable);
   }
+  if (!job.guest_function.empty()) {
+    set(variables_, guest_function_variable, job.guest_function);
+  } else {
+    drop(variables_, guest_function_variable);
+  }
   if (job.crowded_teams && !says_how_teams_wait(job, program.request)) {
     set(variables_, wait_policy_variable, "passive");
   }

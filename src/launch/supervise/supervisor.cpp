@@ -16,6 +16,7 @@
 #include "launch/inspect/report.h"
 #include "launch/messages.h"
 #include "launch/report/guest_report.h"
+#include "launch/report/job_figures.h"
 #include "launch/report/ledger_report.h"
 #include "launch/supervise/cpu_time.h"
 #include "launch/supervise/supervisor_parts.h"
@@ -338,7 +339,8 @@ void Supervisor::finish_output() {
 }
 
 void Supervisor::report_ledger() {
-  const bool tells_of_guests = job_.guests && !job_.command.quiet;
+  const bool has_function = !job_.guest_function.empty();
+  const bool tells_of_guests = (job_.guests || has_function) && !job_.command.quiet;
   if (!job_.command.reports() && !tells_of_guests) {
     return;
   }
@@ -348,8 +350,14 @@ void Supervisor::report_ledger() {
   getrusage(RUSAGE_CHILDREN, &used);
   times.cpu_seconds = machine::cpu_seconds(used) - guests_.cpu_seconds();
   times.guests = job_.guests ? &guests_.account() : nullptr;
+  std::string guests = guest_table(job_, times);
+  if (has_function) {
+    const ledger::Figures figures = figures_in(starter_.segment());
+    times.cpu_seconds = std::max(0.0, times.cpu_seconds - guest_function_seconds(figures));
+    guests = guest_function_table(job_, figures);
+  }
   if (tells_of_guests) {
-    write_while_read(STDERR_FILENO, as_shown(guest_table(job_, times)));
+    write_while_read(STDERR_FILENO, as_shown(guests));
   }
   if (!job_.command.reports()) {
     return;

@@ -10,6 +10,8 @@
 #include "launch/inspect/crash_report.h"
 #include "launch/inspect/process_info.h"
 #include "launch/messages.h"
+#include "launch/report/guest_report.h"
+#include "launch/report/job_figures.h"
 #include "launch/supervise/cpu_time.h"
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/supervisor_parts.h"
@@ -152,11 +154,15 @@ void Supervisor::on_host_ended(int number, int wait_status) {
     ending_.begin(128 + signal,
                   asked_for(signal)
                       ? std::string()
-                      : fmt::format("the process of {} (pid {} on {}) {}{}",
+                      : fmt::format("the process of {} (pid {} on {}) {}{}{}",
                                     host.ranks == static_cast<int>(job_.ranks.size()) ? "all ranks"
                                                                                       : host.text(),
                                     host.pid, host_name(), killed_by(signal),
-                                    WCOREDUMP(wait_status) ? ", core dumped" : ""));
+                                    WCOREDUMP(wait_status) ? ", core dumped" : "",
+                                    !job_.guest_function.empty() &&
+                                            ended_in_guest_work(figures_in(starter_.segment()))
+                                        ? ", in guest work"
+                                        : ""));
   } else if (!all_told) {
     // If it could not start its ranks it has said why.
     const int code = WEXITSTATUS(wait_status);

@@ -1,4 +1,4 @@
-#include "settings/energy_library.h"
+#include "settings/loaded_library.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ std::string size_problem(int file, off_t size) {
 
 }  // namespace
 
-std::string energy_library_refusal(const std::string& path, int* descriptor) {
+std::string library_refusal(const std::string& path, int* descriptor) {
   *descriptor = -1;
   if (getauxval(AT_SECURE) != 0) {
     return "this program runs with more rights than its user";
