@@ -41,14 +41,17 @@ int after_meeting(Host& plain, Handle communicator, const void* site, Arguments.
 
 using meantime::shim::Handle;
 
-#define MEANTIME_BY_TWIN(name, twin_name, communicator, parameters, ...)                   \
+// A name is expanded on its way through the first of each two.
+#define MEANTIME_BY_TWIN(...) MEANTIME_BY_THIS_TWIN(__VA_ARGS__)
+#define MEANTIME_BY_THIS_TWIN(name, twin_name, communicator, parameters, ...)              \
   MEANTIME_SHIM(name, parameters) {                                                        \
     static meantime::shim::Host plain("PMPI_" #name);                                      \
     static meantime::shim::Host twin("PMPI_" #twin_name);                                  \
     return meantime::shim::by_twin(plain, twin, communicator, __builtin_return_address(0), \
                                    __VA_ARGS__);                                           \
   }
-#define MEANTIME_MEETS(name, communicator, parameters, ...)                                \
+#define MEANTIME_MEETS(...) MEANTIME_THIS_MEETS(__VA_ARGS__)
+#define MEANTIME_THIS_MEETS(name, communicator, parameters, ...)                           \
   MEANTIME_SHIM(name, parameters) {                                                        \
     static meantime::shim::Host plain("PMPI_" #name);                                      \
     return meantime::shim::after_meeting(plain, communicator, __builtin_return_address(0), \
@@ -56,52 +59,16 @@ using meantime::shim::Handle;
   }
 
 MEANTIME_BY_TWIN(Barrier, Ibarrier, comm, (Handle comm), comm)
-MEANTIME_BY_TWIN(Bcast, Ibcast, comm, (void* buffer, int count, Handle type, int root, Handle comm),
-                 buffer, count, type, root, comm)
-MEANTIME_BY_TWIN(Gather, Igather, comm,
-                 (void* send, int count, Handle type, void* receive, int receive_count,
-                  Handle receive_type, int root, Handle comm),
-                 send, count, type, receive, receive_count, receive_type, root, comm)
-MEANTIME_BY_TWIN(Gatherv, Igatherv, comm,
-                 (void* send, int count, Handle type, void* receive, int* counts, int* places,
-                  Handle receive_type, int root, Handle comm),
-                 send, count, type, receive, counts, places, receive_type, root, comm)
-MEANTIME_BY_TWIN(Scatter, Iscatter, comm,
-                 (void* send, int count, Handle type, void* receive, int receive_count,
-                  Handle receive_type, int root, Handle comm),
-                 send, count, type, receive, receive_count, receive_type, root, comm)
-MEANTIME_BY_TWIN(Scatterv, Iscatterv, comm,
-                 (void* send, int* counts, int* places, Handle type, void* receive,
-                  int receive_count, Handle receive_type, int root, Handle comm),
-                 send, counts, places, type, receive, receive_count, receive_type, root, comm)
-MEANTIME_BY_TWIN(Allgather, Iallgather, comm,
-                 (void* send, int count, Handle type, void* receive, int receive_count,
-                  Handle receive_type, Handle comm),
-                 send, count, type, receive, receive_count, receive_type, comm)
-MEANTIME_BY_TWIN(Allgatherv, Iallgatherv, comm,
-                 (void* send, int count, Handle type, void* receive, int* counts, int* places,
-                  Handle receive_type, Handle comm),
-                 send, count, type, receive, counts, places, receive_type, comm)
-MEANTIME_BY_TWIN(Alltoall, Ialltoall, comm,
-                 (void* send, int count, Handle type, void* receive, int receive_count,
-                  Handle receive_type, Handle comm),
-                 send, count, type, receive, receive_count, receive_type, comm)
-MEANTIME_BY_TWIN(Alltoallv, Ialltoallv, comm,
-                 (void* send, int* counts, int* places, Handle type, void* receive,
-                  int* receive_counts, int* receive_places, Handle receive_type, Handle comm),
-                 send, counts, places, type, receive, receive_counts, receive_places, receive_type,
-                 comm)
-MEANTIME_BY_TWIN(Alltoallw, Ialltoallw, comm,
-                 (void* send, int* counts, int* places, void* types, void* receive,
-                  int* receive_counts, int* receive_places, void* receive_types, Handle comm),
-                 send, counts, places, types, receive, receive_counts, receive_places,
-                 receive_types, comm)
-MEANTIME_MEETS(Allreduce, comm,
-               (void* send, void* receive, int count, Handle type, Handle op, Handle comm), send,
-               receive, count, type, op, comm)
-MEANTIME_MEETS(Reduce_scatter, comm,
-               (void* send, void* receive, int* counts, Handle type, Handle op, Handle comm), send,
-               receive, counts, type, op, comm)
-MEANTIME_MEETS(Reduce_scatter_block, comm,
-               (void* send, void* receive, int count, Handle type, Handle op, Handle comm), send,
-               receive, count, type, op, comm)
+
+#define MEANTIME_FORM(name) name
+#define Count int
+#include "shim/counted_collectives.inc"
+#undef Count
+#undef MEANTIME_FORM
+
+// A rank may call the one where another calls the other.
+#define MEANTIME_FORM(name) name##_c
+#define Count std::int64_t
+#include "shim/counted_collectives.inc"
+#undef Count
+#undef MEANTIME_FORM

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@
 #include "guest/environment.h"
 #include "guest/plan.h"
 #include "settings/shown.h"
+#include "shim/host_mpi.h"
 #include "shim/steal_words.h"
 #include "shim/waiting.h"
 
@@ -32,6 +34,13 @@ constexpr const char* local_ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALR
 
 int control = -1;
 double began = 0;
+
+/// Its parents have guests.
+bool was_spawned() {
+  static Host get_parent("PMPI_Comm_get_parent");
+  Handle parent = constants()->comm_null;
+  return get_parent(&parent) == success && !is(parent, constants()->comm_null);
+}
 
 bool is_first_of_its_node() {
   for (const char* name : local_ranks) {
@@ -129,7 +138,7 @@ bool steals_all() {
 }
 
 void start_guests() {
-  if (!has_guests() || !is_first_of_its_node()) {
+  if (!has_guests() || !is_first_of_its_node() || was_spawned()) {
     return;
   }
   int sockets[2];
@@ -146,6 +155,8 @@ void start_guests() {
     return;
   }
   control = sockets[0];
+  // The end of the last copy tells the keeper that the rank is gone.
+  pthread_atfork(nullptr, nullptr, [] { close(control); });
   began = now_seconds();
   const char order = static_cast<char>(guest::Order::begin);
   send(control, &order, 1, MSG_NOSIGNAL);

@@ -40,7 +40,7 @@ const Constants* find_constants() {
       return first != nullptr ? first : host_function(name);
     };
     found = {data("ompi_mpi_comm_world"), data("ompi_mpi_comm_null"), data("ompi_mpi_int"),
-             data("ompi_mpi_op_min")};
+             data("ompi_mpi_op_min"), -2};
     return &found;
   }
   Dl_info about{};
@@ -51,12 +51,12 @@ const Constants* find_constants() {
   const char* const slash = std::strrchr(about.dli_fname, '/');
   const char* const file = slash != nullptr ? slash + 1 : about.dli_fname;
   if (std::strncmp(file, "libmpi_abi.", 11) == 0) {
-    found = {number(0x101), number(0x100), number(0x209), number(0x22)};
+    found = {number(0x101), number(0x100), number(0x209), number(0x22), -3};
     return &found;
   }
   if (std::strncmp(file, "libmpich.", 9) == 0 || std::strncmp(file, "libmpi.so.12", 12) == 0) {
     is_pointers = false;
-    found = {number(0x44000000), number(0x04000000), number(0x4c000405), number(0x58000002)};
+    found = {number(0x44000000), number(0x04000000), number(0x4c000405), number(0x58000002), -1};
     return &found;
   }
   return nullptr;

@@ -62,6 +62,7 @@ struct Constants {
   Handle comm_null;
   Handle type_int;
   Handle op_min;
+  int proc_null;
 };
 /// nullptr: it is none that we know.
 const Constants* constants();

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <unordered_map>
+#include <iterator>
+#include <type_traits>
 
 #include "base/clock.h"
 #include "base/pause.h"
@@ -41,10 +42,18 @@ struct Learnt {
   // Timers of this thread are as exact as the kernel can: what the launcher has set is for others.
   Learnt() { prctl(PR_SET_TIMERSLACK, 1); }
 
+  /// Places of the program that have the same share one: it predicts less for both.
+  wait::Predictor& at(const void* site) {
+    return sites[(reinterpret_cast<std::uintptr_t>(site) * spread >> 32) % std::size(sites)];
+  }
+  static constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;
+
   wait::Lateness lateness;
   std::uint64_t shortest_look_ns = ~std::uint64_t{0} / 4;
-  std::unordered_map<const void*, wait::Predictor> sites;
+  wait::Predictor sites[64];
 };
+// Programs end MPI in destructors of their static objects, when a thread's own are gone.
+static_assert(std::is_trivially_destructible_v<Learnt>);
 
 Learnt& learnt() {
   static thread_local Learnt own;
@@ -54,7 +63,7 @@ Learnt& learnt() {
 class Wait {
  public:
   Wait(Look& look, const void* site)
-      : look_(look), learnt_(learnt()), site_(learnt_.sites[site]), began_(now_ns()) {}
+      : look_(look), learnt_(learnt()), site_(learnt_.at(site)), began_(now_ns()) {}
   ~Wait() {
     const std::uint64_t lasted = now_ns() - began_;
     site_.learn({.waited_ns = came_ns_ != 0 ? came_ns_ : lasted});

@@ -11,15 +11,22 @@ bool are_ours() {
   return has_guests() && steals_all();
 }
 
+/// From nobody there is nothing to wait for; MPICH's looks do not write such a status.
+bool are_ours_from(int source) {
+  return are_ours() && constants() != nullptr && source != constants()->proc_null;
+}
+
 /// `look`: what the wait is as a look, which sets whether it is over. `plain`: the wait itself.
 template <class Call, class... Arguments>
-int by_looks(Host& plain, const void* site, Call&& look, Arguments... arguments) {
-  return are_ours() ? wait_until(look, site) : plain(arguments...);
+int by_looks(bool ours, Host& plain, const void* site, Call&& look, Arguments... arguments) {
+  return ours ? wait_until(look, site) : plain(arguments...);
 }
 
 }  // namespace
 }  // namespace meantime::shim
 
+using meantime::shim::are_ours;
+using meantime::shim::are_ours_from;
 using meantime::shim::by_looks;
 using meantime::shim::Handle;
 using meantime::shim::Host;
@@ -28,15 +35,15 @@ MEANTIME_SHIM(Wait, (void* request, void* status)) {
   static Host plain("PMPI_Wait");
   static Host test("PMPI_Test");
   return by_looks(
-      plain, __builtin_return_address(0), [&](int* over) { return test(request, over, status); },
-      request, status);
+      are_ours(), plain, __builtin_return_address(0),
+      [&](int* over) { return test(request, over, status); }, request, status);
 }
 
 MEANTIME_SHIM(Waitall, (int count, void* requests, void* statuses)) {
   static Host plain("PMPI_Waitall");
   static Host test("PMPI_Testall");
   return by_looks(
-      plain, __builtin_return_address(0),
+      are_ours(), plain, __builtin_return_address(0),
       [&](int* over) { return test(count, requests, over, statuses); }, count, requests, statuses);
 }
 
@@ -44,7 +51,7 @@ MEANTIME_SHIM(Waitany, (int count, void* requests, int* index, void* status)) {
   static Host plain("PMPI_Waitany");
   static Host test("PMPI_Testany");
   return by_looks(
-      plain, __builtin_return_address(0),
+      are_ours(), plain, __builtin_return_address(0),
       [&](int* over) { return test(count, requests, index, over, status); }, count, requests, index,
       status);
 }
@@ -57,15 +64,15 @@ MEANTIME_SHIM(Waitsome, (int count, void* requests, int* done, int* indices, voi
     *over = *done != 0 ? 1 : 0;  // none yet is 0; none at all, MPI_UNDEFINED, is less
     return error;
   };
-  return by_looks(plain, __builtin_return_address(0), look, count, requests, done, indices,
-                  statuses);
+  return by_looks(are_ours(), plain, __builtin_return_address(0), look, count, requests, done,
+                  indices, statuses);
 }
 
 MEANTIME_SHIM(Probe, (int source, int tag, Handle comm, void* status)) {
   static Host plain("PMPI_Probe");
   static Host look("PMPI_Iprobe");
   return by_looks(
-      plain, __builtin_return_address(0),
+      are_ours_from(source), plain, __builtin_return_address(0),
       [&](int* over) { return look(source, tag, comm, over, status); }, source, tag, comm, status);
 }
 
@@ -73,7 +80,7 @@ MEANTIME_SHIM(Mprobe, (int source, int tag, Handle comm, void* message, void* st
   static Host plain("PMPI_Mprobe");
   static Host look("PMPI_Improbe");
   return by_looks(
-      plain, __builtin_return_address(0),
+      are_ours_from(source), plain, __builtin_return_address(0),
       [&](int* over) { return look(source, tag, comm, over, message, status); }, source, tag, comm,
       message, status);
 }
@@ -83,7 +90,7 @@ MEANTIME_SHIM(Recv, (void* buffer, int count, Handle type, int source, int tag, 
   static Host plain("PMPI_Recv");
   static Host start("PMPI_Irecv");
   static Host test("PMPI_Test");
-  if (!meantime::shim::are_ours()) {
+  if (!are_ours_from(source)) {
     return plain(buffer, count, type, source, tag, comm, status);
   }
   meantime::shim::Request request;
@@ -102,7 +109,7 @@ MEANTIME_SHIM(Sendrecv, (void* send, int count, Handle type, int target, int tag
   static Host start("PMPI_Irecv");
   static Host start_send("PMPI_Isend");
   static Host test("PMPI_Test");
-  if (!meantime::shim::are_ours()) {
+  if (!are_ours_from(source)) {
     return plain(send, count, type, target, tag, receive, receive_count, receive_type, source,
                  receive_tag, comm, status);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -25,9 +26,10 @@ int refuse(const std::string& line, int status) {
   return status;
 }
 
-void put_first(const char* name, const std::string& value, char between) {
+void add_to(const char* name, const std::string& value, char between) {
   const char* const had = std::getenv(name);
-  setenv(name, had == nullptr || *had == '\0' ? value.c_str() : (value + between + had).c_str(), 1);
+  setenv(name, had == nullptr || *had == '\0' ? value.c_str() : (had + (between + value)).c_str(),
+         1);
 }
 
 }  // namespace
@@ -73,12 +75,15 @@ int steal(const std::string& guest, const std::vector<std::string>& command, boo
     if (all) {
       setenv(shim::steal_all_variable, "1", 1);
     }
-    put_first("LD_PRELOAD", shim, ':');
-    // Open MPI's launcher gives its own variables to ranks elsewhere, and those named here.
-    put_first("OMPI_MCA_mca_base_env_list",
-              fmt::format("LD_PRELOAD;{}{}{}", shim::keeper_variable, all ? ";" : "",
-                          all ? shim::steal_all_variable : ""),
-              ';');
+    add_to("LD_PRELOAD", shim, ':');  // behind a tool of the user's, which calls what comes next
+    // Open MPI's launcher gives its own variables to ranks elsewhere, and those named here; but not
+    // where the user names some on the command line.
+    if (std::find(command.begin(), command.end(), "-x") == command.end()) {
+      add_to("OMPI_MCA_mca_base_env_list",
+             fmt::format("LD_PRELOAD;{}{}{}", shim::keeper_variable, all ? ";" : "",
+                         all ? shim::steal_all_variable : ""),
+             ';');
+    }
     if (verbose) {
       fmt::print(stderr, "meantime steal: {} guests, LD_PRELOAD={}\n", plan->cpus.size(),
                  settings::shown_path(shim));

@@ -85,6 +85,80 @@ class Steal(MpiexecTest):
                 self.assertEqual(job.returncode, 0, said)
                 self.assertLess(time.monotonic() - began, 20)
 
+    def each_of(self, name, text, *, cpp=False):
+        """A program of the test's own on each MPI."""
+        source = self.path(f"{name}.{'cpp' if cpp else 'c'}", text)
+        for mpi, compiler, launcher in implementations():
+            program = self.path(f"{name}-{mpi}")
+            if cpp:
+                compiler = compiler.replace("mpicc", "mpicxx")
+            subprocess.run([compiler, source, "-o", program], check=True, stderr=subprocess.DEVNULL)
+            yield mpi, launcher, program
+
+    def test_mpi_ends_in_a_static_object(self):
+        """When what a thread had of its own is destroyed."""
+        text = ("#include <mpi.h>\n#include <unistd.h>\n#include <cstdlib>\n#include <cstring>\n"
+                "struct Guard { ~Guard() { int r; MPI_Comm_rank(MPI_COMM_WORLD, &r);\n"
+                "for (int i = 0; i < 20; ++i) { void* p[50]; for (int k = 0; k < 50; ++k) std::memset(p[k] = std::malloc(8 + k * 8), 0x5a, 8);\n"
+                "if (r == 0) usleep(2000); MPI_Barrier(MPI_COMM_WORLD); for (void* one : p) std::free(one); } MPI_Finalize(); } } guard;\n"
+                "int main(int c, char** v) { MPI_Init(&c, &v); MPI_Barrier(MPI_COMM_WORLD); }\n")
+        for mpi, launcher, program in self.each_of("guard", text, cpp=True):
+            for _ in range(3):
+                job = self.steal("--guest", "primes", "--", launcher, "-n", 2, program)
+                said = job.communicate(timeout=100)
+                self.assertEqual(job.returncode, 0, (mpi, said))
+
+    def test_both_forms_of_a_collective_meet(self):
+        text = ("#include <mpi.h>\nint main(int c, char** v) { int r, x = 0; MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r);\n"
+                "#if MPI_VERSION >= 4\nif (r == 0) { x = 42; MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD); }\n"
+                "else MPI_Bcast_c(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);\nif (x != 42) MPI_Abort(MPI_COMM_WORLD, 1);\n#endif\n"
+                "MPI_Finalize(); return 0; }\n")
+        for mpi, launcher, program in self.each_of("forms", text):
+            job = self.steal("--guest", "primes", "--", launcher, "-n", 2, program)
+            said = job.communicate(timeout=100)
+            self.assertEqual(job.returncode, 0, (mpi, said))
+
+    def test_from_nobody(self):
+        text = ("#include <mpi.h>\n#include <string.h>\nint main(int c, char** v) { int x = 0; MPI_Status s; MPI_Init(&c, &v);\n"
+                "memset(&s, 0x33, sizeof s); MPI_Recv(&x, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &s);\n"
+                "if (s.MPI_SOURCE != MPI_PROC_NULL || s.MPI_TAG != MPI_ANY_TAG) MPI_Abort(MPI_COMM_WORLD, 1);\n"
+                "memset(&s, 0x33, sizeof s); MPI_Probe(MPI_PROC_NULL, 5, MPI_COMM_WORLD, &s);\n"
+                "if (s.MPI_SOURCE != MPI_PROC_NULL) MPI_Abort(MPI_COMM_WORLD, 2); MPI_Finalize(); return 0; }\n")
+        for mpi, launcher, program in self.each_of("nobody", text):
+            job = self.steal("--guest", "primes", "--steal", "all", "--", launcher, "-n", 2, program)
+            said = job.communicate(timeout=100)
+            self.assertEqual(job.returncode, 0, (mpi, said))
+
+    def test_a_tool_of_the_user_s_comes_first(self):
+        tool = self.path("tool.c", "#include <stdio.h>\nint PMPI_Barrier(void*);\nint MPI_Barrier(void* comm) { fputs(\"tool\\n\", stderr); return PMPI_Barrier(comm); }\n")
+        library = self.path("tool.so")
+        subprocess.run(["gcc", "-shared", "-fPIC", tool, "-o", library], check=True)
+        self.environment["LD_PRELOAD"] = library
+        for launcher, program in self.each():
+            job = self.steal("--guest", "primes", "--", launcher, "-n", 2, program, 200)
+            _, said = job.communicate(timeout=100)
+            self.assertEqual(job.returncode, 0, said)
+            self.assertEqual(said.count("tool\n"), 2, said)
+            self.assertGreater(int(re.search(r"(\d+) units\n", said)[1]), 1000, said)
+
+    def test_variables_by_open_mpi_s_option(self):
+        if not shutil.which("mpiexec.openmpi"):
+            self.skipTest("no Open MPI")
+        job = self.steal("--guest", "primes", "--", "mpiexec.openmpi", "-x", "NAME=VALUE", "-n", 1, "true")
+        said = job.communicate(timeout=100)
+        self.assertEqual(job.returncode, 0, said)
+
+    def test_a_forked_child_keeps_no_guest(self):
+        text = ("#include <mpi.h>\n#include <signal.h>\n#include <unistd.h>\nint main(int c, char** v) { int r; MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r);\n"
+                "MPI_Barrier(MPI_COMM_WORLD); if (r == 0) { if (fork() == 0) { setsid(); signal(SIGTERM, SIG_IGN); for (int d = 0; d < 3; ++d) close(d); sleep(8); _exit(0); }\n"
+                "kill(getpid(), SIGKILL); } MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); }\n")
+        for mpi, launcher, program in self.each_of("forks", text):
+            job = self.steal("--guest", self.guest(), "--", launcher, "-n", 2, program)
+            said = job.communicate(timeout=100)
+            self.assertNotEqual(job.returncode, 0, (mpi, said))
+            self.wait_for(lambda: not processes_named(self.word), f"the end of guests beside {mpi}", 4)
+            subprocess.run(["pkill", "-KILL", "-f", program], check=False)
+
     def test_status_of_a_job_that_fails(self):
         for launcher, program in self.each():
             job = self.steal("--guest", self.guest(), "--", launcher, "-n", 2, program, 200, "abort")

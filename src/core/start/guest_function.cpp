@@ -165,9 +165,10 @@ class GuestFunction final : public wait::IdleWork {
 
   void ended_by(const char* exception) {
     over_.store(true);
-    remark(first_, "guest function",
-           settings::shown_lines(fmt::format(
-               "the guest function threw an exception ({}): it is not called any more", exception)));
+    remark(
+        first_, "guest function",
+        settings::shown_lines(fmt::format(
+            "the guest function threw an exception ({}): it is not called any more", exception)));
   }
 
   const Rank& first_;

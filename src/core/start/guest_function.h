@@ -7,10 +7,9 @@
 //   unsigned long extrawork_units          read now and then: what was done; else slices count
 //   int extrawork_threads                  not 0: several threads may be in a slice at once
 // A slice is on the stack of who waits, and as long as it lasts nobody ends the wait. One that is
-// longer than ten times what it should be, after another such one, is counted, and then there is none
-// for 100 times as long.
-// What a guest does that a rank must not do in a wait: it throws, then there are no more slices; it
-// calls MPI or exit, then the job ends. A crash is one of the rank.
+// longer than ten times what it should be, after another such one, is counted, and then there is
+// none for 100 times as long. What a guest does that a rank must not do in a wait: it throws, then
+// there are no more slices; it calls MPI or exit, then the job ends. A crash is one of the rank.
 #pragma once
 
 #include <string>
