@@ -39,7 +39,7 @@ inline const std::size_t exposed_alltoall_in_host =
 /// (stream.h): there is no room for it anyway. Should be the last cache, but a virtual machine
 /// tells that of its host (480 MiB). (16 ranks on 2 cores, past the caches and else: processes, 16
 /// MiB 1.36 ms and 1.19; threads, 8 MiB 0.44 and 0.29, 16 MiB 0.66 and 0.63, 64 MiB 5.9 and 6.2,
-/// 256 MiB 21 and 28.)
+/// 256 MiB 18.3 and 19.9, least of ten, four runs in turns that do not overlap.)
 inline constexpr std::size_t past_caches = 32 * 1024 * 1024;
 inline bool streams(int members, std::size_t block) {
   const auto all = static_cast<std::size_t>(members);

@@ -57,12 +57,17 @@ class Signals(MpiexecTest):
                 self.assertEqual((job.returncode, output, error), (128 + number, b"", b""))
 
     def test_passed_on_through_a_script(self):
-        job = self.start_ready(2, "sh", "-c", f"{FAKE_RANK} handle=10 init print=ready await "
-                               "finalize; echo end")
-        job.send_signal(signal.SIGUSR1)
-        output, error = job.communicate(timeout=60)
-        self.assertEqual(sorted(output.split(b"\n")),
-                         [b"", b"end", b"end", b"got signal 10", b"got signal 10"])
+        """To the program alone: the script would die of it, and a program that writes down where it
+        is on SIGTERM has its time."""
+        for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            with self.subTest(number):
+                job = self.start_ready(2, "sh", "-c", f"{FAKE_RANK} handle={int(number)} init print=ready await "
+                                       "sleep=0.5 finalize; echo end")
+                job.send_signal(number)
+                output, error = job.communicate(timeout=60)
+                got = b"got signal %02d" % number
+                self.assertEqual((job.returncode, sorted(output.split(b"\n"))),
+                                 (0, [b"", b"end", b"end", got, got]), error)
 
     def test_the_second_kills(self):
         for first, second in ((signal.SIGINT, signal.SIGINT), (signal.SIGTERM, signal.SIGTERM),

@@ -40,19 +40,17 @@ bool Relay::passed_on(int signal) const {
 void Relay::pass_on_to(const RankProcess& rank, int signal) {
   // The program, if it is known and was started by a script: the script would die of it.
   const bool through_script = rank.mpi_pid > 0 && rank.mpi_pid != rank.pid;
-  const pid_t target = through_script ? rank.mpi_pid : rank.pid;
+  pid_t target = through_script ? rank.mpi_pid : rank.pid;
   int sent = signal;
   if (signal == SIGTSTP && !catches(target, SIGTSTP)) {
     sent = SIGSTOP;  // the default action, which an orphaned process group would not get
   }
-  kill(target, sent);
-  if (!ends_a_process(signal)) {
-    return;
+  if (kill(target, sent) != 0 && through_script) {
+    target = rank.pid;  // the program has ended, and the script goes on
+    kill(target, signal);
   }
-  kill(target, SIGCONT);  // a stopped process would not see the other
-  if (through_script) {
-    kill(rank.pid, signal);
-    kill(rank.pid, SIGCONT);
+  if (ends_a_process(signal)) {
+    kill(target, SIGCONT);  // a stopped process would not see the other
   }
 }
 
