@@ -92,12 +92,16 @@ std::vector<RunningJob> running_jobs() {
     if (!is_supervisor(pid)) {
       continue;
     }
+    // A rank that is about to execute its program still has the name of the supervisor, its parent.
+    const pid_t mpiexec = machine::process_stat(pid).parent;
+    if (mpiexec == 0 || is_supervisor(mpiexec)) {
+      continue;
+    }
     const int segment = open_segment(pid);
     if (segment < 0) {
       continue;
     }
     close(segment);
-    const pid_t mpiexec = machine::process_stat(pid).parent;
     jobs.push_back({mpiexec, pid, command_line(mpiexec), launch::process_seconds(pid)});
   }
   return jobs;

@@ -146,6 +146,19 @@ class Command(MpiexecTest):
         job.terminate()
         job.communicate(timeout=60)
 
+    def test_ps_lists_a_job_once(self):
+        """A rank has the supervisor's name and descriptors until it executes its program: this one keeps the name."""
+        program = self.path("meantime-job")
+        shutil.copy(shutil.which("sleep"), program)
+        job = self.start("-n", 2, program, 60)
+        self.ranks_of(2, program)
+        supervisor = supervisor_of(job.pid)
+        listed = self.meantime("ps").stdout
+        job.terminate()
+        job.communicate(timeout=60)
+        self.assertIn(f"job {job.pid}: ", listed)
+        self.assertNotIn(f"job {supervisor}: ", listed)
+
     def test_check_shows_names_in_one_line(self):
         library, program = self.path("lib\nforged.so"), self.path("program")
         for words in (["-shared", "-x", "c", "/dev/null", f"-Wl,-soname,lib\nforged.so", "-o", library],
