@@ -60,8 +60,8 @@ struct Policy {
   std::uint64_t patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const;
   std::uint64_t first_patience() const;
   /// A call site with so little patience has seen nothing but long waits lately: about eight.
-  /// (What that brings: of a wait's CPU 2 to 3 us of some 28: `event`, 200 us late 25.7 for 27.7, 1 ms
-  /// late 27.1 for 29.9, in each of nine pairs of runs.)
+  /// (What that brings: of a wait's CPU 2 to 3 us of some 28: `event`, 200 us late 25.7 for 27.7, 1
+  /// ms late 27.1 for 29.9, in each of nine pairs of runs.)
   static bool waits_are_long(std::uint64_t patience_ns) {
     return uses(Heuristic::few_looks) && patience_ns < little_patience_ns;
   }

@@ -1,7 +1,7 @@
 /* closes FOLDER: a program that closes all descriptors but the standard ones after MPI_Init, as
    closefrom(3) does, and opens files of its own, which get those numbers. Then there are more
    messages than the job's shared memory had room for so far. Prints "kept" if its files are as it
-   wrote them. */
+   wrote them. With a second word: at the end all wait for rank 0, for ever. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -32,6 +32,7 @@ int main(int count, char** words) {
   for (int i = 0; i < messages; ++i) {
     MPI_Recv(in, bytes, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
+  if (count > 2) MPI_Recv(in, bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
   for (int descriptor = 3; descriptor < 256; ++descriptor) {
     struct stat status;

@@ -347,6 +347,10 @@ int main(int c, char** v) {
                        check=True)
         result = self.run_job("-n", 2, program, self.folder.name, timeout=60)
         self.assertEqual((result.status, result.output, result.error), (0, "kept\nkept\n", ""), result)
+        # The line to mpiexec is closed as well: a deadlock is told all the same.
+        result = self.run_job("-n", 2, program, self.folder.name, "deadlock", timeout=60)
+        self.assertEqual(result.status, 125, result)
+        self.assertRegex(result.error, r"deadlock: every rank waits in MPI(.|\n)*MPI_Recv")
         # Alone, there may be nobody to have the memory's descriptor from.
         alone = subprocess.run([program, self.folder.name], stdout=subprocess.PIPE, env=self.environment, timeout=60)
         self.assertEqual(alone.stdout, b"kept\n")

@@ -68,14 +68,15 @@ std::string hint_at_room(node::Segment& segment) {
              : "";
 }
 
-/// By way of mpiexec, which ends the job if it is to; without it here.
+/// By way of mpiexec, which ends the job if it is to; without it here, or if the program has closed
+/// the line to it.
 void tell_of_waiting(const std::string& what, bool for_ever) {
   node::Segment& segment = node::segment();
   Rank& rank = self();
   const std::string text = fmt::format(
       "Meantime: {}:\n{}{}", what, wait::describe_ranks(segment, call_name), hint_at_room(segment));
-  if (rank.control != nullptr && rank.control->connected()) {
-    rank.control->deadlock(text, for_ever);
+  if (rank.control != nullptr && rank.control->connected() &&
+      rank.control->deadlock(text, for_ever)) {
     return;
   }
   // A search along PATH is not for a program that has more rights than its user.
