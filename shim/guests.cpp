@@ -53,7 +53,8 @@ bool is_first_of_its_node() {
 
 std::vector<std::string> words_of_keeper() {
   std::vector<std::string> words;
-  std::string_view text = std::getenv(keeper_variable);
+  const char* const said = std::getenv(keeper_variable);
+  std::string_view text = said != nullptr ? said : "";
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(word_end));
     words.emplace_back(word);
