@@ -14,6 +14,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -156,8 +157,9 @@ void start_guests() {
     return;
   }
   control = sockets[0];
-  // The end of the last copy tells the keeper that the rank is gone.
-  pthread_atfork(nullptr, nullptr, [] { close(control); });
+  // The end of the last copy tells the keeper that the rank is gone. (Once a process: the child's
+  // children have others' files under that number.)
+  pthread_atfork(nullptr, nullptr, [] { close(std::exchange(control, -1)); });
   began = now_seconds();
   const char order = static_cast<char>(guest::Order::begin);
   send(control, &order, 1, MSG_NOSIGNAL);

@@ -52,6 +52,9 @@ int steal(const std::string& guest, const std::vector<std::string>& command, boo
       !problem.empty()) {
     return refuse(problem, 1);
   }
+  if (!function.empty()) {
+    return refuse("--guest func:... beside another MPI is not there yet; proc:COMMAND is", 1);
+  }
   if (command.empty()) {
     return refuse("which command? meantime steal --guest aes -- mpirun -n 4 ./program", 2);
   }

@@ -47,7 +47,8 @@ struct Fiber;
 }
 
 /// `away`: no use of MPI is open, but a session may be; `finalized`: the rank has left the job;
-/// `forked`: this process is a child that the rank has forked, and no rank.
+/// `forked`: this process is a child that the rank has forked, and no rank; `guest`: no rank, but
+/// what a guest function finds in the place of one.
 enum class Phase : std::uint8_t { before_init, active, away, finalizing, finalized, forked, guest };
 
 /// Many thread ranks take turns on one core, and between two turns the others' data go through its

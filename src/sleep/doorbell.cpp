@@ -225,7 +225,9 @@ std::uint64_t time_to_look_again() {
 }
 
 /// Until then, or until somebody changes the word, or for no reason. What wakes it early (a signal,
-/// a FUTEX_WAKE for an earlier sleep that comes late) does not count: the caller looks.
+/// a FUTEX_WAKE for an earlier sleep that comes late) does not count: the caller looks. Who rings
+/// one that works changes the word, at which work looks after each slice, and FUTEX_WAIT before it
+/// sleeps: so that work ends and a sleep begins loses no ring.
 void sleep_or_work(node::Waiter& waiter, std::uint64_t until_ns) {
   const std::uint32_t asleep = word_if(waiter, Sleep::on_futex);
   if (IdleWork* const work = idle_work(); work != nullptr) [[unlikely]] {

@@ -3,7 +3,8 @@
 // the same word, at which it looks after each slice.
 //   rest   nobody works, so that who looks for a deadlock finds all threads asleep (deadlock.h). It
 //          begins when all ranks sleep or work, and nothing that Meantime knows of can go on: so
-//          it takes no time that anybody waits for
+//          it takes no time that anybody waits for. Its end (Header::rest_until_ns) orders nothing:
+//          who has not seen it yet is found running, and looked at again
 #pragma once
 
 #include <atomic>

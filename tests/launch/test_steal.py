@@ -15,6 +15,7 @@ from test_guests import file_text, processes_named
 MEANTIME = os.path.join(BUILD, "bin", "meantime")
 PROGRAM = os.path.join(SOURCE, "tests", "launch", "guest_waits.c")
 OURS = os.path.join(BUILD, "bin")
+SHIM = os.path.join(BUILD, "libexec", "meantime", "libmeantime-steal.so")
 # Sanitizers do not like a library in front of theirs.
 PLAIN = not CFLAGS
 
@@ -95,6 +96,13 @@ class Steal(MpiexecTest):
             subprocess.run([compiler, source, "-o", program], check=True, stderr=subprocess.DEVNULL)
             yield mpi, launcher, program
 
+    def all_end_well(self, name, text, *words, cpp=False, times=1):
+        for mpi, launcher, program in self.each_of(name, text, cpp=cpp):
+            for _ in range(times):
+                job = self.steal("--guest", "primes", *words, "--", launcher, "-n", 2, program)
+                said = job.communicate(timeout=100)
+                self.assertEqual(job.returncode, 0, (mpi, said))
+
     def test_mpi_ends_in_a_static_object(self):
         """When what a thread had of its own is destroyed."""
         text = ("#include <mpi.h>\n#include <unistd.h>\n#include <cstdlib>\n#include <cstring>\n"
@@ -102,21 +110,14 @@ class Steal(MpiexecTest):
                 "for (int i = 0; i < 20; ++i) { void* p[50]; for (int k = 0; k < 50; ++k) std::memset(p[k] = std::malloc(8 + k * 8), 0x5a, 8);\n"
                 "if (r == 0) usleep(2000); MPI_Barrier(MPI_COMM_WORLD); for (void* one : p) std::free(one); } MPI_Finalize(); } } guard;\n"
                 "int main(int c, char** v) { MPI_Init(&c, &v); MPI_Barrier(MPI_COMM_WORLD); }\n")
-        for mpi, launcher, program in self.each_of("guard", text, cpp=True):
-            for _ in range(3):
-                job = self.steal("--guest", "primes", "--", launcher, "-n", 2, program)
-                said = job.communicate(timeout=100)
-                self.assertEqual(job.returncode, 0, (mpi, said))
+        self.all_end_well("guard", text, cpp=True, times=3)
 
     def test_both_forms_of_a_collective_meet(self):
         text = ("#include <mpi.h>\nint main(int c, char** v) { int r, x = 0; MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r);\n"
                 "#if MPI_VERSION >= 4\nif (r == 0) { x = 42; MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD); }\n"
                 "else MPI_Bcast_c(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);\nif (x != 42) MPI_Abort(MPI_COMM_WORLD, 1);\n#endif\n"
                 "MPI_Finalize(); return 0; }\n")
-        for mpi, launcher, program in self.each_of("forms", text):
-            job = self.steal("--guest", "primes", "--", launcher, "-n", 2, program)
-            said = job.communicate(timeout=100)
-            self.assertEqual(job.returncode, 0, (mpi, said))
+        self.all_end_well("forms", text)
 
     def test_from_nobody(self):
         text = ("#include <mpi.h>\n#include <string.h>\nint main(int c, char** v) { int x = 0; MPI_Status s; MPI_Init(&c, &v);\n"
@@ -124,10 +125,7 @@ class Steal(MpiexecTest):
                 "if (s.MPI_SOURCE != MPI_PROC_NULL || s.MPI_TAG != MPI_ANY_TAG) MPI_Abort(MPI_COMM_WORLD, 1);\n"
                 "memset(&s, 0x33, sizeof s); MPI_Probe(MPI_PROC_NULL, 5, MPI_COMM_WORLD, &s);\n"
                 "if (s.MPI_SOURCE != MPI_PROC_NULL) MPI_Abort(MPI_COMM_WORLD, 2); MPI_Finalize(); return 0; }\n")
-        for mpi, launcher, program in self.each_of("nobody", text):
-            job = self.steal("--guest", "primes", "--steal", "all", "--", launcher, "-n", 2, program)
-            said = job.communicate(timeout=100)
-            self.assertEqual(job.returncode, 0, (mpi, said))
+        self.all_end_well("nobody", text, "--steal", "all")
 
     def test_a_tool_of_the_user_s_comes_first(self):
         tool = self.path("tool.c", "#include <stdio.h>\nint PMPI_Barrier(void*);\nint MPI_Barrier(void* comm) { fputs(\"tool\\n\", stderr); return PMPI_Barrier(comm); }\n")
@@ -215,6 +213,7 @@ class Steal(MpiexecTest):
     def test_refused(self):
         for words, line, status in ((("--guest", "nobody", "--", "true"), "takes proc:COMMAND", 1),
                                     (("--guest", "primes"), "which command?", 2),
+                                    (("--guest", f"func:{SHIM}", "--", "true"), "beside another MPI is not there yet", 1),
                                     (("--guest", "primes", "--", "no-such-launcher"), "no-such-launcher", 127),
                                     (("--guests", "primes", "true"), "takes no '--guests'", 2)):
             with self.subTest(words=words):
