@@ -1,19 +1,12 @@
 #include "deadlock/report.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <span>
 
 #include "base/clock.h"
 #include "deadlock/scheduled.h"
 #include "deadlock/test_loop_note.h"
+#include "node/memory_map.h"
 #include "node/process.h"
 #include "node/segment.h"
 #include "node/words.h"
@@ -27,47 +20,6 @@ using node::RankState;
 double seconds_since(std::uint64_t then_ns) {
   const std::uint64_t now = now_ns();
   return now > then_ns ? static_cast<double>(now - then_ns) * 1e-9 : 0;
-}
-
-/// True for a program that runs only at the addresses it was linked for (not position-independent).
-bool has_fixed_addresses(const std::string& path) {
-  char head[18] = {};
-  // Somebody may have put a FIFO where the program was.
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat status {};
-  const bool is_read = fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-                       pread(file, head, sizeof head, 0) == static_cast<ssize_t>(sizeof head);
-  close(file);
-  return is_read && head[0] == 0x7f && head[16] == 2;  // ET_EXEC, in the byte order of this machine
-}
-
-/// "stencil+0x1234": the address is what addr2line wants, from the memory map of that process.
-std::string location_in(int pid, std::uint64_t address) {
-  std::ifstream maps = node::memory_map(pid);
-  std::string line;
-  std::string module;
-  std::uint64_t module_base = 0;
-  while (std::getline(maps, line)) {
-    unsigned long begin = 0;
-    unsigned long end = 0;
-    unsigned long offset = 0;
-    char path[512] = "";
-    if (std::sscanf(line.c_str(), "%lx-%lx %*4s %lx %*s %*s %511[^\n]", &begin, &end, &offset,
-                    path) < 3) {
-      continue;
-    }
-    if (path != module) {
-      module = path;
-      module_base = begin - offset;
-    }
-    if (address >= begin && address < end) {
-      const std::size_t slash = module.rfind('/');
-      module_base = has_fixed_addresses(module) ? 0 : module_base;
-      return fmt::format("{}+{:#x}", slash == std::string::npos ? module : module.substr(slash + 1),
-                         address - module_base);
-    }
-  }
-  return fmt::format("{:#x}", address);
 }
 
 std::string communicator_name(const node::Report& report) {
@@ -91,7 +43,7 @@ std::string communicator_name(const node::Report& report) {
 
 std::string called_from(int pid, std::uint64_t site) {
   // The call, not what follows.
-  return site == 0 ? "" : fmt::format(", called from {}", location_in(pid, site - 1));
+  return site == 0 ? "" : fmt::format(", called from {}", node::code_location(pid, site - 1));
 }
 
 std::string location_of(const node::Report& report, int pid) {
@@ -172,7 +124,7 @@ std::string describe_lack(const node::Segment& segment) {
 }
 
 std::string location_of_call(const void* call_site) {
-  return location_in(getpid(), reinterpret_cast<std::uint64_t>(call_site) - 1);
+  return node::code_location(getpid(), reinterpret_cast<std::uint64_t>(call_site) - 1);
 }
 
 std::string describe_ranks(const node::Segment& segment, CallName call_name) {

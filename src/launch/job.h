@@ -45,7 +45,6 @@ struct RankProcess {
   int wait_status = 0;         ///< of pid, once ended
   double cpu_seconds = -1;     ///< of pid and the children it has waited for, once ended
   std::string other_library;   ///< of another MPI, seen in pid's memory map before MPI_Init
-  std::string text;            ///< deadlock report as far as it has come
   int crash_signal = 0;        ///< of which it has said that it is about to die …
   std::string crash;           ///< … and where
   // As it found them in MPI_Init; empty before:

@@ -8,14 +8,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace meantime::machine {
+namespace {
 
-// "/proc/PID/stat": PID (name, which may hold anything) state parent … start time, the 22nd …
+// PID (name, which may hold anything) state parent … threads, the 20th … start time, the 22nd …
 // resident set, the 24th (proc(5)).
-ProcessStat process_stat(pid_t pid) {
+ProcessStat read_stat(const std::string& folder, int& threads) {
   char text[512];
-  const int file = open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open((folder + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {
     return {};
   }
@@ -30,25 +32,51 @@ ProcessStat process_stat(pid_t pid) {
   unsigned long long resident = 0;
   if (name_end == nullptr ||
       std::sscanf(name_end,
-                  ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                  ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d %*s "
                   "%llu %*s %llu",
-                  &stat.state, &stat.parent, &stat.start_ticks, &resident) != 4) {
+                  &stat.state, &stat.parent, &threads, &stat.start_ticks, &resident) != 5) {
     return {};
   }
   stat.resident_pages = resident;
   return stat;
 }
 
-ProcessTree::ProcessTree() {
-  if (DIR* folder = opendir("/proc")) {
+/// Calls `found` with the numbers that entries of the folder have for names.
+template <class Found>
+void for_each_number(const std::string& path, Found&& found) {
+  if (DIR* folder = opendir(path.c_str())) {
     while (const dirent* entry = readdir(folder)) {
-      const pid_t pid = std::atoi(entry->d_name);  // 0 for what is not a process
-      if (const ProcessStat stat = pid > 0 ? process_stat(pid) : ProcessStat{}; stat.state != 0) {
-        children_.emplace(stat.parent, Process{pid, stat});
+      if (const pid_t number = std::atoi(entry->d_name); number > 0) {
+        found(number);
       }
     }
     closedir(folder);
   }
+}
+
+}  // namespace
+
+ProcessStat process_stat(pid_t pid) {
+  const std::string process = fmt::format("/proc/{}", pid);
+  int threads = 0;
+  ProcessStat stat = read_stat(process, threads);
+  if (stat.state == 'Z' && threads > 1) {
+    for_each_number(process + "/task", [&](pid_t thread) {
+      if (const char state = read_stat(fmt::format("{}/task/{}", process, thread), threads).state;
+          thread != pid && state != 0) {
+        stat.state = state;
+      }
+    });
+  }
+  return stat;
+}
+
+ProcessTree::ProcessTree() {
+  for_each_number("/proc", [&](pid_t pid) {
+    if (const ProcessStat stat = process_stat(pid); stat.state != 0) {
+      children_.emplace(stat.parent, Process{pid, stat});
+    }
+  });
 }
 
 std::vector<ProcessTree::Process> ProcessTree::below(pid_t pid) const {

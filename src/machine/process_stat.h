@@ -10,7 +10,8 @@
 namespace meantime::machine {
 
 struct ProcessStat {
-  char state = 0;  ///< the kernel's letter; 0: there is no such process
+  char state = 0;  ///< the kernel's letter, of another thread if the main thread alone has ended;
+                   ///< 0: there is no such process
   pid_t parent = 0;
   unsigned long long start_ticks = 0;  ///< sysconf(_SC_CLK_TCK) a second, since the machine started
   std::uint64_t resident_pages = 0;

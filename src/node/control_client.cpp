@@ -62,14 +62,10 @@ bool ControlClient::remark(std::string_view topic, std::string_view line) {
   return send(static_cast<unsigned>(ControlKind::remark), 0, text);
 }
 
-bool ControlClient::deadlock(std::string_view report, bool for_ever) {
-  while (report.size() > control_text_limit) {
-    if (!send(static_cast<unsigned>(ControlKind::text), 0, report.substr(0, control_text_limit))) {
-      return false;
-    }
-    report.remove_prefix(control_text_limit);
-  }
-  return send(static_cast<unsigned>(ControlKind::deadlock), for_ever ? 0 : 1, report);
+bool ControlClient::deadlock(std::string_view what, std::string_view hint, bool for_ever) {
+  std::string text(what.substr(0, control_text_limit / 2));
+  (text += '\n') += hint.substr(0, control_text_limit / 2 - 1);
+  return send(static_cast<unsigned>(ControlKind::deadlock), for_ever ? 0 : 1, text);
 }
 
 bool ControlClient::ended(int code) {

@@ -30,9 +30,9 @@ class ControlClient {
   bool abort(int code, std::string_view text);
   /// A line for the user, told once a job for all remarks of that topic.
   bool remark(std::string_view topic, std::string_view line);
-  /// The ranks found that all of them wait for ever, or perhaps do: `report` is shown as it is,
-  /// lines and all.
-  bool deadlock(std::string_view report, bool for_ever = true);
+  /// The ranks found that all of them wait for ever, or perhaps do: `what` says so. mpiexec shows
+  /// it, then what each rank does, then `hint` (lines, or nothing).
+  bool deadlock(std::string_view what, std::string_view hint = {}, bool for_ever = true);
   /// This rank waits and requests its CPUs slow, or no longer. False also if mpiexec reads too
   /// slowly for more requests: the end of one waits for that instead. Of a host: that worker (its
   /// number in the node).

@@ -1,6 +1,5 @@
 #include "node/process.h"
 
-#include <dirent.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +7,6 @@
 #include <cstdio>
 #include <ctime>
 #include <string>
-#include <utility>
 
 #include "base/clock.h"
 
@@ -109,25 +107,6 @@ bool is_stopped(const RankArea& area) {
   }
   std::fclose(status);
   return state == 'T' || state == 't';
-}
-
-// It is each thread's own file; that of a main thread that has ended is empty.
-std::ifstream memory_map(int pid) {
-  const std::string process = "/proc/" + std::to_string(pid);
-  std::ifstream maps(process + "/maps");
-  DIR* const threads = maps.peek() == EOF ? opendir((process + "/task").c_str()) : nullptr;
-  if (threads == nullptr) {
-    return maps;
-  }
-  while (const dirent* thread = readdir(threads)) {
-    std::ifstream its(process + "/task/" + thread->d_name + "/maps");
-    if (its.peek() != EOF) {
-      maps = std::move(its);
-      break;
-    }
-  }
-  closedir(threads);
-  return maps;
 }
 
 }  // namespace meantime::node

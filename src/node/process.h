@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <fstream>
 
 #include "node/layout.h"
 
@@ -28,8 +27,5 @@ int host_here(const RankArea& area);
 
 /// Whether that process is stopped, by a signal or a debugger. False if it cannot be told.
 bool is_stopped(const RankArea& area);
-
-/// The memory map of a process (/proc/PID/maps), also of one whose main thread has ended.
-std::ifstream memory_map(int pid);
 
 }  // namespace meantime::node

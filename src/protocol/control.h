@@ -61,8 +61,8 @@ enum class ControlKind : std::uint32_t {
                   ///< how the rank is to wait, and its energy policy (settings/as_started.h)
   finalized = 2,  ///< MPI_Finalize is done: from now on the rank may end as it likes
   abort = 3,      ///< MPI_Abort: code; text is one line for the user, may be empty
-  text = 4,       ///< a piece of the deadlock report that follows
-  deadlock = 5,   ///< the ranks wait for ever, or (code 1) perhaps; text: the report's last piece
+  deadlock = 5,   ///< the ranks wait for ever, or (code 1) perhaps; text: what goes before …
+                  ///< the list of what each does, a line, and what goes after it
   ended = 6,      ///< a thread rank has ended: code is its exit status
   killed = 7,     ///< a thread rank takes its host with it: code is the signal, text says more
   frequency = 8,  ///< the rank, or the worker, requests its CPUs slow (code 1), or no longer (0)
@@ -84,7 +84,7 @@ struct ControlMessage {
 };
 static_assert(sizeof(ControlMessage) == 32);
 
-/// Longest text in one packet; longer ones go in several (ControlKind::text).
+/// Longest text: it goes in one packet.
 inline constexpr std::size_t control_text_limit = 16384;
 
 }  // namespace meantime::launch

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "node/process.h"
+#include "node/memory_map.h"
 
 namespace meantime::launch {
 namespace {
@@ -35,23 +35,42 @@ Modules modules_of(int pid) {
   return modules;
 }
 
+/// Of "  rank 3 (pid 17) waits in": 17. 0 if that is a number in another namespace.
+int pid_before(std::string_view line, int otherwise) {
+  const std::size_t at = line.find(before_pid);
+  if (at == std::string_view::npos) {
+    return otherwise;
+  }
+  const std::string_view from = line.substr(at + before_pid.size());
+  const std::size_t end = from.find_first_not_of("0123456789");
+  return from.substr(std::min(end, from.size())).starts_with(')')
+             ? std::atoi(std::string(from.substr(0, end)).c_str())
+             : 0;
+}
+
 }  // namespace
 
 UnsymbolizedText::UnsymbolizedText(std::string whole, int otherwise) : text_(std::move(whole)) {
-  const std::string& text = text_;
+  std::string& text = text_;
   std::map<int, Modules> processes;
   std::size_t at = 0;
   while ((at = text.find(before_address, at)) != std::string::npos) {
     at += before_address.size();
     const std::size_t line = text.rfind('\n', at) + 1;  // 0 if it is the first
-    const std::size_t pid_at = text.find(before_pid, line);
-    const std::size_t plus = text.find("+0x", at);
-    const std::size_t end = std::min(text.find_first_of(",\n", at), text.size());
-    const bool says_pid = pid_at < at;  // npos is not
-    if ((!says_pid && otherwise == 0) || plus > end) {
+    const int pid = pid_before(std::string_view(text).substr(line, at - line), otherwise);
+    std::size_t end = std::min(text.find_first_of(",\n", at), text.size());
+    if (pid == 0) {
       continue;
     }
-    const int pid = says_pid ? std::atoi(text.c_str() + pid_at + before_pid.size()) : otherwise;
+    if (text.compare(at, 2, "0x") == 0) {  // whoever wrote it may not look into that process
+      text.replace(at, end - at,
+                   node::code_location(pid, std::strtoull(text.c_str() + at, nullptr, 16)));
+      end = std::min(text.find_first_of(",\n", at), text.size());
+    }
+    const std::size_t plus = text.find("+0x", at);
+    if (plus > end) {
+      continue;
+    }
     auto [process, is_new] = processes.try_emplace(pid);
     if (is_new) {
       process->second = modules_of(pid);

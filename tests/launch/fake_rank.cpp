@@ -82,8 +82,6 @@ int main(int count, char** words) {
       sleep_seconds(30);
     } else if (name == "deadlock") {
       client.deadlock(value);
-    } else if (name == "long-deadlock") {
-      client.deadlock(std::string(static_cast<std::size_t>(number), 'x'));
     } else if (name == "garbage") {
       send(number_of(launch::control_variable), value.data(), value.size(), 0);
     } else if (name == "exit") {

@@ -1,4 +1,5 @@
-/* Large messages that are looked at; or two ranks of which a thread wakes one after a while. */
+/* Large messages that are looked at; or two ranks of which a thread wakes one after a while
+   (thread), or whom nobody wakes (deadlock). */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -20,7 +21,9 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc > 1 && rank == 0) {
+  if (argc > 1 && strcmp(argv[1], "deadlock") == 0) {
+    MPI_Recv(&word, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (argc > 1 && rank == 0) {
     pthread_t thread;
     pthread_create(&thread, NULL, later, NULL);
     MPI_Recv(&word, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -1,5 +1,6 @@
 /* One MPI program with many ways to end; the first argument chooses. */
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,11 @@
 static int refuse(MPI_Comm comm, int key, void* value, void* extra) {
   (void)comm, (void)key, (void)value, (void)extra;
   return MPI_ERR_OTHER;
+}
+
+static void* linger(void* unused) {
+  pause();
+  return unused;
 }
 
 int main(int argc, char** argv) {
@@ -95,6 +101,11 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "again")) MPI_Init(&argc, &argv);
   if (!strcmp(what, "after") && rank == 1) return 9;
   if (!strcmp(what, "linger") && rank == 0) pause();
+  if (!strcmp(what, "thread-lingers") && rank == 0) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, linger, NULL);
+    pthread_exit(NULL);
+  }
   if (rank == 0) printf("sum %d\n", sum);
   return 0;
 }

@@ -82,7 +82,7 @@ class FullSegment(MpiexecTest):
             for_ever = self.run_full(2, 1000, "leaves", 2, 1024, options=options)
             self.assertEqual(for_ever.status, 125, for_ever)
             # What rank 1 takes out of its inbox while it waits may be room enough for the last ones.
-            self.assertRegex(for_ever.error, r"rank 0 .* (waits in MPI_Finalize|has finalized)")
+            self.assertRegex(for_ever.error, r"rank 0 .* (waits in MPI_Finalize|has .*inalize)")
             self.assertRegex(for_ever.error, r"rank 1 .* waits in MPI_Recv for rank 0, tag 5 ")
 
     @unittest.skipUnless(THREADS, "thread ranks")

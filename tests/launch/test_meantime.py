@@ -197,8 +197,12 @@ class Command(MpiexecTest):
     def test_ranks_that_have_ended(self):
         program = self.path("rank")
         subprocess.run([MPICC, "-g", "-O1", *CFLAGS, RANK, "-o", program], check=True)
-        job = self.start("-n", 3, program, "linger")
+        for how in ("linger", "thread-lingers"):
+            with self.subTest(how):
+                self.list_of_ended(program, how)
 
+    def list_of_ended(self, program, how):
+        job = self.start("-n", 3, program, how)
         self.addCleanup(job.kill)  # if it is not done
         text = self.listed(job, "two ranks to end", lambda text: "each has ended" in text
                            and "has finalized" in text)

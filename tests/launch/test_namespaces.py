@@ -54,6 +54,15 @@ class Namespaces(MpiexecTest):
                 result = self.run_job("-n", 2, *self.wrapper(words), program, "thread")
                 self.assertEqual((result.status, result.output), (0, "0 wrong\n"), result)
 
+    def test_deadlock_names_places(self):
+        # A rank may not look into the others, mpiexec may.
+        program = self.program()
+        for words in OTHERS[:-1]:
+            with self.subTest(words):
+                result = self.run_job("-n", 2, *self.wrapper(words), program, "deadlock")
+                self.assertEqual(result.status, 125, result)
+                self.assertEqual(result.error.count("called from main (namespaces"), 2, result)
+
     def test_time_limit_shows_what_ranks_do(self):
         words = self.wrapper(PID[0])
         result = self.run_job("--timeout", 1.5, "-n", 2, *words, self.program(), "thread")

@@ -73,12 +73,14 @@ std::string hint_at_room(node::Segment& segment) {
 void tell_of_waiting(const std::string& what, bool for_ever) {
   node::Segment& segment = node::segment();
   Rank& rank = self();
-  const std::string text = fmt::format(
-      "Meantime: {}:\n{}{}", what, wait::describe_ranks(segment, call_name), hint_at_room(segment));
+  const std::string said = fmt::format("Meantime: {}:", what);
+  const std::string hint = hint_at_room(segment);
   if (rank.control != nullptr && rank.control->connected() &&
-      rank.control->deadlock(text, for_ever)) {
+      rank.control->deadlock(said, hint, for_ever)) {
     return;
   }
+  const std::string text =
+      fmt::format("{}\n{}{}", said, wait::describe_ranks(segment, call_name), hint);
   // A search along PATH is not for a program that has more rights than its user.
   const bool may_run_addr2line = getauxval(AT_SECURE) == 0;
   std::fputs(settings::laid_out(may_run_addr2line ? launch::symbolized(text) : text,

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "machine/process_stat.h"
-#include "node/process.h"
+#include "node/memory_map.h"
 
 namespace meantime::launch {
 

@@ -8,8 +8,8 @@
 #include "base/version.h"
 #include "launch/inspect/crash_report.h"
 #include "launch/inspect/process_info.h"
+#include "launch/inspect/report.h"
 #include "launch/messages.h"
-#include "launch/report/equal_ranks.h"
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/supervisor_parts.h"
 #include "settings/shown.h"
@@ -17,9 +17,6 @@
 
 namespace meantime::launch {
 namespace {
-
-/// Of a deadlock report; what a rank sends beyond it is dropped. Of the most ranks it takes 10 MB.
-constexpr std::size_t longest_report = 32 << 20;
 
 /// A rank may send any topics; nobody reads more than these.
 constexpr std::size_t most_remarks = 100;
@@ -189,29 +186,24 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       process.crash_signal = message.code;
       process.crash = text;
       break;
-    case ControlKind::text:
-      process.text += text.substr(0, longest_report - process.text.size());
-      break;
     case ControlKind::deadlock: {
-      process.text += text.substr(0, longest_report - process.text.size());
-      if (!process.text.ends_with('\n')) {
-        process.text += '\n';
+      if (ending_.begun()) {
+        break;
       }
-      const bool worth_saying = !ending_.begun();
-      if (worth_saying) {
-        // Symbolized as long as the ranks are there.
-        process.text = with_equal_ranks_together(symbolized(process.text));
-      }
+      std::string_view hint = text;
+      const std::string what(take_line(hint));
+      // As long as the ranks are there.
+      const std::string report =
+          fmt::format("{}\n{}\n{}", what, job_report(job_, starter_.segment()), hint);
       const bool ends = message.code == 0 && job_.command.on_deadlock == DeadlockAction::abort;
       if (ends) {
         ending_.begin(deadlock_status, {});
       }
-      if (worth_saying) {
-        process.text += ends ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
-                             : "mpiexec: the job goes on\n";
-        write_while_read(STDERR_FILENO, as_shown(process.text));
-      }
-      process.text.clear();
+      write_while_read(
+          STDERR_FILENO,
+          as_shown(report +
+                   (ends ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
+                         : "mpiexec: the job goes on\n")));
       break;
     }
   }
