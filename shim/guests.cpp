@@ -22,6 +22,7 @@
 #include "guest/environment.h"
 #include "guest/plan.h"
 #include "settings/shown.h"
+#include "shim/function.h"
 #include "shim/host_mpi.h"
 #include "shim/steal_words.h"
 #include "shim/waiting.h"
@@ -43,15 +44,6 @@ bool was_spawned() {
   return get_parent(&parent) == success && !is(parent, constants()->comm_null);
 }
 
-bool is_first_of_its_node() {
-  for (const char* name : local_ranks) {
-    if (const char* const number = std::getenv(name)) {
-      return std::strcmp(number, "0") == 0;
-    }
-  }
-  return true;
-}
-
 std::vector<std::string> words_of_keeper() {
   std::vector<std::string> words;
   const char* const said = std::getenv(keeper_variable);
@@ -62,11 +54,6 @@ std::vector<std::string> words_of_keeper() {
     text.remove_prefix(std::min(word.size() + 1, text.size()));
   }
   return words;
-}
-
-/// Part of it may be a guest's.
-void say(const std::string& text) {
-  std::fprintf(stderr, "meantime steal: %s\n", settings::shown_lines(text).c_str());
 }
 
 /// How long guests and their keeper may take for their end.
@@ -109,27 +96,104 @@ bool start_keeper(int socket) {
   return true;
 }
 
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  return fmt::format(
+      "{:.0f} %",
+      whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string seconds(std::uint64_t ns) {
+  return fmt::format("{:.3f} s", static_cast<double>(ns) * 1e-9);
+}
+
 void tell(const guest::Account& account, double seconds) {
   double units = 0;
   std::string lines;
   for (std::size_t number = 0; number < account.guests.size(); ++number) {
     const guest::GuestAccount& one = account.guests[number];
     units += static_cast<double>(one.units);
-    lines += fmt::format("  guest {}: {:.3f} s, {} units\n", number, one.cpu_seconds, one.units);
+    lines += fmt::format("\n  guest {}: {:.3f} s, {} units", number, one.cpu_seconds, one.units);
   }
-  const Waited own = waited();
-  say(fmt::format(
-      "{} guest{} had {:.3f} s of CPU time in {:.3f} s: {:.0f} units\n{}"
-      "  rank 0 of this node waited for {:.3f} s, and slept for {:.0f} % of it",
-      account.guests.size(), account.guests.size() == 1 ? "" : "s", account.cpu_seconds, seconds,
-      units, lines, static_cast<double>(own.ns) * 1e-9,
-      own.ns == 0 ? 0.0
-                  : 100.0 * static_cast<double>(own.asleep_ns) / static_cast<double>(own.ns)));
+  say(fmt::format("{} guest{} had {:.3f} s of CPU time in {:.3f} s: {:.0f} units{}",
+                  account.guests.size(), account.guests.size() == 1 ? "" : "s", account.cpu_seconds,
+                  seconds, units, lines));
+}
+
+/// What a rank tells rank 0 at the end.
+struct RankSums {
+  Waited waits;
+  std::uint64_t working_ns = 0;
+  std::uint64_t slices = 0;
+  std::uint64_t too_long = 0;
+  std::uint64_t units = 0;
+};
+
+RankSums own_sums() {
+  const node::GuestWork& work = function_account();
+  return {waited(), work.ns, work.slices, work.too_long, work.units};
+}
+
+/// In MPI_Finalize, which all ranks call.
+void tell_of_waits() {
+  static Host comm_rank("PMPI_Comm_rank");
+  static Host comm_size("PMPI_Comm_size");
+  static Host gather("PMPI_Gather");
+  const Constants& host = *constants();
+  int rank = 0;
+  int size = 1;
+  comm_rank(host.comm_world, &rank);
+  comm_size(host.comm_world, &size);
+  const RankSums own = own_sums();
+  std::vector<RankSums> all(rank == 0 ? static_cast<std::size_t>(size) : 0);
+  constexpr int ints = sizeof(RankSums) / sizeof(int);
+  if (gather(&own, ints, host.type_int, all.data(), ints, host.type_int, 0, host.comm_world) !=
+          success ||
+      rank != 0) {
+    return;
+  }
+  RankSums sum;
+  for (const RankSums& one : all) {
+    sum.waits.ns += one.waits.ns;
+    sum.waits.asleep_ns += one.waits.asleep_ns;
+    sum.working_ns += one.working_ns;
+    sum.slices += one.slices;
+    sum.too_long += one.too_long;
+    sum.units += one.units;
+  }
+  std::string text =
+      fmt::format("{} rank{} waited for {}", size, size == 1 ? "" : "s", seconds(sum.waits.ns));
+  if (std::getenv(function_variable) != nullptr) {
+    text += fmt::format("; the guest function had {} of it, {}: {} slices, {} units",
+                        percent(sum.working_ns, sum.waits.ns), seconds(sum.working_ns), sum.slices,
+                        sum.units);
+    text += sum.too_long == 0 ? "" : fmt::format(", {} slices were too long", sum.too_long);
+  } else {
+    text += fmt::format(", and slept for {} of it", percent(sum.waits.asleep_ns, sum.waits.ns));
+  }
+  say(text);
 }
 
 }  // namespace
 
+void say(const std::string& text) {
+  std::fprintf(stderr, "meantime steal: %s\n", settings::shown_lines(text).c_str());
+}
+
+bool is_first_of_its_node() {
+  for (const char* name : local_ranks) {
+    if (const char* const number = std::getenv(name)) {
+      return std::strcmp(number, "0") == 0;
+    }
+  }
+  return true;
+}
+
 bool has_guests() {
+  static const bool has = has_guest_processes() || std::getenv(function_variable) != nullptr;
+  return has;
+}
+
+bool has_guest_processes() {
   static const bool has = std::getenv(keeper_variable) != nullptr;
   return has;
 }
@@ -140,7 +204,11 @@ bool steals_all() {
 }
 
 void start_guests() {
-  if (!has_guests() || !is_first_of_its_node() || was_spawned()) {
+  if (was_spawned()) {
+    return;
+  }
+  start_function();
+  if (!has_guest_processes() || !is_first_of_its_node()) {
     return;
   }
   int sockets[2];
@@ -166,6 +234,10 @@ void start_guests() {
 }
 
 void end_guests() {
+  if (has_guests() && constants() != nullptr && !was_spawned()) {
+    finish_function();
+    tell_of_waits();
+  }
   if (control < 0) {
     return;
   }

@@ -2,13 +2,22 @@
 // (src/guest), and says at the end what became of them.
 #pragma once
 
+#include <string>
+
 namespace meantime::shim {
 
 /// Whether this job has guests: `meantime steal` has said so in the environment.
 bool has_guests();
 
+/// They are programs, which have the CPU while ranks sleep; else a function (shim/function.h).
+bool has_guest_processes();
+
 /// It is to have what is left in waits that are not in collectives, too.
 bool steals_all();
+
+bool is_first_of_its_node();
+/// A line for the user. Part of it may be a guest's.
+void say(const std::string& text);
 
 /// In MPI_Init, of each rank.
 void start_guests();

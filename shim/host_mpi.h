@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "shim/function.h"
+
 namespace meantime::shim {
 
 using Handle = void*;
@@ -43,6 +45,9 @@ class Host {
   explicit constexpr Host(const char* name) : name_(name) {}
   template <class... Arguments>
   int operator()(Arguments... arguments) {
+    if (in_slice()) [[unlikely]] {
+      end_for("MPI");
+    }
     void* function = function_.load(std::memory_order_relaxed);
     if (function == nullptr) [[unlikely]] {
       function = needed_function(name_);

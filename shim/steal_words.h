@@ -8,6 +8,13 @@ namespace meantime::shim {
 inline constexpr char keeper_variable[] = "MEANTIME_STEAL_KEEPER";
 /// Set: also waits that are not in collectives.
 inline constexpr char steal_all_variable[] = "MEANTIME_STEAL_ALL";
+/// The library of a guest function, an absolute path; how long a slice should be, in ns.
+inline constexpr char function_variable[] = "MEANTIME_STEAL_FUNCTION";
+inline constexpr char slice_variable[] = "MEANTIME_STEAL_SLICE_NS";
+/// How waits sleep: "ade", "naps"; else as our predictor says.
+inline constexpr char mode_variable[] = "MEANTIME_STEAL_MODE";
+/// ADE's step and threshold (policy/predictor.h), in ns, a blank between them.
+inline constexpr char ade_variable[] = "MEANTIME_STEAL_ADE_NS";
 inline constexpr char word_end = '\x1f';
 
 }  // namespace meantime::shim

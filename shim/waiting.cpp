@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <type_traits>
 
 #include "base/clock.h"
 #include "base/pause.h"
 #include "policy/predictor.h"
+#include "shim/function.h"
+#include "shim/steal_words.h"
 
 namespace meantime::shim {
 namespace {
@@ -31,11 +35,52 @@ constexpr std::uint64_t next_piece_ns = 32'000;
 /// What ends a sleep has come so much earlier, as far as is known.
 constexpr std::uint64_t overslept_part = 8;
 
+/// A guest function's slices are not for waits that are shorter than so many of them.
+constexpr std::uint64_t slices_before_work = 3;
+
 Host test("PMPI_Test");
+
+/// What a wait begins with: `meantime steal --mode`.
+enum class Mode { predicted, ade, naps };
+
+Mode mode() {
+  static const Mode said = [] {
+    const char* const word = std::getenv(mode_variable);
+    return word == nullptr                  ? Mode::predicted
+           : std::strcmp(word, "ade") == 0  ? Mode::ade
+           : std::strcmp(word, "naps") == 0 ? Mode::naps
+                                            : Mode::predicted;
+  }();
+  return said;
+}
+
+struct AdeNumbers {
+  std::uint64_t step_ns = 50'000;
+  std::uint64_t threshold_ns = 5'000;
+};
+
+const AdeNumbers& ade_numbers() {
+  static const AdeNumbers said = [] {
+    AdeNumbers numbers;
+    if (const char* const text = std::getenv(ade_variable)) {
+      char* end = nullptr;
+      numbers.step_ns = std::strtoull(text, &end, 10);
+      numbers.threshold_ns = std::strtoull(end, nullptr, 10);
+    }
+    return numbers;
+  }();
+  return said;
+}
 
 // Sums of all threads, read when MPI is over for all: they order nothing.
 std::atomic<std::uint64_t> waited_ns{0};
 std::atomic<std::uint64_t> asleep_ns{0};
+
+/// What a thread has learnt of the waits at a place of the program.
+struct Site {
+  wait::Predictor predictor;
+  wait::Ade ade;
+};
 
 /// What a thread has learnt of its waits.
 struct Learnt {
@@ -43,14 +88,15 @@ struct Learnt {
   Learnt() { prctl(PR_SET_TIMERSLACK, 1); }
 
   /// Places of the program that have the same share one: it predicts less for both.
-  wait::Predictor& at(const void* site) {
+  Site& at(const void* site) {
     return sites[(reinterpret_cast<std::uintptr_t>(site) * spread >> 32) % std::size(sites)];
   }
   static constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;
 
   wait::Lateness lateness;
+  wait::Lateness slices;  ///< of a guest function: how long they take
   std::uint64_t shortest_look_ns = ~std::uint64_t{0} / 4;
-  wait::Predictor sites[64];
+  Site sites[64];
 };
 // Programs end MPI in destructors of their static objects, when a thread's own are gone.
 static_assert(std::is_trivially_destructible_v<Learnt>);
@@ -63,23 +109,36 @@ Learnt& learnt() {
 class Wait {
  public:
   Wait(Look& look, const void* site)
-      : look_(look), learnt_(learnt()), site_(learnt_.at(site)), began_(now_ns()) {}
+      : look_(look),
+        learnt_(learnt()),
+        site_(learnt_.at(site)),
+        working_(function() != nullptr && function()->enter()),
+        began_(now_ns()) {}
   ~Wait() {
     const std::uint64_t lasted = now_ns() - began_;
-    site_.learn({.waited_ns = came_ns_ != 0 ? came_ns_ : lasted});
+    site_.predictor.learn({.waited_ns = came_ns_ != 0 ? came_ns_ : lasted});
+    if (mode() == Mode::ade) {
+      site_.ade.learn({.waited_ns = lasted, .woke_ns = woke_ns_, .signalled = came_ns_ != 0},
+                      ade_numbers().step_ns, ade_numbers().threshold_ns);
+    }
+    if (working_) {
+      function()->leave(function_account());
+    }
     waited_ns.fetch_add(lasted, std::memory_order_relaxed);
     asleep_ns.fetch_add(asleep_, std::memory_order_relaxed);
   }
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  int run() {
+  int run() { return working_ ? run_working() : run_sleeping(); }
+
+ private:
+  int run_sleeping() {
     const std::uint64_t late = learnt_.lateness.typical_ns();
-    // Half of it: whom we wait for may be waiting for us, and each would take the other's sleep for
-    // its message's lateness.
-    const std::uint64_t first = site_.plan(learnt_.lateness, late, late).sleep_until_ns / 2;
+    const std::uint64_t first = first_sleep(late);
     if (first > late) {
       sleep(first);
+      woke_ns_ = now_ns() - began_;
       if (look()) {
         came_ns_ = first - first / overslept_part;
         return error_;
@@ -97,16 +156,68 @@ class Wait {
           return error_;
         }
       }
-      for (int looks = 0; looks < looks_a_nap; ++looks) {
-        if (look()) {
-          return error_;
-        }
-        wait::pause();
+      if (look_for_a_while()) {
+        return error_;
       }
     }
   }
 
- private:
+  std::uint64_t first_sleep(std::uint64_t late) const {
+    switch (mode()) {
+      case Mode::naps:
+        return 0;
+      case Mode::ade:
+        return site_.ade.plan(0).sleep_until_ns;
+      case Mode::predicted:
+        break;
+    }
+    // Half of it: whom we wait for may be waiting for us, and each would take the other's sleep for
+    // its message's lateness.
+    return site_.predictor.plan(learnt_.lateness, late, late).sleep_until_ns / 2;
+  }
+
+  /// Slices, but when the end of the wait is expected: to the predictor a slice is a sleep, and
+  /// what is left of one when a message comes is a timer's lateness. Nothing is overslept for long.
+  int run_working() {
+    guest::Function& guest = *function();
+    const std::uint64_t slice = learnt_.slices.typical_ns();
+    const wait::Plan plan = site_.predictor.plan(learnt_.slices, slices_before_work * slice, slice);
+    const auto expected = [](std::uint64_t at, std::uint64_t from, std::uint64_t to) {
+      return from <= at && at < to;
+    };
+    std::uint64_t not_before = 0;
+    for (std::uint64_t now = now_ns();; now = now_ns()) {
+      const std::uint64_t at = now - began_;
+      const bool may_work =
+          at < plan.sleep_until_ns || now - quiet_since_ >= slices_before_work * slice;
+      if (may_work && now >= not_before && now - worked_at_ >= next_piece_ns &&
+          !expected(at, plan.sleep_until_ns, plan.poll_until_ns) &&
+          !expected(at, plan.second.sleep_until_ns, plan.second.poll_until_ns)) {
+        const std::uint64_t from = now;
+        not_before = guest.slice(now, function_account());
+        if (not_before == 0) {
+          learnt_.slices.learn(now - from);
+        }
+        if (look()) {
+          came_ns_ = (from + now) / 2 - began_;
+          return error_;
+        }
+      } else if (look_for_a_while()) {
+        return error_;
+      }
+    }
+  }
+
+  bool look_for_a_while() {
+    for (int looks = 0; looks < looks_a_nap; ++looks) {
+      if (look()) {
+        return true;
+      }
+      wait::pause();
+    }
+    return false;
+  }
+
   /// True: it is over.
   bool look() {
     int done = 0;
@@ -138,10 +249,12 @@ class Wait {
 
   Look& look_;
   Learnt& learnt_;
-  wait::Predictor& site_;
+  Site& site_;
+  const bool working_;  ///< between looks it calls the guest function
   const std::uint64_t began_;
   std::uint64_t quiet_since_ = began_;  ///< no look has moved anything
   std::uint64_t worked_at_ = 0;         ///< the last look that may have
+  std::uint64_t woke_ns_ = 0;           ///< from the first sleep
   std::uint64_t came_ns_ = 0;           ///< about, of one that came in a sleep
   std::uint64_t asleep_ = 0;
   int error_ = success;

@@ -4,9 +4,9 @@
 //   nap        a sleep that is a small part of how long the wait has lasted, so that what it adds
 //              to a wait is a smaller part still
 //   lateness   how long after its time a timer wakes this thread
-// A wait sleeps for half of what it takes at this place at least, by the last ones; looks until it
-// has lasted long enough; then naps. So whatever sleeps add to others' waits gets less from one
-// rank to the next.
+// A wait sleeps for half of what it takes at this place at least, by the last ones (or as ADE has
+// it, or not at all); looks until it has lasted long enough; then naps. So whatever sleeps add to
+// others' waits gets less from one rank to the next. With a guest function it works instead.
 #pragma once
 
 #include <cstdint>

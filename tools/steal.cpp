@@ -32,10 +32,26 @@ void add_to(const char* name, const std::string& value, char between) {
          1);
 }
 
+struct Variable {
+  const char* name;
+  std::string value;
+};
+
+std::string words_of_keeper(guest::Plan& plan) {
+  plan.detached = true;
+  std::vector<std::string> keeper = plan.words();
+  keeper.front() = launch::guest_keeper();
+  std::string text;
+  for (const std::string& word : keeper) {
+    text += word + shim::word_end;
+  }
+  return text;
+}
+
 }  // namespace
 
-int steal(const std::string& guest, const std::vector<std::string>& command, bool all,
-          bool verbose) {
+int steal(const std::string& guest, const std::vector<std::string>& command,
+          const std::string& mode, bool all, bool verbose) {
   settings::Files files;
   files.read(launch::prefix(), settings::own_environment());
   const std::optional<std::string> typed = guest.empty() ? std::nullopt : std::optional(guest);
@@ -45,15 +61,18 @@ int steal(const std::string& guest, const std::vector<std::string>& command, boo
                name == "MEANTIME_GUEST" ? typed : std::nullopt)
         .text;
   };
+  const auto in_ns = [&value](std::string_view name) {
+    const settings::Setting& setting = *settings::find(name);
+    const std::string said = value(name);
+    return std::to_string(
+        1000 * settings::number(setting, said.empty() ? setting.preset : said).value_or(0));
+  };
   const launch::CpuBudget cpus = launch::cpu_budget();
   std::optional<guest::Plan> plan;
   std::string function;
   if (const std::string problem = launch::plan_guests(value, cpus, cpus.mask, {}, plan, function);
       !problem.empty()) {
     return refuse(problem, 1);
-  }
-  if (!function.empty()) {
-    return refuse("--guest func:... beside another MPI is not there yet; proc:COMMAND is", 1);
   }
   if (command.empty()) {
     return refuse("which command? meantime steal --guest aes -- mpirun -n 4 ./program", 2);
@@ -66,29 +85,37 @@ int steal(const std::string& guest, const std::vector<std::string>& command, boo
   if (access(shim.c_str(), R_OK) != 0) {
     return refuse(fmt::format("this installation has no {}", settings::shown_path(shim)), 1);
   }
-  if (plan) {
-    plan->detached = true;
-    std::vector<std::string> keeper = plan->words();
-    keeper.front() = launch::guest_keeper();
-    std::string text;
-    for (const std::string& word : keeper) {
-      text += word + shim::word_end;
+  if (plan || !function.empty()) {
+    std::vector<Variable> variables;
+    if (plan) {
+      variables.push_back({shim::keeper_variable, words_of_keeper(*plan)});
+    } else {
+      variables.push_back({shim::function_variable, function});
+      variables.push_back({shim::slice_variable, in_ns("MEANTIME_GUEST_SLICE")});
     }
-    setenv(shim::keeper_variable, text.c_str(), 1);
+    if (mode == "ade") {
+      variables.push_back(
+          {shim::ade_variable, in_ns("MEANTIME_ADE_STEP") + ' ' + in_ns("MEANTIME_ADE_THRESHOLD")});
+    }
+    variables.push_back({shim::mode_variable, mode});
     if (all) {
-      setenv(shim::steal_all_variable, "1", 1);
+      variables.push_back({shim::steal_all_variable, "1"});
+    }
+    std::string names = "LD_PRELOAD";
+    for (const auto& [name, text] : variables) {
+      setenv(name, text.c_str(), 1);
+      names += std::string(";") + name;
     }
     add_to("LD_PRELOAD", shim, ':');  // behind a tool of the user's, which calls what comes next
     // Open MPI's launcher gives its own variables to ranks elsewhere, and those named here; but not
     // where the user names some on the command line.
     if (std::find(command.begin(), command.end(), "-x") == command.end()) {
-      add_to("OMPI_MCA_mca_base_env_list",
-             fmt::format("LD_PRELOAD;{}{}{}", shim::keeper_variable, all ? ";" : "",
-                         all ? shim::steal_all_variable : ""),
-             ';');
+      add_to("OMPI_MCA_mca_base_env_list", names, ';');
     }
     if (verbose) {
-      fmt::print(stderr, "meantime steal: {} guests, LD_PRELOAD={}\n", plan->cpus.size(),
+      fmt::print(stderr, "meantime steal: {}, LD_PRELOAD={}\n",
+                 plan ? fmt::format("{} guests", plan->cpus.size())
+                      : fmt::format("the function of {}", settings::shown_path(function)),
                  settings::shown_path(shim));
     }
   }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "node/guest_work.h"
 #include "node/link_stack.h"
 
 namespace meantime::node {
@@ -62,16 +63,6 @@ struct alignas(cache_line) Waiter {
 };
 static_assert(sizeof(Waiter) == cache_line);
 inline constexpr std::uint32_t no_owner = ~std::uint32_t{0};
-
-/// What a sleeper did of a guest function's work (sleep/idle_work.h). Its own threads add.
-struct alignas(cache_line) GuestWork {
-  std::atomic<std::uint64_t> slices;
-  std::atomic<std::uint64_t> ns;
-  std::atomic<std::uint64_t> longest_ns;
-  std::atomic<std::uint64_t> too_long;  ///< slices
-  std::atomic<std::uint64_t> units;     ///< as the guest counts them
-  std::atomic<std::uint32_t> in_slice;  ///< 1: at this moment
-};
 
 /// Where a worker's time went: by its own clock, one activity after the other; and apart from that
 /// what the kernel says of the threads that carried it. Written by src/scheduling/worker_times.h.

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "node/layout.h"
+#include "node/guest_work.h"
 
 namespace meantime::wait {
 

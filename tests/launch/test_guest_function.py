@@ -25,6 +25,13 @@ void finish_extrawork(void) { extrawork_units += 1000000000000ul; }
 """
 
 
+def compiled_library(test, source, suffix="c"):
+    path = test.path(f"guest-{suffix}.so")
+    subprocess.run(["g++" if suffix == "cpp" else "gcc", "-O1", "-g", "-shared", "-fPIC", f"-I{SOURCE}/include",
+                    test.path(f"guest.{suffix}", source), "-o", path], check=True)
+    return f"func:{path}"
+
+
 class GuestFunction(MpiexecTest):
     def setUp(self):
         super().setUp()
@@ -37,10 +44,7 @@ class GuestFunction(MpiexecTest):
         return program
 
     def library(self, source, suffix="c"):
-        path = self.path(f"guest-{suffix}.so")
-        subprocess.run(["g++" if suffix == "cpp" else "gcc", "-O1", "-g", "-shared", "-fPIC", f"-I{SOURCE}/include",
-                        self.path(f"guest.{suffix}", source), "-o", path], check=True)
-        return f"func:{path}"
+        return compiled_library(self, source, suffix)
 
     def waits(self, guest, milliseconds, *options, ranks=2):
         return self.run_job("--guest", guest, *options, "-n", ranks, self.program, milliseconds)
@@ -93,6 +97,11 @@ class GuestFunction(MpiexecTest):
 
     def test_one_that_calls_mpi_ends_the_job(self):
         guest = self.library("int MPI_Barrier(void*);\nvoid do_extrawork(void) { MPI_Barrier((void*)257); }\n")
+        job = self.waits(guest, 3000)
+        self.assertEqual(job.status, 1, job)
+        self.assertIn("it calls MPI (MPI_Barrier), in whose waits it is to run", job.error)
+        guest = self.library("#include <dlfcn.h>\nvoid do_extrawork(void)"
+                             " { ((int (*)(void*))dlsym(RTLD_DEFAULT, \"MPI_Barrier\"))((void*)257); }\n")
         for way in self.ways():
             with self.subTest(way):
                 job = self.waits(guest, 3000, "--as", way)

@@ -10,6 +10,7 @@ import time
 import unittest
 
 from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+from test_guest_function import COUNTS, compiled_library
 from test_guests import file_text, processes_named
 
 MEANTIME = os.path.join(BUILD, "bin", "meantime")
@@ -217,10 +218,51 @@ class Steal(MpiexecTest):
             self.assertIn("rank 1 has not loaded the shim", said)
             self.assertLess(time.monotonic() - began, 60)
 
+    def function_had(self, guest, *words, status=0):
+        """A guest function on each MPI: what was said."""
+        for launcher, program in self.each():
+            job = self.steal("--guest", guest, "--steal", "all", *words, "--", launcher, "-n", 2, program, 500)
+            _, said = job.communicate(timeout=100)
+            self.assertEqual(job.returncode != 0, status != 0, said)
+            yield launcher, said
+
+    def test_function(self):
+        guest = compiled_library(self, COUNTS)
+        for launcher, said in self.function_had(guest):
+            share, units = re.search(r"2 ranks waited for .* the guest function had (\d+) % of it, .* (\d+) units", said).groups()
+            self.assertGreater(int(units), 2 * 10**12, said)  # finish_extrawork was called by both
+            if not launcher.startswith(OURS):
+                self.assertGreater(int(share), 50, said)
+
+    def test_function_that_throws(self):
+        guest = compiled_library(self, "extern \"C\" void do_extrawork() { throw 3; }\n", "cpp")
+        for _, said in self.function_had(guest):
+            self.assertIn("threw an exception (of an unknown type): it is not called any more", said)
+
+    def test_function_that_ends_the_job(self):
+        for call, body in (("MPI", "#include <dlfcn.h>\nvoid do_extrawork(void)"
+                            " { ((int (*)(void*))dlsym(RTLD_DEFAULT, \"MPI_Barrier\"))(0); }\n"),
+                           ("exit", "#include <stdlib.h>\nvoid do_extrawork(void) { exit(0); }\n")):
+            guest = compiled_library(self, body)
+            for launcher, said in self.function_had(guest, status=1):
+                if launcher.startswith(OURS) and call == "exit":
+                    continue  # its own word
+                self.assertIn(f"the guest function called {call}", said)
+
+    def test_ways_to_sleep(self):
+        for mode in ("ade", "naps"):
+            for launcher, program in self.each():
+                job = self.steal("--guest", "primes", "--steal", "all", "--mode", mode, "--", launcher, "-n", 2, program, 300)
+                _, said = job.communicate(timeout=100)
+                self.assertEqual(job.returncode, 0, said)
+                if not launcher.startswith(OURS):
+                    self.assertGreater(int(re.search(r"slept for (\d+) %", said)[1]), 30, said)
+
     def test_refused(self):
         for words, line, status in ((("--guest", "nobody", "--", "true"), "takes proc:COMMAND", 1),
                                     (("--guest", "primes"), "which command?", 2),
-                                    (("--guest", f"func:{SHIM}", "--", "true"), "beside another MPI is not there yet", 1),
+                                    (("--guest", "func:/no/such.so", "--", "true"), "No such file", 1),
+                                    (("--guest", "primes", "--mode", "dreams", "--", "true"), "dreams", 2),
                                     (("--guest", "primes", "--", "no-such-launcher"), "no-such-launcher", 127),
                                     (("--guests", "primes", "true"), "takes no '--guests'", 2)):
             with self.subTest(words=words):

@@ -14,7 +14,6 @@
 #include "core/error/callback.h"
 #include "core/error/remark.h"
 #include "core/object/tables.h"
-#include "core/start/library.h"
 #include "core/start/settings.h"
 #include "node/control_client.h"
 #include "node/segment.h"
@@ -23,6 +22,7 @@
 #include "protocol/control.h"
 #include "rank/rank.h"
 #include "scheduling/countdown.h"
+#include "settings/load_library.h"
 #include "settings/shown.h"
 #include "wait/advisor.h"
 
@@ -159,7 +159,7 @@ void remember(const std::string& path) {
 
 std::string load(const std::string& path, Library& loaded) MEANTIME_REQUIRES(loaded.mutex) {
   void* handle = nullptr;
-  if (std::string refusal = load_library(path, &handle); !refusal.empty()) {
+  if (std::string refusal = settings::load_library(path, &handle); !refusal.empty()) {
     return refusal;
   }
   loaded.enter = reinterpret_cast<MPIX_Energy_function*>(dlsym(handle, "meantime_energy_enter"));

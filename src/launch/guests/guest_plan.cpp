@@ -96,6 +96,19 @@ std::string command_of(const std::string& text, std::vector<std::string>& comman
   return {};
 }
 
+std::string refusal_of_contents(const char* path) {
+  ElfFile file;
+  if (!file.open(path)) {
+    return "it is no library for this machine";
+  }
+  for (const char* of_mpi : {"MPI", "PMPI"}) {
+    if (const std::vector<std::string> calls = file.imports(of_mpi); !calls.empty()) {
+      return fmt::format("it calls MPI ({}), in whose waits it is to run", shown(calls.front()));
+    }
+  }
+  return {};
+}
+
 /// Its absolute path; or one line why it cannot be one.
 std::string function_of(const std::string& text, const CpuBudget& cpus, int runners,
                         std::string& function) {
@@ -109,7 +122,7 @@ std::string function_of(const std::string& text, const CpuBudget& cpus, int runn
   }
   if (descriptor >= 0) {
     close(descriptor);
-    refusal = ElfFile().open(real) ? "" : "it is no library for this machine";
+    refusal = refusal_of_contents(real);
   }
   if (!refusal.empty()) {
     return fmt::format("--guest {}: {}", shown(text), refusal);

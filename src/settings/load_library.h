@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace meantime::core {
+namespace meantime::settings {
 
 /// Empty, and *handle is dlopen's; or why it is not loaded, in one line.
 std::string load_library(const std::string& path, void** handle);
 
-}  // namespace meantime::core
+}  // namespace meantime::settings

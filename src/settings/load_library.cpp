@@ -1,4 +1,4 @@
-#include "core/start/library.h"
+#include "settings/load_library.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -6,11 +6,11 @@
 
 #include "settings/loaded_library.h"
 
-namespace meantime::core {
+namespace meantime::settings {
 
 std::string load_library(const std::string& path, void** handle) {
   int descriptor = -1;
-  if (std::string refusal = settings::library_refusal(path, &descriptor); !refusal.empty()) {
+  if (std::string refusal = library_refusal(path, &descriptor); !refusal.empty()) {
     return refusal;
   }
   // By its descriptor: what is loaded is what was looked at. Under a name that is nobody else's: a
@@ -23,4 +23,4 @@ std::string load_library(const std::string& path, void** handle) {
   return *handle != nullptr ? "" : wrong != nullptr ? wrong : "it cannot be loaded";
 }
 
-}  // namespace meantime::core
+}  // namespace meantime::settings
