@@ -54,7 +54,7 @@ constexpr Setting table[] = {
     {"MEANTIME_MACHINE", Kind::word, Scope::start, "try", machine_words, 0, 0,
      "try: a job runs without what of these two cannot be had; require: it is refused"},
     {"MEANTIME_GUEST", Kind::text, Scope::start, "none", {}, 0, 0,
-     "guest work: proc:COMMAND, func:LIBRARY, or the name of a ready guest"},
+     "guest work: proc:COMMAND, func:LIBRARY, queue:FOLDER, or the name of a ready guest"},
     {"MEANTIME_GUEST_NUMBER", Kind::count, Scope::start, "one for each CPU that ranks run on", {}, 1, 1024,
      "guests of a job, at most"},
     {"MEANTIME_GUEST_MEMORY", Kind::bytes, Scope::start, "a quarter of the memory, divided by the guests", {}, 1024 * 1024, terabyte,

@@ -18,6 +18,7 @@
 #include "machine/memory.h"
 #include "settings/loaded_library.h"
 #include "settings/shown.h"
+#include "settings/way_to_file.h"
 
 namespace meantime::launch {
 namespace {
@@ -25,6 +26,7 @@ namespace {
 using settings::shown;
 
 constexpr std::string_view func = "func:";
+constexpr std::string_view queue = "queue:";
 
 /// Inside "...": before others a backslash is itself.
 bool is_quoted_by_backslash(char letter) {
@@ -64,19 +66,41 @@ std::string ready_guest(std::string_view name) {
   return fmt::format("{}/libexec/meantime/guests/{}", prefix(), name);
 }
 
+/// The command that runs a queue's; or one line why not. Whoever may write into its folder says
+/// what is run.
+std::string queue_of(const std::string& text, std::vector<std::string>& command) {
+  const std::string path = text.substr(queue.size());
+  char real[PATH_MAX];
+  struct stat status {};
+  if (realpath(path.c_str(), real) == nullptr || stat(real, &status) != 0) {
+    return fmt::format("--guest {}: {}", shown(text), std::strerror(errno));
+  }
+  std::string refusal =
+      !S_ISDIR(status.st_mode) ? "it is no folder"
+      : (status.st_uid != geteuid()) || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0
+          ? "others may write into it"
+          : settings::way_problem(real, status);
+  if (!refusal.empty()) {
+    return fmt::format("--guest {}: {}", shown(text), refusal);
+  }
+  command = {prefix() + "/libexec/meantime/meantime-queue", "meantime-queue", real};
+  return {};
+}
+
 /// The command of a guest, its program resolved; or one line why not.
 std::string command_of(const std::string& text, std::vector<std::string>& command) {
   constexpr std::string_view proc = "proc:";
   std::string_view name = text;
-  if (name.starts_with("queue:")) {
-    return "--guest queue:... is not there yet; proc:COMMAND is";
+  if (name.starts_with(queue)) {
+    return queue_of(text, command);
   }
   if (!name.starts_with(proc)) {
     const std::string path = ready_guest(name);
     if (name.empty() || name.find('/') != std::string_view::npos || name.starts_with('.') ||
         access(path.c_str(), X_OK) != 0) {
       return fmt::format(
-          "--guest takes proc:COMMAND, func:LIBRARY, or a ready guest's name, not '{}'",
+          "--guest takes proc:COMMAND, func:LIBRARY, queue:FOLDER, or a ready guest's name, not "
+          "'{}'",
           shown(text));
     }
     command = {path, std::string(name)};
