@@ -106,6 +106,9 @@ int Parrived(Request& request, int partition, int* flag) {
     core::progress();
   }
   *flag = receive.arrived(partition) ? 1 : 0;
+  if (receive.active && receive.complete && receive.error != MPI_SUCCESS) {
+    return failed(request, receive.error);
+  }
   if (*flag != 0) {
     wait::fruitful_test();
   } else {

@@ -9,6 +9,7 @@
 #include "core/error/error.h"
 #include "core/request/point_to_point.h"
 #include "node/segment.h"
+#include "sleep/doorbell.h"
 
 namespace meantime::coll {
 namespace {
@@ -170,9 +171,18 @@ void Meeting::open_root() {
   open(Gate::root);
 }
 
+// Where all are, nobody reads what was given in the epochs before: its owner may sleep elsewhere,
+// and not know. Either this load sees that somebody wants memory, or whoever wants it rings all
+// after that store (match/memory.h): all look again.
 void Meeting::open(Gate gate) {
   stage_.opened[static_cast<int>(gate)].store(epoch_, std::memory_order_seq_cst);
   ring_first(state_.area, stage_, epoch_, gate);
+  if (gate == Gate::all && node::segment().header().wanting.load(std::memory_order_seq_cst) != 0)
+      [[unlikely]] {
+    for (int member = 0; member < comm_.size; ++member) {
+      wait::ring_rank(comm_.group->world_rank(member));
+    }
+  }
 }
 
 int Meeting::pass(Gate gate) {

@@ -52,6 +52,12 @@ State::State(Communicator& comm) : context_block(comm.context_block), rank(comm.
   }
 }
 
+State::~State() {
+  if (const std::shared_ptr<Progress>& progress = self().collectives; progress != nullptr) {
+    std::erase(progress->keepers, this);
+  }
+}
+
 std::size_t State::given_bytes() const {
   std::size_t bytes = 0;
   for (const InUse& used : in_use_) {
@@ -82,6 +88,31 @@ void sweep(Retired& retired) {
     return unread;
   });
 }
+
+}  // namespace
+
+Progress::~Progress() {
+  if (const auto& engine = self().engine; engine != nullptr && engine->memory.keeper == this) {
+    engine->memory.keeper = nullptr;
+  }
+}
+
+void Progress::keeps(State& state) {
+  self().engine->memory.keeper = this;
+  if (std::find(keepers.begin(), keepers.end(), &state) == keepers.end()) {
+    keepers.push_back(&state);
+  }
+}
+
+void Progress::take_back() {
+  for (State* const state : keepers) {
+    state->take_back();
+  }
+  std::erase_if(keepers, [](const State* state) { return !state->has_given(); });
+  sweep(retired);
+}
+
+namespace {
 
 /// A rank that runs ahead, making and freeing communicators, must not fill the segment. No wait
 /// that could last: the memory is bounded in practice, and nothing depends on the others coming
@@ -154,6 +185,9 @@ node::Link State::place(const Communicator& comm, std::size_t bytes) {
       },
       until);
   if (place != 0) {
+    if (in_use_.empty()) {
+      progress_of(self()).keeps(*this);
+    }
     in_use_.push_back({place, bytes, epoch});
   }
   return place;

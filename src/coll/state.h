@@ -21,6 +21,7 @@ inline constexpr int window = stage_count / 2;
 
 struct State {
   explicit State(Communicator& comm);
+  ~State();
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -34,7 +35,9 @@ struct State {
   /// Others may still read a deposit of this member.
   bool has_given() const { return !in_use_.empty(); }
   std::size_t given_bytes() const;
-  /// When nobody reads any more.
+  /// What nobody reads any more.
+  void take_back();
+  /// When nobody reads any.
   void take_all_back();
   /// A tag for the messages of one collective: the same at all members.
   int next_tag();
@@ -62,7 +65,6 @@ struct State {
     std::size_t bytes;
     std::uint64_t epoch;
   };
-  void take_back();
 
   std::vector<InUse> in_use_;
   int tags_ = 0;

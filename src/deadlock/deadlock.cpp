@@ -182,18 +182,19 @@ bool Stillness::lasts(Verdict verdict) {
   return now - since_ns_ >= still_ns;
 }
 
-std::vector<int> ranks_that_may_be_woken() {
+std::vector<int> ranks_that_may_be_woken(int awake) {
   node::Segment& segment = node::segment();
   std::vector<int> ranks;
   std::uint64_t host = 0;  // many ranks may have the same, of which the first stands for all
   for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
     const node::RankArea& area = segment.area(rank);
     const std::uint64_t process = area.process.load(std::memory_order_relaxed);
-    if (asleep_of(area) == 0) {
+    const unsigned own = rank == awake ? 1 : 0;
+    if (asleep_of(area) + own == 0) {
       continue;
     }
     const bool other_threads =
-        process != host && sleeping_threads(node::pid_here(area)) > threads_if_in_mpi(area);
+        process != host && sleeping_threads(node::pid_here(area)) > threads_if_in_mpi(area) + own;
     host = process;
     if (other_threads || area.open_ended.load(std::memory_order_relaxed) != 0) {
       ranks.push_back(rank);
@@ -202,9 +203,9 @@ std::vector<int> ranks_that_may_be_woken() {
   return ranks;
 }
 
-void report_stillness() {
+void report_stillness(int awake) {
   if (stillness_hook != nullptr) {
-    stillness_hook();
+    stillness_hook(awake);
   }
 }
 
@@ -240,10 +241,11 @@ std::uint64_t sleeps_of_others(int world_rank) {
   return header.on_deadlock == 2 ? 0 : sum;
 }
 
-bool nobody_but(int world_rank) {
+Verdict look_beside(int world_rank) {
   node::Segment& segment = node::segment();
   const node::WorkerPlace* const own = worker_of(segment.area(world_rank));
   std::uint64_t host = 0;  // the last one that was looked at: many ranks may have the same
+  Verdict verdict = Verdict::deadlock;
   for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
     const node::RankArea& area = segment.area(rank);
     const auto state =
@@ -252,8 +254,11 @@ bool nobody_but(int world_rank) {
       continue;
     }
     const bool starving = area.starving.load(std::memory_order_seq_cst) != 0;
-    if ((rank < world_rank && starving) || area.open_ended.load(std::memory_order_relaxed) != 0) {
-      return false;
+    if (rank < world_rank && starving) {
+      return Verdict::running;
+    }
+    if (area.open_ended.load(std::memory_order_relaxed) != 0) {
+      verdict = Verdict::quiet;
     }
     const node::WorkerPlace* worker = worker_of(area);
     unsigned asleep = 0;
@@ -267,7 +272,7 @@ bool nobody_but(int world_rank) {
       const bool up = worker == own ? ranks::others_runnable()
                                     : worker->asleep.load(std::memory_order_seq_cst) == 0;
       if (up || worker->offloaded.load(std::memory_order_relaxed) != 0) {
-        return false;
+        return Verdict::running;
       }
       asleep = worker->host_threads.load(std::memory_order_relaxed);
     }
@@ -276,11 +281,15 @@ bool nobody_but(int world_rank) {
       continue;
     }
     host = process;
-    if (sleeping_threads(node::pid_here(area)) != asleep) {
-      return false;
+    const unsigned threads = sleeping_threads(node::pid_here(area));
+    if (threads < asleep) {
+      return Verdict::running;
+    }
+    if (threads > asleep) {
+      verdict = Verdict::quiet;
     }
   }
-  return true;
+  return verdict;
 }
 
 void report_deadlock() {

@@ -62,12 +62,13 @@ class Stillness {
 };
 inline std::uint64_t still_ns = 10'000'000'000;
 
-/// Then: the ranks that are asleep and might be woken from inside of their processes.
-std::vector<int> ranks_that_may_be_woken();
+/// Then: the ranks that are asleep and might be woken from inside of their processes. `awake`: one
+/// that has counted itself out, to look.
+std::vector<int> ranks_that_may_be_woken(int awake = -1);
 /// Says so, once a job, with the list of what each rank waits for.
-void report_stillness();
+void report_stillness(int awake = -1);
 /// What report_stillness calls.
-inline void (*stillness_hook)() = nullptr;
+inline void (*stillness_hook)(int awake) = nullptr;
 
 /// For a rank that starves, and so never sleeps for good: a sum of the others' counts of sleeps and
 /// starvations if all of them sleep, are finalized or starve themselves, else 0. If it stays the
@@ -75,9 +76,10 @@ inline void (*stillness_hook)() = nullptr;
 /// should), nobody was awake all the while, but perhaps threads outside MPI, and nobody has given
 /// memory back. Cheap.
 std::uint64_t sleeps_of_others(int world_rank);
-/// Then: whether no thread of the job but the caller is awake, stopped, traced or outside MPI. Of
-/// several starving ranks only the first is to know. Reads /proc of all ranks.
-bool nobody_but(int world_rank);
+/// Then: `deadlock` if no thread of the job but the caller is awake, stopped, traced or outside
+/// MPI; `quiet` if some sleep outside. Of several starving ranks only the first is to know. Reads
+/// /proc of all ranks.
+Verdict look_beside(int world_rank);
 inline constexpr std::uint64_t starved_naps_for_ever = 10;
 inline constexpr std::uint64_t starved_ns_for_ever = 1'000'000'000;
 

@@ -36,6 +36,17 @@ namespace meantime::match {
 
 class Sends;
 
+/// Keeps memory of the rank's until others have read it, and looks whether they have only when it
+/// needs some itself.
+class Keeper {
+ public:
+  /// To the pool, what is read.
+  virtual void take_back() = 0;
+
+ protected:
+  ~Keeper() = default;
+};
+
 class Memory {
  public:
   Memory(Ground& ground, Cells& cells, Sends& sends)
@@ -90,6 +101,8 @@ class Memory {
   void let_go();
   /// All that is free.
   void give_up();
+
+  Keeper* keeper = nullptr;  ///< as long as it lives
 
  private:
   void gather_free();

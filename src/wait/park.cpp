@@ -108,10 +108,17 @@ void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint
     rank.starved_sum = sum;
   } else if (++rank.starved_naps >= starved_naps_for_ever &&
              now - rank.starved_since_ns >= starved_ns_for_ever) {
-    if (nobody_but(rank.world_rank) && !what.goes_without()) {
+    const Verdict verdict = look_beside(rank.world_rank);
+    rank.starved_naps = 0;
+    if (verdict == Verdict::quiet) {
+      if (now - rank.starved_since_ns >= still_ns) {
+        report_stillness(rank.world_rank);
+      }
+      return;  // it is as long ago as it was
+    }
+    if (verdict == Verdict::deadlock && !what.goes_without()) {
       report_deadlock();
     }
-    rank.starved_naps = 0;
     rank.starved_since_ns = now - starved_ns_for_ever / 2;
   }
 }

@@ -357,6 +357,58 @@ static int legacy(void) {
   return 0;
 }
 
+/* Each root gives what has room once only, and keeps it until all have read it; `bytes` to each.
+   Before the next one nobody may lack what it has free again, wherever it sleeps by then. */
+static void roots(int elsewhere) {
+  char* out = calloc(size, bytes);
+  char* in = malloc(bytes);
+  for (int root = 0; root < size; ++root) {
+    fill(out + (size_t)rank * bytes, rank);
+    for (int to = 0; rank == root && to < size; ++to) fill(out + (size_t)to * bytes, to);
+    MPI_Scatter(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+    check(in, rank);
+    const int next = (root + 1) % size;
+    if (elsewhere && rank == root)
+      MPI_Recv(in, 0, MPI_BYTE, next, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (elsewhere && rank == next) {
+      usleep(2000);
+      MPI_Send(in, 0, MPI_BYTE, root, 9, MPI_COMM_WORLD);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  free(out);
+  free(in);
+}
+
+/* Many partitions at a time, of which each is looked at as soon as it is said to be there. */
+static void partitions(void) {
+  enum { parts = 8 };
+  MPI_Request* requests = malloc(2 * messages * sizeof *requests);
+  char* out = malloc((size_t)messages * parts * bytes);
+  char* in = calloc((size_t)messages * parts, bytes);
+  for (int m = 0; m < messages; ++m) {
+    const size_t at = (size_t)m * parts * bytes;
+    MPI_Precv_init(in + at, parts, bytes, MPI_BYTE, (rank + size - 1) % size, m, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &requests[m]);
+    MPI_Psend_init(out + at, parts, bytes, MPI_BYTE, (rank + 1) % size, m, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &requests[messages + m]);
+  }
+  MPI_Startall(2 * messages, requests);
+  for (int p = 0; p < messages * parts; ++p) {
+    fill(out + (size_t)p * bytes, p);
+    MPI_Pready(p % parts, requests[messages + p / parts]);
+  }
+  for (int p = 0; p < messages * parts; ++p) {
+    for (int here = 0; !here;) MPI_Parrived(requests[p / parts], p % parts, &here);
+    check(in + (size_t)p * bytes, p);
+  }
+  MPI_Waitall(2 * messages, requests, MPI_STATUSES_IGNORE);
+  for (int m = 0; m < 2 * messages; ++m) MPI_Request_free(&requests[m]);
+  free(requests);
+  free(out);
+  free(in);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -380,6 +432,9 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "schedules")) schedules();
     if (!strcmp(what, "last-first")) last_first();
     if (!strcmp(what, "window-of-pieces")) window_of_pieces();
+    if (!strcmp(what, "roots")) roots(0);
+    if (!strcmp(what, "roots-elsewhere")) roots(1);
+    if (!strcmp(what, "partitions")) partitions();
     if (!strcmp(what, "collectives")) collectives(atoi(argv[4]), atoi(argv[5]));
     MPI_Barrier(MPI_COMM_WORLD);
   }

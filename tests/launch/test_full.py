@@ -15,6 +15,28 @@ SHAPES = ((2, 2300, 12), (4, 3000, 12), (8, 6000, 12), (2, 2300, 3000), (4, 3000
 TRIES = 2
 
 
+BESIDE = """
+#include <mpi.h>
+#include <pthread.h>
+#include <stdlib.h>
+static void* exchange(void* unused) {
+  enum { bytes = 7600 };
+  char* out = calloc(8, bytes);
+  char* in = malloc(8 * bytes);
+  for (int i = 0; i < 8; ++i) MPI_Alltoall(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, MPI_COMM_WORLD);
+  return unused;
+}
+int main(int argc, char** argv) {
+  int level;
+  pthread_t thread;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  pthread_create(&thread, 0, exchange, 0);
+  pthread_join(thread, 0);
+  MPI_Finalize();
+}
+"""
+
+
 class FullSegment(MpiexecTest):
     def setUp(self):
         super().setUp()
@@ -63,6 +85,24 @@ class FullSegment(MpiexecTest):
     def test_collectives_by_messages(self):
         """None goes on without a step that lacks memory: others would have its wrong result."""
         self.goes_on(6, 6000, "schedules", 300, 8000)
+
+    def test_what_is_read_is_free_again(self):
+        for what in ("roots", "roots-elsewhere"):
+            for ranks, kibibytes, size in ((8, 600, 7600), (16, 1900, 7600), (64, 2900, 4000)):
+                self.goes_on(ranks, kibibytes, what, 1, size)
+
+    def test_partitions_wait_for_memory(self):
+        for ranks, kibibytes, messages, size in ((8, 980, 4, 12000), (2, 400, 8, 3000), (4, 700, 16, 200)):
+            self.goes_on(ranks, kibibytes, "partitions", messages, size)
+
+    def test_a_thread_beside_it_makes_it_a_doubt(self):
+        """Whoever lacks memory has a main thread that waits for the one in MPI."""
+        program = self.path("beside")
+        subprocess.run([MPICC, "-O1", *CFLAGS, self.path("beside.c", BESIDE), "-o", program, "-pthread"], check=True)
+        self.program = program
+        result = self.run_full(8, 600, options=("--timeout", "5", "-x", "MEANTIME_TEST_STILL=1"))
+        self.assertEqual(result.status, 124, result)
+        self.assertRegex(result.error, r"perhaps a deadlock: .*(?s:.*)needs shared memory(?s:.*)the job goes on")
 
     def test_receives_that_lack_memory_wait(self):
         for options in ((),) + ((("--as", "threads"),) if THREADS else ()):

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "coll/state.h"
+#include "match/memory.h"
 
 namespace meantime {
 
@@ -43,7 +44,8 @@ namespace coll {
 
 class ScheduleRequest;
 
-struct Progress {
+struct Progress final : match::Keeper {
+  ~Progress();
   /// Moves every collective under way as far as it goes. True if anything moved. For
   /// core::progress().
   bool advance();
@@ -57,9 +59,14 @@ struct Progress {
   /// Arms what is unattended for that sleeper.
   void hand_over(node::Waiter& to);
 
+  /// Others may still read what that state has given them.
+  void keeps(State& state);
+  void take_back() override;
+
   /// For src/core, which must not know this.
   static const core::CollectiveHooks hooks;
 
+  std::vector<State*> keepers;  ///< of what others may still read
   /// Of communicators that are gone at this rank: others may still read what it gave them.
   std::vector<std::unique_ptr<State>> retired;
 

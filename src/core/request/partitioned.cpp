@@ -238,9 +238,13 @@ int PartitionedReceive::start() {
   if (operation_.peer == MPI_PROC_NULL) {
     tag = MPI_ANY_TAG;
     complete = true;
-  } else if (offer_request_ == nullptr) {
-    meet();
-  } else {
+    return MPI_SUCCESS;
+  }
+  if (offer_request_ == nullptr) {
+    begin_to_post();
+    post_rest();
+  }
+  if (waits_for_more()) {
     composed = true;
     self().unmatched.push_back(this);
     self().unattended = true;
@@ -266,26 +270,49 @@ bool PartitionedReceive::meet() {
     delete offer_request_;
     offer_request_ = nullptr;
     heir_ = nullptr;
-    std::erase(self().unmatched, this);
+    if (wants_offer_only_) {
+      std::erase(self().unmatched, this);
+      complete = true;
+      return true;
+    }
+    begin_to_post();
   }
-  if (wants_offer_only_) {
-    complete = true;
-    return true;
-  }
+  return post_rest();
+}
+
+void PartitionedReceive::begin_to_post() {
   const auto parts = static_cast<std::size_t>(offer_.partitions);
   arrived_.assign(parts, false);
   staged_.clear();
   staged_.resize(parts);
   under_way_.reserve(parts);
-  for (std::size_t part = 0; part < parts; ++part) {
-    post(part);
-  }
-  composed = false;
-  ring_sleepers();
-  return true;
+  posted_ = 0;
 }
 
-void PartitionedReceive::post(std::size_t part) {
+// Where there is no memory for a receive now the rank naps, and tries again at each look: the other
+// side may need it to be posted.
+bool PartitionedReceive::post_rest() {
+  const std::size_t before = posted_;
+  while (posted_ < arrived_.size() && post(posted_)) {
+    ++posted_;
+  }
+  if (posted_ < arrived_.size()) {
+    if (starves_ == nullptr) {
+      starves_ = std::make_shared<match::Memory::Starves>(self().engine->memory);
+    }
+  } else {
+    starves_.reset();
+    std::erase(self().unmatched, this);
+    composed = false;
+  }
+  if (posted_ != before) {
+    ring_sleepers();
+  }
+  return posted_ != before;
+}
+
+/// False: there is no memory for it.
+bool PartitionedReceive::post(std::size_t part) {
   const MPI_Count element = operation_.type->size;
   const MPI_Count room = operation_.count * element * partitions_;
   const MPI_Count offset = std::min(room, static_cast<MPI_Count>(part) * offer_.bytes);
@@ -306,14 +333,18 @@ void PartitionedReceive::post(std::size_t part) {
                                  tag_of(offer_.channel, part), ContextOffset::partitioned_data),
                       *comm, &request, true);
   }
+  if (result == MPI_ERR_NO_MEM) {
+    return false;
+  }
   note(result);
   if (request != nullptr) {
     under_way_.push_back({request, part});
   }
+  return true;
 }
 
 bool PartitionedReceive::advance() {
-  if (active && !complete && offer_request_ != nullptr && !meet()) {
+  if (active && !complete && waits_for_more() && !meet() && offer_request_ != nullptr) {
     return false;
   }
   return PartitionedRequest::advance();
@@ -330,7 +361,7 @@ void PartitionedReceive::part_is_over(const Part& part) {
 }
 
 void PartitionedReceive::none_under_way() {
-  complete = true;
+  complete = !waits_for_more();
 }
 
 bool PartitionedReceive::arrived(int partition) {
@@ -362,6 +393,9 @@ bool PartitionedReceive::arrived(int partition) {
 // whoever finds the offer posts the receives and rings all who sleep for the request.
 
 void PartitionedReceive::arm_offer(node::Waiter& waiter) {
+  if (offer_request_ == nullptr) {
+    return;  // it waits for memory, and its rank naps
+  }
   const match::ArmingForRank for_rank;
   heir_ = &waiter;
   offer_request_->arm(waiter);
@@ -376,7 +410,7 @@ void PartitionedReceive::disarm_offer(node::Waiter& waiter) {
 }
 
 void PartitionedReceive::hand_over_offer(node::Waiter& waiter) {
-  if (heir_ != nullptr) {
+  if (offer_request_ == nullptr || heir_ != nullptr) {
     return;  // he sleeps, or has been signalled and will disarm
   }
   const match::ArmingForRank for_rank;

@@ -101,7 +101,8 @@ class PartitionedReceive final : public PartitionedRequest {
   /// MPI_Parrived.
   bool arrived(int partition);
 
-  /// Looks for the offer; once it is there, posts the receives of the round. True if it was.
+  /// Looks for the offer; once it is there, posts the receives of the round, all that there is
+  /// memory for. True if anything moved.
   bool meet();
 
   // The offer's arrival rings the heir: coll/schedule/progress.h.
@@ -119,14 +120,20 @@ class PartitionedReceive final : public PartitionedRequest {
 
   void part_is_over(const Part& part) override;
   void none_under_way() override;
-  bool waits_for_more() const override { return offer_request_ != nullptr; }
-  void post(std::size_t part);
+  bool waits_for_more() const override {
+    return offer_request_ != nullptr || posted_ < arrived_.size();
+  }
+  void begin_to_post();
+  bool post_rest();
+  bool post(std::size_t part);
 
   Offer offer_{};
   Request* offer_request_ = nullptr;  ///< until it has arrived
   bool wants_offer_only_ = false;     ///< see outlive_handle
   node::Waiter* heir_ = nullptr;      ///< the sleeper that it rings
   std::vector<bool> arrived_;         ///< by partition of the sender
+  std::size_t posted_ = 0;            ///< of them have their receives
+  std::shared_ptr<void> starves_;     ///< match::Memory::Starves, while others lack the memory
   /// Of partitions of the sender that do not begin and end with a whole element of the receiver.
   std::vector<std::unique_ptr<char[]>> staged_;
 };

@@ -106,13 +106,13 @@ void tell_of_deadlock() {
   }
 }
 
-void tell_of_stillness() {
+void tell_of_stillness(int awake) {
   std::atomic<std::uint32_t>& told = node::segment().header().ending;
   std::uint32_t nothing = 0;
   if (told.load(std::memory_order_relaxed) != nothing) {
     return;
   }
-  const std::vector<int> ranks = wait::ranks_that_may_be_woken();
+  const std::vector<int> ranks = wait::ranks_that_may_be_woken(awake);
   if (ranks.empty()) {
     return;  // one of their threads has moved just now
   }

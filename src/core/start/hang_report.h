@@ -7,7 +7,7 @@ namespace meantime::core {
 /// Every rank waits in MPI, and nothing can wake one of them.
 void tell_of_deadlock();
 /// The same for long, but for threads that do not wait in MPI and may wake one.
-void tell_of_stillness();
+void tell_of_stillness(int awake);
 /// A thread rank sleeps in the kernel, on that thread, where we do not see it.
 void tell_of_held_up(int world_rank, int thread);
 

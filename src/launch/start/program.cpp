@@ -166,7 +166,8 @@ ResolvedProgram resolve_program(const std::string& name, const std::string& dire
         : error == ENOEXEC ? "it is not a regular file"
         : error == EACCES  ? "it is not executable (chmod +x makes it so)"
         : error == ENOENT || error == ENOTDIR
-            ? fmt::format("no such file{}", directory.empty() ? "" : " in " + directory)
+            ? fmt::format("no such file{}",
+                          directory.empty() ? "" : " in " + settings::shown_path(directory))
             : std::strerror(error);
     return {{},
             fmt::format("cannot run '{}': {}", settings::shown_path(name), why),
