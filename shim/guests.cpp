@@ -25,6 +25,7 @@
 #include "shim/function.h"
 #include "shim/host_mpi.h"
 #include "shim/steal_words.h"
+#include "shim/trials.h"
 #include "shim/waiting.h"
 
 namespace meantime::shim {
@@ -170,6 +171,9 @@ void tell_of_waits() {
   } else {
     text += fmt::format(", and slept for {} of it", percent(sum.waits.asleep_ns, sum.waits.ns));
   }
+  if (const std::string cost = cost_of_guests(); !cost.empty()) {
+    text += "\n  " + cost;
+  }
   say(text);
 }
 
@@ -203,6 +207,15 @@ bool steals_all() {
   return all;
 }
 
+bool has_keeper() {
+  return control >= 0;
+}
+
+void order(guest::Order order) {
+  const char letter = static_cast<char>(order);
+  send(control, &letter, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void start_guests() {
   if (was_spawned()) {
     return;
@@ -229,12 +242,12 @@ void start_guests() {
   // children have others' files under that number.)
   pthread_atfork(nullptr, nullptr, [] { close(std::exchange(control, -1)); });
   began = now_seconds();
-  const char order = static_cast<char>(guest::Order::begin);
-  send(control, &order, 1, MSG_NOSIGNAL);
+  order(guest::Order::begin);
 }
 
 void end_guests() {
   if (has_guests() && constants() != nullptr && !was_spawned()) {
+    end_trials();
     finish_function();
     tell_of_waits();
   }
@@ -242,8 +255,7 @@ void end_guests() {
     return;
   }
   const double seconds = now_seconds() - began;
-  const char order = static_cast<char>(guest::Order::end);
-  send(control, &order, 1, MSG_NOSIGNAL);
+  order(guest::Order::end);
   guest::Listener listener;
   char text[4096];
   // A keeper that somebody has stopped must not keep the program.

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "guest/plan.h"
+
 namespace meantime::shim {
 
 /// Whether this job has guests: `meantime steal` has said so in the environment.
@@ -18,6 +20,10 @@ bool steals_all();
 bool is_first_of_its_node();
 /// A line for the user. Part of it may be a guest's.
 void say(const std::string& text);
+
+/// This process has started the node's guests.
+bool has_keeper();
+void order(guest::Order order);
 
 /// In MPI_Init, of each rank.
 void start_guests();

@@ -4,6 +4,7 @@
 #include "shim/agreement.h"
 #include "shim/guests.h"
 #include "shim/host_mpi.h"
+#include "shim/trials.h"
 
 namespace meantime::shim {
 namespace {
@@ -20,6 +21,7 @@ void mpi_has_begun() {
   }
   look_for_all();
   start_guests();
+  start_trials();
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ inline constexpr char slice_variable[] = "MEANTIME_STEAL_SLICE_NS";
 inline constexpr char mode_variable[] = "MEANTIME_STEAL_MODE";
 /// ADE's step and threshold (policy/predictor.h), in ns, a blank between them.
 inline constexpr char ade_variable[] = "MEANTIME_STEAL_ADE_NS";
+/// What guests may cost, in % of the run time.
+inline constexpr char most_variable[] = "MEANTIME_STEAL_MAX_OVERHEAD";
 inline constexpr char word_end = '\x1f';
 
 }  // namespace meantime::shim

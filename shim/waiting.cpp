@@ -15,6 +15,7 @@
 #include "policy/predictor.h"
 #include "shim/function.h"
 #include "shim/steal_words.h"
+#include "shim/trials.h"
 
 namespace meantime::shim {
 namespace {
@@ -112,7 +113,7 @@ class Wait {
       : look_(look),
         learnt_(learnt()),
         site_(learnt_.at(site)),
-        working_(function() != nullptr && function()->enter()),
+        working_(function() != nullptr && function_may_work() && function()->enter()),
         began_(now_ns()) {}
   ~Wait() {
     const std::uint64_t lasted = now_ns() - began_;
@@ -263,6 +264,7 @@ class Wait {
 }  // namespace
 
 int wait_by(Look& look, const void* site) {
+  note_wait();
   for (int looks = 0; looks < quick_looks; ++looks) {
     int done = 0;
     const int error = look(&done);

@@ -66,7 +66,9 @@ std::vector<std::string> command_behind_options(int& count, char** words) {
   int first = 2;
   while (first < count && words[first][0] == '-' && std::string_view(words[first]) != "--") {
     const std::string_view word = words[first];
-    first += word == "--guest" || word == "--steal" || word == "--mode" ? 2 : 1;
+    first += word == "--guest" || word == "--steal" || word == "--mode" || word == "--max-overhead"
+                 ? 2
+                 : 1;
   }
   const int end = std::min(first, count);
   const bool marked = end < count && std::string_view(words[end]) == "--";
@@ -147,11 +149,14 @@ int main(int count, char** words) {
   std::string mode = "predicted";
   steal->add_option("--mode", mode, "How a wait sleeps first: predicted (default), ade, or naps")
       ->check(CLI::IsMember({"predicted", "ade", "naps"}));
+  std::string overhead;
+  steal->add_option("--max-overhead", overhead, "What guests may cost, in % of the run time");
   steal->add_option("--guest", guest, "As mpiexec --guest takes it: aes, proc:COMMAND, ...");
   steal->add_flag("-v", verbose, "Say what is done");
   const std::vector<std::string> command = command_behind_options(count, words);
-  steal->callback(
-      [&] { status = meantime::tools::steal(guest, command, mode, waits == "all", verbose); });
+  steal->callback([&] {
+    status = meantime::tools::steal(guest, command, mode, overhead, waits == "all", verbose);
+  });
 
   CLI::App* bench =
       app.add_subcommand("bench", "Measure this machine; without a name: lists the benchmarks");

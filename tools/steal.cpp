@@ -51,7 +51,7 @@ std::string words_of_keeper(guest::Plan& plan) {
 }  // namespace
 
 int steal(const std::string& guest, const std::vector<std::string>& command,
-          const std::string& mode, bool all, bool verbose) {
+          const std::string& mode, const std::string& overhead, bool all, bool verbose) {
   settings::Files files;
   files.read(launch::prefix(), settings::own_environment());
   const std::optional<std::string> typed = guest.empty() ? std::nullopt : std::optional(guest);
@@ -73,6 +73,13 @@ int steal(const std::string& guest, const std::vector<std::string>& command,
   if (const std::string problem = launch::plan_guests(value, cpus, cpus.mask, {}, plan, function);
       !problem.empty()) {
     return refuse(problem, 1);
+  }
+  const std::string most = overhead.empty()
+                               ? value("MEANTIME_GUEST_OVERHEAD")
+                               : overhead.substr(0, overhead.find_last_not_of('%') + 1);
+  if (std::string wrong = settings::problem(*settings::find("MEANTIME_GUEST_OVERHEAD"), most);
+      !most.empty() && !wrong.empty()) {
+    return refuse(fmt::format("--max-overhead: {}", wrong), 2);
   }
   if (command.empty()) {
     return refuse("which command? meantime steal --guest aes -- mpirun -n 4 ./program", 2);
@@ -98,6 +105,9 @@ int steal(const std::string& guest, const std::vector<std::string>& command,
           {shim::ade_variable, in_ns("MEANTIME_ADE_STEP") + ' ' + in_ns("MEANTIME_ADE_THRESHOLD")});
     }
     variables.push_back({shim::mode_variable, mode});
+    if (!most.empty() && most != "none") {
+      variables.push_back({shim::most_variable, most});
+    }
     if (all) {
       variables.push_back({shim::steal_all_variable, "1"});
     }

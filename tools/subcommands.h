@@ -38,10 +38,11 @@ int stack(int job, int rank, bool all_frames);
 
 /// Becomes `command`, a launcher of whatever MPI, with guests beside its ranks (guest: as mpiexec
 /// --guest takes it; empty: as the settings say), which have what is left in collectives; `all`: in
-/// all waits. `mode`: how a wait sleeps first (shim/waiting.h). Returns only if that cannot be: 1,
-/// 2 for a wrong command line, 126 or 127.
+/// all waits. `mode`: how a wait sleeps first (shim/waiting.h). `overhead`: what guests may cost,
+/// in %; empty: as the settings say. Returns only if that cannot be: 1, 2 for a wrong command line,
+/// 126 or 127.
 int steal(const std::string& guest, const std::vector<std::string>& command,
-          const std::string& mode, bool all, bool verbose);
+          const std::string& mode, const std::string& overhead, bool all, bool verbose);
 
 /// Becomes the benchmarks' script with these words; returns, with 2, only if it is not there.
 int bench(std::vector<std::string> words);

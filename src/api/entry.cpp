@@ -214,6 +214,14 @@ void Entry::check_phase(const void* site) {
   }
 }
 
+// Of several threads without a lock one may be lost.
+void Entry::count_call() {
+  if (rank_.area != nullptr) {
+    std::atomic<std::uint64_t>& calls = rank_.area->account.calls;
+    calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+}
+
 void Entry::end_of_program(const void* site) {
   const bool no_rank = rank_.fiber == nullptr && ranks::worker_count() > 0;
   const bool by_guest = rank_.phase.load() == Phase::guest;

@@ -40,6 +40,22 @@ struct ArgumentPosition {
   const char* name;
 };
 
+/// Of a program that only looks: how often it does is no measure of its work.
+constexpr bool is_test(Call call) {
+  switch (call) {
+    case Call::Iprobe:
+    case Call::Improbe:
+    case Call::Test:
+    case Call::Testall:
+    case Call::Testany:
+    case Call::Testsome:
+    case Call::Request_get_status:
+      return true;
+    default:
+      return false;
+  }
+}
+
 class Entry {
  public:
   /// `site`: the return address of the entry point, in the user's program or in a binding that
@@ -61,6 +77,9 @@ class Entry {
         calling == Calling::any_time || (calling == Calling::while_active && rank_.lock.enabled());
     if (locked_) {
       rank_.lock.lock();
+    }
+    if (counts_calls() && !is_test(call)) [[unlikely]] {
+      count_call();
     }
     outer_call_ = rank_.call.load(std::memory_order_relaxed);
     outer_site_ = rank_.call_site.load(std::memory_order_relaxed);
@@ -292,6 +311,7 @@ class Entry {
   [[noreturn]] void throw_kept();
   /// A thread of a thread rank may ask some things.
   void check_phase(const void* site);
+  void count_call();
   [[noreturn]] void end_of_program(const void* site);
   static bool is_tag(int tag) {
     return static_cast<unsigned>(tag) <= static_cast<unsigned>(core::highest_user_tag);

@@ -143,6 +143,12 @@ void Keeper::obey(Order order) {
     case Order::go_on:
       machine::signal_descendants({order == Order::stop ? SIGSTOP : SIGCONT});
       break;
+    case Order::freeze:
+    case Order::thaw:
+      for (const Guest& guest : guests_) {
+        guest.signal(order == Order::freeze ? SIGSTOP : SIGCONT);
+      }
+      break;
     case Order::end:
       end();
       break;

@@ -34,6 +34,15 @@ struct Plan {
 };
 
 /// What mpiexec asks of the keeper, a letter each.
-enum class Order : char { begin = 'b', stop = 's', go_on = 'c', end = 'e' };
+/// `stop` and `go_on` are for the guests' whole trees, which are looked for; `freeze` and `thaw`,
+/// often, for their process groups.
+enum class Order : char {
+  begin = 'b',
+  stop = 's',
+  go_on = 'c',
+  freeze = 'f',
+  thaw = 't',
+  end = 'e',
+};
 
 }  // namespace meantime::guest

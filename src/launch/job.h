@@ -85,6 +85,7 @@ struct Job {
   int latency_hold = -1;     ///< /dev/cpu_dma_latency, if the job bounds it
   std::optional<guest::Plan> guests;  ///< if it has some
   std::string guest_function;         ///< path of its library; empty: none
+  std::optional<double> guest_bound;  ///< of the job's time, what guests may cost it
   machine::WakeUpCost wake_up;        ///< what waking a sleeper costs here, for the ranks
   std::string library_folder;         ///< holds our libmpi_abi.so.1; empty if it is not there
 

@@ -19,7 +19,7 @@ namespace meantime::node {
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 17;
+inline constexpr std::uint32_t segment_version = 18;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -149,10 +149,11 @@ struct alignas(cache_line) TestLoopNote {
 };
 
 struct alignas(cache_line) Account {
-  std::atomic<std::uint64_t> waits;              ///< waits that could not go on at once
-  std::atomic<std::uint64_t> wait_ns;            ///< wall-clock time in them
-  std::atomic<std::uint64_t> parks;              ///< times slept in the kernel
-  std::atomic<std::uint64_t> rings;              ///< system calls made to wake others
+  std::atomic<std::uint64_t> waits;    ///< waits that could not go on at once
+  std::atomic<std::uint64_t> wait_ns;  ///< wall-clock time in them
+  std::atomic<std::uint64_t> calls;    ///< of MPI, but tests; 0: not counted (rank/rank.h)
+  std::atomic<std::uint64_t> parks;    ///< times slept in the kernel
+  std::atomic<std::uint64_t> rings;    ///< system calls made to wake others
   std::atomic<std::uint64_t> signalled_in_vain;  ///< woken, and nothing could be moved
   std::atomic<std::uint64_t> spent_ns[4];        ///< of wait_ns, by ledger::Activity
   std::atomic<std::uint64_t> held_up_ns;    ///< of the time awake in waits: others had the core
@@ -241,8 +242,10 @@ struct Header {
   std::atomic<std::uint32_t> contexts;  ///< context numbers made so far, see core/comm/context.h
   alignas(cache_line) std::atomic<std::uint32_t> asleep;  ///< ranks that have a sleeping waiter
   std::atomic<std::uint32_t> finalized;                   ///< ranks that are away or finalized
-  std::atomic<std::uint32_t> ending;         ///< 1: the deadlock is told; 2: doubts are
-  std::atomic<std::uint64_t> rest_until_ns;  ///< until then sleepers do sleep: sleep/idle_work.h
+  std::atomic<std::uint32_t> ending;  ///< 1: the deadlock is told; 2: doubts are
+  // Until then sleepers do sleep, whatever guest work there is:
+  std::atomic<std::uint64_t> rest_until_ns;            ///< sleep/idle_work.h
+  std::atomic<std::uint64_t> without_guests_until_ns;  ///< mpiexec's, guest/bound.h
 };
 
 }  // namespace meantime::node

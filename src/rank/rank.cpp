@@ -24,6 +24,7 @@ constinit Place process_rank;
 
 }  // namespace
 
+constinit bool detail::host_counts_calls = false;
 constinit thread_local Rank* detail::current_rank = &process_rank.rank;
 constinit thread_local Rank* detail::rank_of_thread = nullptr;
 

@@ -125,10 +125,17 @@ struct alignas(64) Rank {
 };
 
 namespace detail {
+extern constinit bool host_counts_calls;
 // Every thread begins as one of the process rank's. A thread rank has a thread control block of its
 // own, so its copy of this is its own too, whichever worker runs it (docs/internals/rank.md).
 extern constinit thread_local Rank* current_rank;
 }  // namespace detail
+
+/// Whether the ranks of this host count their calls (node::Account::calls): somebody compares what
+/// the job does in some times with what it does in others. Set in MPI_Init.
+inline bool& counts_calls() {
+  return detail::host_counts_calls;
+}
 
 /// The rank whose stack this is. Valid before MPI_Init too (phase says so). Any thread of a process
 /// rank gets that process's rank.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -43,7 +44,9 @@ class GuestFunction final : public wait::IdleWork, public guest::Function {
     std::uint64_t now = now_ns();
     std::uint64_t again = 0;
     while (again == 0 && word.load(std::memory_order_acquire) == asleep && now < until_ns) {
-      const std::uint64_t rest = header.rest_until_ns.load(std::memory_order_relaxed);
+      const std::uint64_t rest =
+          std::max(header.rest_until_ns.load(std::memory_order_relaxed),
+                   header.without_guests_until_ns.load(std::memory_order_relaxed));
       again = now < rest ? rest : slice(now, account);
     }
     leave(account);

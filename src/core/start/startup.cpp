@@ -55,6 +55,7 @@ void start_host(const Settings& settings, bool crowded) {
   wait::deadlock_hook = tell_of_deadlock;
   wait::stillness_hook = tell_of_stillness;
   wait::still_ns = settings.still_ns;
+  counts_calls() = number_from_environment(launch::count_calls_variable) == 1;
   wait::beside_guests() = number_from_environment(launch::guests_variable) == 1;
   if (const int measured = number_from_environment(launch::wake_up_variable); measured > 0) {
     wait::measured_wake_up_ns() = static_cast<std::uint64_t>(measured);

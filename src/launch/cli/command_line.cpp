@@ -129,6 +129,7 @@ class Parser {
       case Action::timeout:
       case Action::bind:
       case Action::guest:
+      case Action::max_overhead:
       case Action::on_deadlock:
       case Action::place:
       case Action::balance:
@@ -312,6 +313,16 @@ class Parser {
         }
         result_.environment.push_back({"MEANTIME_GUEST", first});
         break;
+      case Action::max_overhead: {
+        const std::string percent = first.substr(0, first.find_last_not_of('%') + 1);
+        if (std::string wrong =
+                settings::problem(*settings::find("MEANTIME_GUEST_OVERHEAD"), percent);
+            !wrong.empty()) {
+          throw Mistake{fmt::format("{}: {}", spelled_, wrong)};
+        }
+        result_.environment.push_back({"MEANTIME_GUEST_OVERHEAD", percent});
+        break;
+      }
       case Action::ledger_report:
         if (first.empty()) {
           result_.report = true;

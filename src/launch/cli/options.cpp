@@ -40,6 +40,7 @@ constexpr Option options[] = {
     {"balance", 1, Action::balance, "", true},
     {"wait", 1, Action::wait, "", true},
     {"guest", 1, Action::guest, "", true},
+    {"max-overhead", 1, Action::max_overhead, "", true},
     {"report", 0, Action::ledger_report, "", true},
     {"on-deadlock", 1, Action::on_deadlock, "", true},
     {"debugger", 1, Action::debugger, "", true},
@@ -320,9 +321,12 @@ made them)
                           the same as -x MEANTIME_WAIT=... (default adaptive)
 
 Guest work (guide/guests.md)
-  --guest proc:COMMAND|aes|primes|stream
-                          runs the command, or a ready guest, beside the ranks,
-                          once for each CPU, on what they leave of it
+  --guest proc:COMMAND|func:LIBRARY|queue:FOLDER|aes|primes|stream
+                          runs the command, those of a folder, or a ready guest,
+                          beside the ranks, once for each CPU, on what they
+                          leave of it; or calls a library's function
+  --max-overhead PERCENT  what guests may cost: the job is compared with itself
+                          without them, and where it is more they are stopped
 
 Where the time went
   --report                at the end: how long each rank ran and waited, where

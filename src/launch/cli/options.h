@@ -44,6 +44,7 @@ enum class Action {
   on_deadlock,
   wait,
   guest,
+  max_overhead,
   ledger_report,  ///< its value, which only `=` attaches, may be missing
   kind,
   place,

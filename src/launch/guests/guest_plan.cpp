@@ -217,6 +217,10 @@ std::string log_folder(const std::string& said, std::string& folder) {
 }  // namespace
 
 std::string plan_guests(Job& job) {
+  if (const std::optional<std::uint64_t> percent = settings::number(
+          *settings::find("MEANTIME_GUEST_OVERHEAD"), job.setting("MEANTIME_GUEST_OVERHEAD"))) {
+    job.guest_bound = static_cast<double>(*percent) / 100;
+  }
   return plan_guests([&job](std::string_view name) { return job.setting(name); }, job.cpus,
                      job.runners(), job.bindings, job.guests, job.guest_function);
 }

@@ -31,6 +31,9 @@ class Guests {
   }
   void stop() { tell(guest::Order::stop); }
   void go_on() { tell(guest::Order::go_on); }
+  /// Often.
+  void freeze() { tell(guest::Order::freeze); }
+  void thaw() { tell(guest::Order::thaw); }
   /// MPI is over for all ranks.
   void end();
 

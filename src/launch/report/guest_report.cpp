@@ -159,6 +159,30 @@ std::string guest_function_table(const Job& job, const ledger::Figures& figures)
   return text;
 }
 
+std::string guest_cost(const JobTimes& times) {
+  if (times.guest_bound == nullptr) {
+    return {};
+  }
+  return "  " + guest::cost_line(*times.guest_bound) + "\n";
+}
+
+std::string json_guest_cost(const JobTimes& times) {
+  if (times.guest_bound == nullptr) {
+    return "null";
+  }
+  const guest::Bound& bound = *times.guest_bound;
+  const std::optional<guest::Bound::Cost> cost = bound.cost();
+  const auto number = [&cost](double guest::Bound::Cost::*which) {
+    return cost ? fmt::format("{:.6f}", (*cost).*which) : std::string("null");
+  };
+  return fmt::format(
+      R"({{"median": {}, "least": {}, "most": {}, "trials": {}, "times_beyond": {}, )"
+      R"("seconds_without": {:.6f}}})",
+      number(&guest::Bound::Cost::median), number(&guest::Bound::Cost::least),
+      number(&guest::Bound::Cost::most), bound.trials(), bound.times_beyond(),
+      bound.seconds_without());
+}
+
 std::string json_guest_function(const Job& job, const ledger::Figures& figures) {
   if (job.guest_function.empty()) {
     return "null";

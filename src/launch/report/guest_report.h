@@ -17,6 +17,10 @@ bool ended_in_guest_work(const ledger::Figures& figures);
 double guest_function_seconds(const ledger::Figures& figures);
 std::string guest_function_table(const Job& job, const ledger::Figures& figures);
 /// An object, or null.
+/// What guests cost, in one line, if that was measured (--max-overhead).
+std::string guest_cost(const JobTimes& times);
+std::string json_guest_cost(const JobTimes& times);
+
 std::string json_guests(const Job& job, const JobTimes& times);
 std::string json_guest_function(const Job& job, const ledger::Figures& figures);
 

@@ -97,6 +97,7 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n"
       "  \"guests\": {},\n"
       "  \"guest_function\": {},\n"
+      "  \"guest_cost\": {},\n"
       "  \"calls\": [\n{}\n  ],\n  \"per_worker\": [\n{}\n  ],\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
       sums.computing, sums.awake, sums.asleep, sums.unused,
@@ -107,8 +108,8 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       job.frequencies.seconds_lowered(),
       times.joules >= 0 ? fmt::format("{:.6f}", times.joules) : "null", quoted(times.energy_source),
       figures.energy_handler.empty() ? "null" : quoted(figures.energy_handler),
-      json_guests(job, times), json_guest_function(job, figures), json_calls(figures),
-      json_workers(job, figures));
+      json_guests(job, times), json_guest_function(job, figures), json_guest_cost(times),
+      json_calls(figures), json_workers(job, figures));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     text += json_rank(rank, figures.ranks[rank], job.ranks[rank], ways.at(rank), policies.at(rank),
                       names);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "guest/account.h"
+#include "guest/bound.h"
 #include "launch/job.h"
 
 namespace meantime::launch {
@@ -20,7 +21,8 @@ struct JobTimes {
   bool ended_early = false;              ///< and not by its ranks
   double joules = -1;                    ///< -1: could not be read
   std::string energy_source;
-  const guest::Account* guests = nullptr;  ///< of the guests, if there were some
+  const guest::Account* guests = nullptr;     ///< of the guests, if there were some
+  const guest::Bound* guest_bound = nullptr;  ///< on what they cost, if there was one
 };
 
 /// For people; many lines, each ended.

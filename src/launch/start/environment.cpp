@@ -156,6 +156,11 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   } else {
     drop(variables_, guests_variable);
   }
+  if (job.guest_bound) {
+    set(variables_, count_calls_variable, "1");
+  } else {
+    drop(variables_, count_calls_variable);
+  }
   if (!job.guest_function.empty()) {
     set(variables_, guest_function_variable, job.guest_function);
   } else {

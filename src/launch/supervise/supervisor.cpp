@@ -66,6 +66,7 @@ bool Supervisor::prepare() {
   watch(signals_, Source::signals);
   watch(time_limit_.descriptor(), Source::time_limit);
   watch(energy_look_.descriptor(), Source::energy_look);
+  watch(trials_.timer().descriptor(), Source::guest_trials);
   watch(library_look_.descriptor(), Source::library_look);
   watch(ending_.grace().descriptor(), Source::grace);
   if (std::string problem = starter_.prepare(); !problem.empty()) {
@@ -231,6 +232,9 @@ void Supervisor::wait_for_event() {
       case Source::guests:
         guests_.hear();
         break;
+      case Source::guest_trials:
+        trials_.on_timer();
+        break;
       case Source::guests_late:
         ending_.kill_all();
         guests_.hear();
@@ -299,9 +303,13 @@ void Supervisor::act_on(int signal, int ranks_with_it) {
     job_.frequencies.restore();  // stopped ranks are no reason to slow whoever comes now
     stopped_ = true;
     guests_.stop();
+    trials_.stop();
   } else if (signal == SIGCONT) {
     stopped_ = false;
     guests_.go_on();
+    if (inside_ == static_cast<int>(job_.ranks.size())) {
+      trials_.begin(starter_.segment());
+    }
   }
   if (signal == SIGCHLD) {
     reap();
@@ -350,6 +358,7 @@ void Supervisor::report_ledger() {
   getrusage(RUSAGE_CHILDREN, &used);
   times.cpu_seconds = machine::cpu_seconds(used) - guests_.cpu_seconds();
   times.guests = job_.guests ? &guests_.account() : nullptr;
+  times.guest_bound = job_.guest_bound ? &trials_.bound() : nullptr;
   std::string guests = guest_table(job_, times);
   if (has_function) {
     const ledger::Figures figures = figures_in(starter_.segment());
@@ -357,7 +366,7 @@ void Supervisor::report_ledger() {
     guests = guest_function_table(job_, figures);
   }
   if (tells_of_guests) {
-    write_while_read(STDERR_FILENO, as_shown(guests));
+    write_while_read(STDERR_FILENO, as_shown(guests + guest_cost(times)));
   }
   if (!job_.command.reports()) {
     return;

@@ -107,6 +107,9 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         process.phase = MpiPhase::inside;
         ++inside_;
         guests_.begin();
+        if (inside_ == static_cast<int>(job_.ranks.size())) {
+          trials_.begin(starter_.segment());
+        }
         if (process.mpi_pid != process.pid && process.host < 0) {
           process.mpi_process = watch_process(process.mpi_pid);
           if (process.mpi_process >= 0) {
@@ -122,6 +125,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       process.phase = MpiPhase::finalized;
       if (std::all_of(job_.ranks.begin(), job_.ranks.end(),
                       [](const RankProcess& one) { return one.phase == MpiPhase::finalized; })) {
+        trials_.stop();
         guests_.end();
       }
       break;

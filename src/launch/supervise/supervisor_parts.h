@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/timer.h"
+#include "launch/guests/guest_trials.h"
 #include "launch/guests/guests.h"
 #include "launch/job.h"
 #include "launch/start/starter.h"
@@ -40,13 +41,20 @@ enum class Source : std::uint32_t {
   mpi_process,
   guests,
   guests_late,
+  guest_trials,
   output
 };
 
 class Supervisor {
  public:
   Supervisor(Job& job, pid_t front)
-      : job_(job), front_(front), starter_(job), relay_(job), ending_(job), guests_(job) {}
+      : job_(job),
+        front_(front),
+        starter_(job),
+        relay_(job),
+        ending_(job),
+        guests_(job),
+        trials_(job, guests_) {}
 
   /// To the end of the job; returns mpiexec's exit status.
   int run();
@@ -95,6 +103,7 @@ class Supervisor {
   EarlySignals early_;
   Ending ending_;
   Guests guests_;
+  GuestTrials trials_;
   Timer time_limit_;
   ControlChannel channel_;
   int running_ = 0;  ///< started processes that have not ended
