@@ -20,7 +20,7 @@ help:
 	@echo "make conformance           MPICH's own test suite; its tables in docs/reference/conformance.md: an hour"
 	@echo "make fuzz SECONDS=600      random MPI programs on Meantime and on MPICH: the results must agree"
 	@echo "make projects              the own tests of mpi4py, hypre and others, beside the peers: an hour or two"
-	@echo "make stress                a million waits on a machine that is disturbed: some 10 minutes"
+	@echo "make stress                a million waits on a machine that is disturbed, a thousand jobs with guests that are killed: half an hour"
 	@echo "make bench                 measure this machine against Open MPI and MPICH, if they are installed"
 	@echo "make install PREFIX=DIR    build and install (default $(PREFIX)); the tree can be moved later"
 	@echo "make uninstall PREFIX=DIR  remove what was installed there, and nothing else"
@@ -100,6 +100,7 @@ test-all: test-build
 
 stress: test-build
 	@tests/stress/waits.py build/release
+	@tests/stress/guests.py build/release
 
 # Other people's tests: an hour on 2 cores. Writes its two tables of docs/reference/conformance.md and leaves the rest. SUITE=folder: the suite of a checkout of MPICH's
 # repository instead, whose tables stay in build/conformance-of-checkout.

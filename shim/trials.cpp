@@ -65,7 +65,7 @@ void note_wait() {
   }
 }
 
-bool function_may_work() {
+bool guests_may_run() {
   return guests_run.load(std::memory_order_relaxed);
 }
 

@@ -15,8 +15,8 @@ void end_trials();
 
 /// A wait of ours begins. Any thread.
 void note_wait();
-/// Whether a guest function may work now.
-bool function_may_work();
+/// Whether guests may run now. If not, waits are those of a job without guests: they poll.
+bool guests_may_run();
 
 /// What this rank found, in one line; empty: there is no bound.
 std::string cost_of_guests();

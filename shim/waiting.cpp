@@ -113,12 +113,13 @@ class Wait {
       : look_(look),
         learnt_(learnt()),
         site_(learnt_.at(site)),
-        working_(function() != nullptr && function_may_work() && function()->enter()),
+        polls_(!guests_may_run()),
+        working_(!polls_ && function() != nullptr && function()->enter()),
         began_(now_ns()) {}
   ~Wait() {
     const std::uint64_t lasted = now_ns() - began_;
     site_.predictor.learn({.waited_ns = came_ns_ != 0 ? came_ns_ : lasted});
-    if (mode() == Mode::ade) {
+    if (mode() == Mode::ade && !polls_) {
       site_.ade.learn({.waited_ns = lasted, .woke_ns = woke_ns_, .signalled = came_ns_ != 0},
                       ade_numbers().step_ns, ade_numbers().threshold_ns);
     }
@@ -131,9 +132,15 @@ class Wait {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  int run() { return working_ ? run_working() : run_sleeping(); }
+  int run() { return polls_ ? run_polling() : working_ ? run_working() : run_sleeping(); }
 
  private:
+  int run_polling() {
+    while (!look_for_a_while()) {
+    }
+    return error_;
+  }
+
   int run_sleeping() {
     const std::uint64_t late = learnt_.lateness.typical_ns();
     const std::uint64_t first = first_sleep(late);
@@ -251,6 +258,7 @@ class Wait {
   Look& look_;
   Learnt& learnt_;
   Site& site_;
+  const bool polls_;
   const bool working_;  ///< between looks it calls the guest function
   const std::uint64_t began_;
   std::uint64_t quiet_since_ = began_;  ///< no look has moved anything

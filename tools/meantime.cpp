@@ -141,21 +141,26 @@ int main(int count, char** words) {
 
   CLI::App* steal =
       app.add_subcommand("steal", "Guest work beside ranks of any MPI: -- mpirun -n 4 ./program");
-  std::string guest;
-  bool verbose = false;
+  meantime::tools::StealOptions stealing;
   std::string waits = "collectives";
+  stealing.mode = "predicted";
+  steal->add_option("--guest", stealing.guest,
+                    "As mpiexec --guest takes it: aes, proc:COMMAND, ...");
   steal->add_option("--steal", waits, "In which waits: collectives (default), or all")
       ->check(CLI::IsMember({"collectives", "all"}));
-  std::string mode = "predicted";
-  steal->add_option("--mode", mode, "How a wait sleeps first: predicted (default), ade, or naps")
+  steal
+      ->add_option("--mode", stealing.mode,
+                   "How a wait sleeps first: predicted (default), ade, or naps")
       ->check(CLI::IsMember({"predicted", "ade", "naps"}));
-  std::string overhead;
-  steal->add_option("--max-overhead", overhead, "What guests may cost, in % of the run time");
-  steal->add_option("--guest", guest, "As mpiexec --guest takes it: aes, proc:COMMAND, ...");
-  steal->add_flag("-v", verbose, "Say what is done");
-  const std::vector<std::string> command = command_behind_options(count, words);
+  steal->add_option("--max-overhead", stealing.overhead,
+                    "What guests may cost, in % of the run time");
+  steal->add_flag("--print", stealing.print,
+                  "Only print the variables, for a shell: eval \"$(meantime steal ... --print)\"");
+  steal->add_flag("-v", stealing.verbose, "Say what is done");
+  stealing.command = command_behind_options(count, words);
   steal->callback([&] {
-    status = meantime::tools::steal(guest, command, mode, overhead, waits == "all", verbose);
+    stealing.all = waits == "all";
+    status = meantime::tools::steal(stealing);
   });
 
   CLI::App* bench =

@@ -36,13 +36,18 @@ int ps(std::optional<int> job, bool each);
 /// job, rank or gdb.
 int stack(int job, int rank, bool all_frames);
 
-/// Becomes `command`, a launcher of whatever MPI, with guests beside its ranks (guest: as mpiexec
-/// --guest takes it; empty: as the settings say), which have what is left in collectives; `all`: in
-/// all waits. `mode`: how a wait sleeps first (shim/waiting.h). `overhead`: what guests may cost,
-/// in %; empty: as the settings say. Returns only if that cannot be: 1, 2 for a wrong command line,
-/// 126 or 127.
-int steal(const std::string& guest, const std::vector<std::string>& command,
-          const std::string& mode, const std::string& overhead, bool all, bool verbose);
+struct StealOptions {
+  std::string guest;                 ///< as mpiexec --guest takes it; empty: as the settings say
+  std::vector<std::string> command;  ///< a launcher of whatever MPI
+  std::string mode;                  ///< how a wait sleeps first (shim/waiting.h)
+  std::string overhead;              ///< what guests may cost, in %; empty: as the settings say
+  bool all = false;                  ///< in all waits, not only in collectives
+  bool verbose = false;
+  bool print = false;
+};
+/// Becomes the command, with guests beside its ranks. Or prints how a shell sets the variables that
+/// it would have. Returns if the command cannot be run: 1, 2 for a wrong command line, 126 or 127.
+int steal(const StealOptions& options);
 
 /// Becomes the benchmarks' script with these words; returns, with 2, only if it is not there.
 int bench(std::vector<std::string> words);

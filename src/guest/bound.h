@@ -31,8 +31,8 @@ class Bound {
   };
   /// The last block is over; the next one. `now` in seconds, of any clock that does not jump.
   Block next(double now, std::uint64_t progress);
-  /// There are no blocks until `next` is called again: the job is stopped, or over. The one that was
-  /// going on is no part of a trial.
+  /// There are no blocks until `next` is called again: the job is stopped, or over. The one that
+  /// was going on is no part of a trial.
   void end(double now);
 
   struct Cost {

@@ -73,6 +73,13 @@ class GuestFunction(MpiexecTest):
                 job = self.waits(guest, 10, "--as", way, "-q")
                 self.assertEqual((job.status, job.error), (0, ""))
 
+    def test_ready_ones(self):
+        for name in ("primes", "aes", "stream"):
+            job = self.waits(f"func:{name}", 300)
+            self.assertEqual(job.status, 0, job)
+            units = int(re.search(r"rank 0 .* (\d+)\n", job.error)[1])
+            self.assertGreater(units, 100 if name == "primes" else 10000, job)
+
     def test_a_deadlock_is_told(self):
         guest = self.library(COUNTS)
         source = self.path("deadlock.c", "#include <mpi.h>\nint main(int c, char** v) { int x; MPI_Init(&c, &v);\n"

@@ -271,6 +271,33 @@ class Steal(MpiexecTest):
                 self.assertEqual(job.returncode, status, said)
                 self.assertIn(line, said)
 
+    def test_static_programs(self):
+        program = self.path("static")
+        if subprocess.run(["gcc", "-static", self.path("static.c", "int main(void) { return 0; }\n"), "-o", program],
+                          stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no static libc")
+        job = self.steal("--guest", "primes", "--", "env", "-n", 2, program)
+        _, said = job.communicate(timeout=100)
+        self.assertEqual(job.returncode, 1, said)
+        self.assertIn("is static: nothing can be put in front of its MPI", said)
+
+    def test_variables_by_hand(self):
+        for launcher, program in self.each():
+            line = f'eval "$({MEANTIME} steal --guest "primes" --steal all --print)"; exec {launcher} -n 2 {program} 300'
+            job = subprocess.run(["sh", "-c", line], env=self.environment, text=True, capture_output=True, timeout=100, check=False)
+            self.assertEqual(job.returncode, 0, job)
+            self.assertRegex(job.stderr, r"2 guests had .*: \d{3,} units")
+
+    def test_it_says_what_it_does(self):
+        library = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12", "Meantime": "libmpi_abi.so.1"}
+        for name, compiler, launcher in implementations():
+            program = self.path(f"says-{name}")
+            subprocess.run([compiler, PROGRAM, "-o", program], check=True, stderr=subprocess.DEVNULL)
+            job = self.steal("-v", "--guest", "primes", "--", launcher, "-n", 2, program, 10)
+            _, said = job.communicate(timeout=100)
+            self.assertEqual(job.returncode, 0, said)
+            self.assertIn(f"{program} needs {library[name]}; 2 guests, LD_PRELOAD={SHIM}\n", said)
+
     def test_nothing_without_a_guest(self):
         for launcher, program in self.each():
             job = self.steal("--", launcher, "-n", 2, program, 10)

@@ -40,6 +40,19 @@ double spent(const Rank& rank) {
                    1e-9;
 }
 
+/// Of what a guest function did in this rank's sleeps.
+template <std::atomic<std::uint64_t> node::GuestWork::*member>
+double of_guest(const Rank& rank) {
+  return rank.area == nullptr
+             ? 0
+             : static_cast<double>(
+                   (rank.area->account.guest_work.*member).load(std::memory_order_relaxed));
+}
+
+double guest_time(const Rank& rank) {
+  return of_guest<&node::GuestWork::ns>(rank) * 1e-9;
+}
+
 double sleeps(const Rank& rank) {
   return rank.area == nullptr
              ? 0
@@ -69,6 +82,12 @@ constexpr PerformanceVariable accounts[] = {
      number<&Account::rings>},
     {"meantime_sleeps", "how often this rank fell asleep, also off its worker as a thread rank",
      MPI_T_PVAR_CLASS_COUNTER, sleeps},
+    {"meantime_guest_time", "of the time asleep, a guest function had, in seconds",
+     MPI_T_PVAR_CLASS_TIMER, guest_time},
+    {"meantime_guest_slices", "calls of a guest function in this rank's sleeps",
+     MPI_T_PVAR_CLASS_COUNTER, of_guest<&node::GuestWork::slices>},
+    {"meantime_guest_units", "what it did there, as it counts itself", MPI_T_PVAR_CLASS_COUNTER,
+     of_guest<&node::GuestWork::units>},
     {"meantime_collectives_under_way", "non-blocking collectives that are not complete",
      MPI_T_PVAR_CLASS_LEVEL, collectives},
 };

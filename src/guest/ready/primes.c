@@ -2,22 +2,20 @@
 // prime.
 #include "units.h"
 
-static int is_prime(uint64_t number) {
-  for (uint64_t divisor = 3; divisor * divisor <= number; divisor += 2) {
-    if (number % divisor == 0) {
+/// Always as much work: the odd numbers from a million to two, again and again.
+static uint64_t number = 1000001;
+
+static int prepare(void) {
+  return 0;
+}
+
+static uint64_t work(void) {
+  const uint64_t tried = number;
+  number = number < 2000000 ? number + 2 : 1000001;
+  for (uint64_t divisor = 3; divisor * divisor <= tried; divisor += 2) {
+    if (tried % divisor == 0) {
       return 0;
     }
   }
   return 1;
-}
-
-int main(void) {
-  volatile uint64_t* const units = counted_units();
-  // Always as much work: the odd numbers from a million to two, again and again.
-  for (uint64_t number = 1000001; !told_to_end; number = number < 2000000 ? number + 2 : 1000001) {
-    if (is_prime(number)) {
-      ++*units;
-    }
-  }
-  return done(units);
 }

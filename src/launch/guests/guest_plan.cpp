@@ -136,7 +136,11 @@ std::string refusal_of_contents(const char* path) {
 /// Its absolute path; or one line why it cannot be one.
 std::string function_of(const std::string& text, const CpuBudget& cpus, int runners,
                         std::string& function) {
-  const std::string path = text.substr(func.size());
+  std::string path = text.substr(func.size());
+  if (path.find('/') == std::string::npos && access(path.c_str(), F_OK) != 0) {
+    const std::string ready = ready_guest(path + ".so");
+    path = access(ready.c_str(), F_OK) == 0 ? ready : path;
+  }
   char real[PATH_MAX];
   std::string refusal =
       realpath(path.c_str(), real) == nullptr ? std::strerror(errno) : std::string();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "launch/report/guest_report.h"
+
 namespace meantime::launch {
 namespace {
 
@@ -42,6 +44,11 @@ CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const J
   const double idle = std::max(0.0, sums.allocated - times.cpu_seconds);
   sums.asleep = std::min(idle, seconds(slept));
   sums.unused = idle - sums.asleep;
+  if (!job.guest_function.empty()) {
+    sums.guests = guest_function_seconds(figures);
+  } else if (times.guests != nullptr) {
+    sums.guests = times.guests->cpu_seconds;
+  }
   if (times.others_seconds) {
     sums.others = std::min(idle, *times.others_seconds);
   }

@@ -22,6 +22,8 @@ struct CoreSeconds {
   std::optional<double> preempted;
   /// Of what the job did not use of the CPUs, what other programs did, if that is known.
   std::optional<double> others;
+  /// Of `asleep` and `unused`: what guests had, by the kernel; of a guest function by its slices.
+  std::optional<double> guests;
 };
 
 CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const JobTimes& times);

@@ -89,7 +89,8 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "{{\n  \"format\": 1,\n  \"ranks_count\": {},\n  \"workers\": {},\n  \"wall\": {:.9f},\n"
       "  \"cpu\": {:.9f},\n"
       "  \"core_seconds\": {{\"allocated\": {:.9f}, \"computing\": {:.9f}, \"waiting_awake\": "
-      "{:.9f}, \"waiting_asleep\": {:.9f}, \"unused\": {:.9f}, \"preempted\": {}}},\n"
+      "{:.9f}, \"waiting_asleep\": {:.9f}, \"unused\": {:.9f}, \"preempted\": {}, \"guests\": "
+      "{}}},\n"
       "  \"wait\": {},\n  \"changed\": {},\n  \"energy_policy\": {},\n"
       "  \"notes\": {},\n"
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
@@ -101,7 +102,8 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
       "  \"calls\": [\n{}\n  ],\n  \"per_worker\": [\n{}\n  ],\n  \"ranks\": [\n",
       figures.ranks.size(), job.cpus.workers, times.wall_seconds, times.cpu_seconds, sums.allocated,
       sums.computing, sums.awake, sums.asleep, sums.unused,
-      sums.preempted ? fmt::format("{:.9f}", *sums.preempted) : "null", quoted(ways.front()),
+      sums.preempted ? fmt::format("{:.9f}", *sums.preempted) : "null",
+      sums.guests ? fmt::format("{:.9f}", *sums.guests) : "null", quoted(ways.front()),
       json_changes(figures), quoted(policies.front()), json_notes(job),
       job.wake_up.ns != 0 ? fmt::format("{:.9f}", seconds(job.wake_up.ns)) : "null",
       quoted(job.wake_up.source), job.frequencies.times_lowered(),

@@ -235,9 +235,10 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
       site_table(sites) + call_table(figures) + rank_table(job, figures) + worker_table(figures);
   text += fmt::format(
       "core-seconds: allocated {:.3f} = computing {:.3f} + waiting awake {:.3f} + waiting asleep "
-      "{:.3f} + unused {:.3f}; preempted {}\n",
+      "{:.3f} + unused {:.3f}; preempted {}{}\n",
       sums.allocated, sums.computing, sums.awake, sums.asleep, sums.unused,
-      sums.preempted ? fmt::format("{:.3f}", *sums.preempted) : "unknown");
+      sums.preempted ? fmt::format("{:.3f}", *sums.preempted) : "unknown",
+      sums.guests ? fmt::format("; guests had {:.3f} of what was left", *sums.guests) : "");
   text += wait_line(job) + changes_line(figures);
   if (figures.energy_handler.empty()) {
     text += energy_policy_line(job);
