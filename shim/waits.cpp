@@ -12,8 +12,8 @@ bool are_ours() {
 }
 
 /// From nobody there is nothing to wait for; MPICH's looks do not write such a status.
-bool are_ours_from(int source) {
-  return are_ours() && constants() != nullptr && source != constants()->proc_null;
+bool are_ours_with(int peer) {
+  return are_ours() && constants() != nullptr && peer != constants()->proc_null;
 }
 
 /// `look`: what the wait is as a look, which sets whether it is over. `plain`: the wait itself.
@@ -22,11 +22,22 @@ int by_looks(bool ours, Host& plain, const void* site, Call&& look, Arguments...
   return ours ? wait_until(look, site) : plain(arguments...);
 }
 
+/// A send that waits for its receiver, as the one that does not and a wait.
+int send_by_looks(Host& plain, Host& start, const void* site, void* buffer, int count, Handle type,
+                  int target, int tag, Handle comm) {
+  if (!are_ours_with(target)) {
+    return plain(buffer, count, type, target, tag, comm);
+  }
+  Request request;
+  const int error = start(buffer, count, type, target, tag, comm, &request.value);
+  return error != success ? error : wait_for(request, site);
+}
+
 }  // namespace
 }  // namespace meantime::shim
 
 using meantime::shim::are_ours;
-using meantime::shim::are_ours_from;
+using meantime::shim::are_ours_with;
 using meantime::shim::by_looks;
 using meantime::shim::Handle;
 using meantime::shim::Host;
@@ -72,7 +83,7 @@ MEANTIME_SHIM(Probe, (int source, int tag, Handle comm, void* status)) {
   static Host plain("PMPI_Probe");
   static Host look("PMPI_Iprobe");
   return by_looks(
-      are_ours_from(source), plain, __builtin_return_address(0),
+      are_ours_with(source), plain, __builtin_return_address(0),
       [&](int* over) { return look(source, tag, comm, over, status); }, source, tag, comm, status);
 }
 
@@ -80,7 +91,7 @@ MEANTIME_SHIM(Mprobe, (int source, int tag, Handle comm, void* message, void* st
   static Host plain("PMPI_Mprobe");
   static Host look("PMPI_Improbe");
   return by_looks(
-      are_ours_from(source), plain, __builtin_return_address(0),
+      are_ours_with(source), plain, __builtin_return_address(0),
       [&](int* over) { return look(source, tag, comm, over, message, status); }, source, tag, comm,
       message, status);
 }
@@ -90,7 +101,7 @@ MEANTIME_SHIM(Recv, (void* buffer, int count, Handle type, int source, int tag, 
   static Host plain("PMPI_Recv");
   static Host start("PMPI_Irecv");
   static Host test("PMPI_Test");
-  if (!are_ours_from(source)) {
+  if (!are_ours_with(source)) {
     return plain(buffer, count, type, source, tag, comm, status);
   }
   meantime::shim::Request request;
@@ -109,7 +120,7 @@ MEANTIME_SHIM(Sendrecv, (void* send, int count, Handle type, int target, int tag
   static Host start("PMPI_Irecv");
   static Host start_send("PMPI_Isend");
   static Host test("PMPI_Test");
-  if (!are_ours_from(source)) {
+  if (!are_ours_with(source)) {
     return plain(send, count, type, target, tag, receive, receive_count, receive_type, source,
                  receive_tag, comm, status);
   }
@@ -131,4 +142,18 @@ MEANTIME_SHIM(Sendrecv, (void* send, int count, Handle type, int target, int tag
     error = error != success ? error : of_send;
   }
   return error;
+}
+
+MEANTIME_SHIM(Send, (void* buffer, int count, Handle type, int target, int tag, Handle comm)) {
+  static Host plain("PMPI_Send");
+  static Host start("PMPI_Isend");
+  return meantime::shim::send_by_looks(plain, start, __builtin_return_address(0), buffer, count,
+                                       type, target, tag, comm);
+}
+
+MEANTIME_SHIM(Ssend, (void* buffer, int count, Handle type, int target, int tag, Handle comm)) {
+  static Host plain("PMPI_Ssend");
+  static Host start("PMPI_Issend");
+  return meantime::shim::send_by_looks(plain, start, __builtin_return_address(0), buffer, count,
+                                       type, target, tag, comm);
 }

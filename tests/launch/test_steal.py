@@ -281,6 +281,20 @@ class Steal(MpiexecTest):
         self.assertEqual(job.returncode, 1, said)
         self.assertIn("is static: nothing can be put in front of its MPI", said)
 
+    def test_sends_that_wait(self):
+        """As LAMMPS waits: for a receiver that comes late."""
+        text = ("#include <mpi.h>\n#include <stdlib.h>\n#include <unistd.h>\nint main(int c, char** v) { enum { n = 1 << 20 }; int r; char* b = calloc(n, 1);\n"
+                "MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r);\n"
+                "for (int i = 0; i < 2; ++i) { if (r == 0) { b[7] = 5 + i; (i ? MPI_Ssend : MPI_Send)(b, i ? 8 : n, MPI_CHAR, 1, 0, MPI_COMM_WORLD); }\n"
+                "else { usleep(300000); MPI_Recv(b, n, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); if (b[7] != 5 + i) MPI_Abort(MPI_COMM_WORLD, 1); } }\n"
+                "MPI_Send(b, 1, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_WORLD); MPI_Finalize(); return 0; }\n")
+        for mpi, launcher, program in self.each_of("sends", text):
+            job = self.steal("--guest", "primes", "--steal", "all", "--", launcher, "-n", 2, program)
+            _, said = job.communicate(timeout=100)
+            self.assertEqual(job.returncode, 0, said)
+            if mpi != "Meantime":
+                self.assertGreater(int(re.search(r"slept for (\d+) %", said)[1]), 60, said)
+
     def test_variables_by_hand(self):
         for launcher, program in self.each():
             line = f'eval "$({MEANTIME} steal --guest "primes" --steal all --print)"; exec {launcher} -n 2 {program} 300'
