@@ -17,6 +17,9 @@ inline constexpr char mode_variable[] = "MEANTIME_STEAL_MODE";
 inline constexpr char ade_variable[] = "MEANTIME_STEAL_ADE_NS";
 /// What guests may cost, in % of the run time.
 inline constexpr char most_variable[] = "MEANTIME_STEAL_MAX_OVERHEAD";
+inline constexpr const char* variables[] = {keeper_variable, steal_all_variable, function_variable,
+                                            slice_variable,  mode_variable,      ade_variable,
+                                            most_variable};
 inline constexpr char word_end = '\x1f';
 
 }  // namespace meantime::shim

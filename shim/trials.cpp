@@ -54,18 +54,22 @@ void end_trials() {
 }
 
 void note_wait() {
-  if (!on.load(std::memory_order_acquire)) {
-    return;
+  if (on.load(std::memory_order_acquire)) {
+    waits.fetch_add(1, std::memory_order_relaxed);
+    look_at_trials();
   }
-  waits.fetch_add(1, std::memory_order_relaxed);
-  if (now_ns() >= block_ends_ns.load(std::memory_order_relaxed) &&
+}
+
+void look_at_trials() {
+  if (on.load(std::memory_order_acquire) &&
+      now_ns() >= block_ends_ns.load(std::memory_order_relaxed) &&
       !changing.exchange(true, std::memory_order_acquire)) {
     next_block();
     changing.store(false, std::memory_order_release);
   }
 }
 
-bool guests_may_run() {
+bool function_may_work() {
   return guests_run.load(std::memory_order_relaxed);
 }
 

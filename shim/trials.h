@@ -15,8 +15,10 @@ void end_trials();
 
 /// A wait of ours begins. Any thread.
 void note_wait();
-/// Whether guests may run now. If not, waits are those of a job without guests: they poll.
-bool guests_may_run();
+/// It lasts: guests may be on or off from now on.
+void look_at_trials();
+/// Whether a guest function may work now.
+bool function_may_work();
 
 /// What this rank found, in one line; empty: there is no bound.
 std::string cost_of_guests();

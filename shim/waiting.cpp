@@ -113,13 +113,12 @@ class Wait {
       : look_(look),
         learnt_(learnt()),
         site_(learnt_.at(site)),
-        polls_(!guests_may_run()),
-        working_(!polls_ && function() != nullptr && function()->enter()),
+        working_(function() != nullptr && function()->enter()),
         began_(now_ns()) {}
   ~Wait() {
     const std::uint64_t lasted = now_ns() - began_;
     site_.predictor.learn({.waited_ns = came_ns_ != 0 ? came_ns_ : lasted});
-    if (mode() == Mode::ade && !polls_) {
+    if (mode() == Mode::ade) {
       site_.ade.learn({.waited_ns = lasted, .woke_ns = woke_ns_, .signalled = came_ns_ != 0},
                       ade_numbers().step_ns, ade_numbers().threshold_ns);
     }
@@ -132,15 +131,9 @@ class Wait {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  int run() { return polls_ ? run_polling() : working_ ? run_working() : run_sleeping(); }
+  int run() { return working_ ? run_working() : run_sleeping(); }
 
  private:
-  int run_polling() {
-    while (!look_for_a_while()) {
-    }
-    return error_;
-  }
-
   int run_sleeping() {
     const std::uint64_t late = learnt_.lateness.typical_ns();
     const std::uint64_t first = first_sleep(late);
@@ -158,6 +151,7 @@ class Wait {
       // A shorter nap would be later than it is long.
       if (quiet >= nap_part * late && now - worked_at_ >= next_piece_ns) {
         const std::uint64_t before = now_ns() - began_;
+        look_at_trials();
         sleep(std::min(quiet / nap_part, longest_nap_ns));
         if (look()) {
           came_ns_ = before;
@@ -195,10 +189,12 @@ class Wait {
     };
     std::uint64_t not_before = 0;
     for (std::uint64_t now = now_ns();; now = now_ns()) {
+      look_at_trials();
       const std::uint64_t at = now - began_;
       const bool may_work =
           at < plan.sleep_until_ns || now - quiet_since_ >= slices_before_work * slice;
-      if (may_work && now >= not_before && now - worked_at_ >= next_piece_ns &&
+      if (may_work && function_may_work() && now >= not_before &&
+          now - worked_at_ >= next_piece_ns &&
           !expected(at, plan.sleep_until_ns, plan.poll_until_ns) &&
           !expected(at, plan.second.sleep_until_ns, plan.second.poll_until_ns)) {
         const std::uint64_t from = now;
@@ -258,7 +254,6 @@ class Wait {
   Look& look_;
   Learnt& learnt_;
   Site& site_;
-  const bool polls_;
   const bool working_;  ///< between looks it calls the guest function
   const std::uint64_t began_;
   std::uint64_t quiet_since_ = began_;  ///< no look has moved anything

@@ -32,7 +32,7 @@ int refuse(const std::string& line, int status) {
 std::string program_in(const std::vector<std::string>& command) {
   for (std::size_t word = 1; word < command.size(); ++word) {
     if (!command[word].empty() && command[word][0] != '-') {
-      const std::string path = launch::find_program(command[word]).path;
+      std::string path = launch::find_program(command[word]).path;
       if (!path.empty() && launch::ElfFile().open(path)) {
         return path;
       }
@@ -92,19 +92,24 @@ class Stealing {
 
   /// Empty, or one line why not.
   std::string plan() {
-    const launch::CpuBudget cpus = launch::cpu_budget();
-    if (std::string problem =
-            launch::plan_guests([this](std::string_view name) { return value(name); }, cpus,
-                                cpus.mask, {}, plan_, function_);
+    if (std::string problem = settings::first_problem(files_, settings::own_environment());
         !problem.empty()) {
       return problem;
     }
-    most_ = options_.overhead.empty()
-                ? value("MEANTIME_GUEST_OVERHEAD")
-                : options_.overhead.substr(0, options_.overhead.find_last_not_of('%') + 1);
-    const std::string wrong = settings::problem(*settings::find("MEANTIME_GUEST_OVERHEAD"), most_);
-    if (!most_.empty() && !wrong.empty()) {
-      return fmt::format("--max-overhead: {}", wrong);
+    const settings::Setting& bound = *settings::find("MEANTIME_GUEST_OVERHEAD");
+    if (options_.overhead) {
+      overhead_ = options_.overhead->substr(0, options_.overhead->find_last_not_of('%') + 1);
+      if (std::string wrong = settings::problem(bound, *overhead_); !wrong.empty()) {
+        return fmt::format("--max-overhead: {}", wrong);
+      }
+    }
+    // How many ranks there will be is the launcher's affair, and a function's when it is loaded.
+    const launch::CpuBudget cpus = launch::cpu_budget();
+    if (std::string problem =
+            launch::plan_guests([this](std::string_view name) { return value(name); }, cpus,
+                                cpus.workers, {}, plan_, function_);
+        !problem.empty()) {
+      return problem;
     }
     return access(shim_.c_str(), R_OK) == 0
                ? ""
@@ -126,8 +131,9 @@ class Stealing {
       told.push_back(
           {shim::ade_variable, in_ns("MEANTIME_ADE_STEP") + ' ' + in_ns("MEANTIME_ADE_THRESHOLD")});
     }
-    if (!most_.empty() && most_ != "none") {
-      told.push_back({shim::most_variable, most_});
+    if (const std::string most = value("MEANTIME_GUEST_OVERHEAD");
+        !most.empty() && most != "none") {
+      told.push_back({shim::most_variable, most});
     }
     if (options_.all) {
       told.push_back({shim::steal_all_variable, "1"});
@@ -156,10 +162,12 @@ class Stealing {
 
  private:
   [[nodiscard]] std::string value(std::string_view name) const {
-    const bool typed = name == "MEANTIME_GUEST" && !options_.guest.empty();
+    const bool is_guest = name == "MEANTIME_GUEST" && !options_.guest.empty();
     return files_
         .value(*settings::find(name), settings::own_environment(),
-               typed ? std::optional(options_.guest) : std::nullopt)
+               is_guest                            ? std::optional(options_.guest)
+               : name == "MEANTIME_GUEST_OVERHEAD" ? overhead_
+                                                   : std::nullopt)
         .text;
   }
 
@@ -175,7 +183,7 @@ class Stealing {
   settings::Files files_;
   std::optional<guest::Plan> plan_;
   std::string function_;
-  std::string most_;
+  std::optional<std::string> overhead_;
 };
 
 /// For a shell.
@@ -208,17 +216,23 @@ int become(const std::vector<std::string>& command) {
 int steal(const StealOptions& options) {
   Stealing stealing(options);
   if (const std::string problem = stealing.plan(); !problem.empty()) {
-    return refuse(problem, problem.starts_with("--max-overhead") ? 2 : 1);
+    return refuse(problem, 1);
   }
   if (options.command.empty() && !options.print) {
     return refuse("which command? meantime steal --guest aes -- mpirun -n 4 ./program", 2);
   }
-  const std::string program = program_in(options.command);
-  std::string mpi;
-  if (const std::string refusal = look_at(program, mpi); !refusal.empty()) {
-    return refuse(refusal, 1);
+  for (const char* const name : shim::variables) {  // of an earlier --print
+    unsetenv(name);
+    if (options.print) {
+      fmt::print("unset {}\n", name);
+    }
   }
   if (stealing.has_guests()) {
+    const std::string program = program_in(options.command);
+    std::string mpi;
+    if (const std::string refusal = look_at(program, mpi); !refusal.empty()) {
+      return refuse(refusal, 1);
+    }
     for (const auto& [name, text] : stealing.variables()) {
       setenv(name, text.c_str(), 1);
       if (options.print) {

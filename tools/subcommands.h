@@ -37,11 +37,11 @@ int ps(std::optional<int> job, bool each);
 int stack(int job, int rank, bool all_frames);
 
 struct StealOptions {
-  std::string guest;                 ///< as mpiexec --guest takes it; empty: as the settings say
-  std::vector<std::string> command;  ///< a launcher of whatever MPI
-  std::string mode;                  ///< how a wait sleeps first (shim/waiting.h)
-  std::string overhead;              ///< what guests may cost, in %; empty: as the settings say
-  bool all = false;                  ///< in all waits, not only in collectives
+  std::string guest;                    ///< as mpiexec --guest takes it; empty: as the settings say
+  std::vector<std::string> command;     ///< a launcher of whatever MPI
+  std::string mode;                     ///< how a wait sleeps first (shim/waiting.h)
+  std::optional<std::string> overhead;  ///< what guests may cost, in %; or as the settings say
+  bool all = false;                     ///< in all waits, not only in collectives
   bool verbose = false;
   bool print = false;
 };

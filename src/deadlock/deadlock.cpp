@@ -189,8 +189,8 @@ std::vector<int> ranks_that_may_be_woken(int awake) {
   for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
     const node::RankArea& area = segment.area(rank);
     const std::uint64_t process = area.process.load(std::memory_order_relaxed);
-    const unsigned own = rank == awake ? 1 : 0;
-    if (asleep_of(area) + own == 0) {
+    const unsigned own = rank == awake && worker_of(area) == nullptr ? 1 : 0;  // a worker is in
+    if (asleep_of(area) == 0 && rank != awake) {
       continue;
     }
     const bool other_threads =

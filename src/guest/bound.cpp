@@ -60,9 +60,9 @@ Bound::Block Bound::after_trial(double now, std::uint64_t progress) {
     trial_seconds_ = std::min(2 * trial_seconds_, longest_half);
     return first_of_trial(now, progress);
   }
-  if (rate_[1] > 0) {
+  if (rate_[0] > 0 || rate_[1] > 0) {
     ++trials_;
-    const double cost = rate_[0] / rate_[1] - 1;
+    const double cost = rate_[0] / rate_[1] - 1;  // infinite where they stop the job
     if (last_.size() < most_trials) {
       last_.push_back(cost);
     } else {
@@ -97,7 +97,7 @@ std::optional<Bound::Cost> Bound::cost() const {
 }
 
 std::string cost_line(const Bound& bound) {
-  std::string text = "cost: not known, too few trials";
+  std::string text = "cost: not known, too few trials in a row";
   if (const std::optional<Bound::Cost> cost = bound.cost()) {
     text = fmt::format("cost: {:.1f} % of the run time ({:.1f} to {:.1f})", 100 * cost->median,
                        100 * cost->least, 100 * cost->most);

@@ -101,8 +101,11 @@ void Function::finish() {
 void Function::note_units(node::GuestWork& account) {
   if (units_ != nullptr) {
     const std::uint64_t units = *units_;
-    account.units.fetch_add(units - noted_units_.exchange(units, std::memory_order_relaxed),
-                            std::memory_order_relaxed);
+    std::uint64_t noted = noted_units_.load(std::memory_order_relaxed);
+    if (units > noted &&
+        noted_units_.compare_exchange_strong(noted, units, std::memory_order_relaxed)) {
+      account.units.fetch_add(units - noted, std::memory_order_relaxed);
+    }
     last_account_ = &account;
   }
 }

@@ -146,6 +146,9 @@ void Keeper::obey(Order order) {
     case Order::freeze:
     case Order::thaw:
       for (const Guest& guest : guests_) {
+        if (phase_ != Phase::running) {
+          break;
+        }
         guest.signal(order == Order::freeze ? SIGSTOP : SIGCONT);
       }
       break;

@@ -1,7 +1,8 @@
 // meantime-queue FOLDER: a guest that runs the command files of a folder (`--guest queue:FOLDER`),
-// one after another, in the order of their names; several of them may share a folder, also of jobs
-// on other nodes.
-//   entry    a file in FOLDER: a program if it may be executed, else words for sh
+// one after another, in the order of their names; several of them may share a folder.
+//   entry    a file in FOLDER: a program if it may be executed, else words for sh. Nobody has it
+//   open
+//            for writing, and nobody else may write into it
 //   claim    the lock (flock) on an entry's file. The command inherits it: so the entry is free
 //            when the last process of a command that was cut off is gone, whoever killed whom, and
 //            not before. Nobody has to put it back
@@ -33,25 +34,36 @@ namespace {
 /// An empty folder is looked at again.
 constexpr timespec pause_between_looks{0, 200'000'000};
 
+// Of what is kept beside an entry that has ended.
+constexpr const char* log_end = ".log";
+constexpr const char* status_end = ".status";
+
 volatile std::sig_atomic_t told_to_end = 0;
 
 void end(int) {
   told_to_end = 1;
 }
 
-int complain(const std::string& what) {
-  fmt::print(stderr, "meantime-queue: {}: {}\n", what, std::strerror(errno));
+int complain(const std::string& what, const char* why) {
+  fmt::print(stderr, "meantime-queue: {}: {}\n", what, why);
   return 1;
+}
+
+bool ends_with(const std::string& name, const char* end) {
+  return name.size() >= std::strlen(end) &&
+         name.compare(name.size() - std::strlen(end), std::string::npos, end) == 0;
 }
 
 std::set<std::string> entries(const std::string& folder) {
   std::set<std::string> names;
   if (DIR* const opened = opendir(folder.c_str())) {
     while (const dirent* entry = readdir(opened)) {
+      const std::string name = entry->d_name;
       struct stat status {};
-      if (entry->d_name[0] != '.' && lstat((folder + '/' + entry->d_name).c_str(), &status) == 0 &&
+      if (name[0] != '.' && !ends_with(name, log_end) && !ends_with(name, status_end) &&
+          fstatat(dirfd(opened), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
           S_ISREG(status.st_mode)) {
-        names.insert(entry->d_name);
+        names.insert(name);
       }
     }
     closedir(opened);
@@ -59,14 +71,48 @@ std::set<std::string> entries(const std::string& folder) {
   return names;
 }
 
-/// The entry's file, locked; -1: it is somebody else's, or done.
+/// Somebody is writing it still. (Where the file system has no leases nobody is known to.)
+bool is_being_written(int file) {
+  if (fcntl(file, F_SETLEASE, F_RDLCK) != 0) {
+    return errno == EAGAIN;
+  }
+  fcntl(file, F_SETLEASE, F_UNLCK);
+  return false;
+}
+
+/// Why it is not run, whoever has it; said once.
+const char* refusal(const struct stat& entry) {
+  return entry.st_uid != geteuid() && entry.st_uid != 0 ? "it belongs to somebody else"
+         : (entry.st_mode & (S_IWGRP | S_IWOTH)) != 0   ? "others may write into it"
+                                                        : nullptr;
+}
+
+void complain_once(const std::string& path, const char* why) {
+  static std::set<std::string> said;
+  if (said.insert(path).second) {
+    complain(path, why);
+  }
+}
+
+/// The entry's file, locked; -1: it is somebody else's, or done, or cannot be run.
 int claim(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW);  // not close-on-exec: the claim
   struct stat locked {};
   struct stat there {};
-  if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &locked) == 0 &&
-      lstat(path.c_str(), &there) == 0 && there.st_ino == locked.st_ino &&
-      there.st_dev == locked.st_dev) {
+  if (file < 0 || fstat(file, &locked) != 0) {
+    if (errno != ENOENT) {
+      complain_once(path, std::strerror(errno));
+    }
+    return -1;
+  }
+  if (const char* const why = refusal(locked)) {
+    complain_once(path, why);
+  } else if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) {
+      complain_once(path, std::strerror(errno));
+    }
+  } else if (!is_being_written(file) && lstat(path.c_str(), &there) == 0 &&
+             there.st_ino == locked.st_ino && there.st_dev == locked.st_dev) {
     return file;
   }
   close(file);
@@ -93,7 +139,8 @@ int claim(const std::string& path) {
   if (errno == ENOEXEC) {
     execl("/bin/sh", "sh", path.c_str(), nullptr);
   }
-  _exit(complain(path) + 125);
+  complain(path, std::strerror(errno));
+  _exit(126);
 }
 
 /// As a shell says it. Also when signals come meanwhile: the command has them, too.
@@ -104,34 +151,47 @@ int status_of(pid_t command) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// Whether it has an end of its own.
-bool run(const std::string& folder, const std::string& name) {
+enum class Outcome { not_ours, ended, cut_off, broken };
+
+Outcome run(const std::string& folder, const std::string& name) {
   const std::string path = folder + '/' + name;
   const int file = claim(path);
   if (file < 0) {
-    return false;
+    return Outcome::not_ours;
   }
   const std::string done = folder + "/done/" + name;
   const std::string failed = folder + "/failed/" + name;
   const pid_t self = getpid();
   const pid_t command = fork();
   if (command == 0) {
-    become(path, done + ".log", self);
+    become(path, done + log_end, self);
   }
-  const int status = command > 0 ? status_of(command) : 126;
-  const bool ended = status == 0 || !told_to_end;
-  if (ended && rename(path.c_str(), (status == 0 ? done : failed).c_str()) == 0) {
+  if (command < 0) {
+    complain(path, std::strerror(errno));
+    close(file);
+    return Outcome::broken;
+  }
+  const int status = status_of(command);
+  const std::string& place = status == 0 ? done : failed;
+  Outcome outcome = Outcome::cut_off;
+  if (status == 0 || !told_to_end) {
+    outcome = rename(path.c_str(), place.c_str()) == 0 ? Outcome::ended : Outcome::broken;
+  }
+  if (outcome == Outcome::broken) {
+    complain(place, std::strerror(errno));
+  } else if (outcome == Outcome::ended) {
     if (status != 0) {
-      rename((done + ".log").c_str(), (failed + ".log").c_str());
+      rename((done + log_end).c_str(), (failed + log_end).c_str());
     }
-    const std::string said = (status == 0 ? done : failed) + ".status";
-    if (std::FILE* const out = std::fopen(said.c_str(), "we")) {
-      fmt::print(out, "{}\n", status);
-      std::fclose(out);
+    const int out = open((place + status_end).c_str(),
+                         O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (out >= 0) {
+      dprintf(out, "%d\n", status);
+      close(out);
     }
   }
   close(file);
-  return ended;
+  return outcome;
 }
 
 }  // namespace
@@ -143,8 +203,15 @@ int main(int count, char** words) {
   }
   const std::string folder = words[1];
   for (const char* const part : {"/done", "/failed"}) {
-    if (mkdir((folder + part).c_str(), 0777) != 0 && errno != EEXIST) {
-      return complain(folder + part);
+    struct stat status {};
+    if (mkdir((folder + part).c_str(), 0755) != 0 && errno != EEXIST) {
+      return complain(folder + part, std::strerror(errno));
+    }
+    if (lstat((folder + part).c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+      return complain(folder + part, "it is no folder");
+    }
+    if (const char* const why = refusal(status)) {
+      return complain(folder + part, why);
     }
   }
   struct sigaction ending {};
@@ -153,16 +220,15 @@ int main(int count, char** words) {
   sigaction(SIGTERM, &ending, nullptr);
   unsigned long units = 0;
   while (!told_to_end) {
-    bool any = false;
+    const unsigned long before = units;
     for (const std::string& name : entries(folder)) {
-      if (told_to_end) {
-        break;
+      const Outcome outcome = told_to_end ? Outcome::not_ours : run(folder, name);
+      if (outcome == Outcome::broken) {
+        return 1;
       }
-      const bool ended = run(folder, name);
-      units += ended ? 1 : 0;
-      any = any || ended;
+      units += outcome == Outcome::ended ? 1 : 0;
     }
-    if (!any && !told_to_end) {
+    if (units == before && !told_to_end) {
       nanosleep(&pause_between_looks, nullptr);
     }
   }

@@ -24,6 +24,10 @@
 // came back.
 //   What comes back to a rank that has left MPI: who wants fetches it (cells.cpp). Nobody is
 // signalled for that, but each nap ends with a look.
+//   What a rank keeps until others have read it (Keeper): it is looked for whenever the rank gives
+// up what it has. It comes free where the last of them is at the next collective's gate: whoever
+// opens that looks at `wanting`, and rings all members (Meeting::open). If that look misses the
+// count, the ring of all comes later.
 //   A rank that computes gives nothing up. It is awake, so nobody is told that memory is full.
 //   Who wants is signalled by those who give up and do not want themselves: a help only, it naps.
 // (Two that want do not ring each other, or they would hand the same pieces to and fro for ever.)

@@ -64,6 +64,16 @@ class GuestQueue(MpiexecTest):
         self.assertEqual(self.waits(700).status, 0)
         self.assertEqual((self.names(), self.text("done", "long.status")), (set(), "0\n"))
 
+    def test_what_is_left_alone(self):
+        self.entry("writable", "true\n", 0o666)
+        self.entry("x.log", "true\n")
+        writer = open(os.path.join(self.queue, "unfinished"), "w")  # pylint: disable=consider-using-with
+        self.assertEqual(self.waits(700).status, 0)
+        self.assertEqual(self.names(), {"writable", "x.log", "unfinished"})
+        writer.close()
+        self.assertEqual(self.waits(500).status, 0)
+        self.assertEqual(self.names(), {"writable", "x.log"})
+
     def test_it_comes_later(self):
         job = self.start("--guest", f"queue:{self.queue}", "-n", 2, self.program, 60000)
         self.wait_for(lambda: os.path.isdir(os.path.join(self.queue, "failed")), "the guests", 20)

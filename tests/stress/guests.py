@@ -28,8 +28,8 @@ FUNCTION = "void do_extrawork(void) { for (volatile int i = 0; i < 5000; ++i) {}
 LONGEST_END_S = 20
 
 
-def processes(word):
-    """Living ones with it in their command line: pid, and the words."""
+def processes(word, folder=None):
+    """Living ones with it in their command line, or with this TMPDIR: pid, and the words."""
     found = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -37,7 +37,12 @@ def processes(word):
                 words = file.read().decode(errors="replace").split("\0")
             with open(f"/proc/{entry}/stat") as file:
                 state = file.read().rpartition(")")[2].split()[0]
-            if state != "Z" and int(entry) != os.getpid() and any(word in one for one in words):
+            environment = b""
+            if folder is not None:
+                with open(f"/proc/{entry}/environ", "rb") as file:
+                    environment = file.read()
+            if state != "Z" and int(entry) != os.getpid() and (
+                    any(word in one for one in words) or (folder is not None and f"TMPDIR={folder}\0".encode() in environment)):
                 found[int(entry)] = words
     return found
 
@@ -59,13 +64,15 @@ class Stress:
     def __init__(self, build, seed, folder):
         self.build = build
         self.folder = folder
+        self.temporary = os.path.join(folder, "tmp")
+        os.mkdir(self.temporary)
         self.random = random.Random(seed)
         self.word = f"stress-of-guests-{os.getpid()}"
         self.queue = os.path.join(folder, f"queue-{self.word}")
         os.mkdir(self.queue, 0o755)
         self.entries = 0
         self.left = []
-        self.environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TMPDIR=folder)
+        self.environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TMPDIR=self.temporary)
         self.launchers = {}
         bin_folder = os.path.join(build, "bin")
         for name, compiler, launcher in (("Meantime", f"{bin_folder}/mpicc", f"{bin_folder}/mpiexec"),
@@ -103,8 +110,9 @@ class Stress:
                                start_new_session=True)
         time.sleep(self.random.uniform(0, 0.25 if name == "Meantime" else 0.6))
         victims = [pid for pid, words in processes(self.word).items() if victim in ("all", kind_of(words, program))]
-        if victim == "supervisor" and not victims:
-            victims = list(processes("meantime-job"))[:1]
+        if victim == "supervisor" and name == "Meantime":
+            with contextlib.suppress(OSError), open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
+                victims = [int(pid) for pid in file.read().split()]
         for pid in victims if victim == "all" else victims[:1]:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
@@ -114,12 +122,19 @@ class Stress:
             self.left.append(f"{name}, {kind}, {victim}: it hangs: {processes(self.word)}")
             os.killpg(job.pid, signal.SIGKILL)
             job.wait()
-        self.look(f"{name}, {kind}, {victim}", name)
+        what = f"{name}, {kind}, {victim}"
+        if victim == "nobody" and job.returncode:
+            self.left.append(f"{what}: status {job.returncode}")
+        self.look(what, name)
+        for file in os.listdir(self.temporary):
+            if not file.startswith(("ompi.", "openmpi-")):
+                self.left.append(f"{what}: {file} in TMPDIR")
+            shutil.rmtree(os.path.join(self.temporary, file), ignore_errors=True)
 
     def look(self, what, name):
         end = time.monotonic() + LONGEST_END_S
         while time.monotonic() < end:
-            there = processes(self.word)
+            there = processes(self.word, self.temporary)
             # What a foreign launcher has left of its own.
             for pid, words in list(there.items()):
                 if name != "Meantime" and kind_of(words, self.launchers[name][1]) in ("rank", "launcher"):

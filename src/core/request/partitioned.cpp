@@ -276,6 +276,8 @@ bool PartitionedReceive::meet() {
       return true;
     }
     begin_to_post();
+    post_rest();
+    return true;
   }
   return post_rest();
 }
@@ -299,6 +301,7 @@ bool PartitionedReceive::post_rest() {
   if (posted_ < arrived_.size()) {
     if (starves_ == nullptr) {
       starves_ = std::make_shared<match::Memory::Starves>(self().engine->memory);
+      self().unattended = true;  // who sleeps for whatever shall nap
     }
   } else {
     starves_.reset();

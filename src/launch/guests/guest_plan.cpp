@@ -221,12 +221,15 @@ std::string log_folder(const std::string& said, std::string& folder) {
 }  // namespace
 
 std::string plan_guests(Job& job) {
-  if (const std::optional<std::uint64_t> percent = settings::number(
-          *settings::find("MEANTIME_GUEST_OVERHEAD"), job.setting("MEANTIME_GUEST_OVERHEAD"))) {
+  std::string problem =
+      plan_guests([&job](std::string_view name) { return job.setting(name); }, job.cpus,
+                  job.runners(), job.bindings, job.guests, job.guest_function);
+  const std::optional<std::uint64_t> percent = settings::number(
+      *settings::find("MEANTIME_GUEST_OVERHEAD"), job.setting("MEANTIME_GUEST_OVERHEAD"));
+  if (percent && (job.guests || !job.guest_function.empty())) {
     job.guest_bound = static_cast<double>(*percent) / 100;
   }
-  return plan_guests([&job](std::string_view name) { return job.setting(name); }, job.cpus,
-                     job.runners(), job.bindings, job.guests, job.guest_function);
+  return problem;
 }
 
 std::string plan_guests(const std::function<std::string(std::string_view)>& value,

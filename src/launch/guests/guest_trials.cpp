@@ -1,6 +1,7 @@
 #include "launch/guests/guest_trials.h"
 
 #include <cstdint>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -16,19 +17,23 @@ void GuestTrials::begin(int segment) {
   if (!mapped_) {
     mapped_ = segment >= 0 && segment_.map(segment) == 0;
   }
-  if (mapped_) {
+  if (mapped_ && !std::exchange(running_, true)) {
     next();
   }
 }
 
 void GuestTrials::stop() {
   timer_.set(0);
-  bound_.end(now_seconds());
+  if (std::exchange(running_, false)) {
+    bound_.end(now_seconds());
+  }
 }
 
 void GuestTrials::on_timer() {
   timer_.set(0);
-  next();
+  if (running_) {  // not of a timer that was over just before it was switched off
+    next();
+  }
 }
 
 void GuestTrials::next() {

@@ -35,6 +35,7 @@ class GuestTrials {
   Timer timer_;
   node::Segment segment_;
   bool mapped_ = false;
+  bool running_ = false;
 };
 
 }  // namespace meantime::launch

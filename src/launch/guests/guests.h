@@ -36,6 +36,7 @@ class Guests {
   void thaw() { tell(guest::Order::thaw); }
   /// MPI is over for all ranks.
   void end();
+  [[nodiscard]] bool told_to_end() const { return told_to_end_; }
 
   /// The keeper is a child of ours that has not been waited for.
   [[nodiscard]] bool running() const { return running_; }

@@ -1,6 +1,5 @@
-// What each rank of a running job does: the list that deadlocks, --timeout and SIGQUIT
-// show. Reads the job's
-// segment and /proc; changes nothing and needs no answer from a rank, which may be stuck.
+// What each rank of a running job does: the list that deadlocks, --timeout and SIGQUIT show. Reads
+// the job's segment and /proc; changes nothing and needs no answer from a rank, which may be stuck.
 #pragma once
 
 #include <string>

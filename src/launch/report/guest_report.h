@@ -16,11 +16,11 @@ bool ended_in_guest_work(const ledger::Figures& figures);
 /// Of waits, in which the ranks' CPU time is not their own.
 double guest_function_seconds(const ledger::Figures& figures);
 std::string guest_function_table(const Job& job, const ledger::Figures& figures);
-/// An object, or null.
 /// What guests cost, in one line, if that was measured (--max-overhead).
 std::string guest_cost(const JobTimes& times);
-std::string json_guest_cost(const JobTimes& times);
 
+// An object, or null.
+std::string json_guest_cost(const JobTimes& times);
 std::string json_guests(const Job& job, const JobTimes& times);
 std::string json_guest_function(const Job& job, const ledger::Figures& figures);
 

@@ -301,13 +301,13 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
 void Supervisor::act_on(int signal, int ranks_with_it) {
   if (signal == SIGTSTP) {
     job_.frequencies.restore();  // stopped ranks are no reason to slow whoever comes now
+    trials_.stop();
     stopped_ = true;
     guests_.stop();
-    trials_.stop();
   } else if (signal == SIGCONT) {
-    stopped_ = false;
     guests_.go_on();
-    if (inside_ == static_cast<int>(job_.ranks.size())) {
+    if (std::exchange(stopped_, false) && inside_ == static_cast<int>(job_.ranks.size()) &&
+        !guests_.told_to_end()) {
       trials_.begin(starter_.segment());
     }
   }
