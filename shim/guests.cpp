@@ -171,6 +171,7 @@ void tell_of_waits() {
   } else {
     text += fmt::format(", and slept for {} of it", percent(sum.waits.asleep_ns, sum.waits.ns));
   }
+  text += steals_all() ? "" : "\n  (in collectives; --steal all has the other waits, too)";
   if (const std::string cost = cost_of_guests(); !cost.empty()) {
     text += "\n  " + cost;
   }

@@ -146,8 +146,8 @@ class Stealing {
     told.push_back(added_to("LD_PRELOAD", shim_, ':'));
     // Open MPI's launcher gives its own variables to ranks elsewhere, and those named here; but not
     // where the user names some on the command line.
-    if (std::find(options_.command.begin(), options_.command.end(), "-x") ==
-        options_.command.end()) {
+    if (!options_.print && std::find(options_.command.begin(), options_.command.end(), "-x") ==
+                               options_.command.end()) {
       told.push_back(added_to("OMPI_MCA_mca_base_env_list", names, ';'));
     }
     return told;

@@ -97,15 +97,17 @@ std::optional<Bound::Cost> Bound::cost() const {
 }
 
 std::string cost_line(const Bound& bound) {
-  std::string text = "cost: not known, too few trials in a row";
+  std::string text =
+      fmt::format("cost: not known, for which {} trials in a row are needed", fewest_trials);
   if (const std::optional<Bound::Cost> cost = bound.cost()) {
     text = fmt::format("cost: {:.1f} % of the run time ({:.1f} to {:.1f})", 100 * cost->median,
                        100 * cost->least, 100 * cost->most);
   }
-  text += fmt::format(", by {} trials; without guests for {:.1f} s", bound.trials(),
-                      bound.seconds_without());
+  text += fmt::format("; {} trial{}, without guests for {:.1f} s", bound.trials(),
+                      bound.trials() == 1 ? "" : "s", bound.seconds_without());
   if (bound.times_beyond() != 0) {
-    text += fmt::format("; {} times it was more than --max-overhead", bound.times_beyond());
+    text += fmt::format(", stopped {} time{} for more than --max-overhead", bound.times_beyond(),
+                        bound.times_beyond() == 1 ? "" : "s");
   }
   return text;
 }

@@ -71,7 +71,7 @@ class Bound {
   double seconds_without_ = 0;
 };
 
-/// "cost: 0.3 % of the run time (-0.2 to 0.8), by 30 trials; without guests for 1.2 s".
+/// "cost: 0.3 % of the run time (-0.2 to 0.8); 30 trials, without guests for 1.2 s".
 std::string cost_line(const Bound& bound);
 
 }  // namespace meantime::guest

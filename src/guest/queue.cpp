@@ -8,9 +8,9 @@
 //            not before. Nobody has to put it back
 //   done     the entry's file is in FOLDER/done (it ended with status 0) or FOLDER/failed: one
 //            rename, at once when the command has ended, so that it is run no second time
-// Beside it there are then NAME.log, what the command wrote, and NAME.status, its exit status as a
-// shell has it. A command that ends with another status than 0 after SIGINT or SIGTERM, which come
-// at the end of the job, was cut off: it is run again from its beginning.
+// Beside it there are then NAME.log (.NAME.log before), what the command wrote, and NAME.status,
+// its exit status as a shell has it. A command that ends with another status than 0 after SIGINT or
+// SIGTERM, which come at the end of the job, was cut off: it is run again from its beginning.
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -60,7 +60,8 @@ std::set<std::string> entries(const std::string& folder) {
     while (const dirent* entry = readdir(opened)) {
       const std::string name = entry->d_name;
       struct stat status {};
-      if (name[0] != '.' && !ends_with(name, log_end) && !ends_with(name, status_end) &&
+      if (name[0] != '.' && name.back() != '~' && !ends_with(name, log_end) &&
+          !ends_with(name, status_end) &&
           fstatat(dirfd(opened), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
           S_ISREG(status.st_mode)) {
         names.insert(name);
@@ -161,10 +162,11 @@ Outcome run(const std::string& folder, const std::string& name) {
   }
   const std::string done = folder + "/done/" + name;
   const std::string failed = folder + "/failed/" + name;
+  const std::string log = folder + "/." + name + log_end;
   const pid_t self = getpid();
   const pid_t command = fork();
   if (command == 0) {
-    become(path, done + log_end, self);
+    become(path, log, self);
   }
   if (command < 0) {
     complain(path, std::strerror(errno));
@@ -180,9 +182,7 @@ Outcome run(const std::string& folder, const std::string& name) {
   if (outcome == Outcome::broken) {
     complain(place, std::strerror(errno));
   } else if (outcome == Outcome::ended) {
-    if (status != 0) {
-      rename((done + log_end).c_str(), (failed + log_end).c_str());
-    }
+    rename(log.c_str(), (place + log_end).c_str());
     const int out = open((place + status_end).c_str(),
                          O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (out >= 0) {

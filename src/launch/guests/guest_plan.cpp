@@ -130,7 +130,10 @@ std::string refusal_of_contents(const char* path) {
       return fmt::format("it calls MPI ({}), in whose waits it is to run", shown(calls.front()));
     }
   }
-  return {};
+  bool is_one = false;
+  file.for_each_definition(
+      [&is_one](const char* name) { is_one = is_one || std::strcmp(name, "do_extrawork") == 0; });
+  return is_one ? "" : "it has no function do_extrawork (in C++: extern \"C\")";
 }
 
 /// Its absolute path; or one line why it cannot be one.
@@ -258,6 +261,16 @@ std::string plan_guests(const std::function<std::string(std::string_view)>& valu
         cpus.quota, cpus.mask);
   }
   plan.cpus = cpus_of_guests(cpus, ranks, places, number("MEANTIME_GUEST_NUMBER", CPU_SETSIZE));
+  if (text.starts_with(queue)) {
+    // None holds a command on a CPU that a rank keeps busy.
+    std::vector<int> all;
+    for (const std::vector<int>& cpus_of_one : plan.cpus) {
+      all.insert(all.end(), cpus_of_one.begin(), cpus_of_one.end());
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    plan.cpus.assign(plan.cpus.size(), all);
+  }
   plan.memory_bytes =
       number("MEANTIME_GUEST_MEMORY", machine::usable_memory() / 4 / plan.cpus.size());
   plan.processes = number("MEANTIME_GUEST_PROCESSES");
