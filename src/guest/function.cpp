@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 
+#include <ctime>
 #include <exception>
 
 #include "base/clock.h"
@@ -16,6 +17,8 @@ constexpr std::uint64_t too_long_times = 10;
 /// … and then there is none for so many times its length: that costs a hundredth at most.
 constexpr std::uint64_t pause_times = 100;
 constexpr std::uint64_t for_ever = ~std::uint64_t{0};
+/// That the end of the work waits for.
+constexpr std::uint64_t longest_slice_ns = 1'000'000'000;
 
 template <class T>
 T* symbol(void* library, const char* name) {
@@ -48,9 +51,15 @@ std::string Function::load(const std::string& path, node::GuestWork& account) {
   return {};
 }
 
+// Whoever enters counts itself in, then looks whether it is over; `finish` says so, then looks who
+// is in: one of the two sees the other.
 bool Function::enter() {
-  return !over_.load(std::memory_order_relaxed) &&
-         (many_ || !busy_.exchange(true, std::memory_order_acquire));
+  const int others = inside_.fetch_add(1, std::memory_order_seq_cst);
+  if (over_.load(std::memory_order_seq_cst) || (others != 0 && !many_)) {
+    inside_.fetch_sub(1, std::memory_order_release);
+    return false;
+  }
+  return true;
 }
 
 std::uint64_t Function::slice(std::uint64_t& now_ns, node::GuestWork& account) {
@@ -85,13 +94,17 @@ std::uint64_t Function::slice(std::uint64_t& now_ns, node::GuestWork& account) {
 
 void Function::leave(node::GuestWork& account) {
   note_units(account);
-  if (!many_) {
-    busy_.store(false, std::memory_order_release);
-  }
+  inside_.fetch_sub(1, std::memory_order_release);
 }
 
 void Function::finish() {
-  if (!over_.exchange(true) && finish_ != nullptr) {
+  if (!over_.exchange(true, std::memory_order_seq_cst) && finish_ != nullptr) {
+    // A worker may be in a slice whose rank has been woken and is through already.
+    const std::uint64_t until = meantime::now_ns() + longest_slice_ns;
+    while (inside_.load(std::memory_order_seq_cst) != 0 && meantime::now_ns() < until) {
+      const timespec pause{0, 20'000};
+      nanosleep(&pause, nullptr);
+    }
     catching(*finish_);
     note_units(*last_account_);
   }

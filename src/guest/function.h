@@ -36,7 +36,7 @@ class Function {
   /// there is none (~0: there are no more), and has done none.
   std::uint64_t slice(std::uint64_t& now_ns, node::GuestWork& account);
   void leave(node::GuestWork& account);
-  /// No thread is in it any more. Several times does not matter.
+  /// No thread enters any more; waits for those that are in. Several times does not matter.
   void finish();
 
   [[nodiscard]] std::uint64_t slice_ns() const { return slice_ns_; }
@@ -60,7 +60,7 @@ class Function {
   std::atomic<std::uint64_t> noted_units_{0};
   std::atomic<node::GuestWork*> last_account_{nullptr};
   bool many_ = false;
-  std::atomic<bool> busy_{false};
+  std::atomic<int> inside_{0};  ///< threads
   std::atomic<bool> over_{false};
   std::atomic<bool> was_long_{false};
   std::atomic<std::uint64_t> pause_until_ns_{0};

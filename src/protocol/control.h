@@ -50,6 +50,8 @@ inline constexpr char initial_errhandler_variable[] = "MEANTIME_INITIAL_ERRHANDL
 inline constexpr char memory_kinds_variable[] = "MEANTIME_MEMORY_ALLOC_KINDS";
 /// What to do when the ranks find that all of them wait for ever: abort, report or ignore.
 inline constexpr char deadlock_variable[] = "MEANTIME_ON_DEADLOCK";
+inline constexpr char deadlock_found[] =
+    "deadlock: every rank waits in MPI, and nothing can wake one of them";
 /// Exit status of a job that was ended for it, and of a rank without mpiexec.
 inline constexpr int deadlock_status = 125;
 

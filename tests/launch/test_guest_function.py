@@ -123,6 +123,14 @@ class GuestFunction(MpiexecTest):
                 self.assertEqual(job.status, 1, job)
                 self.assertIn("the guest function called exit", job.error)
 
+    def test_one_that_ends_the_process_is_named(self):
+        guest = self.library("#include <unistd.h>\nvoid do_extrawork(void) { _exit(6); }\n")
+        for way, line in zip(self.ways(), ("ended with status 6 without MPI_Finalize", "the guest function has ended the process of ")):
+            with self.subTest(way):
+                job = self.waits(guest, 3000, "--as", way)
+                self.assertEqual(job.status, 6, job)
+                self.assertIn(line, job.error)
+
     def test_one_that_crashes_is_named(self):
         guest = self.library("void do_extrawork(void) { *(volatile int*)0 = 0; }\n")
         for way in self.ways():

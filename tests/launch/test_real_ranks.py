@@ -351,6 +351,7 @@ int main(int c, char** v) {
         result = self.run_job("-n", 2, program, self.folder.name, "deadlock", timeout=60)
         self.assertEqual(result.status, 125, result)
         self.assertRegex(result.error, r"deadlock: every rank waits in MPI(.|\n)*MPI_Recv")
+        self.assertEqual(result.error.count("deadlock: every rank"), 1, result)
         # Alone, there may be nobody to have the memory's descriptor from.
         alone = subprocess.run([program, self.folder.name], stdout=subprocess.PIPE, env=self.environment, timeout=60)
         self.assertEqual(alone.stdout, b"kept\n")

@@ -68,8 +68,8 @@ std::string hint_at_room(node::Segment& segment) {
              : "";
 }
 
-/// By way of mpiexec, which ends the job if it is to; without it here, or if the program has closed
-/// the line to it.
+/// By way of mpiexec, which ends the job if it is to. If the program has closed the line to it, by
+/// the exit status, with which mpiexec looks at what all do itself. Without it, here.
 void tell_of_waiting(const std::string& what, bool for_ever) {
   node::Segment& segment = node::segment();
   Rank& rank = self();
@@ -79,6 +79,10 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
       rank.control->deadlock(said, hint, for_ever)) {
     return;
   }
+  const bool ends = for_ever && segment.header().on_deadlock == 0;
+  if (ends && rank.control != nullptr) {
+    std::_Exit(launch::deadlock_status);
+  }
   const std::string text =
       fmt::format("{}\n{}{}", said, wait::describe_ranks(segment, call_name), hint);
   // A search along PATH is not for a program that has more rights than its user.
@@ -87,7 +91,7 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
                                 settings::page_of(STDERR_FILENO))
                  .c_str(),
              stderr);
-  if (for_ever && segment.header().on_deadlock == 0) {
+  if (ends) {
     std::_Exit(launch::deadlock_status);
   }
 }
@@ -101,7 +105,7 @@ void tell_of_deadlock() {
     }
     tell_of_waiting(node::segment().header().wanting.load() != 0
                         ? "memory is full: every rank waits in MPI, and some need shared memory"
-                        : "deadlock: every rank waits in MPI, and nothing can wake one of them",
+                        : launch::deadlock_found,
                     true);
   }
 }

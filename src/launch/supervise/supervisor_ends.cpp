@@ -166,7 +166,14 @@ void Supervisor::on_host_ended(int number, int wait_status) {
   } else if (!all_told) {
     // If it could not start its ranks it has said why.
     const int code = WEXITSTATUS(wait_status);
-    ending_.begin(code == 0 ? 1 : code, {});
+    const bool by_guest =
+        !job_.guest_function.empty() && ended_in_guest_work(figures_in(starter_.segment()));
+    ending_.begin(code == 0 ? 1 : code,
+                  by_guest
+                      ? fmt::format("the guest function has ended the process of {} (pid {} on "
+                                    "{}) with status {}",
+                                    host.text(), host.pid, host_name(), code)
+                      : std::string());
   } else {
     ending_.note(WEXITSTATUS(wait_status));  // ThreadSanitizer tells its reports so
   }
@@ -180,6 +187,21 @@ std::string Supervisor::killed_by(int signal) const {
                                    machine::usable_memory() >> 20)
                      : "");
 }
+
+namespace {
+
+/// A rank has, and could not say so: the program has closed its line to mpiexec.
+bool found_deadlock(int descriptor) {
+  node::Segment segment;
+  if (descriptor < 0 || segment.map(descriptor) != 0) {
+    return false;
+  }
+  const bool found = segment.header().ending.load(std::memory_order_acquire) == 1;
+  segment.unmap();
+  return found;
+}
+
+}  // namespace
 
 void Supervisor::judge(int rank, int wait_status) {
   const RankProcess& process = job_.ranks[rank];
@@ -218,6 +240,9 @@ void Supervisor::judge(int rank, int wait_status) {
     return;
   }
   if (process.phase == MpiPhase::inside) {
+    if (code == deadlock_status && found_deadlock(starter_.segment())) {
+      tell_of_deadlock(fmt::format("Meantime: {}:", deadlock_found), {}, true);
+    }
     ending_.begin(code == 0 ? 1 : code, fmt::format("{} ended with status {} without {}",
                                                     name(rank), code, last_call_of(process)));
   } else if (!process.other_library.empty()) {

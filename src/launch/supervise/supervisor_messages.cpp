@@ -191,26 +191,29 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       process.crash = text;
       break;
     case ControlKind::deadlock: {
-      if (ending_.begun()) {
-        break;
-      }
       std::string_view hint = text;
-      const std::string what(take_line(hint));
-      // As long as the ranks are there.
-      const std::string report =
-          fmt::format("{}\n{}\n{}", what, job_report(job_, starter_.segment()), hint);
-      const bool ends = message.code == 0 && job_.command.on_deadlock == DeadlockAction::abort;
-      if (ends) {
-        ending_.begin(deadlock_status, {});
-      }
-      write_while_read(
-          STDERR_FILENO,
-          as_shown(report +
-                   (ends ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
-                         : "mpiexec: the job goes on\n")));
+      const std::string_view what = take_line(hint);
+      tell_of_deadlock(what, hint, message.code == 0);
       break;
     }
   }
+}
+
+// As long as the ranks are there.
+void Supervisor::tell_of_deadlock(std::string_view what, std::string_view hint, bool for_ever) {
+  if (ending_.begun()) {
+    return;
+  }
+  const std::string report =
+      fmt::format("{}\n{}\n{}", what, job_report(job_, starter_.segment()), hint);
+  const bool ends = for_ever && job_.command.on_deadlock == DeadlockAction::abort;
+  if (ends) {
+    ending_.begin(deadlock_status, {});
+  }
+  write_while_read(
+      STDERR_FILENO,
+      as_shown(report + (ends ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
+                              : "mpiexec: the job goes on\n")));
 }
 
 // MPICH and its relatives greet their launcher through PMI_FD, which is the control socket: this
