@@ -16,6 +16,7 @@ namespace meantime::launch {
 namespace {
 
 constexpr std::string_view before_pid = "(pid ";
+constexpr std::string_view of_a_namespace = " in its own namespace";
 constexpr std::string_view before_address = "called from ";
 
 /// The job waits for its end meanwhile.
@@ -35,17 +36,17 @@ Modules modules_of(int pid) {
   return modules;
 }
 
-/// Of "  rank 3 (pid 17) waits in": 17. 0 if that is a number in another namespace.
+/// Of "  rank 3 (pid 17) waits in", or "(pid 17 on node7)": 17. 0 of one in its own namespace.
 int pid_before(std::string_view line, int otherwise) {
   const std::size_t at = line.find(before_pid);
   if (at == std::string_view::npos) {
     return otherwise;
   }
   const std::string_view from = line.substr(at + before_pid.size());
-  const std::size_t end = from.find_first_not_of("0123456789");
-  return from.substr(std::min(end, from.size())).starts_with(')')
-             ? std::atoi(std::string(from.substr(0, end)).c_str())
-             : 0;
+  const std::size_t end = std::min(from.find_first_not_of("0123456789"), from.size());
+  return from.substr(end).starts_with(of_a_namespace)
+             ? 0
+             : std::atoi(std::string(from.substr(0, end)).c_str());
 }
 
 }  // namespace

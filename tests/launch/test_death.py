@@ -114,7 +114,7 @@ class Death(MpiexecTest):
                               "sleep=20")
         self.assertEqual(result.status, 125, result)
         self.assert_quick(result.seconds)
-        self.assertRegex(result.error, r"\Aall wait\n( +rank.* (sleeps|computes)\n)+mpiexec: the job is ended .*\n\Z")
+        self.assertRegex(result.error, r"\Aall wait\n( +rank.*\n)+mpiexec: the job is ended .*\n\Z")
 
     def test_long_deadlock_report(self):
         result = self.run_job("-n", 1, FAKE_RANK, "init", f"deadlock={'x' * 100000}", "sleep=20")
@@ -124,7 +124,7 @@ class Death(MpiexecTest):
         result = self.run_job("--on-deadlock=report", "-n", 2, FAKE_RANK, "init", "only=0",
                               "deadlock=all wait", "all", "sleep=0.3", "finalize")
         self.assertEqual(result.status, 0, result)
-        self.assertRegex(result.error, r"\Aall wait\n( +rank.* (sleeps|computes)\n)+mpiexec: the job goes on\n\Z")
+        self.assertRegex(result.error, r"\Aall wait\n( +rank.*\n)+mpiexec: the job goes on\n\Z")
 
     def test_programs_without_mpi(self):
         self.assertEqual(self.run_job("-n", 4, "true").status, 0)
