@@ -217,7 +217,7 @@ void Entry::check_phase(const void* site) {
 // Of several threads without a lock one may be lost.
 void Entry::count_call() {
   if (rank_.area != nullptr) {
-    std::atomic<std::uint64_t>& calls = rank_.area->account.calls;
+    std::atomic<std::uint64_t>& calls = rank_.area->account.guest_work.calls;
     calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 }

@@ -13,6 +13,8 @@ struct alignas(64) GuestWork {
   std::atomic<std::uint64_t> longest_ns;
   std::atomic<std::uint64_t> too_long;  ///< slices
   std::atomic<std::uint64_t> units;     ///< as the guest counts them
+  /// Of MPI that the rank made, but tests: by these what guests cost is found. 0: not counted.
+  std::atomic<std::uint64_t> calls;
   std::atomic<std::uint32_t> in_slice;  ///< 1: at this moment
 };
 

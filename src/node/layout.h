@@ -149,11 +149,10 @@ struct alignas(cache_line) TestLoopNote {
 };
 
 struct alignas(cache_line) Account {
-  std::atomic<std::uint64_t> waits;    ///< waits that could not go on at once
-  std::atomic<std::uint64_t> wait_ns;  ///< wall-clock time in them
-  std::atomic<std::uint64_t> calls;    ///< of MPI, but tests; 0: not counted (rank/rank.h)
-  std::atomic<std::uint64_t> parks;    ///< times slept in the kernel
-  std::atomic<std::uint64_t> rings;    ///< system calls made to wake others
+  std::atomic<std::uint64_t> waits;              ///< waits that could not go on at once
+  std::atomic<std::uint64_t> wait_ns;            ///< wall-clock time in them
+  std::atomic<std::uint64_t> parks;              ///< times slept in the kernel
+  std::atomic<std::uint64_t> rings;              ///< system calls made to wake others
   std::atomic<std::uint64_t> signalled_in_vain;  ///< woken, and nothing could be moved
   std::atomic<std::uint64_t> spent_ns[4];        ///< of wait_ns, by ledger::Activity
   std::atomic<std::uint64_t> held_up_ns;    ///< of the time awake in waits: others had the core

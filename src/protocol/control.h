@@ -34,7 +34,7 @@ inline constexpr char workers_variable[] = "MEANTIME_WORKERS";
 inline constexpr char wake_up_variable[] = "MEANTIME_WAKE_UP_NS";
 /// "1": the job has guests (src/guest), which run on what its ranks leave of the CPUs.
 inline constexpr char guests_variable[] = "MEANTIME_BESIDE_GUESTS";
-/// "1": ranks count their calls (node::Account::calls).
+/// "1": ranks count their calls (node::GuestWork::calls).
 inline constexpr char count_calls_variable[] = "MEANTIME_COUNT_CALLS";
 /// The library of the job's guest function (core/start/guest_function.h), an absolute path.
 inline constexpr char guest_function_variable[] = "MEANTIME_GUEST_FUNCTION";

@@ -131,8 +131,8 @@ extern constinit bool host_counts_calls;
 extern constinit thread_local Rank* current_rank;
 }  // namespace detail
 
-/// Whether the ranks of this host count their calls (node::Account::calls): somebody compares what
-/// the job does in some times with what it does in others. Set in MPI_Init.
+/// Whether the ranks of this host count their calls (node::GuestWork::calls): somebody compares
+/// what the job does in some times with what it does in others. Set in MPI_Init.
 inline bool& counts_calls() {
   return detail::host_counts_calls;
 }

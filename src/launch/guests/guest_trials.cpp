@@ -39,7 +39,7 @@ void GuestTrials::on_timer() {
 void GuestTrials::next() {
   std::uint64_t calls = 0;
   for (int rank = 0; rank < static_cast<int>(segment_.header().ranks); ++rank) {
-    calls += segment_.area(rank).account.calls.load(std::memory_order_relaxed);
+    calls += segment_.area(rank).account.guest_work.calls.load(std::memory_order_relaxed);
   }
   const guest::Bound::Block block = bound_.next(now_seconds(), calls);
   if (!job_.guest_function.empty()) {

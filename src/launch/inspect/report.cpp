@@ -78,10 +78,11 @@ std::string job_report(const Job& job, int segment) {
   std::string text;
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const RankProcess& rank = job.ranks[i];
-    // Between its hello and its first words in the segment a line has no pid yet.
+    // Between its hello and its first words in the segment a line has no pid yet. And its hello may
+    // still have to be read.
     bool has_spoken = i < lines.size() && lines[i].find("(pid ") != std::string::npos;
-    if (rank.phase == MpiPhase::inside && !rank.ended && has_spoken) {
-      std::string state = kernel_state(rank.mpi_pid);
+    if (rank.phase != MpiPhase::finalized && !rank.ended && has_spoken) {
+      std::string state = kernel_state(rank.mpi_pid > 0 ? rank.mpi_pid : rank.pid);
       text += lines[i] + (state.starts_with("is stopped") ? ", " + state : "") + "\n";
     } else {
       text += fmt::format("  rank {} (pid {}) {}\n", i, rank.mpi_pid > 0 ? rank.mpi_pid : rank.pid,
