@@ -13,7 +13,6 @@
 // SIGTERM, which come at the end of the job, was cut off: it is run again from its beginning.
 #include <dirent.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -45,7 +44,7 @@ void end(int) {
 }
 
 int complain(const std::string& what, const char* why) {
-  fmt::print(stderr, "meantime-queue: {}: {}\n", what, why);
+  std::fprintf(stderr, "meantime-queue: %s: %s\n", what.c_str(), why);
   return 1;
 }
 
@@ -232,6 +231,6 @@ int main(int count, char** words) {
       nanosleep(&pause_between_looks, nullptr);
     }
   }
-  fmt::print("units {}\n", units);
+  std::printf("units %lu\n", units);
   return 0;
 }
