@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
+#include <string_view>
 #include <type_traits>
 
 #include "base/clock.h"
@@ -46,11 +46,9 @@ enum class Mode { predicted, ade, naps };
 
 Mode mode() {
   static const Mode said = [] {
-    const char* const word = std::getenv(mode_variable);
-    return word == nullptr                  ? Mode::predicted
-           : std::strcmp(word, "ade") == 0  ? Mode::ade
-           : std::strcmp(word, "naps") == 0 ? Mode::naps
-                                            : Mode::predicted;
+    const char* const variable = std::getenv(mode_variable);
+    const std::string_view word = variable != nullptr ? variable : "";
+    return word == "ade" ? Mode::ade : word == "naps" ? Mode::naps : Mode::predicted;
   }();
   return said;
 }

@@ -54,7 +54,7 @@ State::State(Communicator& comm) : context_block(comm.context_block), rank(comm.
 
 State::~State() {
   if (const std::shared_ptr<Progress>& progress = self().collectives; progress != nullptr) {
-    std::erase(progress->keepers, this);
+    std::erase(progress->depositors, this);
   }
 }
 
@@ -92,23 +92,23 @@ void sweep(Retired& retired) {
 }  // namespace
 
 Progress::~Progress() {
-  if (const auto& engine = self().engine; engine != nullptr && engine->memory.keeper == this) {
-    engine->memory.keeper = nullptr;
+  if (const auto& engine = self().engine; engine != nullptr && engine->memory.depositor == this) {
+    engine->memory.depositor = nullptr;
   }
 }
 
-void Progress::keeps(State& state) {
-  self().engine->memory.keeper = this;
-  if (std::find(keepers.begin(), keepers.end(), &state) == keepers.end()) {
-    keepers.push_back(&state);
+void Progress::has_deposits(State& state) {
+  self().engine->memory.depositor = this;
+  if (std::find(depositors.begin(), depositors.end(), &state) == depositors.end()) {
+    depositors.push_back(&state);
   }
 }
 
 void Progress::take_back() {
-  for (State* const state : keepers) {
+  for (State* const state : depositors) {
     state->take_back();
   }
-  std::erase_if(keepers, [](const State* state) { return !state->has_given(); });
+  std::erase_if(depositors, [](const State* state) { return !state->has_given(); });
   sweep(retired);
 }
 
@@ -186,7 +186,7 @@ node::Link State::place(const Communicator& comm, std::size_t bytes) {
       until);
   if (place != 0) {
     if (in_use_.empty()) {
-      progress_of(self()).keeps(*this);
+      progress_of(self()).has_deposits(*this);
     }
     in_use_.push_back({place, bytes, epoch});
   }

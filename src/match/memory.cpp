@@ -33,8 +33,8 @@ void Memory::gather_free() {
   while (spare_receive_count_ > last_spare_receives) {
     ground_.pool.release(spare_receives_[--spare_receive_count_], sizeof(Receive));
   }
-  if (keeper != nullptr) {
-    keeper->take_back();
+  if (depositor != nullptr) {
+    depositor->take_back();
   }
   cells_.take_back();
   sends_.reap_all();

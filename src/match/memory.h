@@ -24,7 +24,8 @@
 // came back.
 //   What comes back to a rank that has left MPI: who wants fetches it (cells.cpp). Nobody is
 // signalled for that, but each nap ends with a look.
-//   What a rank keeps until others have read it (Keeper): it is looked for whenever the rank gives
+//   What a rank keeps until others have read it (Depositor): it is looked for whenever the rank
+//   gives
 // up what it has. It comes free where the last of them is at the next collective's gate: whoever
 // opens that looks at `wanting`, and rings all members (Meeting::open). If that look misses the
 // count, the ring of all comes later.
@@ -40,15 +41,15 @@ namespace meantime::match {
 
 class Sends;
 
-/// Keeps memory of the rank's until others have read it, and looks whether they have only when it
-/// needs some itself.
-class Keeper {
+/// Has given others memory of the rank's to read, and looks whether they have only when it needs
+/// some itself.
+class Depositor {
  public:
   /// To the pool, what is read.
   virtual void take_back() = 0;
 
  protected:
-  ~Keeper() = default;
+  ~Depositor() = default;
 };
 
 class Memory {
@@ -106,7 +107,7 @@ class Memory {
   /// All that is free.
   void give_up();
 
-  Keeper* keeper = nullptr;  ///< as long as it lives
+  Depositor* depositor = nullptr;  ///< as long as it lives
 
  private:
   void gather_free();

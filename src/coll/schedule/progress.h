@@ -44,7 +44,7 @@ namespace coll {
 
 class ScheduleRequest;
 
-struct Progress final : match::Keeper {
+struct Progress final : match::Depositor {
   ~Progress();
   /// Moves every collective under way as far as it goes. True if anything moved. For
   /// core::progress().
@@ -60,13 +60,13 @@ struct Progress final : match::Keeper {
   void hand_over(node::Waiter& to);
 
   /// Others may still read what that state has given them.
-  void keeps(State& state);
+  void has_deposits(State& state);
   void take_back() override;
 
   /// For src/core, which must not know this.
   static const core::CollectiveHooks hooks;
 
-  std::vector<State*> keepers;  ///< of what others may still read
+  std::vector<State*> depositors;  ///< of what others may still read
   /// Of communicators that are gone at this rank: others may still read what it gave them.
   std::vector<std::unique_ptr<State>> retired;
 

@@ -11,7 +11,7 @@ GuestTrials::GuestTrials(const Job& job, Guests& guests)
     : job_(job), guests_(guests), bound_(job.guest_bound.value_or(1), now_ns()) {}
 
 void GuestTrials::begin(int segment) {
-  if (!job_.guest_bound || (!job_.guests && job_.guest_function.empty())) {
+  if (!job_.guest_bound) {
     return;
   }
   if (!mapped_) {

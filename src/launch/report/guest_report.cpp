@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "launch/report/json.h"
 #include "settings/shown.h"
@@ -173,7 +174,8 @@ std::string json_guest_cost(const JobTimes& times) {
   const guest::Bound& bound = *times.guest_bound;
   const std::optional<guest::Bound::Cost> cost = bound.cost();
   const auto number = [&cost](double guest::Bound::Cost::*which) {
-    return cost ? fmt::format("{:.6f}", (*cost).*which) : std::string("null");
+    // Infinite where the job stood still beside them.
+    return cost && std::isfinite((*cost).*which) ? fmt::format("{:.6f}", (*cost).*which) : "null";
   };
   return fmt::format(
       R"({{"median": {}, "least": {}, "most": {}, "trials": {}, "times_beyond": {}, )"
