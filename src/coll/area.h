@@ -70,7 +70,10 @@ static_assert(node::most_ranks <= nobody);
 /// One for each member: what outlives the stages, and what a thread rank says in each of them.
 struct alignas(node::cache_line) Member {
   std::atomic<node::SleepLink> waiter;  ///< signalled when this member sleeps at a gate
-  std::uint32_t said[stage_count];      ///< by a thread rank; by stage
+  /// It reads no deposit of this epoch or an earlier one any more. (Of an epoch whose deposits all
+  /// lie in slots it need not say so.)
+  std::atomic<std::uint64_t> left;
+  std::uint32_t said[stage_count];  ///< by a thread rank; by stage
 };
 static_assert(sizeof(Member) == member_bytes);
 

@@ -94,14 +94,15 @@ char* Meeting::bulk(node::Link link) {
   return node::segment().at<char>(link);
 }
 
-char* Meeting::deposit(std::size_t bytes) {
+char* Meeting::deposit(std::size_t bytes, int reader) {
   Slot& slot = mine();
   slot.bytes = bytes;
   if (bytes <= inline_bytes) {
     slot.bulk = 0;
     return slot.data;
   }
-  slot.bulk = state_.place(comm_, bytes);
+  has_bulk_ = true;
+  slot.bulk = state_.place(comm_, bytes, reader);
   if (slot.bulk == 0) {
     slot.bulk = no_deposit;
     return nullptr;
@@ -171,14 +172,20 @@ void Meeting::open_root() {
   open(Gate::root);
 }
 
-// Where all are, nobody reads what was given in the epochs before: its owner may sleep elsewhere,
-// and not know. Either this load sees that somebody wants memory, or whoever wants it rings all
-// after that store (match/memory.h): all look again.
 void Meeting::open(Gate gate) {
   stage_.opened[static_cast<int>(gate)].store(epoch_, std::memory_order_seq_cst);
   ring_first(state_.area, stage_, epoch_, gate);
-  if (gate == Gate::all && node::segment().header().wanting.load(std::memory_order_seq_cst) != 0)
-      [[unlikely]] {
+}
+
+// Whose deposit this member was the last to read may sleep elsewhere, and not know. Either the load
+// sees that somebody wants memory, or whoever wants it rings all after the store (match/memory.h):
+// all look again.
+void Meeting::leave() {
+  std::atomic<std::uint64_t>& left = state_.area.member(state_.rank).left;
+  if (left.load(std::memory_order_relaxed) < epoch_) {
+    left.store(epoch_, std::memory_order_seq_cst);
+  }
+  if (node::segment().header().wanting.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
     for (int member = 0; member < comm_.size; ++member) {
       wait::ring_rank(comm_.group->world_rank(member));
     }

@@ -66,12 +66,18 @@ class Meeting {
   /// Enters the next epoch; waits while this member is too far ahead of the slowest one. Who says
   /// that it will not `deposit` does not, and nobody asks for its data.
   Meeting(Communicator& comm, State& state, std::uint64_t what, bool deposits = true);
+  ~Meeting() {
+    if (has_bulk_) {
+      leave();
+    }
+  }
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
   /// Room for `bytes` of this member's data, which others may read until they arrive at a later
-  /// epoch. nullptr when the node has no memory: the others then see `failed`.
-  char* deposit(std::size_t bytes);
+  /// epoch, or only `reader` may. nullptr when the node has no memory: the others then see
+  /// `failed`.
+  char* deposit(std::size_t bytes, int reader = all_members);
   /// A place for what a member gives, in place of a deposit of at most eight bytes, if the
   /// communicator is `in_words`.
   char* word(int rank) { return state_.area.word(stage_, rank); }
@@ -80,10 +86,17 @@ class Meeting {
   /// The data that a member deposited; valid behind the gate.
   char* data(int rank) {
     Slot& slot = this->slot(rank);
-    return slot.bulk == 0 ? slot.data : bulk(slot.bulk);
+    if (slot.bulk == 0) {
+      return slot.data;
+    }
+    has_bulk_ = true;
+    return bulk(slot.bulk);
   }
   /// This member's deposit of an earlier meeting may be read until all have left this one.
-  void keep(Meeting& earlier) { state_.keep(earlier.mine().bulk, epoch_); }
+  void keep(Meeting& earlier) {
+    has_bulk_ = earlier.has_bulk_;
+    state_.keep(earlier.mine().bulk, epoch_);
+  }
   bool failed(int rank) { return slot(rank).bulk == no_deposit; }
   /// MPI_ERR_NO_MEM if any member had no memory for its deposit.
   int check_deposits();
@@ -113,6 +126,7 @@ class Meeting {
                            : state_.area.slot(stage_, rank).said;
   }
   int pass(Gate gate);
+  void leave();
   int verdict() const;
   int fail_different(int rank) const;
   void open(Gate gate);
@@ -124,6 +138,7 @@ class Meeting {
   const std::uint64_t epoch_;
   Stage& stage_;
   int mismatch_ = 0;
+  bool has_bulk_ = false;  ///< a deposit of its own, or one that it reads
 };
 
 /// Arrives, then waits for all; the error class that `pass_all` returns.

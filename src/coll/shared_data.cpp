@@ -238,7 +238,7 @@ int gather(Piece send, const Blocks& receive, int root, Communicator& comm) {
     const std::size_t bytes = send.bytes();
     meeting.mine().total = bytes;
     const bool message = bytes > thresholds::block_by_message;
-    if (char* place = meeting.deposit(message ? 0 : bytes); place != nullptr && !message) {
+    if (char* place = meeting.deposit(message ? 0 : bytes, root); place != nullptr && !message) {
       send.pack_to(place, 0, bytes);
     }
     const bool failed = meeting.failed(comm.rank);

@@ -44,8 +44,8 @@ LineShare line_share_of(int member, int members, MPI_Count count, const Elements
 }
 
 void put(Meeting& meeting, const Reduction& reduction, const Elements& elements, MPI_Count first,
-         MPI_Count count) {
-  if (char* place = meeting.deposit(elements.bytes(count)); place != nullptr && count > 0) {
+         MPI_Count count, int reader = all_members) {
+  if (char* place = meeting.deposit(elements.bytes(count), reader); place != nullptr && count > 0) {
     elements.put(reduction.input(), first, count, place);
   }
 }
@@ -64,12 +64,12 @@ class Parts {
 
   Meeting& meeting() { return meeting_; }
   /// False when the node has no memory for it; the others see so too.
-  bool put() {
+  bool put(int reader = all_members) {
     if (in_words_) {
       elements_.put(reduction_.input(), 0, 1, meeting_.word(comm_.rank));
       return true;
     }
-    shared::put(meeting_, reduction_, elements_, 0, reduction_.count);
+    shared::put(meeting_, reduction_, elements_, 0, reduction_.count, reader);
     return !meeting_.failed(comm_.rank);
   }
   /// By whoever does it, when all are there: in the last member's part.
@@ -214,7 +214,7 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
   }
   if (one_does_it(elements, reduction.count, comm.size)) {
     Parts parts(reduction, elements, comm, Code::reduce, root);
-    const bool given = parts.put();
+    const bool given = parts.put(root);
     if (!is_root) {
       go_on(parts.meeting());
       return given ? MPI_SUCCESS : fail_for_shared_memory("a reduce");

@@ -13,7 +13,6 @@
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
-#include "wait/give_way.h"
 
 namespace meantime::coll {
 
@@ -58,17 +57,11 @@ State::~State() {
   }
 }
 
-std::size_t State::given_bytes() const {
-  std::size_t bytes = 0;
-  for (const InUse& used : in_use_) {
-    bytes += used.bytes;
-  }
-  return bytes;
-}
-
 void State::take_all_back() {
+  Progress& progress = progress_of(self());
   for (const InUse& used : in_use_) {
     self().engine->pool.release(used.place, used.bytes);
+    progress.given_bytes -= used.bytes;
   }
   in_use_.clear();
 }
@@ -80,7 +73,7 @@ using Retired = std::vector<std::unique_ptr<State>>;
 /// Lets go of what nobody reads any more.
 void sweep(Retired& retired) {
   std::erase_if(retired, [](const std::unique_ptr<State>& state) {
-    const bool unread = core::all_finished(state->context_block);
+    const bool unread = !state->has_given() || core::all_finished(state->context_block);
     if (unread) {
       state->take_all_back();
       core::leave_context(state->context_block);
@@ -89,12 +82,34 @@ void sweep(Retired& retired) {
   });
 }
 
+/// Ranks that run ahead must leave memory for those who are behind, or nobody gets on.
+std::size_t most_given_at_once() {
+  constexpr std::uint64_t share = 8;  ///< of what may become of the segment, all ranks together
+  constexpr std::uint64_t enough = std::uint64_t{32} << 20;
+  const node::Segment& segment = node::segment();
+  return std::min(enough, segment.most_bytes() / share / segment.header().ranks);
+}
+
 }  // namespace
 
 Progress::~Progress() {
   if (const auto& engine = self().engine; engine != nullptr && engine->memory.depositor == this) {
     engine->memory.depositor = nullptr;
   }
+}
+
+Progress::Progress() : most_given_bytes(most_given_at_once()) {}
+
+// Whoever is behind comes to read what this rank gave before without its help: in their programs
+// that is earlier, too. Between several threads there is no such order.
+bool Progress::may_give(std::size_t bytes) {
+  const auto fits = [&] {
+    return given_bytes == 0 || given_bytes + bytes <= most_given_bytes || self().lock.enabled();
+  };
+  if (!fits()) {
+    self().engine->memory.reclaim();
+  }
+  return fits();
 }
 
 void Progress::has_deposits(State& state) {
@@ -106,32 +121,13 @@ void Progress::has_deposits(State& state) {
 
 void Progress::take_back() {
   for (State* const state : depositors) {
-    state->take_back();
+    state->take_back(true);
   }
   std::erase_if(depositors, [](const State* state) { return !state->has_given(); });
   sweep(retired);
 }
 
 namespace {
-
-/// A rank that runs ahead, making and freeing communicators, must not fill the segment. No wait
-/// that could last: the memory is bounded in practice, and nothing depends on the others coming
-/// along.
-void let_others_catch_up(Retired& retired) {
-  constexpr std::size_t most_bytes = std::size_t{32} << 20;
-  constexpr int most_yields = 1000;
-  for (int yields = 0; yields < most_yields; ++yields) {
-    std::size_t bytes = 0;
-    for (const std::unique_ptr<State>& state : retired) {
-      bytes += state->given_bytes();
-    }
-    if (bytes <= most_bytes) {
-      return;
-    }
-    wait::give_way();
-    sweep(retired);
-  }
-}
 
 /// The communicator is gone. After MPI_Finalize the segment goes with the job.
 void retire(State* gone) {
@@ -144,7 +140,6 @@ void retire(State* gone) {
   sweep(retired);
   if (state->has_given() && !core::all_finished(state->context_block)) {
     retired.push_back(std::move(state));
-    let_others_catch_up(retired);
     return;
   }
   state->take_all_back();
@@ -162,13 +157,30 @@ void State::look_around() {
   }
 }
 
-void State::take_back() {
+bool State::is_read(const InUse& used) const {
+  const auto has_left = [&](int member) {
+    return area.member(member).left.load(std::memory_order_seq_cst) >= used.epoch;
+  };
+  if (used.reader != all_members) {
+    return has_left(used.reader);
+  }
+  for (int member = 0; member < area.members(); ++member) {
+    if (!has_left(member)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void State::take_back(bool closely) {
   look_around();
   node::Pool& pool = self().engine->pool;
+  Progress& progress = progress_of(self());
   std::size_t kept = 0;
   for (const InUse& used : in_use_) {
-    if (used.epoch < known_left) {
+    if (used.epoch < known_left || (closely && is_read(used))) {
       pool.release(used.place, used.bytes);
+      progress.given_bytes -= used.bytes;
     } else {
       in_use_[kept++] = used;
     }
@@ -176,19 +188,21 @@ void State::take_back() {
   in_use_.resize(kept);
 }
 
-node::Link State::place(const Communicator& comm, std::size_t bytes) {
+node::Link State::place(const Communicator& comm, std::size_t bytes, int reader) {
+  Progress& progress = progress_of(self());
   const node::Link place = core::needed_segment_memory(
       comm, bytes,
-      [this, bytes] {
+      [&] {
         take_back();
-        return self().engine->memory.find(bytes);
+        return progress.may_give(bytes) ? self().engine->memory.find(bytes) : 0;
       },
       until);
   if (place != 0) {
     if (in_use_.empty()) {
-      progress_of(self()).has_deposits(*this);
+      progress.has_deposits(*this);
     }
-    in_use_.push_back({place, bytes, epoch});
+    in_use_.push_back({place, bytes, epoch, reader});
+    progress.given_bytes += bytes;
   }
   return place;
 }

@@ -18,6 +18,7 @@ struct Communicator;
 namespace coll {
 
 inline constexpr int window = stage_count / 2;
+inline constexpr int all_members = -1;
 
 struct State {
   explicit State(Communicator& comm);
@@ -25,18 +26,19 @@ struct State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// A place for a deposit of the epoch that is under way. Waits for memory
-  /// (core/request/segment_memory.h). It is taken back by itself when nobody can read it any more.
-  node::Link place(const Communicator& comm, std::size_t bytes);
+  /// A place for a deposit of the epoch that is under way, for all members or `reader` alone. Waits
+  /// for memory (core/request/segment_memory.h), and for those who are far behind. It is taken back
+  /// by itself when nobody can read it any more.
+  node::Link place(const Communicator& comm, std::size_t bytes, int reader = all_members);
   /// A place that this member got is read until all have left `epoch`.
   void keep(node::Link place, std::uint64_t epoch);
   /// Learns from the stages which epochs everybody has left; `known_left` afterwards.
   void look_around();
   /// Others may still read a deposit of this member.
   bool has_given() const { return !in_use_.empty(); }
-  std::size_t given_bytes() const;
-  /// What nobody reads any more.
-  void take_back();
+  /// What nobody reads any more: as all have arrived elsewhere since, or, `closely`, as each member
+  /// says, whose line must be fetched for that.
+  void take_back(bool closely = false);
   /// When nobody reads any.
   void take_all_back();
   /// A tag for the messages of one collective: the same at all members.
@@ -64,7 +66,9 @@ struct State {
     node::Link place;
     std::size_t bytes;
     std::uint64_t epoch;
+    int reader;
   };
+  bool is_read(const InUse& used) const;
 
   std::vector<InUse> in_use_;
   int tags_ = 0;

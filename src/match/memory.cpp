@@ -73,9 +73,12 @@ void Memory::let_go() {
 
 void Memory::give_up() {
   gather_free();
-  if (!ground_.pool.give_up_all() || wanting_) {
-    return;
+  if (ground_.pool.give_up_all() && !wanting_) {
+    ring_who_wants();
   }
+}
+
+void Memory::ring_who_wants() {
   for (int other = 0; other < ground_.rank.world_size; ++other) {
     if (other != ground_.rank.world_rank &&
         ground_.segment.area(other).wants_memory.load(std::memory_order_relaxed) != 0) {

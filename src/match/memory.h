@@ -25,10 +25,8 @@
 //   What comes back to a rank that has left MPI: who wants fetches it (cells.cpp). Nobody is
 // signalled for that, but each nap ends with a look.
 //   What a rank keeps until others have read it (Depositor): it is looked for whenever the rank
-//   gives
-// up what it has. It comes free where the last of them is at the next collective's gate: whoever
-// opens that looks at `wanting`, and rings all members (Meeting::open). If that look misses the
-// count, the ring of all comes later.
+// gives up what it has. Whoever has read some says so, looks at `wanting`, and rings all members
+// (Meeting::leave). If that look misses the count, the ring of all comes later.
 //   A rank that computes gives nothing up. It is awake, so nobody is told that memory is full.
 //   Who wants is signalled by those who give up and do not want themselves: a help only, it naps.
 // (Two that want do not ring each other, or they would hand the same pieces to and fro for ever.)
@@ -100,12 +98,19 @@ class Memory {
   };
   bool is_lacking() const { return lacking_ != 0; }
   bool is_wanting() const { return wanting_; }
+  /// No rank keeps what nobody needs any more: this one takes it back, the others as they come by.
+  void reclaim() {
+    gather_free();
+    want();
+  }
   void end_want();
 
   /// With nothing to do but to sleep, armed, or to poll: of what others may lack.
   void let_go();
   /// All that is free.
   void give_up();
+  /// A help: they look themselves after each nap.
+  void ring_who_wants();
 
   Depositor* depositor = nullptr;  ///< as long as it lives
 

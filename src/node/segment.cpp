@@ -322,6 +322,10 @@ std::string what_limits(std::uint32_t error) {
   }
 }
 
+std::uint64_t Segment::most_bytes() const {
+  return std::min({header().limit, header().memory, longest_file()});
+}
+
 Link Segment::grow(std::size_t bytes) {
   return grow_up_to(bytes, bytes).place;
 }

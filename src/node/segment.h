@@ -74,6 +74,8 @@ class Segment {
   Link grow(std::size_t bytes);
   /// The same, or less where there is less: `least` bytes, or nothing.
   Grown grow_up_to(std::size_t bytes, std::size_t least);
+  /// It cannot get longer, but the machine may have fewer left.
+  std::uint64_t most_bytes() const;
 
  private:
   int open_descriptor();

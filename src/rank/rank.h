@@ -90,6 +90,7 @@ struct alignas(64) Rank {
   std::uint64_t starved_naps = 0;      ///< naps in a row in which nobody else was awake
   std::uint64_t starved_since_ns = 0;  ///< when the first of those was over
   std::uint64_t starved_sum = 0;       ///< of the others' counts of sleeps at the last of them
+  bool starved_beside_awake = false;   ///< but a thread at the last thorough look
   std::uint32_t background = 0;        ///< non-blocking collectives under way
   bool unattended =
       false;  ///< of the background, that messages may ring nobody (coll/schedule/progress.h)

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "base/lock.h"
 #include "node/segment.h"
@@ -52,8 +53,10 @@ node::Waiter* Sleepers::take(int world_rank) {
   if (free_ == nullptr) {
     node::Waiter* const more = few_of_the_host();
     if (more == nullptr) {
-      std::fprintf(stderr, "Meantime: rank %d: no shared memory for one more thread that waits\n",
-                   world_rank);
+      const std::string limit = node::what_limits(node::segment().header().full_because.load());
+      std::fprintf(stderr,
+                   "Meantime: rank %d: no shared memory for one more thread that waits%s%s\n",
+                   world_rank, limit.empty() ? "" : ": ", limit.c_str());
       std::abort();
     }
     for (node::Waiter* waiter = more; waiter < more + few; ++waiter) {

@@ -1,6 +1,7 @@
 #include "wait/park.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "deadlock/deadlock.h"
@@ -111,6 +112,7 @@ void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint
     const Verdict verdict = look_beside(rank.world_rank);
     rank.starved_naps = 0;
     if (verdict == Verdict::quiet) {
+      rank.starved_beside_awake = false;
       if (now - rank.starved_since_ns >= still_ns) {
         report_stillness(rank.world_rank);
       }
@@ -119,6 +121,11 @@ void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint
     if (verdict == Verdict::deadlock && !what.goes_without()) {
       report_deadlock();
     }
+    // Of several threads that nap one may just have looked: that is no sign of life yet.
+    if (verdict == Verdict::running && !std::exchange(rank.starved_beside_awake, true)) {
+      return;
+    }
+    rank.starved_beside_awake = false;
     rank.starved_since_ns = now - starved_ns_for_ever / 2;
   }
 }

@@ -380,6 +380,34 @@ static void roots(int elsewhere) {
   free(in);
 }
 
+/* Who gives a root something goes on without it, to other communicators' collectives: `fresh` ones,
+   or eight in turn. Memory for those who are behind must be left, or they and the roots stay. */
+static void ahead(int fresh) {
+  enum { kept = 8 };
+  MPI_Comm comms[kept];
+  unsigned char* out = malloc(bytes);
+  unsigned char* in = malloc((size_t)size * bytes);
+  for (int i = 0; !fresh && i < kept; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+  for (int m = 0; m < messages; ++m) {
+    const int root = (m + 5) % size;
+    MPI_Comm comm = comms[m % kept];
+    if (fresh) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    memset(out, m + rank, bytes);
+    if (m % 2 == 0) MPI_Gather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm);
+    for (int from = 0; rank == root && m % 2 == 0 && from < size; ++from)
+      for (int i = 0; i < bytes; ++i)
+        wrong += in[(size_t)from * bytes + i] != (unsigned char)(m + from);
+    if (m % 2 == 1) MPI_Reduce(out, in, bytes, MPI_BYTE, MPI_BXOR, root, comm);
+    for (int from = 0; rank == root && m % 2 == 1 && from < size; ++from)
+      for (int i = 0; i < bytes; ++i) in[i] ^= (unsigned char)(m + from);
+    for (int i = 0; rank == root && m % 2 == 1 && i < bytes; ++i) wrong += in[i] != 0;
+    if (fresh) MPI_Comm_free(&comm);
+  }
+  for (int i = 0; !fresh && i < kept; ++i) MPI_Comm_free(&comms[i]);
+  free(out);
+  free(in);
+}
+
 /* Many partitions at a time, of which each is looked at as soon as it is said to be there. */
 static void partitions(void) {
   enum { parts = 8 };
@@ -434,6 +462,8 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "window-of-pieces")) window_of_pieces();
     if (!strcmp(what, "roots")) roots(0);
     if (!strcmp(what, "roots-elsewhere")) roots(1);
+    if (!strcmp(what, "ahead")) ahead(0);
+    if (!strcmp(what, "ahead-and-free")) ahead(1);
     if (!strcmp(what, "partitions")) partitions();
     if (!strcmp(what, "collectives")) collectives(atoi(argv[4]), atoi(argv[5]));
     MPI_Barrier(MPI_COMM_WORLD);

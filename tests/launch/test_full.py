@@ -91,6 +91,12 @@ class FullSegment(MpiexecTest):
             for ranks, kibibytes, size in ((8, 600, 7600), (16, 1900, 7600), (64, 2900, 4000)):
                 self.goes_on(ranks, kibibytes, what, 1, size)
 
+    def test_who_is_ahead_leaves_memory_to_the_others(self):
+        for options in ((),) + ((("--as", "threads"),) if THREADS else ()):
+            for what in ("ahead", "ahead-and-free"):
+                for ranks, kibibytes, size in ((16, 800, 400), (4, 400, 3000)):
+                    self.goes_on(ranks, kibibytes, what, 60, size, options=options)
+
     def test_partitions_wait_for_memory(self):
         for ranks, kibibytes, messages, size in ((8, 980, 4, 12000), (2, 400, 8, 3000), (4, 700, 16, 200)):
             self.goes_on(ranks, kibibytes, "partitions", messages, size)

@@ -45,6 +45,7 @@ namespace coll {
 class ScheduleRequest;
 
 struct Progress final : match::Depositor {
+  Progress();
   ~Progress();
   /// Moves every collective under way as far as it goes. True if anything moved. For
   /// core::progress().
@@ -61,12 +62,16 @@ struct Progress final : match::Depositor {
 
   /// Others may still read what that state has given them.
   void has_deposits(State& state);
+  /// Whether this rank is not too far ahead for that. A single deposit it may always give.
+  bool may_give(std::size_t bytes);
   void take_back() override;
 
   /// For src/core, which must not know this.
   static const core::CollectiveHooks hooks;
 
-  std::vector<State*> depositors;  ///< of what others may still read
+  const std::size_t most_given_bytes;
+  std::size_t given_bytes = 0;     ///< of what others may still read
+  std::vector<State*> depositors;  ///< who has given it
   /// Of communicators that are gone at this rank: others may still read what it gave them.
   std::vector<std::unique_ptr<State>> retired;
 

@@ -53,6 +53,11 @@ std::uint64_t successor(std::uint64_t head, std::uint64_t place) {
   return (((head >> 32) + 1) << 32) | place;
 }
 
+/// Of the area of a block, whether it has one yet or not.
+std::size_t area_bytes_of(const Block& block) {
+  return block.capacity == 0 ? 0 : coll::area_bytes(block.capacity);
+}
+
 void push(Block* block) {
   const int kind = block->area.load(std::memory_order_relaxed) != 0 ? kind_of(block->capacity) : 0;
   std::atomic<std::uint64_t>& list = node::segment().header().free_contexts[kind];
@@ -103,13 +108,45 @@ void clear_area(node::Link area, int ranks) {
 }
 
 /// For a communicator of at most `ranks` members, from the calling rank's pool; 0 when there is no
-/// memory (its collectives then go by messages).
+/// memory, or what is left is for messages and deposits (its collectives then go by messages).
 node::Link make_area(int ranks) {
-  const node::Link area = self().engine->memory.find(coll::area_bytes(ranks));
+  const std::size_t bytes = coll::area_bytes(ranks);
+  const node::Segment& segment = node::segment();
+  const std::uint64_t most = segment.most_bytes() / 4 * 3;
+  if (segment.header().heap_end.load(std::memory_order_relaxed) + bytes > most) {
+    return 0;
+  }
+  const node::Link area = self().engine->memory.find(bytes);
   if (area != 0) {
     clear_area(area, ranks);
   }
   return area;
+}
+
+/// A block of the lists, or a new one; 0: there is no memory.
+node::Link take_block(int capacity) {
+  Block* block = capacity != 0 ? pop(kind_of(capacity)) : nullptr;
+  if (block == nullptr) {
+    block = pop(0);
+  }
+  if (block == nullptr) {
+    block = make_blocks();
+  }
+  return block != nullptr ? node::segment().link(block) : 0;
+}
+
+/// A rank that makes and frees communicators while others are far behind would fill the segment.
+/// (Perhaps they only have to see that nobody reads what they gave.) Of several threads another one
+/// may be what they wait for.
+bool others_are_far_behind() {
+  const node::Segment& segment = node::segment();
+  constexpr std::uint64_t share = 8;
+  const bool behind =
+      segment.header().leaving.load(std::memory_order_relaxed) > segment.most_bytes() / share;
+  if (behind) {
+    self().engine->memory.reclaim();
+  }
+  return behind && !self().lock.enabled();
 }
 
 }  // namespace
@@ -119,16 +156,11 @@ int acquire_context(const Communicator& parent, int members, bool with_collectiv
   const int capacity = with_collectives && members > 1 && members <= 1 << (node::context_kinds - 1)
                            ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(members)))
                            : 0;
-  const node::Link place = segment_memory(parent, batch_bytes, [capacity] {
-    Block* block = capacity != 0 ? pop(kind_of(capacity)) : nullptr;
-    if (block == nullptr) {
-      block = pop(0);
-    }
-    if (block == nullptr) {
-      block = make_blocks();
-    }
-    return block != nullptr ? node::segment().link(block) : 0;
-  });
+  node::Link place = segment_memory(
+      parent, batch_bytes, [=] { return others_are_far_behind() ? 0 : take_block(capacity); });
+  if (place == 0) {  // they may never come: of a communicator that is freed there may be requests
+    place = take_block(capacity);
+  }
   if (place == 0) {
     return fail_for_shared_memory("another communicator");
   }
@@ -144,7 +176,11 @@ int acquire_context(const Communicator& parent, int members, bool with_collectiv
 }
 
 void finish_context(node::Link link) {
-  node::segment().at<Block>(link)->unfinished.fetch_sub(1, std::memory_order_acq_rel);
+  Block* const block = node::segment().at<Block>(link);
+  if (block->unfinished.fetch_sub(1, std::memory_order_acq_rel) ==
+      static_cast<std::int32_t>(block->size)) {
+    node::segment().header().leaving.fetch_add(area_bytes_of(*block), std::memory_order_relaxed);
+  }
 }
 
 bool all_finished(node::Link link) {
@@ -156,6 +192,7 @@ void leave_context(node::Link link) {
   if (block->members.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
   }
+  node::segment().header().leaving.fetch_sub(area_bytes_of(*block), std::memory_order_relaxed);
   const node::Link area = block->area.load(std::memory_order_relaxed);
   if (area == no_memory) {
     block->area.store(0, std::memory_order_relaxed);
@@ -163,6 +200,9 @@ void leave_context(node::Link link) {
     clear_area(area, static_cast<int>(block->size));
   }
   push(block);
+  if (node::segment().header().wanting.load(std::memory_order_relaxed) != 0) {
+    self().engine->memory.ring_who_wants();
+  }
 }
 
 node::Link collective_area(const Communicator& comm) {

@@ -26,12 +26,19 @@ std::size_t mapped_bytes() {
   return pages * elf::page;
 }
 
+bool files_are_limited() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 /// What may have been in the way.
 const char* limits_of(int error) {
   const bool few = node::address_limit() != node::no_address_limit;
   switch (error) {
     case ENOMEM:
-      return few ? " (ulimit -v limits the address space; process ranks need less of it)" : "";
+      return few ? " (ulimit -v limits the address space; process ranks need less of it)"
+             : files_are_limited() ? " (ulimit -f limits files, as which shared memory counts)"
+                                   : "";
     case EAGAIN:
       return few ? " (is the number of threads limited by ulimit -u, or the address space by "
                    "ulimit -v? process ranks need less of it)"
