@@ -105,7 +105,8 @@ bool worth_exposing(Communicator& comm, std::size_t block) {
     return block >= thresholds::exposed_alltoall_in_host;
   }
   return block >= (thresholds::streams(comm.size, block) ? thresholds::exposed_alltoall_past_caches
-                                                         : thresholds::exposed_alltoall);
+                                                         : thresholds::exposed_alltoall) &&
+         node::attaching_is_quicker();
 }
 
 int exposed_alltoall(const Blocks& send, const Blocks& receive, bool in_place, Communicator& comm) {

@@ -229,6 +229,7 @@ struct Header {
   std::atomic<std::uint32_t> on_deadlock;  ///< 0 abort, 1 report, 2 ignore
   std::atomic<Link> energy_handler;        ///< path of the library that advises all waits, 0 = none
   std::atomic<std::uint32_t> cross_memory_off;  ///< cross-memory attach switched off for the job
+  std::atomic<std::uint32_t> attaching;         ///< node/cross_memory.h, Attaching
   /// Why the heap could not grow when it could not last: an errno, or addresses_end. 0: it always
   /// could.
   std::atomic<std::uint32_t> full_because;

@@ -101,6 +101,8 @@ constexpr Setting table[] = {
      "memory maps that a process of thread ranks may have"},
     {"MEANTIME_TEST_STILL", Kind::count, Scope::test, "10", {}, 1, 1'000'000,
      "seconds in which nobody moves before that is told"},
+    {"MEANTIME_TEST_ATTACHES", Kind::word, Scope::test, "0", no_yes, 0, 0,
+     "cross-memory attach counts as quick, however long it takes here"},
     {"MEANTIME_TEST_ALWAYS_MOVE", Kind::word, Scope::test, "0", no_yes, 0, 0,
      "thread ranks change workers whenever they wait"},
 };

@@ -284,6 +284,7 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
     }
   }
   settings.cross_memory = setting("MEANTIME_CMA") != "0";
+  settings.attaches = setting("MEANTIME_TEST_ATTACHES") == "1";
   settings.argument_checks = setting("MEANTIME_CHECKS") != "0";
   settings.backtrace = setting("MEANTIME_BACKTRACE") != "0";
   settings.missing_calls_end = setting("MEANTIME_MISSING_CALLS") != "error";

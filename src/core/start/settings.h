@@ -25,6 +25,7 @@ struct Settings {
   std::uint32_t on_deadlock = 0;            ///< 0 abort, 1 report, 2 ignore
   std::uint64_t still_ns = 10'000'000'000;  ///< deadlock/deadlock.h
   bool cross_memory = true;
+  bool attaches = false;  ///< a test setting: cross-memory attach counts as quick
   bool argument_checks = true;
   bool missing_calls_end = true;
   bool backtrace = true;     ///< core/error/crash.h

@@ -49,6 +49,9 @@ void start_host(const Settings& settings, bool crowded) {
   if (!settings.cross_memory) {
     header.cross_memory_off.store(1);
   }
+  if (settings.attaches) {
+    header.attaching.store(static_cast<std::uint32_t>(node::Attaching::quicker));
+  }
   argument_checks.store(settings.argument_checks);
   missing_calls_end.store(settings.missing_calls_end);
   says_where.store(settings.backtrace);
