@@ -36,7 +36,6 @@ constexpr const char* local_ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALR
                                        "PMIX_LOCAL_RANK", "SLURM_LOCALID", "MEANTIME_LOCAL_RANK"};
 
 int control = -1;
-double began = 0;
 
 /// Its parents have guests.
 bool was_spawned() {
@@ -105,19 +104,6 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
 
 std::string seconds(std::uint64_t ns) {
   return fmt::format("{:.3f} s", static_cast<double>(ns) * 1e-9);
-}
-
-void tell(const guest::Account& account, double seconds) {
-  double units = 0;
-  std::string lines;
-  for (std::size_t number = 0; number < account.guests.size(); ++number) {
-    const guest::GuestAccount& one = account.guests[number];
-    units += static_cast<double>(one.units);
-    lines += fmt::format("\n  guest {}: {:.3f} s, {} units", number, one.cpu_seconds, one.units);
-  }
-  say(fmt::format("{} guest{} had {:.3f} s of CPU time in {:.3f} s: {:.0f} units{}",
-                  account.guests.size(), account.guests.size() == 1 ? "" : "s", account.cpu_seconds,
-                  seconds, units, lines));
 }
 
 /// What a rank tells rank 0 at the end.
@@ -242,7 +228,6 @@ void start_guests() {
   // The end of the last copy tells the keeper that the rank is gone. (Once a process: the child's
   // children have others' files under that number.)
   pthread_atfork(nullptr, nullptr, [] { close(std::exchange(control, -1)); });
-  began = now_seconds();
   order(guest::Order::begin);
 }
 
@@ -255,7 +240,6 @@ void end_guests() {
   if (control < 0) {
     return;
   }
-  const double seconds = now_seconds() - began;
   order(guest::Order::end);
   guest::Listener listener;
   char text[4096];
@@ -277,7 +261,7 @@ void end_guests() {
     say("what guests had is not known: their keeper did not tell in time");
     return;
   }
-  tell(listener.account(), seconds);
+  say(guest::account_for_people(listener.account()));
 }
 
 }  // namespace meantime::shim

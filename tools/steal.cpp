@@ -14,6 +14,7 @@
 #include "launch/start/cpus.h"
 #include "launch/start/installation.h"
 #include "launch/start/program.h"
+#include "settings/misspelt.h"
 #include "settings/shown.h"
 #include "settings/sources.h"
 #include "shim/steal_words.h"
@@ -226,6 +227,9 @@ int steal(const StealOptions& options) {
     if (options.print) {
       fmt::print("unset {}\n", name);
     }
+  }
+  if (const std::string line = settings::unknown_variables(settings::own_names()); !line.empty()) {
+    fmt::print(stderr, "meantime steal: {}\n", settings::shown_lines(line));
   }
   if (stealing.has_guests()) {
     const std::string program = program_in(options.command);

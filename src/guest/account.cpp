@@ -23,6 +23,19 @@ std::string account_text(const Account& account) {
   return text;
 }
 
+std::string account_for_people(const Account& account) {
+  std::uint64_t units = 0;
+  std::string lines;
+  for (std::size_t number = 0; number < account.guests.size(); ++number) {
+    const GuestAccount& one = account.guests[number];
+    units = sum(units, one.units);
+    lines += fmt::format("\n  guest {}: {:.3f} s, {} units", number, one.cpu_seconds, one.units);
+  }
+  return fmt::format("{} guest{} had {:.3f} s of CPU time in {:.3f} s: {} units{}",
+                     account.guests.size(), account.guests.size() == 1 ? "" : "s",
+                     account.cpu_seconds, account.seconds, units, lines);
+}
+
 std::string remark_text(std::string_view line) {
   return fmt::format("{}{}\n", remark_word, line);
 }

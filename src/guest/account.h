@@ -33,6 +33,9 @@ struct Account {
 std::string account_text(const Account& account);
 std::string remark_text(std::string_view line);
 
+/// The same for people, beside programs of another MPI: a line, and one for each guest.
+std::string account_for_people(const Account& account);
+
 /// Hears it, in whatever pieces it comes.
 class Listener {
  public:

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <set>
 #include <string_view>
 
@@ -102,6 +103,10 @@ int Keeper::run() {
   account.ending_seconds = began_ == 0 ? 0 : now_seconds() - ended_;
   for (const Guest& guest : guests_) {
     account.guests.push_back(guest.account());
+  }
+  if (alone_ && plan_.detached && began_ != 0) {  // the rank that would have told it is dead
+    std::fprintf(stderr, "meantime steal: the job ended without MPI_Finalize; %s\n",
+                 account_for_people(account).c_str());
   }
   const std::string text = account_text(account);
   send(plan_.control, text.data(), text.size(), MSG_NOSIGNAL);

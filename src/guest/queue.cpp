@@ -151,6 +151,16 @@ int status_of(pid_t command) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/// Among those that have ended: of the same name there may have been others before.
+std::string free_place(const std::string& folder, const std::string& name) {
+  std::string place = folder + name;
+  struct stat status {};
+  for (int again = 2; lstat(place.c_str(), &status) == 0; ++again) {
+    place = folder + name + '~' + std::to_string(again);
+  }
+  return place;
+}
+
 enum class Outcome { not_ours, ended, cut_off, broken };
 
 Outcome run(const std::string& folder, const std::string& name) {
@@ -159,8 +169,6 @@ Outcome run(const std::string& folder, const std::string& name) {
   if (file < 0) {
     return Outcome::not_ours;
   }
-  const std::string done = folder + "/done/" + name;
-  const std::string failed = folder + "/failed/" + name;
   const std::string log = folder + "/." + name + log_end;
   const pid_t self = getpid();
   const pid_t command = fork();
@@ -173,7 +181,7 @@ Outcome run(const std::string& folder, const std::string& name) {
     return Outcome::broken;
   }
   const int status = status_of(command);
-  const std::string& place = status == 0 ? done : failed;
+  const std::string place = free_place(folder + (status == 0 ? "/done/" : "/failed/"), name);
   Outcome outcome = Outcome::cut_off;
   if (status == 0 || !told_to_end) {
     outcome = rename(path.c_str(), place.c_str()) == 0 ? Outcome::ended : Outcome::broken;

@@ -64,6 +64,12 @@ class GuestQueue(MpiexecTest):
         self.assertEqual(self.waits(700).status, 0)
         self.assertEqual((self.names(), self.text("done", "long.status")), (set(), "0\n"))
 
+    def test_two_of_one_name(self):
+        for text in ("one", "other"):
+            self.entry("same", f"echo {text}\n")
+            self.assertEqual(self.waits(700).status, 0)
+        self.assertEqual((self.text("done", "same.log"), self.text("done", "same~2.log")), ("one\n", "other\n"))
+
     def test_what_is_left_alone(self):
         self.entry("writable", "true\n", 0o666)
         self.entry("x.log", "true\n")

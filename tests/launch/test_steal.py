@@ -172,6 +172,15 @@ class Steal(MpiexecTest):
             self.assertNotEqual(job.returncode, 0, said)
             self.wait_for(lambda: not processes_named(self.word), "the end of guests", 10)
 
+    def test_told_of_a_job_that_fails(self):
+        """The rank that is dead can tell nothing."""
+        for name, launcher, program in self.each_of("crash", "#include <mpi.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+                                                    "int main(int c, char** v) { MPI_Init(&c, &v); usleep(300000); abort(); }\n"):
+            with self.subTest(mpi=name):
+                job = self.steal("--guest", "primes", "--", launcher, "-n", 1, program)
+                _, said = job.communicate(timeout=60)
+                self.assertRegex(said, r"the job ended without MPI_Finalize; \d+ guests? had .* [1-9]\d* units")
+
     def test_gone_when_the_launcher_is_killed(self):
         for launcher, program in self.each():
             job = self.steal("--guest", self.guest(), "--", launcher, "-n", 2, program, 60000)
@@ -311,6 +320,11 @@ class Steal(MpiexecTest):
             _, said = job.communicate(timeout=100)
             self.assertEqual(job.returncode, 0, said)
             self.assertIn(f"{program} needs {library[name]}; 2 guests, LD_PRELOAD={SHIM}\n", said)
+
+    def test_misspelt_settings_are_named(self):
+        self.environment["MEANTIME_GUSET_LOG"] = "x"
+        job = self.steal("--guest", "primes", "--", "true")
+        self.assertIn("MEANTIME_GUSET_LOG (meant MEANTIME_GUEST_LOG?)", job.communicate(timeout=60)[1])
 
     def test_nothing_without_a_guest(self):
         for launcher, program in self.each():
