@@ -129,10 +129,10 @@ bool can_attach(int world_rank) {
 
 namespace {
 
-/// Both are of memory that the core's cache has, so that it is the kernel's work for each page that
-/// makes the difference: a copy with it is as 1.5 to 2.3 with memcpy on Intel's Xeon (Sapphire
-/// Rapids; an alltoall of blocks of 32 KiB to 1 MiB that are read so takes 0.5 to 0.9 of one by
-/// deposits), as 8 to 9 on AMD's EPYC (1.1 to 2.7), both in virtual machines.
+/// What is copied is in the core's cache, so that the kernel's work for each page makes the
+/// difference. It takes 1.5 to 2.3 times as long as memcpy on Intel's Xeon (Sapphire Rapids), where
+/// an alltoall of blocks of 32 KiB to 1 MiB takes 0.5 to 0.9 of one by deposits; 8 to 9 times on
+/// AMD's EPYC, and the alltoall 1.1 to 2.7. Both are virtual machines.
 Attaching measure_attaching() {
   constexpr std::size_t bytes = 64 * 1024;
   constexpr std::uint64_t copies = 4;  // as long as two, one of which is from another core's cache

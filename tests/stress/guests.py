@@ -184,7 +184,7 @@ def main():
                 print(f"\r{number + 1} of {options.jobs}", end="", file=sys.stderr)
         if stress.entries:
             stress.finish_queue()
-    ours = {file for file in set(os.listdir("/dev/shm")) - shared if not file.startswith(("vader_", "sm_segment", "mpich_shm", "ompi"))}
+    ours = {file for file in set(os.listdir("/dev/shm")) - shared if not file.startswith(("vader_", "sm_segment", "mpich_sh", "ompi"))}
     if ours:
         stress.left.append(f"/dev/shm: {ours}")
     for (name, kind), jobs in sorted(done.items()):

@@ -112,8 +112,10 @@ void clear_area(node::Link area, int ranks) {
 node::Link make_area(int ranks) {
   const std::size_t bytes = coll::area_bytes(ranks);
   const node::Segment& segment = node::segment();
-  const std::uint64_t most = segment.most_bytes() / 4 * 3;
-  if (segment.header().heap_end.load(std::memory_order_relaxed) + bytes > most) {
+  const std::uint64_t most = segment.most_bytes();
+  const std::uint64_t end = segment.header().heap_end.load(std::memory_order_relaxed);
+  constexpr std::uint64_t share = 4;
+  if (end + share * bytes > most) {
     return 0;
   }
   const node::Link area = self().engine->memory.find(bytes);
