@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -21,50 +24,67 @@ bool all_asleep_or_gone(const node::Header& header) {
   return asleep > 0 && asleep + header.finalized.load(std::memory_order_seq_cst) == header.ranks;
 }
 
-/// How many threads the process has, if all but the searcher sleep and none is stopped or traced;
-/// else 0, as for pid 0: a process that cannot be looked at from here. A thread that counted itself
-/// in, but was signalled before it slept, is found running. A main thread that has ended
-/// (pthread_exit) stays in the list until the others have, and does nothing.
-unsigned sleeping_threads(int pid) {
-  const std::string searcher = std::to_string(gettid());
+struct Thread {
+  int tid = 0;
+  char state = 0;
+  bool traced = false;
+  std::uint64_t switches = 0;  ///< how often it has given its CPU away, or lost it
+};
+
+/// Calls `look` with each thread of the process. False if it cannot be looked at from here, as pid
+/// 0. A main thread that has ended (pthread_exit) stays in the list until the others have, and does
+/// nothing: it is left out.
+template <class Look>
+bool for_each_thread(int pid, Look look) {
   const std::string folder = fmt::format("/proc/{}/task", pid);
   DIR* tasks = opendir(folder.c_str());
   if (tasks == nullptr) {
-    return 0;
+    return false;
   }
-  unsigned found = 0;
-  bool sleeping = true;
+  bool complete = true;
   while (const dirent* entry = readdir(tasks)) {
     if (entry->d_name[0] == '.') {
       continue;
     }
-    ++found;
     std::FILE* status =
         std::fopen(fmt::format("{}/{}/status", folder, entry->d_name).c_str(), "re");
     if (status == nullptr) {
-      sleeping = false;
+      complete = false;
       break;
     }
+    Thread thread;
+    thread.tid = std::atoi(entry->d_name);
     char line[256];
-    char state = 0;
     while (std::fgets(line, sizeof line, status) != nullptr) {
       int tracer = 0;
-      if (std::sscanf(line, "State: %c", &state) == 1 && state != 'S' && state != 'Z' &&
-          searcher != entry->d_name) {
-        sleeping = false;
-      }
-      if (std::sscanf(line, "TracerPid: %d", &tracer) == 1) {
-        sleeping = sleeping && tracer == 0;
-        break;
+      unsigned long switches = 0;
+      std::sscanf(line, "State: %c", &thread.state);
+      thread.traced |= std::sscanf(line, "TracerPid: %d", &tracer) == 1 && tracer != 0;
+      if (std::sscanf(line, "voluntary_ctxt_switches: %lu", &switches) == 1 ||
+          std::sscanf(line, "nonvoluntary_ctxt_switches: %lu", &switches) == 1) {
+        thread.switches += switches;
       }
     }
     std::fclose(status);
-    if (state == 'Z') {
-      --found;
+    if (thread.state != 'Z') {
+      look(thread);
     }
   }
   closedir(tasks);
-  return sleeping ? found : 0;
+  return complete;
+}
+
+/// How many threads the process has, if all but the searcher sleep and none is stopped or traced;
+/// else 0. A thread that counted itself in, but was signalled before it slept, is found running.
+unsigned sleeping_threads(int pid) {
+  unsigned found = 0;
+  bool sleeping = true;
+  const int searcher = gettid();
+  const bool complete = for_each_thread(pid, [&](const Thread& thread) {
+    ++found;
+    sleeping = sleeping && !thread.traced && (thread.state == 'S' || thread.tid == searcher);
+  });
+  return complete && sleeping ? found : 0;
 }
 
 /// What a wave sees of a rank; of a thread rank it is its worker's.
@@ -241,11 +261,12 @@ std::uint64_t sleeps_of_others(int world_rank) {
   return header.on_deadlock == 2 ? 0 : sum;
 }
 
-Verdict look_beside(int world_rank) {
+Verdict look_beside(int world_rank, Switches& switches) {
   node::Segment& segment = node::segment();
   const node::WorkerPlace* const own = worker_of(segment.area(world_rank));
   std::uint64_t host = 0;  // the last one that was looked at: many ranks may have the same
   Verdict verdict = Verdict::deadlock;
+  const Switches before = std::exchange(switches, {});
   for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
     const node::RankArea& area = segment.area(rank);
     const auto state =
@@ -261,11 +282,13 @@ Verdict look_beside(int world_rank) {
       verdict = Verdict::quiet;
     }
     const node::WorkerPlace* worker = worker_of(area);
-    unsigned asleep = 0;
+    unsigned in_mpi = 0;
+    unsigned nappers = 0;
     if (worker == nullptr) {
-      // The caller has counted itself out, as any other may have whose nap is over: then that one
-      // is found running, or asks again.
-      asleep = area.asleep.load(std::memory_order_seq_cst) + (rank == world_rank);
+      // Who naps may be awake at this moment, as the caller is, and then is not counted as asleep.
+      nappers = area.nappers.load(std::memory_order_seq_cst);
+      in_mpi = std::max(nappers,
+                        area.asleep.load(std::memory_order_seq_cst) + (rank == world_rank ? 1 : 0));
     } else {
       // A worker that is up has something to run, but the caller's own: that has the caller. (It
       // said how many are offloaded when it slept for the caller's last nap.)
@@ -274,18 +297,32 @@ Verdict look_beside(int world_rank) {
       if (up || worker->offloaded.load(std::memory_order_relaxed) != 0) {
         return Verdict::running;
       }
-      asleep = worker->host_threads.load(std::memory_order_relaxed);
+      in_mpi = worker->host_threads.load(std::memory_order_relaxed);
     }
     const std::uint64_t process = area.process.load(std::memory_order_relaxed);
     if (process == host) {
       continue;
     }
     host = process;
-    const unsigned threads = sleeping_threads(node::pid_here(area));
-    if (threads < asleep) {
+    unsigned threads = 0;
+    unsigned still = 0;  // since the last look
+    unsigned asleep = 0;
+    bool stopped = false;
+    const bool complete = for_each_thread(node::pid_here(area), [&](const Thread& thread) {
+      ++threads;
+      const auto known = before.find(thread.tid);
+      const bool sleeps = thread.state == 'S';
+      asleep += sleeps || thread.tid == gettid() ? 1 : 0;
+      still += sleeps && known != before.end() && known->second == thread.switches ? 1 : 0;
+      stopped |= thread.traced || thread.state == 'T' || thread.state == 't';
+      switches[thread.tid] = thread.switches;
+    });
+    // All sleep at this moment, or those that do not nap have slept all the while.
+    if (!complete || stopped || threads < in_mpi ||
+        (asleep < threads && still + nappers < threads)) {
       return Verdict::running;
     }
-    if (threads > asleep) {
+    if (threads > in_mpi) {
       verdict = Verdict::quiet;
     }
   }

@@ -193,6 +193,7 @@ struct alignas(cache_line) RankArea {
   std::atomic<std::uint32_t> threads;     ///< that it had when somebody last doubted (deadlock.h)
   std::atomic<std::uint32_t> open_ended;  ///< what else may wake it: open generalised requests, …
   std::atomic<std::uint32_t> napping;     ///< sleepers in a test loop (policy/test_loop.h)
+  std::atomic<std::uint32_t> nappers;     ///< threads that nap for memory, or have just looked
   std::atomic<std::int32_t> cpu;    ///< CPU + 1 where it polled lately, see policy/spreading.h
   std::atomic<Link> worker;         ///< of a thread rank: it is asleep if that worker is; else 0
   std::atomic<Link> home;           ///< of a thread rank: the worker that it began on; else 0

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "deadlock/starvation.h"
 #include "policy/policy.h"
 #include "policy/sampling.h"
 #include "policy/spreading.h"
@@ -85,13 +86,9 @@ struct alignas(64) Rank {
 
   wait::Record* waiting = nullptr;  ///< the wait that began last, of any thread
   bool starving = false;  ///< something of it waits for memory or credit: it naps, and never sleeps
-  std::uint64_t nap_ns = 10'000'000;   ///< for so long
-  std::uint32_t starvations = 0;       ///< how often that began: with no end in sight nothing moves
-  std::uint64_t starved_naps = 0;      ///< naps in a row in which nobody else was awake
-  std::uint64_t starved_since_ns = 0;  ///< when the first of those was over
-  std::uint64_t starved_sum = 0;       ///< of the others' counts of sleeps at the last of them
-  bool starved_beside_awake = false;   ///< but a thread at the last thorough look
-  std::uint32_t background = 0;        ///< non-blocking collectives under way
+  std::uint64_t nap_ns = 10'000'000;  ///< for so long
+  wait::Starvation starvation;
+  std::uint32_t background = 0;  ///< non-blocking collectives under way
   bool unattended =
       false;  ///< of the background, that messages may ring nobody (coll/schedule/progress.h)
   std::vector<core::PartitionedReceive*> unmatched;  ///< started, but not yet met by their send

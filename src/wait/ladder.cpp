@@ -259,7 +259,8 @@ LongWait::LongWait(Rank& rank, Awaited& what, Progressing& progressing)
       record(rank, what),
       consultation(rank, record),
       timer(record.plan().sleep_until_ns != 0),
-      progressing_(progressing) {
+      progressing_(progressing),
+      napper_(rank) {
   ask();
 }
 
@@ -330,7 +331,7 @@ ranks::Eagerness eagerness_of(const Policy& policy, bool is_advised, std::uint64
 Woken LongWait::sleep(std::uint64_t nanoseconds) {
   ranks::suspends_with(eagerness_of(record.policy(), consultation.is_advised(), waited_ns));
   progressing_.go();
-  const Woken woken = park(rank, what, nanoseconds);  // which looks before it sleeps
+  const Woken woken = park(rank, what, nanoseconds, napper_);  // which looks before it sleeps
   progressing_.come();
   record.woken(woken.signalled, woken.signalled_at);
   signalled_ = woken.signalled && !woken.moved;

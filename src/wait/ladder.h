@@ -90,6 +90,7 @@ class LongWait {
   void ask();
 
   Progressing& progressing_;
+  Napper napper_;
   bool signalled_ = false;  ///< and has not looked since
 };
 

@@ -1,7 +1,6 @@
 #include "wait/park.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/clock.h"
 #include "deadlock/deadlock.h"
@@ -86,9 +85,6 @@ class SleepingPlace {
 /// A sleep that ends by itself, because memory that becomes free rings nobody. (A rank gets here
 /// when its short messages lie unread, a million others do, or the segment is full.)
 void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint64_t nanoseconds) {
-  if (rank.area->starving.load(std::memory_order_relaxed) == 0) {
-    rank.area->starving.store(++rank.starvations, std::memory_order_seq_cst);
-  }
   // Not all of one length: ranks that lack memory would wake together each time, and none would
   // find that nobody else is awake.
   constexpr std::uint64_t spread = 0x9e3779b97f4a7c15u;
@@ -101,19 +97,19 @@ void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint
   if (state_of(waiter) == node::Sleep::signalled) {
     return;
   }
+  Starvation& starvation = rank.starvation;
   const std::uint64_t sum = sleeps_of_others(rank.world_rank);
   const std::uint64_t now = now_ns();
-  if (sum == 0 || sum != rank.starved_sum) {
-    rank.starved_naps = 0;
-    rank.starved_since_ns = now;
-    rank.starved_sum = sum;
-  } else if (++rank.starved_naps >= starved_naps_for_ever &&
-             now - rank.starved_since_ns >= starved_ns_for_ever) {
-    const Verdict verdict = look_beside(rank.world_rank);
-    rank.starved_naps = 0;
+  if (sum == 0 || sum != starvation.sum) {
+    starvation.naps = 0;
+    starvation.since_ns = now;
+    starvation.sum = sum;
+  } else if (++starvation.naps >= starved_naps_for_ever &&
+             now - starvation.since_ns >= starved_ns_for_ever) {
+    const Verdict verdict = look_beside(rank.world_rank, starvation.threads);
+    starvation.naps = 0;
     if (verdict == Verdict::quiet) {
-      rank.starved_beside_awake = false;
-      if (now - rank.starved_since_ns >= still_ns) {
+      if (now - starvation.since_ns >= still_ns) {
         report_stillness(rank.world_rank);
       }
       return;  // it is as long ago as it was
@@ -121,25 +117,41 @@ void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint
     if (verdict == Verdict::deadlock && !what.goes_without()) {
       report_deadlock();
     }
-    // Of several threads that nap one may just have looked: that is no sign of life yet.
-    if (verdict == Verdict::running && !std::exchange(rank.starved_beside_awake, true)) {
-      return;
-    }
-    rank.starved_beside_awake = false;
-    rank.starved_since_ns = now - starved_ns_for_ever / 2;
+    starvation.since_ns = now - starved_ns_for_ever / 2;
   }
 }
 
 }  // namespace
 
-void end_of_starvation(Rank& rank) {
-  if (rank.area->starving.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-    rank.area->starving.store(0, std::memory_order_seq_cst);
-    rank.starved_naps = 0;
+// Its `starving` is 0 only when none of its threads naps: else who looks for a deadlock would take
+// a nap for a sleep that nothing ends.
+void Napper::begins() {
+  if (!naps_) {
+    naps_ = true;
+    rank_.area->nappers.fetch_add(1, std::memory_order_seq_cst);
+    if (rank_.area->starving.load(std::memory_order_relaxed) == 0) {
+      rank_.area->starving.store(++rank_.starvation.count, std::memory_order_seq_cst);
+    }
   }
 }
 
-Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
+void Napper::ends() {
+  if (naps_) {
+    naps_ = false;
+    rank_.area->nappers.fetch_sub(1, std::memory_order_seq_cst);
+    end_of_starvation(rank_);
+  }
+}
+
+void end_of_starvation(Rank& rank) {
+  if (rank.area->starving.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    const bool others_nap = rank.area->nappers.load(std::memory_order_relaxed) != 0;
+    rank.area->starving.store(others_nap ? ++rank.starvation.count : 0, std::memory_order_seq_cst);
+    rank.starvation.sum = 0;
+  }
+}
+
+Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds, Napper& napper) {
   node::Mailbox& box = rank.area->mailbox;
   node::Sleep was;
   Woken woken;
@@ -156,9 +168,10 @@ Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds) {
       account.parks.store(account.parks.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
       if (rank.starving) [[unlikely]] {
+        napper.begins();
         sleep_for_memory(rank, what, place.waiter(), nanoseconds);
       } else {
-        end_of_starvation(rank);
+        napper.ends();
         OthersTurn turn(rank);
         if (nanoseconds == 0) {
           sleep_until_signalled(place.waiter());

@@ -21,11 +21,27 @@ struct Woken {
   std::uint32_t signalled_at = 0;  ///< node::Waiter::signalled_at
 };
 
+/// A thread in a wait, which naps for memory or does not. A rank starves as long as one of its
+/// threads does, whatever the others do. The rank's lock is held.
+class Napper {
+ public:
+  explicit Napper(Rank& rank) : rank_(rank) {}
+  ~Napper() { ends(); }
+  Napper(const Napper&) = delete;
+  Napper& operator=(const Napper&) = delete;
+  void begins();
+  void ends();
+
+ private:
+  Rank& rank_;
+  bool naps_ = false;
+};
+
 /// Arms, looks again, sleeps, disarms. The rank's lock is held, but while it sleeps. `nanoseconds`:
 /// after so many the sleep ends by itself; 0: it does not.
-Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds);
+Woken park(Rank& rank, Awaited& what, std::uint64_t nanoseconds, Napper& napper);
 
-/// Something of the rank moved, or its wait is over.
+/// Something of the rank moved, or a wait is over.
 void end_of_starvation(Rank& rank);
 
 }  // namespace meantime::wait

@@ -59,6 +59,7 @@ class Parks : public testing::Test {
   }
   static std::uint64_t parks() { return self().area->account.parks.load(); }
 
+  Napper napper{self()};
   static inline int descriptor = -1;
 };
 
@@ -66,7 +67,7 @@ TEST_F(Parks, WhatIsThereWhenItLooksAgainIsNotSleptFor) {
   Recorded what;
   what.armed = [&](node::Waiter&) { what.is_ready = true; };
   const std::uint64_t before = parks();
-  EXPECT_FALSE(park(self(), what, 0).signalled);
+  EXPECT_FALSE(park(self(), what, 0, napper).signalled);
   EXPECT_EQ(what.asked, "arm progress ready disarm ");
   EXPECT_EQ(parks(), before);
 }
@@ -74,7 +75,7 @@ TEST_F(Parks, WhatIsThereWhenItLooksAgainIsNotSleptFor) {
 TEST_F(Parks, ASleepEndsWithItsTime) {
   Recorded what;
   const std::uint64_t before = parks();
-  EXPECT_FALSE(park(self(), what, 1'000'000).signalled);
+  EXPECT_FALSE(park(self(), what, 1'000'000, napper).signalled);
   EXPECT_EQ(what.asked, "arm progress ready sleep disarm ");
   EXPECT_EQ(parks(), before + 1);
 }
@@ -90,14 +91,14 @@ TEST_F(Parks, WhoeverMakesItReadyEndsTheSleep) {
       count_down(sleep);
     });
   };
-  EXPECT_TRUE(park(self(), what, 0).signalled);
+  EXPECT_TRUE(park(self(), what, 0, napper).signalled);
   other.join();
 }
 
 TEST_F(Parks, ARingThatComesBeforeItSleepsIsNotLost) {
   Recorded what;
   what.armed = [](node::Waiter& waiter) { count_down(sleep_of(waiter)); };
-  EXPECT_TRUE(park(self(), what, 0).signalled);
+  EXPECT_TRUE(park(self(), what, 0, napper).signalled);
 }
 
 }  // namespace

@@ -28,7 +28,6 @@ class Napping {
     loop_.napping = true;
   }
   ~Napping() {
-    end_of_starvation(rank_);  // (if it was one, it naps again only when that is over)
     loop_.napping = false;
     rank_.area->napping.fetch_sub(1, std::memory_order_seq_cst);
   }
@@ -52,7 +51,8 @@ void nap(Rank& rank, TestLoop& loop, Awaited& what, std::uint64_t nanoseconds) {
   const Napping napping(rank, loop);
   record.enter(ledger::Activity::sleep);
   ranks::suspends_with(ranks::Eagerness::sleeps);
-  park(rank, what, nanoseconds);
+  Napper napper(rank);
+  park(rank, what, nanoseconds, napper);
   if (rank.area->mailbox.sleepers.load(std::memory_order_relaxed) != 0) {
     what.about_to_sleep();  // it may have been signalled for the others, and leaves MPI
   }

@@ -36,6 +36,48 @@ int main(int argc, char** argv) {
 }
 """
 
+SEVERAL = """
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+enum { most = 5, rounds = 300 };
+static MPI_Comm base[2] = {MPI_COMM_WORLD};
+static int me, ranks;
+static void* work(void* number) {
+  const long id = (long)number;
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Comm comms[most];
+    const int count = 1 + (int)(round * 7 + id) % most;
+    int given, sum;
+    for (int i = 0; i < count; ++i) MPI_Comm_dup(i % 2 ? comms[i - 1] : base[id], &comms[i]);
+    for (int i = 0; i < count; ++i) {
+      given = me + i;
+      MPI_Allreduce(&given, &sum, 1, MPI_INT, MPI_SUM, comms[i]);
+      if (sum != ranks * (ranks - 1) / 2 + ranks * i) MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (int i = 0; i < count; ++i) MPI_Comm_free(&comms[i]);
+    for (int i = 0; i < most; ++i)
+      MPI_Sendrecv(&given, 1, MPI_INT, (me + 1) % ranks, id, &sum, 1, MPI_INT, (me + ranks - 1) % ranks, id, base[id],
+                   MPI_STATUS_IGNORE);
+  }
+  return 0;
+}
+int main(int argc, char** argv) {
+  int level;
+  pthread_t thread;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Comm_dup(MPI_COMM_WORLD, &base[1]);
+  pthread_create(&thread, 0, work, (void*)1);
+  work(0);
+  pthread_join(thread, 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (me == 0) puts("wrong: 0");
+  MPI_Finalize();
+}
+"""
+
 
 class FullSegment(MpiexecTest):
     def setUp(self):
@@ -109,6 +151,13 @@ class FullSegment(MpiexecTest):
         result = self.run_full(8, 600, options=("--timeout", "5", "-x", "MEANTIME_TEST_STILL=1"))
         self.assertEqual(result.status, 124, result)
         self.assertRegex(result.error, r"perhaps a deadlock: .*(?s:.*)needs shared memory(?s:.*)the job goes on")
+
+    def test_one_thread_that_goes_on_ends_no_other_one_s_nap(self):
+        """Else the nap of a thread that lacks memory is taken for a sleep that nothing ends."""
+        self.program = self.path("several")
+        subprocess.run([MPICC, "-O1", *CFLAGS, self.path("several.c", SEVERAL), "-o", self.program, "-pthread"], check=True)
+        for _ in range(6):
+            self.goes_on(4, 490)
 
     def test_receives_that_lack_memory_wait(self):
         for options in ((),) + ((("--as", "threads"),) if THREADS else ()):

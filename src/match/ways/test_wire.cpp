@@ -118,7 +118,7 @@ bool TestWire::progress() {
   }
   const bool moved = steps_under_way_.size() < steps.size();
   if (!idle()) {
-    engine_.rank.starved_naps = 0;  // however late it is, it comes
+    engine_.rank.starvation.naps = 0;  // however late it is, it comes
   }
   return moved;
 }
