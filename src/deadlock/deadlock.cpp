@@ -322,7 +322,8 @@ Verdict look_beside(int world_rank, Switches& switches) {
         (asleep < threads && still + nappers < threads)) {
       return Verdict::running;
     }
-    if (threads > in_mpi) {
+    // (A napper that is awake may just have found what it lacked: then the next look is no later.)
+    if (threads > in_mpi || asleep < threads) {
       verdict = Verdict::quiet;
     }
   }

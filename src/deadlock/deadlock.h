@@ -78,10 +78,10 @@ inline void (*stillness_hook)(int awake) = nullptr;
 /// should), nobody was awake all the while, but perhaps threads outside MPI, and nobody has given
 /// memory back. Cheap.
 std::uint64_t sleeps_of_others(int world_rank);
-/// Then: `deadlock` if all threads of the job sleep in MPI or nap there, and none is stopped or
-/// traced; `quiet` if some sleep outside, and have not run since the last of these looks (of
-/// `switches`, by thread). Of several starving ranks only the first is to know. Reads /proc of all
-/// ranks.
+/// Then: `deadlock` if all threads of the job sleep in MPI, and none is stopped or traced; `quiet`
+/// if some sleep outside, or one that naps is awake, and those that do not nap have not run since
+/// the last of these looks (of `switches`, by thread). Of several starving ranks only the first is
+/// to know. Reads /proc of all ranks.
 Verdict look_beside(int world_rank, Switches& switches);
 inline constexpr std::uint64_t starved_naps_for_ever = 10;
 inline constexpr std::uint64_t starved_ns_for_ever = 1'000'000'000;
