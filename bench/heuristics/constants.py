@@ -81,6 +81,8 @@ CONSTANTS = {
         ("long_turn", "match/queues.cpp", "… and else", "messages", "")),
     "exposed_alltoall": (
         (r"exposed_alltoall =\s+uses\(\w+::exposed_alltoall\) \? ", "coll/thresholds.h", "a block from this size on is exposed", "bytes", ""),
+        ("copies", "node/cross_memory.cpp", "with `memcpy`: if the kernel's takes longer, process ranks deposit", "copies",
+         "both are measured"),
         (r"exposed_alltoall_in_host =\s+uses\(\w+::exposed_alltoall\) \? ", "coll/thresholds.h", "… among threads of one host", "bytes", ""),
         (r"exposed_alltoall_past_caches =\s+uses\(\w+::exposed_alltoall\) \? ", "coll/thresholds.h", "… where all does not fit the caches", "bytes", "")),
     "exposed_allgather": ((r"exposed_allgather =\s+uses\(\w+::exposed_allgather\) \? ", "coll/thresholds.h", "from this size on", "bytes",

@@ -157,6 +157,7 @@ void State::look_around() {
   }
 }
 
+// Each member stores `left` when it has read (Meeting::leave), so who sees that may write there.
 bool State::is_read(const InUse& used) const {
   const auto has_left = [&](int member) {
     return area.member(member).left.load(std::memory_order_seq_cst) >= used.epoch;

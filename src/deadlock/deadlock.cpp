@@ -31,11 +31,14 @@ struct Thread {
   std::uint64_t switches = 0;  ///< how often it has given its CPU away, or lost it
 };
 
+/// Whether `switches`, which stand at the end, are read, too.
+enum class Detail : std::uint8_t { state, switches };
+
 /// Calls `look` with each thread of the process. False if it cannot be looked at from here, as pid
 /// 0. A main thread that has ended (pthread_exit) stays in the list until the others have, and does
 /// nothing: it is left out.
 template <class Look>
-bool for_each_thread(int pid, Look look) {
+bool for_each_thread(int pid, Detail detail, Look look) {
   const std::string folder = fmt::format("/proc/{}/task", pid);
   DIR* tasks = opendir(folder.c_str());
   if (tasks == nullptr) {
@@ -59,7 +62,12 @@ bool for_each_thread(int pid, Look look) {
       int tracer = 0;
       unsigned long switches = 0;
       std::sscanf(line, "State: %c", &thread.state);
-      thread.traced |= std::sscanf(line, "TracerPid: %d", &tracer) == 1 && tracer != 0;
+      if (std::sscanf(line, "TracerPid: %d", &tracer) == 1) {
+        thread.traced = tracer != 0;
+        if (detail == Detail::state) {
+          break;
+        }
+      }
       if (std::sscanf(line, "voluntary_ctxt_switches: %lu", &switches) == 1 ||
           std::sscanf(line, "nonvoluntary_ctxt_switches: %lu", &switches) == 1) {
         thread.switches += switches;
@@ -80,7 +88,7 @@ unsigned sleeping_threads(int pid) {
   unsigned found = 0;
   bool sleeping = true;
   const int searcher = gettid();
-  const bool complete = for_each_thread(pid, [&](const Thread& thread) {
+  const bool complete = for_each_thread(pid, Detail::state, [&](const Thread& thread) {
     ++found;
     sleeping = sleeping && !thread.traced && (thread.state == 'S' || thread.tid == searcher);
   });
@@ -308,7 +316,7 @@ Verdict look_beside(int world_rank, Switches& switches) {
     unsigned still = 0;  // since the last look
     unsigned asleep = 0;
     bool stopped = false;
-    const bool complete = for_each_thread(node::pid_here(area), [&](const Thread& thread) {
+    const auto count = [&](const Thread& thread) {
       ++threads;
       const auto known = before.find(thread.tid);
       const bool sleeps = thread.state == 'S';
@@ -316,7 +324,8 @@ Verdict look_beside(int world_rank, Switches& switches) {
       still += sleeps && known != before.end() && known->second == thread.switches ? 1 : 0;
       stopped |= thread.traced || thread.state == 'T' || thread.state == 't';
       switches[thread.tid] = thread.switches;
-    });
+    };
+    const bool complete = for_each_thread(node::pid_here(area), Detail::switches, count);
     // All sleep at this moment, or those that do not nap have slept all the while.
     if (!complete || stopped || threads < in_mpi ||
         (asleep < threads && still + nappers < threads)) {

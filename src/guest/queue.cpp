@@ -8,9 +8,10 @@
 //            not before. Nobody has to put it back
 //   done     the entry's file is in FOLDER/done (it ended with status 0) or FOLDER/failed: one
 //            rename, at once when the command has ended, so that it is run no second time
-// Beside it there are then NAME.log (.NAME.log before), what the command wrote, and NAME.status,
-// its exit status as a shell has it. A command that ends with another status than 0 after SIGINT or
-// SIGTERM, which come at the end of the job, was cut off: it is run again from its beginning.
+// (As NAME~2 beside an earlier one of its name.) Beside it there are then NAME.log (.NAME.log
+// before), what the command wrote, and NAME.status, its exit status as a shell has it. A command
+// that ends with another status than 0 after SIGINT or SIGTERM, which come at the end of the job,
+// was cut off: it is run again from its beginning.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>

@@ -158,6 +158,8 @@ Attaching measure_attaching() {
 
 }  // namespace
 
+// Several may measure, and the word is set once: all go by what it says then. Nothing else is
+// ordered by it.
 bool attaching_is_quicker() {
   std::atomic<std::uint32_t>& known = segment().header().attaching;
   std::uint32_t found = known.load(std::memory_order_relaxed);

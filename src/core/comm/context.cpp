@@ -114,7 +114,7 @@ node::Link make_area(int ranks) {
   const node::Segment& segment = node::segment();
   const std::uint64_t most = segment.most_bytes();
   const std::uint64_t end = segment.header().heap_end.load(std::memory_order_relaxed);
-  constexpr std::uint64_t share = 4;
+  constexpr std::uint64_t share = 4;  ///< of what is left
   if (end + share * bytes > most) {
     return 0;
   }
@@ -137,18 +137,13 @@ node::Link take_block(int capacity) {
   return block != nullptr ? node::segment().link(block) : 0;
 }
 
-/// A rank that makes and frees communicators while others are far behind would fill the segment.
-/// (Perhaps they only have to see that nobody reads what they gave.) Of several threads another one
-/// may be what they wait for.
+/// A rank that makes and frees communicators while others are far behind would fill the segment. Of
+/// several threads another one may be what those wait for.
 bool others_are_far_behind() {
   const node::Segment& segment = node::segment();
-  constexpr std::uint64_t share = 8;
-  const bool behind =
-      segment.header().leaving.load(std::memory_order_relaxed) > segment.most_bytes() / share;
-  if (behind) {
-    self().engine->memory.reclaim();
-  }
-  return behind && !self().lock.enabled();
+  constexpr std::uint64_t share = 8;  ///< of what may become of the segment
+  return !self().lock.enabled() &&
+         segment.header().leaving.load(std::memory_order_relaxed) > segment.most_bytes() / share;
 }
 
 }  // namespace
@@ -158,8 +153,13 @@ int acquire_context(const Communicator& parent, int members, bool with_collectiv
   const int capacity = with_collectives && members > 1 && members <= 1 << (node::context_kinds - 1)
                            ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(members)))
                            : 0;
-  node::Link place = segment_memory(
-      parent, batch_bytes, [=] { return others_are_far_behind() ? 0 : take_block(capacity); });
+  node::Link place = segment_memory(parent, batch_bytes, [capacity] {
+    if (!others_are_far_behind()) {
+      return take_block(capacity);
+    }
+    self().engine->memory.reclaim();  // they may only have to see that nobody reads what they gave
+    return node::Link{0};
+  });
   if (place == 0) {  // they may never come: of a communicator that is freed there may be requests
     place = take_block(capacity);
   }
