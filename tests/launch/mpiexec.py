@@ -11,7 +11,8 @@ import unittest
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from rank_lines import rank_lines  # noqa: E402,F401  (beside this folder)
+import foreign_files  # noqa: E402,F401  (beside this folder)
+from rank_lines import rank_lines  # noqa: E402,F401
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("MEANTIME_BUILD", os.path.join(SOURCE, "build"))

@@ -21,8 +21,10 @@ class Child(MpiexecTest):
                        check=True)
         # The forked child has not its parent's other threads, whose memory LeakSanitizer then misses.
         self.environment["ASAN_OPTIONS"] = self.environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+        # Nor do the locks of a sanitizer's allocator survive a fork that another thread holds them at.
+        beside = ((), ("threads",)) if "-fsanitize" not in " ".join(CFLAGS) else ((),)
         for what, (status, said) in CHILDREN.items():
-            for threads in ((), ("threads",)):
+            for threads in beside:
                 with self.subTest(what, threads=threads):
                     result = self.run_job("-n", 3, program, what, *threads)
                     self.assertEqual(result.status, 0, result)

@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, main
+from mpiexec import BUILD, CFLAGS, SOURCE, MpiexecTest, foreign_files, main
 from test_guest_function import COUNTS, compiled_library
 from test_guests import file_text, processes_named
 
@@ -29,15 +29,11 @@ def implementations():
             yield name, f"mpicc.{name}", f"mpiexec.{name}"
 
 
-def open_mpi_segments():
-    return {name for name in os.listdir("/dev/shm") if name.startswith("vader_segment.")}
-
-
 @unittest.skipUnless(PLAIN, "sanitizers")
 class Steal(MpiexecTest):
     def setUp(self):
         super().setUp()
-        self.segments_before = open_mpi_segments()
+        self.enterContext(foreign_files.taken_away())
         self.word = f"guest-of-{os.getpid()}-{self.id().rpartition('.')[2]}"
         self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                                 OMPI_MCA_rmaps_base_oversubscribe="1")
@@ -48,8 +44,6 @@ class Steal(MpiexecTest):
         for name in os.listdir(self.temporary):
             if name.startswith(("ompi.", "openmpi-")):
                 shutil.rmtree(os.path.join(self.temporary, name))
-        for name in open_mpi_segments() - self.segments_before:
-            os.unlink(os.path.join("/dev/shm", name))
         super().tearDown()
 
     def each(self):

@@ -19,7 +19,8 @@ import sys
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-import run_mpi_test  # noqa: E402  (beside this folder)
+import foreign_files  # noqa: E402  (beside this folder)
+import run_mpi_test  # noqa: E402
 
 RANKS = (1, 2, 3, 4, 7, 16)
 WAITS = ("poll", "yield", "event", "adaptive")
@@ -568,7 +569,8 @@ def main():
         print(matrix(), end="")
         return 0
     if options.run:
-        return run_without_ctest(options)
+        with foreign_files.taken_away():
+            return run_without_ctest(options)
     arguments.error("--cmake, --check, --matrix, --table or --run")
 
 
