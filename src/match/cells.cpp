@@ -1,6 +1,7 @@
 #include "match/cells.h"
 
 #include "match/eager_ring.h"
+#include "match/spilled.h"
 
 namespace meantime::match {
 
@@ -41,6 +42,9 @@ Message* Cells::take(int destination, std::size_t bytes) {
 void Cells::give_back(Message& message) {
   if ((message.flags & (in_hand | adopted)) != 0) {
     if ((message.flags & in_hand) != 0) {
+      if ((message.flags & spilled) != 0) [[unlikely]] {
+        Spilled::forget(message);
+      }
       return;
     }
     eager_ring_from(ground_.area, message.origin)->adopted.fetch_sub(1, std::memory_order_relaxed);

@@ -117,7 +117,7 @@ bool Engine::progress() {
     memory.end_want();
   }
   if (!moved) {
-    memory.let_go();
+    let_go();
   }
   return moved;
 }

@@ -47,6 +47,12 @@ struct Engine : Ground {
   bool starving() const { return sends.awaits_credit() || starves_without_end(); }
   /// How long to sleep then.
   std::uint64_t nap_ns() const;
+  /// With nothing to do but to sleep, armed, or to poll: of what others may lack.
+  void let_go() {
+    if (memory.let_go()) [[unlikely]] {
+      matcher.spill();
+    }
+  }
   /// It leaves MPI: what it has free is for the others.
   void leave();
   void come_back() { cells_.come_back(); }

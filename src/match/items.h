@@ -81,6 +81,7 @@ inline constexpr std::uint16_t data_on_wire = 4;  ///< match/ways/test_wire.h
 inline constexpr std::uint16_t behind_ring = 8;  ///< others of its sender went through the ring
 inline constexpr std::uint16_t in_hand = 16;     ///< in no cell
 inline constexpr std::uint16_t adopted = 32;     ///< the cell is not its sender's
+inline constexpr std::uint16_t spilled = 64;     ///< in_hand, in a copy (match/spilled.h)
 
 inline constexpr std::size_t tiny_bytes = 16;
 inline constexpr std::uint32_t pipe_parts = 4;  ///< that are filled and emptied in turn

@@ -19,9 +19,7 @@ struct LocalSend : Envelope {
   std::uint64_t bytes = 0;
   const char* contiguous = nullptr;  ///< where the data lies in one run, or nullptr
   bool synchronous = false;
-  bool blocking = false;  ///< its call returns only when it is done
-  /// The payload of one beyond its credit (overflow.cpp) where there is no shared memory for it.
-  std::shared_ptr<char[]> kept;
+  bool blocking = false;       ///< its call returns only when it is done
   Message* message = nullptr;  ///< once pushed
   bool attended = false;       ///< popped from the attention list
   bool overflowed = false;     ///< its send is over, unread: the engine's, on its peer's list

@@ -20,6 +20,8 @@ void Matcher::prepare() {
     unlocked = 0;
   }
   box.queues = place;
+  spilled_.prepare(ground_.segment.header().memory / 4 /
+                   static_cast<std::size_t>(ground_.rank.world_size));
   box.match_lock.store(0, std::memory_order_seq_cst);
   allows_private_ =
       uses(Heuristic::private_receives) && !ground_.is_thread_rank() && !ground_.limits.wire.on;
@@ -203,7 +205,13 @@ bool Matcher::copy_to_posted(int world_rank, const Envelope& envelope, const cha
 // the release.
 Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) {
   node::Mailbox& box = ground_.box;
-  if ((turns == 0 && seems_empty()) || !try_lock(box)) {
+  if (turns == 0 && seems_empty()) {
+    return nullptr;
+  }
+  if (Message* const message = take_spilled(hand)) {
+    return message;
+  }
+  if (!try_lock(box)) {
     return nullptr;
   }
   QueueView queues = queues_of(box);
@@ -234,6 +242,33 @@ Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) 
   unlock(box);
   look_again(ground_.rank.world_rank);
   return message;
+}
+
+// With everything sorted in first, no receive that is posted waits for one of these.
+void Matcher::spill() {
+  if (unexpected_ == spilled_.entries() && nothing_came()) {
+    return;
+  }
+  if (!try_lock(ground_.box)) {
+    ground_.starve(wait::nap_for_memory_ns);  // the holder does not ring
+    return;
+  }
+  QueueView queues = queues_of(ground_.box);
+  settle(ground_.area, queues);
+  empty_inbox(ground_.area, queues);
+  while (Message* const message = queues.oldest_message()) {
+    if (!spilled_.add(*message)) {
+      break;
+    }
+    queues.remove_message(*message);
+    if (message->kind == ItemKind::eager) {
+      message->copy_ns = 0;
+      cells_.give_back(*message);
+    }
+  }
+  unlock(ground_.box);
+  look_again(ground_.rank.world_rank);
+  cells_.flush();
 }
 
 /// After the release of a match lock, outside `drain`. What lies in a ring may wait for the owner's
@@ -292,6 +327,9 @@ void Matcher::empty_inbox_once(node::RankArea& area, QueueView& queues) {
 
 void Matcher::add_unexpected(node::Mailbox& box, QueueView& queues, Message& message) {
   queues.add_message(message);
+  if (&box != &ground_.box) {
+    ground_.bells.memory_is_back(static_cast<int>(message.destination));  // if it is to spill it
+  }
   for_each_prober(ground_.segment, box, message, [this](const node::Waiter& prober) {
     ground_.bells.ring(wait::sleep_of(prober));
   });

@@ -12,6 +12,7 @@
 //             some, which it sees with its next look, it publishes: all go to the queues. So it
 //             does before it sleeps, too, because from then on others match for it; a lone one that
 //             it has slept for in vain it takes back
+//   spilled   unexpected messages of this rank that have left the segment (match/spilled.h)
 //   hand      the envelope that a rank wants while it looks at its inbox itself
 // One sender's messages to one rank keep their order in the inbox, and between it and the sender's
 // ring (match/eager_ring.h). Private to its rank, the rank's lock held.
@@ -20,6 +21,7 @@
 #include "match/eager_ring.h"
 #include "match/private_receives.h"
 #include "match/queues.h"
+#include "match/spilled.h"
 #include "match/transfers.h"
 
 namespace meantime::match {
@@ -35,6 +37,9 @@ class Matcher {
     if (may_stay_private(receive)) {
       receive.is_private = true;
       private_.add(receive);
+    } else if (Message* const message = take_spilled(receive)) {
+      transfers_.join(*message, filled_entry(receive));
+      transfers_.after_match();
     } else {
       drain(ground_.rank.world_rank, &filled_entry(receive));
     }
@@ -69,7 +74,7 @@ class Matcher {
   }
   /// Nothing for this rank lies there, as far as it can tell without the lock: a message that is
   /// coming may be missed, so this is only for who posts next.
-  bool seems_empty() const { return unexpected_ == 0 && !has_mail() && !others_were_here(); }
+  bool seems_empty() const { return unexpected_ == 0 && nothing_came(); }
   /// The message for `hand`, taken out of the mailbox, if it is there or comes within so many turns
   /// of polling; else nullptr. It comes after every receive posted before. *at_once becomes true if
   /// no turn was needed.
@@ -79,6 +84,8 @@ class Matcher {
   void cancel(LocalReceive& receive);
   /// Of one that is to be cancelled: whether that is settled, either way.
   bool try_to_cancel(LocalReceive& receive);
+  /// What nobody waits for leaves the segment, for somebody lacks memory there.
+  void spill();
   bool is_cancelling() const { return cancels_ != 0; }
   /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
   Message* probe(const Envelope& wanted, bool take);
@@ -97,6 +104,7 @@ class Matcher {
     return {*ground_.segment.at<Queues>(box.queues), ground_.pool};
   }
   void cancel_now(Receive& receive);
+  bool nothing_came() const { return !has_mail() && !others_were_here(); }
 
   bool may_be_private(const LocalReceive& receive) const;
   bool may_stay_private(const LocalReceive& receive) const;
@@ -110,6 +118,11 @@ class Matcher {
   }
   /// With a match lock, first of all.
   void settle(node::RankArea& area, QueueView& queues);
+  Message* take_spilled(const Envelope& wanted) {
+    Message* const message = spilled_.empty() ? nullptr : spilled_.take(wanted);
+    unexpected_ -= message != nullptr ? 1 : 0;
+    return message;
+  }
   LocalReceive* take_private(const node::RankArea& area, const Envelope& message) {
     return &area == &ground_.area ? private_.take(message) : nullptr;
   }
@@ -155,9 +168,10 @@ class Matcher {
   Transfers& transfers_;
 
   PrivateReceives private_;
+  Spilled spilled_;
   bool allows_private_ = false;
   // As this rank has left its mailbox, or found it.
-  std::uint32_t unexpected_ = 0;
+  std::uint32_t unexpected_ = 0;  ///< with the spilled ones
   std::uint32_t posted_ = 0;
   std::uint32_t held_by_others_ = 0;
 

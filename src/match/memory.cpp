@@ -63,12 +63,13 @@ void Memory::end_want() {
   }
 }
 
-void Memory::let_go() {
+bool Memory::let_go() {
   cells_.flush();  // their senders may lack them all the while
   const std::uint32_t wanting = ground_.segment.header().wanting.load(std::memory_order_seq_cst);
   if (wanting > (wanting_ ? 1 : 0)) [[unlikely]] {
     give_up();
   }
+  return wanting != 0;
 }
 
 void Memory::give_up() {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -184,6 +185,54 @@ TEST_F(MemoryTest, EmptyCellsAreOfUseForEverything) {
   receive(sent);
   other->engine().memory.let_go();  // gives the last ones back, too
   EXPECT_NE(one->engine().memory.find(static_cast<std::size_t>(sent) * 128 / 2), 0u);
+}
+
+TEST_F(MemoryTest, WhatNobodyReceivesLeavesTheSegment) {
+  const auto send = [this](int tag, char payload) {
+    Message* const message = one->engine().sends.eager_cell(1, small, true);
+    if (message != nullptr) {
+      message->envelope() = {4, 0, tag};
+      std::memset(payload_of(*message), payload, small);
+      one->engine().sends.push(*message);
+    }
+    return message != nullptr;
+  };
+  const auto receive = [this](int tag, char payload) {
+    std::vector<char> buffer(small);
+    LocalReceive receive;
+    receive.envelope() = {4, 0, tag};
+    receive.address = reinterpret_cast<std::uint64_t>(buffer.data());
+    receive.capacity = small;
+    ASSERT_TRUE(other->engine().take_entry(receive));
+    other->engine().post(receive);
+    ASSERT_TRUE(other->engine().finished(receive));
+    EXPECT_EQ(buffer, std::vector<char>(small, payload));
+  };
+  int sent = 0;
+  while (send(sent % 2, static_cast<char>(sent / 2))) {
+    ++sent;
+  }
+  ASSERT_GT(sent, 100);
+  other->engine().let_go();
+  EXPECT_TRUE(send(0, 'x')) << "its memory is back";
+  EXPECT_TRUE(send(1, 'y'));
+  // First what has left it, in order; with wildcards, too.
+  receive(1, 0);
+  receive(MPI_ANY_TAG, 0);
+  Message* const third = other->engine().matcher.probe({4, MPI_ANY_SOURCE, MPI_ANY_TAG}, false);
+  ASSERT_NE(third, nullptr);
+  EXPECT_EQ(third->tag, 0);
+  EXPECT_EQ(other->engine().matcher.probe({4, 0, 0}, true), third);
+  other->engine().empty(*third);
+  Message* const fourth = other->engine().catch_message({4, 0, 1}, 0);
+  ASSERT_NE(fourth, nullptr);
+  EXPECT_EQ(*payload_of(*fourth), 1);
+  other->engine().empty(*fourth);
+  for (int next = 4; next < sent; ++next) {
+    receive(next % 2, static_cast<char>(next / 2));
+  }
+  receive(1, 'y');
+  receive(0, 'x');
 }
 
 TEST_F(MemoryTest, WhatComesBackToWhoHasLeftIsForTheOthers) {

@@ -7,8 +7,6 @@
 //                   credit alone
 //   stuck           a receiver that waits in MPI, or tests in vain, for something else. (One that
 //                   computes may read when it is done, and then a sender has waited as it should)
-//   kept            its payload, in memory of the sender's own, where there is no shared memory for
-//                   it. The sender does not leave MPI before it is read
 //   overflowed      its send is over though nobody has read it. Its cell comes back as those of
 //                   other offers do, by the transfer's state, which only this rank looks at; once
 //                   it has left MPI, as those of eager messages
@@ -77,12 +75,10 @@ void Sends::overflow(LocalSend& send, Peer& to) {
   heir->overflowed = true;
   to.offered.erase(send);
   to.overflowed.push_back(*heir);
-  kept_ += heir->kept != nullptr ? 1 : 0;
   --to.offers;
   --awaiting_credit_;
   Transfer& transfer = transfer_of(*send.message);
   transfer.sender = reinterpret_cast<std::uint64_t>(heir);  // read by this rank only
-  send.kept.reset();
   send.message = nullptr;
   send.done = true;
   // Another thread of this rank may sleep for it. Whoever delivers reads the waiter with the flag,
@@ -93,27 +89,21 @@ void Sends::overflow(LocalSend& send, Peer& to) {
 /// The cells of those that were read meanwhile, as far as those come first (there may be a
 /// million).
 void Sends::gather_first_overflowed(Peer& to) {
-  while (LocalSend* const send = to.overflowed.front()) {
-    if (!reap(*send)) {
-      return;
-    }
+  for (LocalSend* send = to.overflowed.front(); send != nullptr && reap(*send);) {
+    LocalSend* const next = send->next;
+    to.overflowed.erase(*send);
     delete send;
+    send = next;
   }
 }
 
 void Sends::gather_overflowed(Peer& to) {
-  to.overflowed.for_each([this](LocalSend& send) {
+  to.overflowed.for_each([&](LocalSend& send) {
     if (reap(send)) {
+      to.overflowed.erase(send);
       delete &send;
     }
   });
-}
-
-bool Sends::keeps_payloads() {
-  if (kept_ != 0) {
-    ground_.peers.for_each([this](Peer& to) { gather_overflowed(to); });
-  }
-  return kept_ != 0;
 }
 
 // Their cells shall come back when this rank does not look any more. It and whoever delivers change
@@ -121,14 +111,10 @@ bool Sends::keeps_payloads() {
 void Sends::orphan_overflowed() {
   ground_.peers.for_each([this](Peer& to) {
     to.overflowed.for_each([&](LocalSend& send) {
-      if (send.kept != nullptr) {
-        return;  // nobody is left to read it
-      }
-      if (transfer_of(*send.message).awaited().add(orphaned) != delivered) {
-        to.overflowed.erase(send);  // counted out with its cell, as an eager message
-      } else {
+      if (transfer_of(*send.message).awaited().add(orphaned) == delivered) {
         reap(send);
-      }
+      }  // else it is counted out with its cell, as an eager message
+      to.overflowed.erase(send);
       delete &send;
     });
   });

@@ -39,7 +39,7 @@ void Matcher::unlock(node::Mailbox& box) {
   }
   const bool own = &box == &ground_.box;
   if (own && box.queues != 0) {
-    unexpected_ = ground_.segment.at<Queues>(box.queues)->unexpected.entries;
+    unexpected_ = ground_.segment.at<Queues>(box.queues)->unexpected.entries + spilled_.entries();
     posted_ = ground_.segment.at<Queues>(box.queues)->posted.entries;
   }
   if (own && box.sleepers.load(std::memory_order_relaxed) == 0) {
@@ -97,6 +97,11 @@ bool Matcher::try_to_cancel(LocalReceive& receive) {
 }
 
 Message* Matcher::probe(const Envelope& wanted, bool take) {
+  if (!spilled_.empty()) [[unlikely]] {
+    if (Message* const message = take ? take_spilled(wanted) : spilled_.find(wanted)) {
+      return message;
+    }
+  }
   if (!lock_own()) {
     return nullptr;  // it is found later
   }

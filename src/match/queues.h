@@ -80,6 +80,9 @@ class QueueView {
   }
   /// The same, left where it is.
   Message* find_message(const Envelope& wanted) const;
+  Message* oldest_message() const {
+    return queues_.arrivals.first == 0 ? nullptr : segment_.at<Message>(queues_.arrivals.first);
+  }
   /// It will be the same next time, unless one is removed before.
   void show(const Message& message);
   void add_message(Message& message);

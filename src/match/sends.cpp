@@ -77,22 +77,21 @@ Message* Sends::find_cell(int destination, std::size_t bytes) {
 
 bool Sends::offer(LocalSend& send, Peer& to) {
   const bool is_short = send.bytes <= ground_.limits.eager;
+  if (is_short && !send.synchronous &&
+      ground_.segment.header().wanting.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    return false;  // it waits for its cell: what lies unread is spilled, and memory comes back
+  }
   const bool may_overflow =
       is_short && !send.synchronous && ground_.credit.may_overflow(send.bytes);
   bool carried =
       send.bytes <= (send.synchronous || may_overflow ? ground_.limits.eager : tiny_bytes);
   Message* message = cell(send.destination, offer_bytes(carried ? send.bytes : 0));
-  if (message == nullptr && carried && send.bytes > tiny_bytes) {
+  if (message == nullptr && carried && send.synchronous && send.bytes > tiny_bytes) {
     carried = false;
     message = cell(send.destination, offer_bytes(0));
   }
   if (message == nullptr) {
     return false;
-  }
-  if (may_overflow && !carried) {
-    send.kept = std::make_shared_for_overwrite<char[]>(send.bytes);
-    ground_.typed.pack(send, 0, send.kept.get(), send.bytes);
-    send.contiguous = send.kept.get();
   }
   message->kind = carried ? ItemKind::synchronous : ItemKind::rendezvous;
   message->envelope() = send;
@@ -211,16 +210,12 @@ bool Sends::reap(LocalSend& send) {
   if (send.awaits_credit_since_ns != 0 || send.overflowed) {
     ground_.credit.count_out(to, Cells::size_of(message));
   }
-  if (send.overflowed) {
-    kept_ -= send.kept != nullptr ? 1 : 0;
-    to.overflowed.erase(send);
-  } else {
+  if (!send.overflowed) {
     to.offered.erase(send);
     --to.offers;
     awaiting_credit_ -= send.awaits_credit_since_ns != 0 ? 1 : 0;
   }
   cells_.add(message);
-  send.kept.reset();
   send.message = nullptr;
   send.done = true;
   return true;

@@ -62,9 +62,6 @@ class Sends {
   bool progress() { return (waiting_ | awaiting_credit_) != 0 && go_on(); }
   /// The memory of all that is over.
   void reap_all();
-  /// Somebody may still read a payload from this rank's own memory, though its send is over: it
-  /// must not leave before.
-  bool keeps_payloads();
   /// Before the rank leaves MPI.
   void orphan_overflowed();
 
@@ -106,7 +103,6 @@ class Sends {
 
   std::size_t waiting_ = 0;
   std::size_t awaiting_credit_ = 0;
-  std::size_t kept_ = 0;             ///< of those that overflowed whose payload is `kept`
   std::uint64_t next_check_ns_ = 0;  ///< when next at those beyond credit
   std::uint64_t check_interval_ns_ = 0;
   std::uint64_t gather_next_ns_ = 0;  ///< all that overflowed, when there is no credit

@@ -99,13 +99,14 @@ static void windows_until_full(void) {
 
 /* What needs memory while rank 0's short messages fill the segment, until rank 1 comes to receive
    them: before that, or never. */
+static int (*isend)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*) = MPI_Isend;
 static void together(void (*call)(void), int late) {
   MPI_Request* requests = malloc(messages * sizeof *requests);
   char* out = malloc((size_t)messages * bytes + 1);
   if (rank == 0)
     for (int m = 0; m < messages; ++m) {
       fill(out + (size_t)m * bytes, m);
-      MPI_Isend(out + (size_t)m * bytes, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &requests[m]);
+      isend(out + (size_t)m * bytes, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &requests[m]);
     }
   if (rank == 1 && late) {
     usleep(2500000);
@@ -450,6 +451,10 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "one-way")) one_way(MPI_Send);
     if (!strcmp(what, "synchronous")) one_way(MPI_Ssend);
     if (!strcmp(what, "broadcast")) together(broadcast, atoi(argv[4]));
+    if (!strcmp(what, "synchronous-broadcast")) {
+      isend = MPI_Issend;
+      together(broadcast, 0);
+    }
     if (!strcmp(what, "communicators")) together(make_communicators, 1);
     if (!strcmp(what, "window")) together(make_window, 1);
     if (!strcmp(what, "windows")) windows_until_full();

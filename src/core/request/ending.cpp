@@ -63,37 +63,6 @@ bool advance_abandoned() {
 
 namespace {
 
-/// Until all is read that the engine keeps of sends that are over (match/overflow.cpp), or nobody
-/// is left who could read it: the others are gone, or are here too, which counts as gone. Nobody
-/// rings for either, so it naps; that others wait for ever meanwhile is told all the same
-/// (starving).
-class PayloadsAwaited final : public wait::Awaited {
- public:
-  PayloadsAwaited() { header_.finalized.fetch_add(1, std::memory_order_seq_cst); }
-  ~PayloadsAwaited() { header_.finalized.fetch_sub(1, std::memory_order_seq_cst); }
-  PayloadsAwaited(const PayloadsAwaited&) = delete;
-  PayloadsAwaited& operator=(const PayloadsAwaited&) = delete;
-
-  bool ready() override {
-    return !self().engine->sends.keeps_payloads() ||
-           header_.finalized.load(std::memory_order_seq_cst) >= header_.ranks;
-  }
-  bool progress() override { return core::progress(); }
-  void arm(node::Waiter& waiter) override {
-    wait::expect(waiter, 1);
-    arm_background(waiter);
-  }
-  void disarm(node::Waiter& waiter) override { disarm_background(waiter); }
-  void about_to_sleep() override {
-    let_go_before_sleep(self());
-    self().starving = true;
-  }
-  void describe(wait::Situation& situation) const override { situation.requests = 0; }
-
- private:
-  node::Header& header_ = node::segment().header();
-};
-
 /// The buffer of a freed receive is the program's again behind MPI_Finalize, and whoever sends to
 /// it may need this rank to be there until then. Its message may never come: nobody is left to send
 /// it once all ranks are gone, or are here, which counts as gone. (To the search for deadlocks a
@@ -144,10 +113,6 @@ void wait_for_quiet() {
     delete request;
   }
   wait_for_freed_receives(abandoned);
-  if (self().engine->sends.keeps_payloads()) {
-    PayloadsAwaited awaited;
-    wait::until(awaited);
-  }
 }
 
 }  // namespace meantime::core

@@ -257,7 +257,7 @@ void disarm_background(node::Waiter& waiter) {
 void let_go_before_sleep(Rank& rank) {
   hand_over_background(rank);
   if (rank.engine != nullptr) {
-    rank.engine->memory.let_go();
+    rank.engine->let_go();
   }
 }
 

@@ -151,11 +151,7 @@ bool Pipes::fill(Message& message) {
     if (now == 0) {
       return moved;
     }
-    if (const LocalSend& send = local(transfer); send.kept != nullptr) {
-      std::memcpy(pipe + place, send.kept.get() + filled, now);
-    } else {
-      ground_.typed.pack(send, filled, pipe + place, now);
-    }
+    ground_.typed.pack(local(transfer), filled, pipe + place, now);
     transfer.filled.store(filled + now, std::memory_order_release);
     wait::ring_rank(static_cast<int>(message.destination));
     moved = true;

@@ -1,0 +1,95 @@
+#include "match/spilled.h"
+
+#include <cstring>
+#include <new>
+
+namespace meantime::match {
+namespace {
+
+constexpr std::align_val_t alignment{cache_line};
+
+std::size_t bytes_of_copy(const Message& message) {
+  return sizeof(Message) + (message.bytes > tiny_bytes ? message.bytes : 0);
+}
+
+}  // namespace
+
+std::size_t Spilled::Hash::operator()(const Envelope& envelope) const {
+  const std::uint64_t key =
+      (static_cast<std::uint64_t>(static_cast<std::uint32_t>(envelope.source)) << 32) |
+      static_cast<std::uint32_t>(envelope.tag);
+  return (key + envelope.context * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
+}
+
+Spilled::~Spilled() {
+  for (const auto& [number, message] : messages_) {
+    if ((message->flags & spilled) != 0) {
+      forget(*message);
+    }
+  }
+}
+
+bool Spilled::add(Message& message) {
+  Message* kept = &message;
+  if (message.kind == ItemKind::eager) {
+    const std::size_t bytes = bytes_of_copy(message);
+    void* const place = bytes <= room_ ? operator new(bytes, alignment, std::nothrow) : nullptr;
+    if (place == nullptr) {
+      return false;
+    }
+    room_ -= bytes;
+    kept = new (place) Message{};
+    kept->envelope() = message;
+    kept->kind = ItemKind::eager;
+    kept->flags = in_hand | spilled;
+    kept->origin = message.origin;
+    kept->destination = message.destination;
+    kept->bytes = message.bytes;
+    std::memcpy(payload_of(*kept), payload_of(message), message.bytes);
+  }
+  alike_[message].push_back(added_);
+  messages_.emplace_hint(messages_.end(), added_++, kept);
+  return true;
+}
+
+Spilled::InOrder::const_iterator Spilled::search(const Envelope& wanted) const {
+  if (wanted.source != MPI_ANY_SOURCE && wanted.tag != MPI_ANY_TAG) {
+    const auto found = alike_.find(wanted);
+    return found == alike_.end() ? messages_.end() : messages_.find(found->second.front());
+  }
+  auto place = messages_.begin();
+  while (place != messages_.end() && !takes(wanted, *place->second)) {
+    ++place;
+  }
+  return place;
+}
+
+Message* Spilled::find(const Envelope& wanted) const {
+  const auto place = search(wanted);
+  return place != messages_.end() ? place->second : nullptr;
+}
+
+Message* Spilled::take(const Envelope& wanted) {
+  const auto place = search(wanted);
+  if (place == messages_.end()) {
+    return nullptr;
+  }
+  Message* const message = place->second;
+  messages_.erase(place);
+  // It is the oldest of those alike: what takes one takes all of them.
+  const auto found = alike_.find(*message);
+  found->second.pop_front();
+  if (found->second.empty()) {
+    alike_.erase(found);
+  }
+  if ((message->flags & spilled) != 0) {
+    room_ += bytes_of_copy(*message);
+  }
+  return message;
+}
+
+void Spilled::forget(Message& copy) {
+  operator delete(&copy, alignment);
+}
+
+}  // namespace meantime::match

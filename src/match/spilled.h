@@ -1,0 +1,56 @@
+// Unexpected messages of this rank that have left the segment, because somebody lacks memory there:
+// in memory of its own, so that a program may have as many unread as it has memory, however small
+// the segment is. All of them are older than those in the queues of its mailbox (match/queues.h),
+// and no posted receive is for one: whoever spills has sorted in everything before.
+//   a copy      of an eager message; its cell goes back
+//   stays       one with a Transfer, where it is: the sender looks at it. Only its place in the
+//               order is here
+// Private to the rank, its lock held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+#include "match/items.h"
+
+namespace meantime::match {
+
+class Spilled {
+ public:
+  Spilled() = default;
+  ~Spilled();
+  Spilled(const Spilled&) = delete;
+  Spilled& operator=(const Spilled&) = delete;
+
+  /// `bytes`: that the copies may take.
+  void prepare(std::size_t bytes) { room_ = bytes; }
+
+  bool empty() const { return messages_.empty(); }
+  std::uint32_t entries() const { return static_cast<std::uint32_t>(messages_.size()); }
+
+  /// Younger than all that are here. False: there is no room for a copy of it.
+  bool add(Message& message);
+  /// The oldest that matches, left where it is; nullptr if there is none.
+  Message* find(const Envelope& wanted) const;
+  /// The same, taken out. Whoever is done with a copy calls `forget`.
+  Message* take(const Envelope& wanted);
+  static void forget(Message& copy);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Envelope& envelope) const;
+  };
+  using InOrder = std::map<std::uint64_t, Message*>;
+
+  InOrder::const_iterator search(const Envelope& wanted) const;
+
+  InOrder messages_;  ///< by their number, in order of arrival
+  std::unordered_map<Envelope, std::deque<std::uint64_t>, Hash> alike_;  ///< numbers
+  std::uint64_t added_ = 0;
+  std::size_t room_ = 0;
+};
+
+}  // namespace meantime::match
