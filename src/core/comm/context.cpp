@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/clock.h"
 #include "core/comm/communicator.h"
 #include "core/error/error.h"
 #include "core/request/segment_memory.h"
@@ -137,14 +138,32 @@ node::Link take_block(int capacity) {
   return block != nullptr ? node::segment().link(block) : 0;
 }
 
-/// A rank that makes and frees communicators while others are far behind would fill the segment. Of
-/// several threads another one may be what those wait for.
-bool others_are_far_behind() {
-  const node::Segment& segment = node::segment();
-  constexpr std::uint64_t share = 8;  ///< of what may become of the segment
-  return !self().lock.enabled() &&
-         segment.header().leaving.load(std::memory_order_relaxed) > segment.most_bytes() / share;
-}
+/// A rank that makes and frees communicators while others are far behind would fill the segment, so
+/// it waits for them; but only while they come nearer: one may be behind because of a request on a
+/// communicator that is freed, and wait for this rank. Of several threads another one may be what
+/// they wait for.
+class FarBehind {
+ public:
+  bool are_others() {
+    const node::Segment& segment = node::segment();
+    constexpr std::uint64_t share = 8;  ///< of what may become of the segment
+    const std::uint64_t leaving = segment.header().leaving.load(std::memory_order_relaxed);
+    if (self().lock.enabled() || leaving <= segment.most_bytes() / share) {
+      return false;
+    }
+    constexpr std::uint64_t patience_ns = 50'000'000;
+    const std::uint64_t now = now_ns();
+    if (leaving != leaving_) {
+      leaving_ = leaving;
+      since_ns_ = now;
+    }
+    return now - since_ns_ < patience_ns;
+  }
+
+ private:
+  std::uint64_t leaving_ = 0;
+  std::uint64_t since_ns_ = 0;
+};
 
 }  // namespace
 
@@ -153,16 +172,14 @@ int acquire_context(const Communicator& parent, int members, bool with_collectiv
   const int capacity = with_collectives && members > 1 && members <= 1 << (node::context_kinds - 1)
                            ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(members)))
                            : 0;
-  node::Link place = segment_memory(parent, batch_bytes, [capacity] {
-    if (!others_are_far_behind()) {
+  FarBehind far_behind;
+  const node::Link place = segment_memory(parent, batch_bytes, [capacity, &far_behind] {
+    if (!far_behind.are_others()) {
       return take_block(capacity);
     }
     self().engine->memory.reclaim();  // they may only have to see that nobody reads what they gave
     return node::Link{0};
   });
-  if (place == 0) {  // they may never come: of a communicator that is freed there may be requests
-    place = take_block(capacity);
-  }
   if (place == 0) {
     return fail_for_shared_memory("another communicator");
   }
