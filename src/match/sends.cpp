@@ -77,12 +77,15 @@ Message* Sends::find_cell(int destination, std::size_t bytes) {
 
 bool Sends::offer(LocalSend& send, Peer& to) {
   const bool is_short = send.bytes <= ground_.limits.eager;
-  if (is_short && !send.synchronous &&
-      ground_.segment.header().wanting.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-    return false;  // it waits for its cell: what lies unread is spilled, and memory comes back
+  // While memory is scarce a short one waits for its cell, for what lies unread is spilled. But the
+  // memory that comes back may be in small pieces for good.
+  const bool scarce = is_short && !send.synchronous &&
+                      ground_.segment.header().wanting.load(std::memory_order_relaxed) != 0;
+  if (scarce && without_cell_ != nullptr) [[unlikely]] {
+    return false;
   }
   const bool may_overflow =
-      is_short && !send.synchronous && ground_.credit.may_overflow(send.bytes);
+      is_short && !send.synchronous && !scarce && ground_.credit.may_overflow(send.bytes);
   bool carried =
       send.bytes <= (send.synchronous || may_overflow ? ground_.limits.eager : tiny_bytes);
   Message* message = cell(send.destination, offer_bytes(carried ? send.bytes : 0));
@@ -108,6 +111,7 @@ bool Sends::offer(LocalSend& send, Peer& to) {
     transfers_.test_wire->offer(transfer);
   }
   send.message = message;
+  without_cell_ = scarce ? &send : without_cell_;
   ++to.offers;
   to.offered.push_back(send);
   if (may_overflow) {
@@ -214,6 +218,7 @@ bool Sends::reap(LocalSend& send) {
     to.offered.erase(send);
     --to.offers;
     awaiting_credit_ -= send.awaits_credit_since_ns != 0 ? 1 : 0;
+    without_cell_ = without_cell_ == &send ? nullptr : without_cell_;
   }
   cells_.add(message);
   send.message = nullptr;

@@ -103,7 +103,8 @@ class Sends {
 
   std::size_t waiting_ = 0;
   std::size_t awaiting_credit_ = 0;
-  std::uint64_t next_check_ns_ = 0;  ///< when next at those beyond credit
+  const LocalSend* without_cell_ = nullptr;  ///< the short one that is offered for lack of memory
+  std::uint64_t next_check_ns_ = 0;          ///< when next at those beyond credit
   std::uint64_t check_interval_ns_ = 0;
   std::uint64_t gather_next_ns_ = 0;  ///< all that overflowed, when there is no credit
 };
