@@ -112,6 +112,9 @@ class Stealing {
         !problem.empty()) {
       return problem;
     }
+    if (plan_ && plan_->freeze) {
+      return "MEANTIME_GUEST_FREEZE is for Meantime's mpiexec, which sees whether ranks wait";
+    }
     return access(shim_.c_str(), R_OK) == 0
                ? ""
                : fmt::format("this installation has no {}", settings::shown_path(shim_));

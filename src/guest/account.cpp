@@ -40,6 +40,10 @@ std::string remark_text(std::string_view line) {
   return fmt::format("{}{}\n", remark_word, line);
 }
 
+std::string so_far_text(const SoFar& so_far) {
+  return fmt::format("so_far {} {} {}\n", so_far.cpu_ns, so_far.units, so_far.running);
+}
+
 std::optional<std::string> Listener::take(const std::string& line) {
   if (line.starts_with(remark_word)) {
     return line.substr(remark_word.size());
@@ -50,6 +54,8 @@ std::optional<std::string> Listener::take(const std::string& line) {
   if (kind == "all") {
     words >> account_.cpu_seconds >> account_.keeper_cpu_seconds >> account_.seconds >>
         account_.ending_seconds;
+  } else if (kind == "so_far") {
+    words >> so_far_.cpu_ns >> so_far_.units >> so_far_.running;
   } else if (kind == "guest") {
     GuestAccount guest;
     int wait_status = no_end;

@@ -21,6 +21,13 @@ inline std::uint64_t sum(std::uint64_t one, std::uint64_t other) {
   return one > ~other ? ~std::uint64_t{0} : one + other;
 }
 
+/// While they run.
+struct SoFar {
+  std::uint64_t cpu_ns = 0;
+  std::uint64_t units = 0;
+  std::uint64_t running = 0;
+};
+
 struct Account {
   double cpu_seconds = 0;         ///< of all, and of whatever they have left behind
   double keeper_cpu_seconds = 0;  ///< of the keeper itself
@@ -29,9 +36,10 @@ struct Account {
   std::vector<GuestAccount> guests;
 };
 
-/// What the keeper says: an account, at its end, and before that lines for people.
+/// What the keeper says: an account, at its end, and before that sums and lines for people.
 std::string account_text(const Account& account);
 std::string remark_text(std::string_view line);
+std::string so_far_text(const SoFar& so_far);
 
 /// The same for people, beside programs of another MPI: a line, and one for each guest.
 std::string account_for_people(const Account& account);
@@ -52,12 +60,14 @@ class Listener {
   }
   /// Empty guests: none has come.
   [[nodiscard]] const Account& account() const { return account_; }
+  [[nodiscard]] const SoFar& so_far() const { return so_far_; }
 
  private:
   std::optional<std::string> take(const std::string& line);
 
   std::string text_;
   Account account_;
+  SoFar so_far_;
 };
 
 }  // namespace meantime::guest

@@ -9,10 +9,10 @@ namespace meantime::guest {
 namespace {
 
 /// In half a trial. Less is too coarse to tell: the next trials are longer.
-constexpr std::uint64_t enough_progress = 50;
+constexpr std::uint64_t enough_progress = 16;
 constexpr double longest_half = 2;
 constexpr std::size_t most_trials = 128;
-constexpr std::size_t fewest_trials = 12;
+constexpr std::size_t fewest_trials = 6;
 /// While the cost is within the bound: guests run for so many times a trial's length, and are left
 /// out of a thirtieth of the time.
 constexpr double times_between = 28;

@@ -48,6 +48,13 @@ TEST(Bound, CostlyGuestsAreLeftOut) {
   EXPECT_GT(bound.seconds_without(), 0.9 * made.seconds);
 }
 
+TEST(Bound, AShortJobLearnsInTime) {
+  Bound quick(0.01, 1);
+  EXPECT_LT(run(quick, 0.09, 1e5, 0.02, 5).lost, 0.015);
+  Bound slow(0.01, 1);
+  EXPECT_LT(run(slow, 0.09, 100, 0.02, 20).lost, 0.03);
+}
+
 TEST(Bound, FewCallsMakeLongTrials) {
   Bound bound(0.01, 1);
   const Made made = run(bound, 0, 100, 0.02, 400);

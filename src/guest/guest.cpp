@@ -76,6 +76,8 @@ std::string Guest::start() {
     return fmt::format("cannot start {}: {}", name(), std::strerror(errno));
   }
   setpgid(pid_, pid_);  // it does so too; whoever comes first
+  stopped_ = false;
+  cpu_seconds_ = 0;
   ++account_.starts;
   return {};
 }
@@ -154,6 +156,13 @@ void Guest::become(pid_t keeper) const {
 void Guest::signal(int signal) const {
   if (running()) {
     kill(-pid_, signal);
+  }
+}
+
+void Guest::let_run(bool run) {
+  if (run == stopped_) {
+    signal(run ? SIGCONT : SIGSTOP);
+    stopped_ = !run;
   }
 }
 

@@ -34,8 +34,14 @@ class Guest {
   [[nodiscard]] Log& log() { return log_; }
   /// To all of its group.
   void signal(int signal) const;
+  /// Or it is stopped. It goes on again when somebody sends it SIGCONT, too: then say so.
+  void let_run(bool run);
+  void was_let_run() { stopped_ = false; }
   /// It takes too much: `what`.
   void kill_for(const std::string& what);
+  /// Of it and its children, as they run.
+  void note_cpu(double seconds) { cpu_seconds_ = seconds; }
+  [[nodiscard]] double cpu_seconds() const { return running() ? cpu_seconds_ : 0; }
   /// It has ended, and was waited for.
   void ended(int wait_status, const rusage& used);
   /// "guest 2"
@@ -55,7 +61,9 @@ class Guest {
   Log log_;
   int counter_;
   pid_t pid_ = -1;
+  bool stopped_ = false;
   double began_ = 0;
+  double cpu_seconds_ = 0;
   std::string last_line_;
   std::string too_much_;
   bool had_failed_ = false;

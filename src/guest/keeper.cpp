@@ -27,6 +27,7 @@ namespace {
 /// CPU no more than this share.
 constexpr double look_seconds = 0.1;
 constexpr double most_share_of_looking = 1e-3;
+constexpr double between_sums_seconds = 1;
 /// A guest that ends at once is started again after pauses that double.
 constexpr double first_pause_seconds = 0.1;
 constexpr double longest_pause_seconds = 5;
@@ -43,6 +44,7 @@ Keeper::Keeper(Plan plan) : plan_(std::move(plan)) {
     sigaddset(&signals, signal);
   }
   signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  may_run_ = plan_.freeze ? 0 : plan_.cpus.size();
   guests_.reserve(plan_.cpus.size());
   for (std::size_t number = 0; number < plan_.cpus.size(); ++number) {
     guests_.emplace_back(plan_, static_cast<int>(number));
@@ -145,21 +147,40 @@ void Keeper::obey(Order order) {
       begin();
       break;
     case Order::stop:
+      machine::signal_descendants({SIGSTOP});
+      break;
     case Order::go_on:
-      machine::signal_descendants({order == Order::stop ? SIGSTOP : SIGCONT});
+      machine::signal_descendants({SIGCONT});
+      for (Guest& guest : guests_) {
+        guest.was_let_run();
+      }
+      let_run();
       break;
     case Order::freeze:
     case Order::thaw:
-      for (const Guest& guest : guests_) {
-        if (phase_ != Phase::running) {
-          break;
-        }
-        guest.signal(order == Order::freeze ? SIGSTOP : SIGCONT);
-      }
+      frozen_ = order == Order::freeze;
+      let_run();
+      break;
+    case Order::number:
+      next_may_run_ = 0;
+      break;
+    case Order::these:
+      may_run_ = next_may_run_;
+      let_run();
       break;
     case Order::end:
       end();
       break;
+    default:
+      if (const char digit = static_cast<char>(order); digit >= '0' && digit <= '9') {
+        next_may_run_ = 10 * next_may_run_ + static_cast<std::size_t>(digit - '0');
+      }
+  }
+}
+
+void Keeper::let_run() {
+  for (std::size_t number = 0; phase_ == Phase::running && number < guests_.size(); ++number) {
+    guests_[number].let_run(!frozen_ && number < may_run_);
   }
 }
 
@@ -179,6 +200,7 @@ void Keeper::start(Guest& guest) {
   if (const std::string problem = guest.start(); !problem.empty()) {
     say(problem);
   }
+  let_run();
 }
 
 void Keeper::end() {
@@ -289,15 +311,19 @@ void Keeper::look() {
     if (!guest.running()) {
       continue;
     }
-    std::uint64_t bytes = machine::process_stat(guest.pid()).resident_pages * page;
+    const machine::ProcessStat own = machine::process_stat(guest.pid());
+    std::uint64_t bytes = own.resident_pages * page;
+    double cpu_seconds = own.cpu_seconds;
     std::uint64_t processes = 1;
     const std::vector<machine::ProcessTree::Process> family = tree.below(guest.pid());
     counted.insert(guest.pid());
     for (const machine::ProcessTree::Process& process : family) {
       counted.insert(process.pid);
       bytes += process.stat.resident_pages * page;
+      cpu_seconds += process.stat.cpu_seconds;
       processes += process.stat.state != 'Z' ? 1 : 0;
     }
+    guest.note_cpu(cpu_seconds);
     if (processes <= plan_.processes && bytes <= plan_.memory_bytes) {
       continue;
     }
@@ -313,8 +339,24 @@ void Keeper::look() {
       kill(process.pid, SIGKILL);
     }
   }
+  if (!plan_.detached && began >= summed_ + between_sums_seconds) {
+    summed_ = began;
+    tell_sums();
+  }
   const double took = now_seconds() - began;
   look_.set(phase_ == Phase::running ? std::max(look_seconds, took / most_share_of_looking) : 0);
+}
+
+void Keeper::tell_sums() const {
+  SoFar so_far;
+  for (const Guest& guest : guests_) {
+    const GuestAccount account = guest.account();
+    so_far.cpu_ns += static_cast<std::uint64_t>((account.cpu_seconds + guest.cpu_seconds()) * 1e9);
+    so_far.units = sum(so_far.units, account.units);
+    so_far.running += guest.running() ? 1 : 0;
+  }
+  const std::string text = so_far_text(so_far);
+  send(plan_.control, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void Keeper::say(const std::string& line) const {

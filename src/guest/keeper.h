@@ -27,6 +27,7 @@ class Keeper {
   void obey(Order order);
   void begin();
   void start(Guest& guest);
+  void let_run();
   void end();
   void press_on();
   void kill_all();
@@ -35,6 +36,7 @@ class Keeper {
   void look();
   void read_logs();
   void start_again();
+  void tell_sums() const;
   void say(const std::string& line) const;
   bool all_gone();
 
@@ -42,7 +44,10 @@ class Keeper {
   std::vector<Guest> guests_;
   Phase phase_ = Phase::waiting;
   int signals_;
-  bool alone_ = false;  ///< whoever gave orders is gone
+  bool frozen_ = false;
+  std::size_t may_run_;           ///< guests that may unless they are frozen: the first ones
+  std::size_t next_may_run_ = 0;  ///< as far as its digits have come
+  bool alone_ = false;            ///< whoever gave orders is gone
   Timer grace_;
   Timer look_;
   Timer again_;
@@ -51,6 +56,7 @@ class Keeper {
   double again_seconds_ = 0;  ///< the pause before the next one is started again
   double began_ = 0;
   double ended_ = 0;
+  double summed_ = 0;
 };
 
 }  // namespace meantime::guest

@@ -50,6 +50,7 @@ std::vector<std::string> Plan::words() const {
       fmt::format("file={}", file_bytes),
       fmt::format("grace_us={}", static_cast<std::uint64_t>(grace_seconds * 1e6)),
       fmt::format("again={}", again ? 1 : 0),
+      fmt::format("freeze={}", freeze ? 1 : 0),
       fmt::format("log={}", log_folder),
       fmt::format("detached={}", detached ? 1 : 0)};
   if (control >= 0) {
@@ -75,6 +76,7 @@ bool Plan::set(std::string_view name, std::string_view value) {
       {"file", [&] { file_bytes = number; }},
       {"grace_us", [&] { grace_seconds = static_cast<double>(number) * 1e-6; }},
       {"again", [&] { again = number != 0; }},
+      {"freeze", [&] { freeze = number != 0; }},
       {"detached", [&] { detached = number != 0; }},
       {"control", [&] { control = static_cast<int>(number); }}};
   for (const auto& [known, put] : places) {

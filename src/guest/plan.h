@@ -20,6 +20,7 @@ struct Plan {
   std::uint64_t file_bytes = 0;        ///< the longest file that it writes
   double grace_seconds = 0;            ///< from SIGINT to SIGTERM, and from that to SIGKILL
   bool again = false;                  ///< one that ends is started again
+  bool freeze = false;                 ///< they run only while ranks wait: Order::number
   std::string log_folder;              ///< empty: what they write is kept in memory, a part of it
   bool detached = false;               ///< the keeper is nobody's child
   int control = -1;                    ///< the keeper's end of its socket
@@ -34,6 +35,7 @@ struct Plan {
 };
 
 /// What mpiexec asks of the keeper, a letter each.
+/// `number`, decimal digits and `these` are one: so many guests may run, the others are stopped.
 /// `stop` and `go_on` are for the guests' whole trees, which are looked for; `freeze` and `thaw`,
 /// often, for their process groups.
 enum class Order : char {
@@ -42,6 +44,8 @@ enum class Order : char {
   go_on = 'c',
   freeze = 'f',
   thaw = 't',
+  number = 'n',
+  these = '.',
   end = 'e',
 };
 

@@ -8,13 +8,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <numeric>
 #include <string>
 
 namespace meantime::machine {
 namespace {
 
-// PID (name, which may hold anything) state parent … threads, the 20th … start time, the 22nd …
-// resident set, the 24th (proc(5)).
+// PID (name, which may hold anything) state parent … CPU time, the 14th to 17th … threads, the 20th
+// … start time, the 22nd … resident set, the 24th (proc(5)).
 ProcessStat read_stat(const std::string& folder, int& threads) {
   char text[512];
   const int file = open((folder + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
@@ -29,14 +31,19 @@ ProcessStat read_stat(const std::string& folder, int& threads) {
   text[bytes] = '\0';
   const char* const name_end = std::strrchr(text, ')');
   ProcessStat stat;
+  unsigned long long ticks[4] = {};
   unsigned long long resident = 0;
   if (name_end == nullptr ||
       std::sscanf(name_end,
-                  ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d %*s "
+                  ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu %*s %*s %d %*s "
                   "%llu %*s %llu",
-                  &stat.state, &stat.parent, &threads, &stat.start_ticks, &resident) != 5) {
+                  &stat.state, &stat.parent, &ticks[0], &ticks[1], &ticks[2], &ticks[3], &threads,
+                  &stat.start_ticks, &resident) != 9) {
     return {};
   }
+  stat.cpu_seconds =
+      static_cast<double>(std::accumulate(std::begin(ticks), std::end(ticks), 0ULL)) /
+      static_cast<double>(sysconf(_SC_CLK_TCK));
   stat.resident_pages = resident;
   return stat;
 }

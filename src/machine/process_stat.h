@@ -15,6 +15,7 @@ struct ProcessStat {
   pid_t parent = 0;
   unsigned long long start_ticks = 0;  ///< sysconf(_SC_CLK_TCK) a second, since the machine started
   std::uint64_t resident_pages = 0;
+  double cpu_seconds = 0;  ///< with the children that it has waited for; in ticks
 };
 
 ProcessStat process_stat(pid_t pid);

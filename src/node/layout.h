@@ -248,6 +248,10 @@ struct Header {
   // Until then sleepers do sleep, whatever guest work there is:
   std::atomic<std::uint64_t> rest_until_ns;            ///< sleep/idle_work.h
   std::atomic<std::uint64_t> without_guests_until_ns;  ///< mpiexec's, guest/bound.h
+  // Of guests that are programs, all together, as mpiexec's keeper of them has told last:
+  std::atomic<std::uint64_t> guests_cpu_ns;
+  std::atomic<std::uint64_t> guests_units;
+  std::atomic<std::uint64_t> guests_running;
 };
 
 }  // namespace meantime::node

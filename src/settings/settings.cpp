@@ -69,6 +69,8 @@ constexpr Setting table[] = {
      "of a guest function: how long a call of it should take, for it to know; ten times that is too long"},
     {"MEANTIME_GUEST_OVERHEAD", Kind::count, Scope::start, "none", none_word, 1, 100,
      "what guests may cost the job, in % of its time: they are left out now and then to compare, and stopped where it is more"},
+    {"MEANTIME_GUEST_FREEZE", Kind::word, Scope::start, "0", no_yes, 0, 0,
+     "guests that are programs run only while ranks wait: as many as wait, on CPUs that the others leave"},
     {"MEANTIME_GUEST_AGAIN", Kind::word, Scope::start, "0", no_yes, 0, 0,
      "a guest that ends is started again"},
     {"MEANTIME_GUEST_LOG", Kind::text, Scope::start, "none", {}, 0, 0,

@@ -64,7 +64,7 @@ class GuestBound(MpiexecTest):
         program = self.program()
         job = self.run_job("--guest", "primes", "--max-overhead", 1, "-n", 2, program, 1, 1)
         self.assertEqual(job.status, 0, job)
-        self.assertIn("cost: not known, for which 12 trials in a row are needed; ", job.error)
+        self.assertIn("cost: not known, for which 6 trials in a row are needed; ", job.error)
 
     def test_beside_another_mpi(self):
         if not PLAIN:

@@ -116,6 +116,29 @@ class Guests(MpiexecTest):
         self.assertEqual([(one["starts"], one["status"], one["units"]) for one in guests["each"]][0], (1, 3, 5))
         self.assertIn("guest 0 ended with status 3: units 5", result.error)
 
+    def test_frozen_where_nobody_waits(self):
+        """The last rank only seems to compute, so that a CPU is free for the guest."""
+        for ranks in (1, 2):
+            for freeze in ((), ("--guest-freeze",)):
+                with self.subTest(ranks=ranks, freeze=freeze):
+                    guests, _ = self.report("primes", 1000, *freeze, ranks=ranks)
+                    had = sum(one["cpu"] for one in guests["each"])
+                    waiting = ranks - 1 if freeze else len(guests["each"])
+                    self.assertLess(had, waiting + 0.3)
+                    if waiting == 1:
+                        self.assertGreater(had, 0.05)
+
+    def test_ranks_may_know(self):
+        program = self.path("guest_variables")
+        subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "guest_variables.c"), "-o", program],
+                       check=True)
+        result = self.run_job("--guest", "primes", "-n", 1, program)
+        self.assertEqual(result.status, 0, result)
+        milliseconds, units, running = map(int, result.output.split())
+        self.assertGreater(milliseconds, 0)
+        self.assertGreater(units, 0)
+        self.assertEqual(running, 1)
+
     def test_started_again(self):
         guests, _ = self.report(self.guest("echo units 1"), 600, "-x", "MEANTIME_GUEST_AGAIN=1")
         self.assertGreater(guests["each"][0]["starts"], 1)

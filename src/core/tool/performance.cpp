@@ -12,6 +12,7 @@
 
 #include "ledger/layout.h"
 #include "node/layout.h"
+#include "node/segment.h"
 #include "rank/counters.h"
 #include "rank/rank.h"
 
@@ -53,6 +54,19 @@ double guest_time(const Rank& rank) {
   return of_guest<&node::GuestWork::ns>(rank) * 1e-9;
 }
 
+/// Of guests that are programs.
+template <std::atomic<std::uint64_t> node::Header::*member>
+double of_guests(const Rank& rank) {
+  return rank.area == nullptr
+             ? 0
+             : static_cast<double>(
+                   (node::segment().header().*member).load(std::memory_order_relaxed));
+}
+
+double guests_cpu_time(const Rank& rank) {
+  return of_guests<&node::Header::guests_cpu_ns>(rank) * 1e-9;
+}
+
 double sleeps(const Rank& rank) {
   return rank.area == nullptr
              ? 0
@@ -88,6 +102,13 @@ constexpr PerformanceVariable accounts[] = {
      MPI_T_PVAR_CLASS_COUNTER, of_guest<&node::GuestWork::slices>},
     {"meantime_guest_units", "what it did there, as it counts itself", MPI_T_PVAR_CLASS_COUNTER,
      of_guest<&node::GuestWork::units>},
+    {"meantime_guests_cpu_time",
+     "of all guests of the job that are programs, in seconds, a second ago at most",
+     MPI_T_PVAR_CLASS_TIMER, guests_cpu_time},
+    {"meantime_guests_units", "what they did, as they count it themselves",
+     MPI_T_PVAR_CLASS_COUNTER, of_guests<&node::Header::guests_units>},
+    {"meantime_guests_running", "so many of them are there", MPI_T_PVAR_CLASS_LEVEL,
+     of_guests<&node::Header::guests_running>},
     {"meantime_collectives_under_way", "non-blocking collectives that are not complete",
      MPI_T_PVAR_CLASS_LEVEL, collectives},
 };

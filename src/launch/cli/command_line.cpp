@@ -313,6 +313,9 @@ class Parser {
         }
         result_.environment.push_back({"MEANTIME_GUEST", first});
         break;
+      case Action::guest_freeze:
+        result_.environment.push_back({"MEANTIME_GUEST_FREEZE", "1"});
+        break;
       case Action::max_overhead: {
         const std::string percent = first.substr(0, first.find_last_not_of('%') + 1);
         if (std::string wrong =

@@ -41,6 +41,7 @@ constexpr Option options[] = {
     {"wait", 1, Action::wait, "", true},
     {"guest", 1, Action::guest, "", true},
     {"max-overhead", 1, Action::max_overhead, "", true},
+    {"guest-freeze", 0, Action::guest_freeze, "", true},
     {"report", 0, Action::ledger_report, "", true},
     {"on-deadlock", 1, Action::on_deadlock, "", true},
     {"debugger", 1, Action::debugger, "", true},
@@ -327,6 +328,7 @@ Guest work (guide/guests.md)
                           leave of it; or calls a library's function
   --max-overhead PERCENT  what guests may cost: the job is compared with itself
                           without them, and where it is more they are stopped
+  --guest-freeze          stops guests while no rank waits
 
 Where the time went
   --report                at the end: how long each rank ran and waited, where

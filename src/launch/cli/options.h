@@ -45,6 +45,7 @@ enum class Action {
   wait,
   guest,
   max_overhead,
+  guest_freeze,
   ledger_report,  ///< its value, which only `=` attaches, may be missing
   kind,
   place,

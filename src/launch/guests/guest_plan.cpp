@@ -261,8 +261,9 @@ std::string plan_guests(const std::function<std::string(std::string_view)>& valu
         cpus.quota, cpus.mask);
   }
   plan.cpus = cpus_of_guests(cpus, ranks, places, number("MEANTIME_GUEST_NUMBER", CPU_SETSIZE));
-  if (text.starts_with(queue)) {
-    // None holds a command on a CPU that a rank keeps busy.
+  plan.freeze = value("MEANTIME_GUEST_FREEZE") == "1";
+  if (text.starts_with(queue) || plan.freeze) {
+    // None holds a command on a CPU that a rank keeps busy, or is the one that may run there.
     std::vector<int> all;
     for (const std::vector<int>& cpus_of_one : plan.cpus) {
       all.insert(all.end(), cpus_of_one.begin(), cpus_of_one.end());

@@ -7,17 +7,14 @@
 
 namespace meantime::launch {
 
-GuestTrials::GuestTrials(const Job& job, Guests& guests)
-    : job_(job), guests_(guests), bound_(job.guest_bound.value_or(1), now_ns()) {}
+GuestTrials::GuestTrials(const Job& job, Guests& guests, const node::Segment& segment)
+    : job_(job),
+      guests_(guests),
+      bound_(job.guest_bound.value_or(1), now_ns()),
+      segment_(segment) {}
 
-void GuestTrials::begin(int segment) {
-  if (!job_.guest_bound) {
-    return;
-  }
-  if (!mapped_) {
-    mapped_ = segment >= 0 && segment_.map(segment) == 0;
-  }
-  if (mapped_ && !std::exchange(running_, true)) {
+void GuestTrials::begin() {
+  if (job_.guest_bound && !std::exchange(running_, true)) {
     next();
   }
 }

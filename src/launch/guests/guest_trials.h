@@ -12,13 +12,11 @@ namespace meantime::launch {
 
 class GuestTrials {
  public:
-  GuestTrials(const Job& job, Guests& guests);
-  ~GuestTrials() { segment_.unmap(); }
-  GuestTrials(const GuestTrials&) = delete;
-  GuestTrials& operator=(const GuestTrials&) = delete;
+  /// `segment`: the job's, once `begin` is called.
+  GuestTrials(const Job& job, Guests& guests, const node::Segment& segment);
 
-  /// All ranks are in MPI, once; or they go on after a stop. `segment`: the job's descriptor.
-  void begin(int segment);
+  /// All ranks are in MPI, once; or they go on after a stop.
+  void begin();
   /// The timer is over.
   void on_timer();
   /// The ranks are stopped, or through.
@@ -33,8 +31,7 @@ class GuestTrials {
   Guests& guests_;
   guest::Bound bound_;
   Timer timer_;
-  node::Segment segment_;
-  bool mapped_ = false;
+  const node::Segment& segment_;
   bool running_ = false;
 };
 

@@ -61,6 +61,15 @@ void Guests::tell(guest::Order order) const {
   }
 }
 
+void Guests::let_run(std::size_t guests) {
+  if (may_run_ != guests && control_ >= 0) {
+    may_run_ = guests;
+    const std::string order = fmt::format("{}{}{}", static_cast<char>(guest::Order::number), guests,
+                                          static_cast<char>(guest::Order::these));
+    send(control_, order.data(), order.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+}
+
 void Guests::end() {
   if (control_ >= 0 && !std::exchange(told_to_end_, true)) {
     tell(guest::Order::end);

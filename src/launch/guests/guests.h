@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -34,6 +36,8 @@ class Guests {
   /// Often.
   void freeze() { tell(guest::Order::freeze); }
   void thaw() { tell(guest::Order::thaw); }
+  /// So many of them, but none while they are frozen.
+  void let_run(std::size_t guests);
   /// MPI is over for all ranks.
   void end();
   [[nodiscard]] bool told_to_end() const { return told_to_end_; }
@@ -50,6 +54,7 @@ class Guests {
   /// A child of ours has been waited for, which may be the keeper.
   void note_end(pid_t pid, const rusage& used);
   [[nodiscard]] const guest::Account& account() const { return listener_.account(); }
+  [[nodiscard]] const guest::SoFar& so_far() const { return listener_.so_far(); }
   /// Of the keeper and the guests, once they have ended.
   [[nodiscard]] double cpu_seconds() const { return cpu_seconds_; }
 
@@ -63,6 +68,7 @@ class Guests {
   bool running_ = false;
   bool told_to_begin_ = false;
   bool told_to_end_ = false;
+  std::optional<std::size_t> may_run_;  ///< as the keeper was told
   Timer late_;
   guest::Listener listener_;
   double cpu_seconds_ = 0;

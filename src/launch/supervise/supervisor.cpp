@@ -67,6 +67,7 @@ bool Supervisor::prepare() {
   watch(time_limit_.descriptor(), Source::time_limit);
   watch(energy_look_.descriptor(), Source::energy_look);
   watch(trials_.timer().descriptor(), Source::guest_trials);
+  watch(freeze_.timer().descriptor(), Source::guest_freeze);
   watch(library_look_.descriptor(), Source::library_look);
   watch(ending_.grace().descriptor(), Source::grace);
   if (std::string problem = starter_.prepare(); !problem.empty()) {
@@ -230,14 +231,17 @@ void Supervisor::wait_for_event() {
         on_mpi_process_gone(number);
         break;
       case Source::guests:
-        guests_.hear();
+        hear_guests();
         break;
       case Source::guest_trials:
         trials_.on_timer();
         break;
+      case Source::guest_freeze:
+        freeze_.on_timer();
+        break;
       case Source::guests_late:
         ending_.kill_all();
-        guests_.hear();
+        hear_guests();
         break;
       case Source::output:
         epoll_ctl(events_, EPOLL_CTL_DEL, starter_.output_done(), nullptr);
@@ -301,14 +305,14 @@ void Supervisor::on_signal(const signalfd_siginfo& info) {
 void Supervisor::act_on(int signal, int ranks_with_it) {
   if (signal == SIGTSTP) {
     job_.frequencies.restore();  // stopped ranks are no reason to slow whoever comes now
-    trials_.stop();
+    ignore_waits();
     stopped_ = true;
     guests_.stop();
   } else if (signal == SIGCONT) {
     guests_.go_on();
     if (std::exchange(stopped_, false) && inside_ == static_cast<int>(job_.ranks.size()) &&
         !guests_.told_to_end()) {
-      trials_.begin(starter_.segment());
+      look_at_waits();
     }
   }
   if (signal == SIGCHLD) {

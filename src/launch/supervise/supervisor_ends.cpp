@@ -303,7 +303,7 @@ bool Supervisor::all_gone() {
   }
   if (guests_.control() >= 0) {
     ended_ = ended_ == 0 ? now_seconds() : ended_;
-    trials_.stop();
+    ignore_waits();
     guests_.end();
     return false;
   }

@@ -108,7 +108,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         ++inside_;
         guests_.begin();
         if (inside_ == static_cast<int>(job_.ranks.size())) {
-          trials_.begin(starter_.segment());
+          look_at_waits();
         }
         if (process.mpi_pid != process.pid && process.host < 0) {
           process.mpi_process = watch_process(process.mpi_pid);
@@ -125,7 +125,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       process.phase = MpiPhase::finalized;
       if (std::all_of(job_.ranks.begin(), job_.ranks.end(),
                       [](const RankProcess& one) { return one.phase == MpiPhase::finalized; })) {
-        trials_.stop();
+        ignore_waits();
         guests_.end();
       }
       break;

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/timer.h"
+#include "launch/guests/guest_freeze.h"
 #include "launch/guests/guest_trials.h"
 #include "launch/guests/guests.h"
 #include "launch/job.h"
@@ -42,6 +43,7 @@ enum class Source : std::uint32_t {
   guests,
   guests_late,
   guest_trials,
+  guest_freeze,
   output
 };
 
@@ -54,7 +56,11 @@ class Supervisor {
         relay_(job),
         ending_(job),
         guests_(job),
-        trials_(job, guests_) {}
+        trials_(job, guests_, segment_),
+        freeze_(job, guests_, segment_) {}
+  ~Supervisor() { segment_.unmap(); }
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
 
   /// To the end of the job; returns mpiexec's exit status.
   int run();
@@ -90,6 +96,11 @@ class Supervisor {
   void check_for_stragglers();
   void look_at_libraries();
 
+  // Guests.
+  void look_at_waits();
+  void ignore_waits();
+  void hear_guests();
+
   bool all_gone();
   void finish_output();
   void report_ledger();
@@ -104,7 +115,9 @@ class Supervisor {
   EarlySignals early_;
   Ending ending_;
   Guests guests_;
+  node::Segment segment_;  ///< where guests need it: once all ranks are in MPI
   GuestTrials trials_;
+  GuestFreeze freeze_;
   Timer time_limit_;
   ControlChannel channel_;
   int running_ = 0;  ///< started processes that have not ended
