@@ -39,7 +39,7 @@ char* deposit_for_all(Meeting& meeting, const Blocks& blocks, int members, int w
   std::uint64_t end = table;
   for (int member = 0; member < members; ++member) {
     const std::size_t bytes = member == without ? 0 : blocks.bytes(member);
-    const bool fits = bytes <= thresholds::block_by_message && end - table + bytes <= most;
+    const bool fits = bytes <= thresholds::block_by_message(members) && end - table + bytes <= most;
     entries[member] = {fits ? end : by_message, bytes};
     end += fits ? bytes : 0;
   }
@@ -183,7 +183,7 @@ int bcast(Piece piece, int root, Communicator& comm) {
       return wait_for_readers(meeting, comm);
     }
     if (comm.rank == root) {
-      const std::size_t part = std::min(thresholds::bcast_round, total - offset);
+      const std::size_t part = std::min(thresholds::bcast_round(), total - offset);
       if (char* place = meeting.deposit(part)) {
         piece.pack_to(place, offset, part);
       } else {
@@ -234,10 +234,11 @@ int gather(Piece send, const Blocks& receive, int root, Communicator& comm) {
   const int tag = state.next_tag();
   Meeting meeting(comm, state, what(Code::gather, root));
   Messages messages(comm, tag);
+  const std::size_t block_by_message = thresholds::block_by_message(comm.size);
   if (comm.rank != root) {
     const std::size_t bytes = send.bytes();
     meeting.mine().total = bytes;
-    const bool message = bytes > thresholds::block_by_message;
+    const bool message = bytes > block_by_message;
     if (char* place = meeting.deposit(message ? 0 : bytes, root); place != nullptr && !message) {
       send.pack_to(place, 0, bytes);
     }
@@ -265,7 +266,7 @@ int gather(Piece send, const Blocks& receive, int root, Communicator& comm) {
     const Slot& slot = meeting.slot(from);
     if (meeting.failed(from)) {
       error = fail_for_shared_memory("a gather");
-    } else if (slot.total > thresholds::block_by_message) {
+    } else if (slot.total > block_by_message) {
       messages.receive(piece, from);
     } else {
       const std::size_t room = piece.bytes();
@@ -295,7 +296,8 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
       const int error = wait_for_readers(meeting, comm, std::move(pieces));
       return error == MPI_SUCCESS ? kept : error;
     }
-    char* place = deposit_for_all(meeting, send, comm.size, root, thresholds::round_for_all);
+    char* place = deposit_for_all(meeting, send, comm.size, root,
+                                  thresholds::within_segment(thresholds::round_for_all));
     meeting.open_root();
     go_on(meeting);
     if (place == nullptr) {
@@ -350,10 +352,11 @@ int allgather(Piece send, const Blocks& receive, Communicator& comm) {
     }
     offset = error == MPI_SUCCESS ? longest : 0;
   }
-  for (; offset < longest; offset += thresholds::round) {
+  const std::size_t round = thresholds::round_of(comm.size);
+  for (; offset < longest; offset += round) {
     Meeting meeting(comm, state, what(Code::allgather, 0, sum));
     const std::size_t end = std::min(room, own.bytes());
-    const std::size_t part = offset < end ? std::min(thresholds::round, end - offset) : 0;
+    const std::size_t part = offset < end ? std::min(round, end - offset) : 0;
     if (char* place = meeting.deposit(part)) {
       own.pack_to(place, offset, part);
     }

@@ -19,7 +19,7 @@ namespace {
 
 bool one_does_it(const Elements& elements, MPI_Count count, int members) {
   const std::size_t bytes = elements.bytes(count);
-  return bytes <= thresholds::round && bytes * members <= thresholds::reduce_alone;
+  return bytes <= thresholds::round && bytes * members <= thresholds::reduce_alone();
 }
 
 /// Element `first` of each member's deposit.
@@ -186,7 +186,8 @@ int exposed_round(const Reduction& reduction, const Elements& elements, Code cod
 int exposed_reduction(const Reduction& reduction, const Elements& elements, Code code, int root,
                       bool takes, Communicator& comm, MPI_Count& done) {
   State& state = state_of(comm);
-  const auto round = static_cast<MPI_Count>(thresholds::exposed_round / elements.stride());
+  const auto round = std::max<MPI_Count>(
+      1, static_cast<MPI_Count>(thresholds::exposed_round() / elements.stride()));
   while (state.in_host && state.exposes_inputs && done < reduction.count) {
     const MPI_Count count = std::min(round, reduction.count - done);
     const int error = exposed_round(reduction, elements, code, root, done, count, takes, comm);
@@ -199,8 +200,10 @@ int exposed_reduction(const Reduction& reduction, const Elements& elements, Code
   return MPI_SUCCESS;
 }
 
-MPI_Count elements_per_round(const Elements& elements) {
-  return static_cast<MPI_Count>(thresholds::round / std::max<std::size_t>(1, elements.stride()));
+MPI_Count elements_per_round(const Elements& elements, int members) {
+  return std::max<MPI_Count>(1,
+                             static_cast<MPI_Count>(thresholds::round_of(members) /
+                                                    std::max<std::size_t>(1, elements.stride())));
 }
 
 }  // namespace
@@ -232,7 +235,7 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
       error != MPI_SUCCESS && error != refused) {
     return error;
   }
-  const MPI_Count round = elements_per_round(elements);
+  const MPI_Count round = elements_per_round(elements, comm.size);
   for (; first < reduction.count; first += round) {
     const MPI_Count count = std::min(round, reduction.count - first);
     const int error = split_round(
@@ -282,7 +285,7 @@ int allreduce(const Reduction& reduction, Communicator& comm) {
       error != MPI_SUCCESS && error != refused) {
     return error;
   }
-  const MPI_Count round = elements_per_round(elements);
+  const MPI_Count round = elements_per_round(elements, comm.size);
   for (; first < reduction.count; first += round) {
     const MPI_Count count = std::min(round, reduction.count - first);
     const int error = split_round(
@@ -329,7 +332,7 @@ int scan(const Reduction& reduction, bool inclusive, Communicator& comm) {
     }
     return error;
   }
-  const MPI_Count round = elements_per_round(elements);
+  const MPI_Count round = elements_per_round(elements, comm.size);
   for (MPI_Count first = 0; first < reduction.count; first += round) {
     const MPI_Count count = std::min(round, reduction.count - first);
     const int error = split_round(

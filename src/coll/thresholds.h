@@ -3,32 +3,49 @@
 // and after); see docs/internals/coll.md.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/heuristics.h"
+#include "node/segment.h"
 
 namespace meantime::coll::thresholds {
 
 /// Of what is left out (base/heuristics.h).
 inline constexpr std::size_t never = ~std::size_t{0};
 
+/// Of a segment that may not become large, what all deposits of one collective may take.
+inline std::size_t small_segment() {
+  constexpr std::size_t share = 8;
+  return node::segment().header().most / share;
+}
+inline std::size_t within_segment(std::size_t bytes, int members = 1) {
+  return std::min(bytes, small_segment() / static_cast<std::size_t>(members));
+}
+
 /// One round of a long broadcast, allgather or reduction: what one rank deposits at once. Large
 /// enough that a round's switches (0.8 us a rank) cost less than its copies, small enough that the
 /// deposits of all ranks stay in the last cache.
 inline constexpr std::size_t round = 64 * 1024;
-inline constexpr std::size_t bcast_round = 256 * 1024;
+inline std::size_t round_of(int members) {
+  return within_segment(round, members);
+}
+inline std::size_t bcast_round() {
+  return within_segment(256 * 1024);
+}
 /// One rank's deposits for all others in an alltoall, scatter or reduce-scatter: bounded for each
 /// rank, and for all ranks together, so that they stay in the last cache and a crowd of ranks does
 /// not fill the segment.
 inline constexpr std::size_t round_for_all = 1024 * 1024;
 inline constexpr std::size_t round_of_all = 16 * 1024 * 1024;
-constexpr std::size_t round_for_all_of(int members) {
-  const std::size_t share = round_of_all / static_cast<std::size_t>(members);
-  return share < round_for_all ? share : round_for_all;
+inline std::size_t round_for_all_of(int members) {
+  return std::min(round_for_all, within_segment(round_of_all) / static_cast<std::size_t>(members));
 }
 /// A gathered or scattered block larger than this travels as a message: it is copied once, by
 /// whoever has time, instead of twice.
-inline constexpr std::size_t block_by_message = 64 * 1024;
+inline std::size_t block_by_message(int members) {
+  return within_segment(64 * 1024, members);
+}
 /// From this size on the blocks of an alltoall are exposed (exposed.h): read once by the kernel, or
 /// by thread ranks of one host with memcpy. Measured with 2, 4 and 16 ranks on 2 cores: below, the
 /// kernel's work for each block or the second meeting costs more than the copy that is saved.
@@ -70,11 +87,15 @@ inline const std::size_t exposed_bcast = uses(Heuristic::exposed_bcast) ? 256 * 
 inline constexpr std::size_t exposed_scatter = 8 * 1024;
 /// Of a long reduction whose inputs are exposed: what each member gives; the results of all, in
 /// deposits, are as much.
-inline constexpr std::size_t exposed_round = 1024 * 1024;
+inline std::size_t exposed_round() {
+  return within_segment(1024 * 1024);
+}
 /// Up to this many bytes of all ranks together (and one round a rank) one member reduces alone: the
 /// last to arrive, or in a reduce the root. Above, all meet a second time so that each can reduce a
 /// part.
-inline constexpr std::size_t reduce_alone = 256 * 1024;
+inline std::size_t reduce_alone() {
+  return within_segment(256 * 1024);
+}
 /// From this size on of a member's share, a reduction by messages (non-blocking, persistent) is
 /// split. Measured at 16 KiB and more (docs/measurements/collectives.md); below, 2 n (n - 1)
 /// messages cost more than a root that does it all.

@@ -83,6 +83,8 @@ inline constexpr std::uint16_t in_hand = 16;     ///< in no cell
 inline constexpr std::uint16_t adopted = 32;     ///< the cell is not its sender's
 inline constexpr std::uint16_t spilled = 64;     ///< in_hand, in a copy (match/spilled.h)
 
+inline constexpr std::uint16_t until_matched = 128;  ///< its send is not over before
+
 inline constexpr std::size_t tiny_bytes = 16;
 inline constexpr std::uint32_t pipe_parts = 4;  ///< that are filled and emptied in turn
 

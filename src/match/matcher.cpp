@@ -5,6 +5,7 @@
 #include "base/heuristics.h"
 #include "base/pause.h"
 #include "match/probers.h"
+#include "node/cross_memory.h"
 
 namespace meantime::match {
 
@@ -244,11 +245,16 @@ Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) 
   return message;
 }
 
-// With everything sorted in first, no receive that is posted waits for one of these.
 void Matcher::spill() {
   if (unexpected_ == spilled_.entries() && nothing_came()) {
-    return;
+    spill_offers();
+  } else {
+    spill_cells();
   }
+}
+
+// With everything sorted in first, no receive that is posted waits for one of these.
+void Matcher::spill_cells() {
   if (!try_lock(ground_.box)) {
     ground_.starve(wait::nap_for_memory_ns);  // the holder does not ring
     return;
@@ -269,6 +275,29 @@ void Matcher::spill() {
   unlock(ground_.box);
   look_again(ground_.rank.world_rank);
   cells_.flush();
+}
+
+/// Where nothing else was left to do for it. Some at a time: each is a copy of its payload.
+void Matcher::spill_offers() {
+  for (int left = 64; left > 0; --left) {
+    Message* fetched = nullptr;
+    const bool more = spilled_.copy_one([&fetched](Message& message, char* payload) {
+      const Transfer& transfer = transfer_of(message);
+      const auto origin = static_cast<int>(message.origin);
+      if (message.kind == ItemKind::synchronous) {
+        std::memcpy(payload, payload_of(message), message.bytes);
+      } else if (transfer.source_address == 0 || !node::can_attach(origin) ||
+                 node::read_from(origin, payload, transfer.source_address, message.bytes) != 0) {
+        return false;
+      }
+      fetched = &message;
+      return true;
+    });
+    if (!more) {
+      return;
+    }
+    transitions_.deliver(*fetched);
+  }
 }
 
 /// After the release of a match lock, outside `drain`. What lies in a ring may wait for the owner's

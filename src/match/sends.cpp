@@ -6,6 +6,12 @@
 #include "node/cross_memory.h"
 
 namespace meantime::match {
+namespace {
+
+/// Up to this a message's own cell is no larger than that of an offer.
+constexpr std::size_t least_cell_payload = offer_bytes(0) - sizeof(Message);
+
+}  // namespace
 
 void Sends::fill_envelope(Message& message, int destination, const Peer& to, std::size_t bytes) {
   message.origin = static_cast<std::uint32_t>(ground_.rank.world_rank);
@@ -79,15 +85,15 @@ bool Sends::offer(LocalSend& send, Peer& to) {
   const bool is_short = send.bytes <= ground_.limits.eager;
   // While memory is scarce a short one waits for its cell, for what lies unread is spilled. But the
   // memory that comes back may be in small pieces for good.
-  const bool scarce = is_short && !send.synchronous &&
-                      ground_.segment.header().wanting.load(std::memory_order_relaxed) != 0;
-  if (scarce && without_cell_ != nullptr) [[unlikely]] {
+  const bool scarce = ground_.segment.header().wanting.load(std::memory_order_relaxed) != 0;
+  const bool lacks_cell = scarce && is_short && !send.synchronous;
+  if (lacks_cell && (without_cell_ != nullptr || send.bytes <= least_cell_payload)) [[unlikely]] {
     return false;
   }
   const bool may_overflow =
       is_short && !send.synchronous && !scarce && ground_.credit.may_overflow(send.bytes);
-  bool carried =
-      send.bytes <= (send.synchronous || may_overflow ? ground_.limits.eager : tiny_bytes);
+  const bool may_be_carried = (send.synchronous && !scarce) || may_overflow;
+  bool carried = send.bytes <= (may_be_carried ? ground_.limits.eager : tiny_bytes);
   Message* message = cell(send.destination, offer_bytes(carried ? send.bytes : 0));
   if (message == nullptr && carried && send.synchronous && send.bytes > tiny_bytes) {
     carried = false;
@@ -107,11 +113,12 @@ bool Sends::offer(LocalSend& send, Peer& to) {
     transfer.source_address = reinterpret_cast<std::uint64_t>(send.contiguous);
   }
   message->flags |= send.blocking ? blocking : 0;
+  message->flags |= send.synchronous ? until_matched : 0;
   if (transfers_.test_wire != nullptr) [[unlikely]] {
     transfers_.test_wire->offer(transfer);
   }
   send.message = message;
-  without_cell_ = scarce ? &send : without_cell_;
+  without_cell_ = lacks_cell ? &send : without_cell_;
   ++to.offers;
   to.offered.push_back(send);
   if (may_overflow) {

@@ -29,27 +29,60 @@ Spilled::~Spilled() {
   }
 }
 
+Message* Spilled::make_copy(const Message& message) {
+  const std::size_t bytes = bytes_of_copy(message);
+  void* const place = bytes <= room_ ? operator new(bytes, alignment, std::nothrow) : nullptr;
+  if (place == nullptr) {
+    return nullptr;
+  }
+  room_ -= bytes;
+  auto* copy = new (place) Message{};
+  copy->envelope() = message;
+  copy->kind = ItemKind::eager;
+  copy->flags = in_hand | spilled;
+  copy->origin = message.origin;
+  copy->destination = message.destination;
+  copy->bytes = message.bytes;
+  return copy;
+}
+
+void Spilled::drop(Message& copy) {
+  room_ += bytes_of_copy(copy);
+  forget(copy);
+}
+
 bool Spilled::add(Message& message) {
   Message* kept = &message;
-  if (message.kind == ItemKind::eager) {
-    const std::size_t bytes = bytes_of_copy(message);
-    void* const place = bytes <= room_ ? operator new(bytes, alignment, std::nothrow) : nullptr;
-    if (place == nullptr) {
-      return false;
-    }
-    room_ -= bytes;
-    kept = new (place) Message{};
-    kept->envelope() = message;
-    kept->kind = ItemKind::eager;
-    kept->flags = in_hand | spilled;
-    kept->origin = message.origin;
-    kept->destination = message.destination;
-    kept->bytes = message.bytes;
+  if (message.kind != ItemKind::eager) {
+    staying_.push_back(added_);
+  } else if (kept = make_copy(message); kept == nullptr) {
+    return false;
+  } else {
     std::memcpy(payload_of(*kept), payload_of(message), message.bytes);
   }
   alike_[message].push_back(added_);
   messages_.emplace_hint(messages_.end(), added_++, kept);
   return true;
+}
+
+bool Spilled::copy_one(const std::function<bool(Message&, char*)>& fetch) {
+  while (!staying_.empty()) {
+    const auto place = messages_.find(staying_.front());
+    if (place != messages_.end() && (place->second->flags & until_matched) == 0) {
+      Message* const copy = make_copy(*place->second);
+      if (copy == nullptr) {
+        return false;
+      }
+      if (fetch(*place->second, payload_of(*copy))) {
+        staying_.pop_front();
+        place->second = copy;
+        return true;
+      }
+      drop(*copy);
+    }
+    staying_.pop_front();
+  }
+  return false;
 }
 
 Spilled::InOrder::const_iterator Spilled::search(const Envelope& wanted) const {

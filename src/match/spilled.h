@@ -4,13 +4,15 @@
 // and no posted receive is for one: whoever spills has sorted in everything before.
 //   a copy      of an eager message; its cell goes back
 //   stays       one with a Transfer, where it is: the sender looks at it. Only its place in the
-//               order is here
+//               order is here; until its payload is fetched from the sender's memory, if that can
+//               be and its sender does not wait for the match
 // Private to the rank, its lock held.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <unordered_map>
 
@@ -33,6 +35,9 @@ class Spilled {
 
   /// Younger than all that are here. False: there is no room for a copy of it.
   bool add(Message& message);
+  /// A copy of the oldest that stays and can be fetched, which is what `fetch` says: it fills the
+  /// payload, and the message is its sender's then. False: there is none, or no room.
+  bool copy_one(const std::function<bool(Message&, char*)>& fetch);
   /// The oldest that matches, left where it is; nullptr if there is none.
   Message* find(const Envelope& wanted) const;
   /// The same, taken out. Whoever is done with a copy calls `forget`.
@@ -46,9 +51,13 @@ class Spilled {
   using InOrder = std::map<std::uint64_t, Message*>;
 
   InOrder::const_iterator search(const Envelope& wanted) const;
+  /// Without its payload; nullptr: there is no room.
+  Message* make_copy(const Message& message);
+  void drop(Message& copy);
 
   InOrder messages_;  ///< by their number, in order of arrival
   std::unordered_map<Envelope, std::deque<std::uint64_t>, Hash> alike_;  ///< numbers
+  std::deque<std::uint64_t> staying_;  ///< numbers, of some that are taken, too
   std::uint64_t added_ = 0;
   std::size_t room_ = 0;
 };

@@ -222,7 +222,8 @@ struct Header {
   std::uint64_t starts;            ///< offset of what each rank begins with: start_bytes for each
   std::uint64_t limit;             ///< bytes that a host maps: the heap cannot grow beyond
   std::uint64_t memory;            ///< bytes that the job may use: the machine's, or its cgroup's
-  std::uint32_t workers;           ///< CPUs that the job may use
+  std::uint64_t most;  ///< bytes that it may become, as far as its maker knew: for all ranks alike
+  std::uint32_t workers;  ///< CPUs that the job may use
   std::uint32_t runners;  ///< kernel threads that run ranks: process ranks, and workers of hosts
   /// Processes that carry the ranks, if all of these are threads; 0: some are processes of their
   /// own. Written before the first one starts, so all ranks decide alike by it.

@@ -153,6 +153,7 @@ int create_segment(int ranks, int workers, Carriers carriers) {
   header->starts = starts;
   header->limit = limit;
   header->memory = machine::usable_memory();
+  header->most = std::min({header->limit, header->memory, longest_file()});
   header->workers = static_cast<std::uint32_t>(workers);
   header->runners = static_cast<std::uint32_t>(carriers.runners != 0 ? carriers.runners : ranks);
   header->thread_hosts = static_cast<std::uint32_t>(carriers.thread_hosts);

@@ -276,6 +276,18 @@ static void collectives(int flood, int flood_bytes) {
     for (int r = 0; r < size; ++r) fill(all + (size_t)r * bytes, 100 * rank + r);
     MPI_Alltoall(all, bytes, MPI_BYTE, others, bytes, MPI_BYTE, MPI_COMM_WORLD);
     for (int r = 0; r < size; ++r) check(others + (size_t)r * bytes, 100 * r + rank);
+    const int root = m % size;
+    char* own = others + (size_t)rank * bytes;
+    MPI_Scatter(all, bytes, MPI_BYTE, own, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+    check(own, 100 * root + rank);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, others, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    for (int r = 0; r < size; ++r) check(others + (size_t)r * bytes, 100 * root + r);
+    fill(out, 100 * m + rank);
+    MPI_Gather(out, bytes, MPI_BYTE, all, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+    for (int r = 0; rank == root && r < size; ++r) check(all + (size_t)r * bytes, 100 * m + r);
+    if (rank != 0) memset(out, 0, bytes);
+    MPI_Allreduce(out, others, bytes, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    check(others, 100 * m);
   }
   if (rank == 1)
     for (int m = 0; m < flood * (size - 1); ++m)

@@ -167,6 +167,8 @@ class FullSegment(MpiexecTest):
         for ranks, kibibytes, unread, size in ((2, 1000, 1500, 5000), (4, 1500, 1000, 5000), (8, 3000, 800, 5000),
                                                (4, 2500, 500, 20000)):
             self.goes_on(ranks, kibibytes, "collectives", 20, size, unread, 12)
+        for ranks, size in ((8, 65536), (16, 65536), (4, 300000)):
+            self.goes_on(ranks, 1000, "collectives", 2, size, 0, 12)
 
     def test_sender_that_leaves(self):
         for options in ((),) + ((("--as", "threads"),) if THREADS else ()):

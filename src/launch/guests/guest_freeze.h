@@ -1,8 +1,8 @@
-// `--guest-freeze`: guests run only while ranks wait. So many are not stopped as ranks sleep, and no
-// more than CPUs are left by those that do not. A CPU's rank has it from its guest at once anyway
-// (SCHED_IDLE): this is for what they share besides, and for CPUs without a rank. The supervisor
-// looks at the ranks now and then, which costs them nothing: what a wait of a few milliseconds
-// leaves is missed or had.
+// `--guest-freeze`: guests run only while ranks wait. So many are not stopped as ranks sleep, and
+// no more than CPUs are left by those that do not. A CPU's rank has it from its guest at once
+// anyway (SCHED_IDLE): this is for what they share besides, and for CPUs without a rank. The
+// supervisor looks at the ranks now and then, which costs them nothing: what a wait of a few
+// milliseconds leaves is missed or had.
 #pragma once
 
 #include <cstddef>
