@@ -27,9 +27,9 @@ ArmingForRank::ArmingForRank()
 }
 
 void Engine::prepare() {
-  const std::size_t of_waiters = is_thread_rank() ? 0 : node::start_page;
-  pool.begin_with(segment.start_of(rank.world_rank) + of_waiters,
-                  2 * node::start_page - of_waiters);
+  const std::size_t for_waiting = node::waiting_part(is_thread_rank());
+  pool.begin_with(segment.start_of(rank.world_rank) + for_waiting,
+                  2 * node::start_page - for_waiting);
   memory.prepare();
   transfers_.pipes.prepare();
   if (limits.wire.on) {

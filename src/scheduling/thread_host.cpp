@@ -207,10 +207,13 @@ int make_own_thread(Fiber& fiber) {
   return error;
 }
 
-/// The node hears of a worker and of who runs on it. False when the node has no memory.
-node::WorkerPlace* make_place(const Plan& plan) {
+/// The node hears of a worker and of who runs on it. nullptr when the node has no memory: for more
+/// workers than ranks, for whom it is set aside.
+node::WorkerPlace* make_place(const Plan& plan, int number) {
   node::Segment& segment = node::segment();
-  const node::Link link = segment.grow(sizeof(node::WorkerPlace));
+  const node::Link link = number < plan.ranks
+                              ? segment.start_of(plan.first_rank + number) + node::start_of_worker
+                              : segment.grow(sizeof(node::WorkerPlace));
   if (link == 0) {
     return nullptr;
   }
@@ -236,6 +239,7 @@ int make_fibers(const Plan& plan) {
     fiber->rank.fiber = fiber;
     fiber->rank.world_rank = plan.first_rank + index;
     fiber->rank.world_size = plan.world_size;
+    fiber->rank.sleepers.prepare(fiber->rank.world_rank, node::few_waiters);
     fiber->ticket = fiber->rank.sleepers.take(fiber->rank.world_rank);
     host().fibers.push_back(fiber);
     error = make_own_thread(*fiber);
@@ -257,7 +261,7 @@ int run(const Plan& plan) {
   syscall(SYS_umask, here.files.mask);
   here.first_rank = plan.first_rank;
   for (int number = 0; number < plan.workers; ++number) {
-    node::WorkerPlace* place = make_place(plan);
+    node::WorkerPlace* place = make_place(plan, number);
     if (place == nullptr) {
       return ENOMEM;
     }

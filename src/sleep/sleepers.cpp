@@ -10,12 +10,8 @@
 namespace meantime::wait {
 namespace {
 
-constexpr int waiters_a_page = 4096 / sizeof(node::Waiter);
-
-/// A thread rank waits in one call at a time and, now and then, in one inside of that: those of a
-/// host take a few each out of one page. Sixty for each of a thousand were 4 MB.
-constexpr int few = 4;
-static_assert(waiters_a_page % few == 0);
+/// Those of a host take a few each out of one page: sixty for each of a thousand were 4 MB.
+static_assert(node::waiters_a_page % node::few_waiters == 0);
 
 node::Waiter* few_of_the_host() {
   static Mutex lock;
@@ -23,27 +19,28 @@ node::Waiter* few_of_the_host() {
   static int count MEANTIME_GUARDED_BY(lock) = 0;
   const LockGuard locked(lock);
   if (count == 0) {
-    const node::Link page = node::segment().grow(4096);
+    const node::Link page = node::segment().grow(node::start_page);
     if (page == 0) {
       return nullptr;
     }
     left = node::segment().at<node::Waiter>(page);
-    count = waiters_a_page;
+    count = node::waiters_a_page;
   }
   node::Waiter* const mine = left;
-  left += few;
-  count -= few;
+  left += node::few_waiters;
+  count -= node::few_waiters;
   return mine;
 }
 
 }  // namespace
 
-void Sleepers::prepare(int world_rank) {
+// A page of them: as many threads of one rank as are ever likely to sleep in MPI at once. A thread
+// rank waits in one call at a time and, now and then, in one inside of that.
+void Sleepers::prepare(int world_rank, int waiters) {
   node::Segment& segment = node::segment();
-  // A page of them: as many threads of one rank as are ever likely to sleep in MPI at once.
-  const node::Link page = segment.start_of(world_rank);
-  for (int index = 0; index < waiters_a_page; ++index) {
-    node::Waiter* waiter = segment.at<node::Waiter>(page) + index;
+  const node::Link place = segment.start_of(world_rank);
+  for (int index = 0; index < waiters; ++index) {
+    node::Waiter* waiter = segment.at<node::Waiter>(place) + index;
     waiter->owner = static_cast<std::uint32_t>(world_rank);
     give_back(waiter);
   }
@@ -59,7 +56,7 @@ node::Waiter* Sleepers::take(int world_rank) {
                    world_rank, limit.empty() ? "" : ": ", limit.c_str());
       std::abort();
     }
-    for (node::Waiter* waiter = more; waiter < more + few; ++waiter) {
+    for (node::Waiter* waiter = more; waiter < more + node::few_waiters; ++waiter) {
       waiter->owner = static_cast<std::uint32_t>(world_rank);
       give_back(waiter);
     }

@@ -8,9 +8,10 @@ namespace meantime::wait {
 /// Rank's lock held.
 class Sleepers {
  public:
-  /// Makes enough of them that most process ranks never need more: a rank must be able to wait when
-  /// memory is short. (A thread rank has those that its host made, its ticket among them.)
-  void prepare(int world_rank);
+  /// The first ones, in memory that is set aside, and so many that most ranks never need more: a
+  /// rank must be able to wait when memory is short. `waiters`: node::waiters_a_page, or
+  /// few_waiters.
+  void prepare(int world_rank, int waiters);
   node::Waiter* take(int world_rank);
   void give_back(node::Waiter* waiter);
 

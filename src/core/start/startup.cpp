@@ -161,7 +161,7 @@ int start_up(Rank& rank) {
     rank.lock.enable();
   }
   if (rank.fiber == nullptr) {  // a thread rank has some since its stack was made
-    rank.sleepers.prepare(rank.world_rank);
+    rank.sleepers.prepare(rank.world_rank, node::waiters_a_page);
   }
   rank.engine->prepare();
   const int result = make_world(rank);
