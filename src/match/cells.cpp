@@ -1,6 +1,7 @@
 #include "match/cells.h"
 
 #include "match/eager_ring.h"
+#include "match/memory.h"
 #include "match/spilled.h"
 
 namespace meantime::match {
@@ -43,6 +44,10 @@ void Cells::give_back(Message& message) {
   if ((message.flags & (in_hand | adopted)) != 0) {
     if ((message.flags & in_hand) != 0) {
       if ((message.flags & spilled) != 0) [[unlikely]] {
+        if ((message.flags & owes_notice) != 0) {
+          owed_.push_back({static_cast<int>(message.origin), message.parked_send});
+          send_notices();
+        }
         Spilled::forget(message);
       }
       return;
@@ -57,6 +62,30 @@ void Cells::give_back(Message& message) {
   emptied_bytes_ += size_of(message);
   if (emptied_count_ == emptied_limit || emptied_bytes_ > emptied_bytes_limit) {
     flush_emptied();
+  }
+}
+
+void Cells::send_notices() {
+  while (!owed_.empty()) {
+    const Owed owed = owed_.back();
+    Message* notice = take(owed.sender, sizeof(Message));
+    if (notice == nullptr) {
+      const Link place = memory->search(sizeof(Message));
+      if (place == 0) {
+        return;  // whoever waits naps (starving), and finds some
+      }
+      add_fresh(place, class_for(sizeof(Message)));
+      notice = take(owed.sender, sizeof(Message));
+    }
+    owed_.pop_back();
+    ground_.credit.count_in(ground_.peers[owed.sender], size_of(*notice));
+    notice->kind = ItemKind::notice;
+    notice->origin = static_cast<std::uint32_t>(ground_.rank.world_rank);
+    notice->copy_ns = 0;
+    notice->parked_send = owed.send;
+    ground_.segment.area(owed.sender)
+        .mailbox.attention.push(ground_.segment.link(notice), notice->next);
+    ground_.bells.ring_rank(owed.sender);
   }
 }
 

@@ -8,10 +8,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "match/ground.h"
 
 namespace meantime::match {
+
+class Memory;
 
 class Cells {
  public:
@@ -38,6 +41,11 @@ class Cells {
 
   /// The payload of an eager message is read.
   void give_back(Message& message);
+  /// Notices of matches, which there was no cell for. (match/spilled.h)
+  bool owes_notices() const { return !owed_.empty(); }
+  /// No match lock held.
+  void send_notices();
+  Memory* memory = nullptr;
   /// What was given back goes.
   void flush() {
     if (emptied_count_ != 0) {
@@ -67,6 +75,12 @@ class Cells {
   void flush_emptied();
 
   Ground& ground_;
+
+  struct Owed {
+    int sender;  ///< world rank
+    std::uint64_t send;
+  };
+  std::vector<Owed> owed_;
 
   static constexpr int classes = 24;
   Link free_[classes] = {};

@@ -19,6 +19,7 @@ Engine::Engine(Rank& owner, const Typed& types)
   limits.rank_credit =
       std::clamp<std::size_t>(std::min(node_room, most) / ranks, 4u << 20, 64u << 20);
   limits.most_credit = std::min(node_room / ranks, most);
+  cells_.memory = &memory;
 }
 
 ArmingForRank::ArmingForRank()
@@ -112,8 +113,12 @@ bool Engine::progress() {
   bool moved = matcher.has_mail() && matcher.drain(rank.world_rank);
   moved |= transfers_.progress();
   moved |= sends.progress();
+  if (cells_.owes_notices()) [[unlikely]] {
+    cells_.send_notices();
+    moved |= !cells_.owes_notices();
+  }
   if (memory.is_wanting() && !sends.has_waiting() && !memory.is_lacking() &&
-      !transfers_.pipes.lacks_memory()) [[unlikely]] {
+      !cells_.owes_notices() && !transfers_.pipes.lacks_memory()) [[unlikely]] {
     memory.end_want();
   }
   if (!moved) {

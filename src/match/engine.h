@@ -53,6 +53,8 @@ struct Engine : Ground {
       matcher.spill();
     }
   }
+  /// Others wait for notices of this rank's, which must not leave MPI before.
+  bool owes_notices() const { return cells_.owes_notices(); }
   /// It leaves MPI: what it has free is for the others.
   void leave();
   void come_back() { cells_.come_back(); }
@@ -65,7 +67,7 @@ struct Engine : Ground {
   bool collect(LocalReceive& receive);
   bool starves_without_end() const {
     return sends.has_waiting() || transfers_.pipes.lacks_memory() || memory.is_lacking() ||
-           matcher.is_cancelling() ||
+           matcher.is_cancelling() || cells_.owes_notices() ||
            (transfers_.test_wire != nullptr && !transfers_.test_wire->idle());
   }
 

@@ -296,7 +296,11 @@ void Matcher::spill_offers() {
     if (!more) {
       return;
     }
-    transitions_.deliver(*fetched);
+    if ((fetched->flags & until_matched) != 0) {
+      transitions_.park(*fetched);
+    } else {
+      transitions_.deliver(*fetched);
+    }
   }
 }
 

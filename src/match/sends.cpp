@@ -198,7 +198,10 @@ bool Sends::goes_directly(const LocalSend& send) const {
 bool Sends::reap(LocalSend& send) {
   Message& message = *send.message;
   Transfer& transfer = transfer_of(message);
-  if (transfer.state() != delivered) {
+  if (const std::uint32_t state = transfer.state(); state != delivered) {
+    if (state == parked) [[unlikely]] {
+      park(send);
+    }
     return false;
   }
   if ((message.flags & noticed) != 0 && !send.attended) {
@@ -233,6 +236,19 @@ bool Sends::reap(LocalSend& send) {
   return true;
 }
 
+/// Its receiver has copied it out of the segment, and will say when there is a match.
+void Sends::park(LocalSend& send) {
+  Peer& to = ground_.peers[send.destination];
+  to.offered.erase(send);
+  --to.offers;
+  cells_.add(*send.message);
+  send.message = nullptr;
+}
+
+bool Sends::end_parked(LocalSend& send) {
+  return send.done = send.message == nullptr;
+}
+
 void Sends::reap_all() {
   if (transfers_.pipes.is_moving()) {
     return;  // reaping may copy, and begin with a pipe
@@ -251,11 +267,15 @@ bool Sends::go_on() {
 // A send that waits for credit has nothing that could be armed: its rank only naps (starving()).
 int Sends::arm(LocalSend& send, node::Waiter& waiter) {
   if (send.message == nullptr) {
-    return send.done ? 0 : 1;
+    if (ground_.rank.lock.enabled()) {
+      ground_.starve(wait::nap_for_memory_ns);  // a notice wakes one of the rank's threads
+    }
+    return send.done || send.matched ? 0 : 1;
   }
   Transfer& transfer = transfer_of(*send.message);
-  return transfer.awaited().arm(ground_.sleep_to_arm(waiter),
-                                [](std::uint32_t state) { return state == delivered; })
+  return transfer.awaited().arm(
+             ground_.sleep_to_arm(waiter),
+             [](std::uint32_t state) { return state == delivered || state == parked; })
              ? 1
              : 0;
 }

@@ -68,13 +68,17 @@ bool Spilled::add(Message& message) {
 bool Spilled::copy_one(const std::function<bool(Message&, char*)>& fetch) {
   while (!staying_.empty()) {
     const auto place = messages_.find(staying_.front());
-    if (place != messages_.end() && (place->second->flags & until_matched) == 0) {
+    if (place != messages_.end()) {
       Message* const copy = make_copy(*place->second);
       if (copy == nullptr) {
         return false;
       }
       if (fetch(*place->second, payload_of(*copy))) {
         staying_.pop_front();
+        if ((place->second->flags & until_matched) != 0) {
+          copy->flags |= owes_notice;
+          copy->parked_send = transfer_of(*place->second).sender;
+        }
         place->second = copy;
         return true;
       }

@@ -4,8 +4,9 @@
 // and no posted receive is for one: whoever spills has sorted in everything before.
 //   a copy      of an eager message; its cell goes back
 //   stays       one with a Transfer, where it is: the sender looks at it. Only its place in the
-//               order is here; until its payload is fetched from the sender's memory, if that can
-//               be and its sender does not wait for the match
+//               order is here; until its payload is fetched, from its cell or from the sender's
+//               memory, if that can be. Then its send is over, or, where it is synchronous, parked:
+//               the sender waits for a notice of the match
 // Private to the rank, its lock held.
 #pragma once
 

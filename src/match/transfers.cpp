@@ -156,6 +156,11 @@ bool Transfers::attend() {
       continue;
     }
     auto& message = static_cast<Message&>(*item);
+    if (item->kind == ItemKind::notice) [[unlikely]] {
+      reinterpret_cast<LocalSend*>(message.parked_send)->matched = true;
+      cells_.give_back(message);
+      continue;
+    }
     Transfer& transfer = transfer_of(message);
     local(transfer).attended = true;
     const std::uint32_t piped = transfer.piped.load(std::memory_order_acquire);

@@ -40,6 +40,12 @@ void Transitions::deliver(Message& message) {
   }
 }
 
+void Transitions::park(Message& message) {
+  const auto origin = static_cast<int>(message.origin);
+  ring_and_check(transfer_of(message).awaited().become(parked), parked);
+  ground_.bells.memory_is_back(origin);
+}
+
 void Transitions::wrong_step(int from, int to) const {
   std::fprintf(stderr, "Meantime: rank %d: a message's state would go from %d to %d\n",
                ground_.rank.world_rank, from, to);

@@ -21,7 +21,8 @@ constexpr bool may_become(ReceiveState from, ReceiveState to) {
   }
 }
 constexpr bool may_become(TransferState from, TransferState to) {
-  return to == moving ? from == offered : to == delivered && (from == offered || from == moving);
+  return to == delivered ? from == offered || from == moving
+                         : (to == moving || to == parked) && from == offered;
 }
 
 class Transitions {
@@ -63,6 +64,8 @@ class Transitions {
     }
   }
   void deliver(Message& message);
+  /// Its cell is its sender's again, which then waits for a notice.
+  void park(Message& message);
 
  private:
   template <class State>

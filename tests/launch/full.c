@@ -237,7 +237,7 @@ static void last_first(void) {
   for (int round = 0; round < 5; ++round) {
     fill(data, round);
     for (int m = 0; rank != 0 && m < messages; ++m)
-      MPI_Isend(data, bytes, MPI_BYTE, 0, m, MPI_COMM_WORLD, &requests[m]);
+      isend(data, bytes, MPI_BYTE, 0, m, MPI_COMM_WORLD, &requests[m]);
     MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
     for (int from = 1; rank == 0 && from < size; ++from)
       for (int m = messages - 1; m >= 0; --m) {
@@ -476,6 +476,10 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "pieces")) pieces();
     if (!strcmp(what, "schedules")) schedules();
     if (!strcmp(what, "last-first")) last_first();
+    if (!strcmp(what, "synchronous-last-first")) {
+      isend = MPI_Issend;
+      last_first();
+    }
     if (!strcmp(what, "window-of-pieces")) window_of_pieces();
     if (!strcmp(what, "roots")) roots(0);
     if (!strcmp(what, "roots-elsewhere")) roots(1);

@@ -207,18 +207,19 @@ class FullSegment(MpiexecTest):
             self.goes_on(4, 1000, "collectives", 2, 100, 20000, 12, options=options)
             for messages, size in ((20000, 12), (5000, 1000), (1000, 4000), (500, 8000)):
                 self.goes_on(4, 1000, "last-first", messages, size, options=options)
+            self.goes_on(2, 1000, "last-first", 1000, 20000, options=options)
+            self.goes_on(2, 1000, "synchronous-broadcast", 20000, 12, options=options)
+            self.goes_on(2, 1000, "synchronous-last-first", 5000, 1000, options=options)
 
     def test_told_that_memory_is_full(self):
-        """What only its receiver's call can bring out of the segment, which comes later."""
-        for options in ((),) + ((("--as", "threads"),) if THREADS else ()):
-            result = self.run_full(2, 1000, "synchronous-broadcast", 20000, 12, options=options)
-            self.assertEqual(result.status, 125, result)
-            self.assertIn("Meantime: memory is full: every rank waits in MPI, and some need shared memory:\n",
-                          result.error)
-            self.assertRegex(result.error, r"rank 0.* waits in MPI_Bcast .*; it needs shared memory for that\n")
-            self.assertRegex(result.error, r"\(all \d+ KiB of shared memory are in use: it counts as a file, and "
-                                           r"`ulimit -f` lets files have 1000 KiB\)\n")
-            self.assertNotIn("deadlock:", result.error)
+        """What lies with its sender and cannot be fetched from there before its receive, which comes later."""
+        result = self.run_full(2, 1000, "broadcast", 5000, 10000, 0, options=("-x", "MEANTIME_CMA=0"))
+        self.assertEqual(result.status, 125, result)
+        self.assertIn("Meantime: memory is full: every rank waits in MPI, and some need shared memory:\n", result.error)
+        self.assertRegex(result.error, r"rank 0.* waits in MPI_Bcast .*; it needs shared memory for that\n")
+        self.assertRegex(result.error, r"\(all \d+ KiB of shared memory are in use: it counts as a file, and "
+                                       r"`ulimit -f` lets files have 1000 KiB\)\n")
+        self.assertNotIn("deadlock:", result.error)
 
     def test_no_room_to_start(self):
         result = self.run_full(4, 20, "none", 1, 1)

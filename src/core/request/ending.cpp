@@ -63,6 +63,20 @@ bool advance_abandoned() {
 
 namespace {
 
+/// Of matches (match/spilled.h), as long as there is no memory for them. Others give some up.
+class NoticesAwaited final : public wait::Awaited {
+ public:
+  bool ready() override { return !self().engine->owes_notices(); }
+  bool progress() override { return core::progress(); }
+  void arm(node::Waiter& waiter) override {
+    wait::expect(waiter, 1);
+    arm_background(waiter);
+  }
+  void disarm(node::Waiter& waiter) override { disarm_background(waiter); }
+  void about_to_sleep() override { let_go_before_sleep(self()); }
+  void describe(wait::Situation& situation) const override { situation.requests = 0; }
+};
+
 /// The buffer of a freed receive is the program's again behind MPI_Finalize, and whoever sends to
 /// it may need this rank to be there until then. Its message may never come: nobody is left to send
 /// it once all ranks are gone, or are here, which counts as gone. (To the search for deadlocks a
@@ -113,6 +127,10 @@ void wait_for_quiet() {
     delete request;
   }
   wait_for_freed_receives(abandoned);
+  if (self().engine->owes_notices()) {
+    NoticesAwaited awaited;
+    wait::until(awaited);
+  }
 }
 
 }  // namespace meantime::core
