@@ -248,17 +248,21 @@ Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) 
 void Matcher::spill() {
   if (unexpected_ == spilled_.entries() && nothing_came()) {
     spill_offers();
-  } else {
-    spill_cells();
+    return;
+  }
+  // What comes to the inbox meanwhile is sorted in after the release, and nobody rings for that.
+  while (spill_cells() && unexpected_ != spilled_.entries()) {
   }
 }
 
-// With everything sorted in first, no receive that is posted waits for one of these.
-void Matcher::spill_cells() {
+/// With everything sorted in first, no receive that is posted waits for one of these. True if any
+/// went.
+bool Matcher::spill_cells() {
   if (!try_lock(ground_.box)) {
     ground_.starve(wait::nap_for_memory_ns);  // the holder does not ring
-    return;
+    return false;
   }
+  const std::uint32_t before = spilled_.entries();
   QueueView queues = queues_of(ground_.box);
   settle(ground_.area, queues);
   empty_inbox(ground_.area, queues);
@@ -275,6 +279,7 @@ void Matcher::spill_cells() {
   unlock(ground_.box);
   look_again(ground_.rank.world_rank);
   cells_.flush();
+  return spilled_.entries() != before;
 }
 
 /// Where nothing else was left to do for it. Some at a time: each is a copy of its payload.

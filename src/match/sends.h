@@ -56,8 +56,8 @@ class Sends {
   int arm(LocalSend& send, node::Waiter& waiter);
   void disarm(LocalSend& send);
 
-  /// There are waiting ones.
-  bool has_waiting() const { return waiting_ != 0; }
+  /// There are some that lack memory.
+  bool has_waiting() const { return waiting_ != 0 || without_cell_ != nullptr; }
   bool awaits_credit() const { return awaiting_credit_ != 0; }
   /// How long until these are checked next.
   std::uint64_t check_interval_ns() const { return check_interval_ns_; }
