@@ -235,6 +235,44 @@ TEST_F(MemoryTest, WhatNobodyReceivesLeavesTheSegment) {
   receive(0, 'x');
 }
 
+TEST_F(MemoryTest, ASynchronousOneLeavesTheSegmentAndIsOverWithItsMatch) {
+  std::vector<LocalSend> sends(1000);  // more than there is memory for
+  for (LocalSend& send : sends) {
+    send.envelope() = {4, 0, static_cast<int>(&send - sends.data())};
+    send.destination = 1;
+    send.synchronous = true;
+    ASSERT_EQ(one->engine().sends.start(send), 0);
+  }
+  ASSERT_TRUE(one->engine().sends.has_waiting());
+  for (int turn = 0; one->engine().sends.has_waiting(); ++turn) {
+    ASSERT_LT(turn, 1000);
+    other->engine().let_go();
+    one->engine().progress();
+  }
+  const auto over = [&] {
+    return std::count_if(sends.begin(), sends.end(),
+                         [this](auto& send) { return one->engine().sends.finished(send); });
+  };
+  EXPECT_EQ(over(), 0);
+  for (int tag = static_cast<int>(sends.size()); tag-- > 0;) {
+    LocalReceive receive;
+    receive.envelope() = {4, 0, tag};
+    ASSERT_TRUE(other->engine().take_entry(receive));
+    other->engine().post(receive);
+    ASSERT_TRUE(other->engine().finished(receive));
+    EXPECT_EQ(receive.received.tag, tag);
+    if (tag % 100 == 0) {
+      do {  // with the memory that the sender gives up
+        one->engine().progress();
+        one->engine().let_go();
+        other->engine().progress();
+      } while (other->engine().owes_notices());
+      one->engine().progress();
+      EXPECT_EQ(over(), static_cast<long>(sends.size()) - tag);
+    }
+  }
+}
+
 TEST_F(MemoryTest, WhatComesBackToWhoHasLeftIsForTheOthers) {
   const int sent = send_all();
   receive(sent / 4);

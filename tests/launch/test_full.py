@@ -20,10 +20,14 @@ BESIDE = """
 #include <pthread.h>
 #include <stdlib.h>
 static void* exchange(void* unused) {
-  enum { bytes = 7600 };
+  enum { bytes = 7600, receives = 4000 };
+  static MPI_Request requests[receives];
+  static int got[receives];
   char* out = calloc(8, bytes);
   char* in = malloc(8 * bytes);
-  for (int i = 0; i < 8; ++i) MPI_Alltoall(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, MPI_COMM_WORLD);
+  for (int i = 0; i < receives; ++i)
+    MPI_Irecv(&got[i], 1, MPI_INT, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &requests[i]);
+  MPI_Alltoall(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, MPI_COMM_WORLD);
   return unused;
 }
 int main(int argc, char** argv) {
@@ -144,7 +148,7 @@ class FullSegment(MpiexecTest):
             self.goes_on(ranks, kibibytes, "partitions", messages, size)
 
     def test_a_thread_beside_it_makes_it_a_doubt(self):
-        """Whoever lacks memory has a main thread that waits for the one in MPI."""
+        """Receives fill the segment. Whoever lacks memory has a main thread that waits for the one in MPI."""
         program = self.path("beside")
         subprocess.run([MPICC, "-O1", *CFLAGS, self.path("beside.c", BESIDE), "-o", program, "-pthread"], check=True)
         self.program = program
