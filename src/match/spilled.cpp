@@ -22,9 +22,9 @@ std::size_t Spilled::Hash::operator()(const Envelope& envelope) const {
 }
 
 Spilled::~Spilled() {
-  for (const auto& [number, message] : messages_) {
-    if ((message->flags & spilled) != 0) {
-      forget(*message);
+  for (const auto& [number, entry] : messages_) {
+    if (entry.is_copy) {  // of the others the segment may be gone
+      forget(*entry.message);
     }
   }
 }
@@ -61,7 +61,7 @@ bool Spilled::add(Message& message) {
     std::memcpy(payload_of(*kept), payload_of(message), message.bytes);
   }
   alike_[message].push_back(added_);
-  messages_.emplace_hint(messages_.end(), added_++, kept);
+  messages_.emplace_hint(messages_.end(), added_++, Entry{kept, kept != &message});
   return true;
 }
 
@@ -69,17 +69,18 @@ bool Spilled::copy_one(const std::function<bool(Message&, char*)>& fetch) {
   while (!staying_.empty()) {
     const auto place = messages_.find(staying_.front());
     if (place != messages_.end()) {
-      Message* const copy = make_copy(*place->second);
+      Message& message = *place->second.message;
+      Message* const copy = make_copy(message);
       if (copy == nullptr) {
         return false;
       }
-      if (fetch(*place->second, payload_of(*copy))) {
+      if (fetch(message, payload_of(*copy))) {
         staying_.pop_front();
-        if ((place->second->flags & until_matched) != 0) {
+        if ((message.flags & until_matched) != 0) {
           copy->flags |= owes_notice;
-          copy->parked_send = transfer_of(*place->second).sender;
+          copy->parked_send = transfer_of(message).sender;
         }
-        place->second = copy;
+        place->second = {copy, true};
         return true;
       }
       drop(*copy);
@@ -95,7 +96,7 @@ Spilled::InOrder::const_iterator Spilled::search(const Envelope& wanted) const {
     return found == alike_.end() ? messages_.end() : messages_.find(found->second.front());
   }
   auto place = messages_.begin();
-  while (place != messages_.end() && !takes(wanted, *place->second)) {
+  while (place != messages_.end() && !takes(wanted, *place->second.message)) {
     ++place;
   }
   return place;
@@ -103,7 +104,7 @@ Spilled::InOrder::const_iterator Spilled::search(const Envelope& wanted) const {
 
 Message* Spilled::find(const Envelope& wanted) const {
   const auto place = search(wanted);
-  return place != messages_.end() ? place->second : nullptr;
+  return place != messages_.end() ? place->second.message : nullptr;
 }
 
 Message* Spilled::take(const Envelope& wanted) {
@@ -111,7 +112,7 @@ Message* Spilled::take(const Envelope& wanted) {
   if (place == messages_.end()) {
     return nullptr;
   }
-  Message* const message = place->second;
+  const auto [message, is_copy] = place->second;
   messages_.erase(place);
   // It is the oldest of those alike: what takes one takes all of them.
   const auto found = alike_.find(*message);
@@ -119,7 +120,7 @@ Message* Spilled::take(const Envelope& wanted) {
   if (found->second.empty()) {
     alike_.erase(found);
   }
-  if ((message->flags & spilled) != 0) {
+  if (is_copy) {
     room_ += bytes_of_copy(*message);
   }
   return message;

@@ -49,7 +49,11 @@ class Spilled {
   struct Hash {
     std::size_t operator()(const Envelope& envelope) const;
   };
-  using InOrder = std::map<std::uint64_t, Message*>;
+  struct Entry {
+    Message* message;
+    bool is_copy;
+  };
+  using InOrder = std::map<std::uint64_t, Entry>;
 
   InOrder::const_iterator search(const Envelope& wanted) const;
   /// Without its payload; nullptr: there is no room.
