@@ -400,8 +400,11 @@ class MeantimeBench(Shipped):
     def test_steal(self):
         self.run_here("meantime", "bench", "steal", "--repetitions", 1, "--guests", "primes", "--us", 200, "--seconds", "0.3")
         rows = self.assert_written("meantime-steal")["rows"]
-        self.assertEqual([(row["kind"], row["guest"]) for row in rows],
-                         [(kind, guest) for kind in ("half", "even", "wake-up") for guest in ("none", "primes")])
+        ours = [row for row in rows if row.get("mpi", "Meantime").startswith("Meantime")]
+        self.assertEqual([(row["program"], row.get("way"), row["guest"]) for row in ours],
+                         [(program, way, guest) for program in ("half wait 400 µs", "none waits for long")
+                          for way, guest in (("none", "none"), ("program", "primes"), ("function", "primes"))]
+                         + [("wake-up", None, "none"), ("wake-up", None, "primes")])
         self.assertTrue(all(0 < row["units"] for row in rows if "units" in row), rows)
         self.assertIn("in proportion to none", self.read("meantime-steal", "results.md"))
 
