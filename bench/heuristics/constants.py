@@ -89,7 +89,7 @@ CONSTANTS = {
                         ""),),
     "exposed_bcast": ((r"exposed_bcast =\s+uses\(\w+::exposed_bcast\) \? ", "coll/thresholds.h", "from this size on", "bytes", ""),),
     "exposed_scatter": (("exposed_scatter", "coll/thresholds.h", "from this average on", "bytes", ""),),
-    "exposed_inputs": (("exposed_round", "coll/thresholds.h", "of a member in one round", "bytes", ""),),
+    "exposed_inputs": ((r"exposed_round\(\) {\n  return within_segment\(", "coll/thresholds.h", "of a member in one round", "bytes", ""),),
     "past_caches": (
         ("past_caches", "coll/thresholds.h", "from so much in all on", "bytes", "should be the last cache"),),
     "return_savings": (("share", "scheduling/return_savings.h", "one part in so many of the time is saved", "parts", ""),),

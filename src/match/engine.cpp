@@ -28,9 +28,10 @@ ArmingForRank::ArmingForRank()
 }
 
 void Engine::prepare() {
-  const std::size_t for_waiting = node::waiting_part(is_thread_rank());
-  pool.begin_with(segment.start_of(rank.world_rank) + for_waiting,
-                  2 * node::start_page - for_waiting);
+  const std::size_t begin =
+      sizeof(node::Waiter) * (is_thread_rank() ? node::few_waiters : node::waiters_a_page);
+  const std::size_t end = is_thread_rank() ? node::start_of_worker : node::start_bytes;
+  pool.begin_with(segment.start_of(rank.world_rank) + begin, end - begin);
   memory.prepare();
   transfers_.pipes.prepare();
   if (limits.wire.on) {

@@ -1,10 +1,12 @@
 #include "match/matcher.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/heuristics.h"
 #include "base/pause.h"
 #include "match/probers.h"
+#include "node/address_limit.h"
 #include "node/cross_memory.h"
 
 namespace meantime::match {
@@ -21,7 +23,7 @@ void Matcher::prepare() {
     unlocked = 0;
   }
   box.queues = place;
-  spilled_.prepare(ground_.segment.header().memory / 4 /
+  spilled_.prepare(std::min(ground_.segment.header().memory, node::address_limit()) / 4 /
                    static_cast<std::size_t>(ground_.rank.world_size));
   box.match_lock.store(0, std::memory_order_seq_cst);
   allows_private_ =

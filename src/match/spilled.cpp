@@ -2,23 +2,25 @@
 
 #include <cstring>
 #include <new>
+#include <tuple>
 
 namespace meantime::match {
 namespace {
 
 constexpr std::align_val_t alignment{cache_line};
+constexpr std::size_t bytes_beside = 192;  ///< of a copy: its places in the order, malloc's own
 
 std::size_t bytes_of_copy(const Message& message) {
-  return sizeof(Message) + (message.bytes > tiny_bytes ? message.bytes : 0);
+  return bytes_beside + sizeof(Message) + (message.bytes > tiny_bytes ? message.bytes : 0);
 }
 
 }  // namespace
 
-std::size_t Spilled::Hash::operator()(const Envelope& envelope) const {
-  const std::uint64_t key =
-      (static_cast<std::uint64_t>(static_cast<std::uint32_t>(envelope.source)) << 32) |
-      static_cast<std::uint32_t>(envelope.tag);
-  return (key + envelope.context * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
+bool Spilled::Alike::operator<(const Alike& other) const {
+  const auto key = [](const Alike& one) {
+    return std::tuple(one.envelope.context, one.envelope.source, one.envelope.tag, one.number);
+  };
+  return key(*this) < key(other);
 }
 
 Spilled::~Spilled() {
@@ -31,7 +33,8 @@ Spilled::~Spilled() {
 
 Message* Spilled::make_copy(const Message& message) {
   const std::size_t bytes = bytes_of_copy(message);
-  void* const place = bytes <= room_ ? operator new(bytes, alignment, std::nothrow) : nullptr;
+  void* const place =
+      bytes <= room_ ? operator new(bytes - bytes_beside, alignment, std::nothrow) : nullptr;
   if (place == nullptr) {
     return nullptr;
   }
@@ -54,46 +57,44 @@ void Spilled::drop(Message& copy) {
 bool Spilled::add(Message& message) {
   Message* kept = &message;
   if (message.kind != ItemKind::eager) {
-    staying_.push_back(added_);
+    staying_.insert(added_);
   } else if (kept = make_copy(message); kept == nullptr) {
     return false;
   } else {
     std::memcpy(payload_of(*kept), payload_of(message), message.bytes);
   }
-  alike_[message].push_back(added_);
+  alike_.insert({message, added_});
   messages_.emplace_hint(messages_.end(), added_++, Entry{kept, kept != &message});
   return true;
 }
 
 bool Spilled::copy_one(const std::function<bool(Message&, char*)>& fetch) {
   while (!staying_.empty()) {
-    const auto place = messages_.find(staying_.front());
-    if (place != messages_.end()) {
-      Message& message = *place->second.message;
-      Message* const copy = make_copy(message);
-      if (copy == nullptr) {
-        return false;
-      }
-      if (fetch(message, payload_of(*copy))) {
-        staying_.pop_front();
-        if ((message.flags & until_matched) != 0) {
-          copy->flags |= owes_notice;
-          copy->parked_send = transfer_of(message).sender;
-        }
-        place->second = {copy, true};
-        return true;
-      }
-      drop(*copy);
+    Entry& entry = messages_.find(*staying_.begin())->second;
+    Message& message = *entry.message;
+    Message* const copy = make_copy(message);
+    if (copy == nullptr) {
+      return false;
     }
-    staying_.pop_front();
+    staying_.erase(staying_.begin());
+    if (fetch(message, payload_of(*copy))) {
+      if ((message.flags & until_matched) != 0) {
+        copy->flags |= owes_notice;
+        copy->parked_send = transfer_of(message).sender;
+      }
+      entry = {copy, true};
+      return true;
+    }
+    drop(*copy);
   }
   return false;
 }
 
 Spilled::InOrder::const_iterator Spilled::search(const Envelope& wanted) const {
   if (wanted.source != MPI_ANY_SOURCE && wanted.tag != MPI_ANY_TAG) {
-    const auto found = alike_.find(wanted);
-    return found == alike_.end() ? messages_.end() : messages_.find(found->second.front());
+    const auto found = alike_.lower_bound({wanted, 0});
+    return found == alike_.end() || found->envelope != wanted ? messages_.end()
+                                                              : messages_.find(found->number);
   }
   auto place = messages_.begin();
   while (place != messages_.end() && !takes(wanted, *place->second.message)) {
@@ -113,16 +114,13 @@ Message* Spilled::take(const Envelope& wanted) {
     return nullptr;
   }
   const auto [message, is_copy] = place->second;
-  messages_.erase(place);
-  // It is the oldest of those alike: what takes one takes all of them.
-  const auto found = alike_.find(*message);
-  found->second.pop_front();
-  if (found->second.empty()) {
-    alike_.erase(found);
-  }
+  alike_.erase({*message, place->first});
   if (is_copy) {
     room_ += bytes_of_copy(*message);
+  } else {
+    staying_.erase(place->first);
   }
+  messages_.erase(place);
   return message;
 }
 

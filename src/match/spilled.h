@@ -12,10 +12,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
-#include <unordered_map>
+#include <set>
 
 #include "match/items.h"
 
@@ -46,14 +45,17 @@ class Spilled {
   static void forget(Message& copy);
 
  private:
-  struct Hash {
-    std::size_t operator()(const Envelope& envelope) const;
-  };
   struct Entry {
     Message* message;
     bool is_copy;
   };
   using InOrder = std::map<std::uint64_t, Entry>;
+  /// The first of these from number 0 on is the oldest that is like it.
+  struct Alike {
+    Envelope envelope;
+    std::uint64_t number;
+    bool operator<(const Alike& other) const;
+  };
 
   InOrder::const_iterator search(const Envelope& wanted) const;
   /// Without its payload; nullptr: there is no room.
@@ -61,8 +63,8 @@ class Spilled {
   void drop(Message& copy);
 
   InOrder messages_;  ///< by their number, in order of arrival
-  std::unordered_map<Envelope, std::deque<std::uint64_t>, Hash> alike_;  ///< numbers
-  std::deque<std::uint64_t> staying_;  ///< numbers, of some that are taken, too
+  std::set<Alike> alike_;
+  std::set<std::uint64_t> staying_;  ///< numbers
   std::uint64_t added_ = 0;
   std::size_t room_ = 0;
 };

@@ -208,14 +208,12 @@ inline constexpr int context_kinds = 17;  ///< by the number of ranks, in powers
 
 /// Of shared memory that a rank is sure to have, however full the segment is when it comes to
 /// MPI_Init: two pages, for its queues and a few receives, and before them what it waits with. That
-/// is a page of Waiters; of a thread rank a few, and the place of a worker of its host.
+/// is a page of Waiters; of a thread rank a few, and at the end the place of a worker of its host.
 inline constexpr std::size_t start_page = 4096;
+inline constexpr std::size_t start_bytes = 2 * start_page;
 inline constexpr int waiters_a_page = start_page / sizeof(Waiter);
 inline constexpr int few_waiters = 4;
-inline constexpr std::size_t start_of_worker = few_waiters * sizeof(Waiter);
-inline constexpr std::size_t waiting_part(bool thread_rank) {
-  return thread_rank ? start_of_worker + sizeof(WorkerPlace) : start_page;
-}
+inline constexpr std::size_t start_of_worker = start_bytes - sizeof(WorkerPlace);
 
 inline constexpr std::uint32_t addresses_end = ~std::uint32_t{0};
 

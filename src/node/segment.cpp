@@ -133,7 +133,7 @@ int create_segment(int ranks, int workers, Carriers carriers) {
   const std::uint64_t areas = round_up(sizeof(Header), page);
   const std::uint64_t world = round_up(areas + sizeof(RankArea) * ranks, page);
   const std::uint64_t starts = round_up(world + coll::area_bytes(ranks), page);
-  const std::uint64_t heap = starts + 2 * start_page * static_cast<std::size_t>(ranks);
+  const std::uint64_t heap = starts + start_bytes * static_cast<std::size_t>(ranks);
   const std::uint64_t limit = mapping_limit(ranks);
   void* place = MAP_FAILED;
   errno = heap > limit ? ENOMEM : give_memory(descriptor, 0, heap);

@@ -58,7 +58,7 @@ class Segment {
 
   /// Two start_pages.
   Link start_of(int world_rank) const {
-    return header().starts + 2 * start_page * static_cast<std::size_t>(world_rank);
+    return header().starts + start_bytes * static_cast<std::size_t>(world_rank);
   }
 
   template <class T>
