@@ -248,18 +248,21 @@ Message* Matcher::catch_message(const Envelope& hand, int turns, bool* at_once) 
 }
 
 void Matcher::spill() {
-  if (unexpected_ == spilled_.entries() && nothing_came()) {
-    spill_offers();
-    return;
-  }
+  bool freed = false;
   // What comes to the inbox meanwhile is sorted in after the release, and nobody rings for that.
-  while (spill_cells() && unexpected_ != spilled_.entries()) {
+  while ((unexpected_ != spilled_.entries() || !nothing_came()) && spill_cells(freed)) {
+  }
+  if (!freed) {
+    spill_offers();
+  }
+  if (spilled_.can_copy_more()) {
+    ground_.starve(wait::nap_for_memory_ns);  // nobody rings for it if that was not enough
   }
 }
 
 /// With everything sorted in first, no receive that is posted waits for one of these. True if any
 /// went.
-bool Matcher::spill_cells() {
+bool Matcher::spill_cells(bool& freed) {
   if (!try_lock(ground_.box)) {
     ground_.starve(wait::nap_for_memory_ns);  // the holder does not ring
     return false;
@@ -276,6 +279,7 @@ bool Matcher::spill_cells() {
     if (message->kind == ItemKind::eager) {
       message->copy_ns = 0;
       cells_.give_back(*message);
+      freed = true;
     }
   }
   unlock(ground_.box);

@@ -104,7 +104,7 @@ class Matcher {
     return {*ground_.segment.at<Queues>(box.queues), ground_.pool};
   }
   void cancel_now(Receive& receive);
-  bool spill_cells();
+  bool spill_cells(bool& freed);
   void spill_offers();
   bool nothing_came() const { return !has_mail() && !others_were_here(); }
 

@@ -38,6 +38,7 @@ class Spilled {
   /// A copy of the oldest that stays and can be fetched, which is what `fetch` says: it fills the
   /// payload, and the message is its sender's then. False: there is none, or no room.
   bool copy_one(const std::function<bool(Message&, char*)>& fetch);
+  bool can_copy_more() const { return !staying_.empty(); }
   /// The oldest that matches, left where it is; nullptr if there is none.
   Message* find(const Envelope& wanted) const;
   /// The same, taken out. Whoever is done with a copy calls `forget`.
