@@ -27,8 +27,9 @@
 //   What a rank keeps until others have read it (Depositor): it is looked for whenever the rank
 // gives up what it has. Whoever has read some says so, looks at `wanting`, and rings all members
 // (Meeting::leave). If that look misses the count, the ring of all comes later.
-//   What lies unread in a mailbox: its owner spills it (match/spilled.h) with each such look; who
-// adds to the unexpected messages of another rank then looks at `wanting`, and rings the owner.
+//   What lies unread in a mailbox: its owner spills it (match/spilled.h) with each such look, and
+// naps while more of it could go; who adds to the unexpected messages of another rank then looks at
+// `wanting`, and rings the owner.
 //   A rank that computes gives nothing up. It is awake, so nobody is told that memory is full.
 //   Who wants is signalled by those who give up and do not want themselves: a help only, it naps.
 // (Two that want do not ring each other, or they would hand the same pieces to and fro for ever.)
