@@ -70,7 +70,7 @@ void Cells::send_notices() {
     const Owed owed = owed_.back();
     Message* notice = take(owed.sender, sizeof(Message));
     if (notice == nullptr) {
-      const Link place = memory->search(sizeof(Message));
+      const Link place = memory_.search(sizeof(Message));
       if (place == 0) {
         return;  // whoever waits naps (starving), and finds some
       }

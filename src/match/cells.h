@@ -18,7 +18,7 @@ class Memory;
 
 class Cells {
  public:
-  explicit Cells(Ground& ground) : ground_(ground) {}
+  Cells(Ground& ground, Memory& memory) : ground_(ground), memory_(memory) {}
 
   static std::size_t size_of(const Message& cell) { return std::size_t{1} << cell.size_class; }
   static int class_for(std::size_t bytes) {
@@ -45,7 +45,6 @@ class Cells {
   bool owes_notices() const { return !owed_.empty(); }
   /// No match lock held.
   void send_notices();
-  Memory* memory = nullptr;
   /// What was given back goes.
   void flush() {
     if (emptied_count_ != 0) {
@@ -75,6 +74,7 @@ class Cells {
   void flush_emptied();
 
   Ground& ground_;
+  Memory& memory_;
 
   struct Owed {
     int sender;  ///< world rank

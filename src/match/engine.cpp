@@ -9,7 +9,7 @@ Engine::Engine(Rank& owner, const Typed& types)
       memory(*this, cells_, sends),
       matcher(*this, cells_, transitions_, transfers_),
       sends(*this, cells_, memory, transfers_, matcher),
-      cells_(*this),
+      cells_(*this, memory),
       transitions_(*this, cells_),
       transfers_(*this, cells_, transitions_, memory) {
   constexpr std::size_t most = 1u << 30;
@@ -19,7 +19,6 @@ Engine::Engine(Rank& owner, const Typed& types)
   limits.rank_credit =
       std::clamp<std::size_t>(std::min(node_room, most) / ranks, 4u << 20, 64u << 20);
   limits.most_credit = std::min(node_room / ranks, most);
-  cells_.memory = &memory;
 }
 
 ArmingForRank::ArmingForRank()

@@ -25,7 +25,8 @@ struct LocalSend : Envelope {
   bool overflowed = false;     ///< its send is over, unread: the engine's, on its peer's list
   std::uint64_t awaits_credit_since_ns = 0;  ///< of one beyond its credit (overflow.cpp), else 0
   bool matched = false;                      ///< a notice says so, of one that was parked
-  bool directly = false;                     ///< of one that is done: from buffer to buffer
+  node::SleepLink sleep = 0;  ///< armed for that notice, which the rank itself hears; its lock held
+  bool directly = false;      ///< of one that is done: from buffer to buffer
   bool done = false;          ///< the payload is out of the sender's hands, the cell is free again
   int error = 0;              ///< MPI error class
   LocalSend* next = nullptr;  ///< of the list that it is on (SendList)

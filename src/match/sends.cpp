@@ -267,10 +267,11 @@ bool Sends::go_on() {
 // A send that waits for credit has nothing that could be armed: its rank only naps (starving()).
 int Sends::arm(LocalSend& send, node::Waiter& waiter) {
   if (send.message == nullptr) {
-    if (ground_.rank.lock.enabled()) {
-      ground_.starve(wait::nap_for_memory_ns);  // a notice wakes one of the rank's threads
+    if (send.done || send.matched) {
+      return 0;
     }
-    return send.done || send.matched ? 0 : 1;
+    send.sleep = ground_.sleep_to_arm(waiter);
+    return 1;
   }
   Transfer& transfer = transfer_of(*send.message);
   return transfer.awaited().arm(
@@ -281,6 +282,7 @@ int Sends::arm(LocalSend& send, node::Waiter& waiter) {
 }
 
 void Sends::disarm(LocalSend& send) {
+  send.sleep = 0;
   if (send.message != nullptr) {
     transfer_of(*send.message).awaited().disarm();
   }

@@ -1,6 +1,7 @@
 #include "match/transfers.h"
 
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "node/cross_memory.h"
@@ -157,7 +158,11 @@ bool Transfers::attend() {
     }
     auto& message = static_cast<Message&>(*item);
     if (item->kind == ItemKind::notice) [[unlikely]] {
-      reinterpret_cast<LocalSend*>(message.parked_send)->matched = true;
+      // The notice rings whichever thread of the rank may be signalled for any work; the one that
+      // waits for this send may be another, which armed under the same lock.
+      auto& send = *reinterpret_cast<LocalSend*>(message.parked_send);
+      send.matched = true;
+      ground_.bells.ring(std::exchange(send.sleep, 0));
       cells_.give_back(message);
       continue;
     }

@@ -83,6 +83,47 @@ int main(int argc, char** argv) {
 """
 
 
+BESIDE_PARKED = """
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+enum { messages = 5000, bytes = 300 };
+static MPI_Comm other;
+static void* sleep_in_mpi(void* unused) {
+  MPI_Recv(0, 0, MPI_BYTE, 1, 7, other, MPI_STATUS_IGNORE);
+  return unused;
+}
+int main(int argc, char** argv) {
+  int level, rank;
+  static char data[bytes];
+  MPI_Request* requests = malloc(messages * sizeof *requests);
+  pthread_t thread;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  if (rank == 0) {
+    pthread_create(&thread, 0, sleep_in_mpi, 0);
+    for (int m = 0; m < messages; ++m) MPI_Issend(data, bytes, MPI_BYTE, 1, m, MPI_COMM_WORLD, &requests[m]);
+    MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
+    MPI_Send(0, 0, MPI_BYTE, 1, 8, other);
+    pthread_join(thread, 0);
+  } else {
+    for (int m = messages; m-- > 0;) {
+      if (m == 0) usleep(300000);
+      MPI_Recv(data, bytes, MPI_BYTE, 0, m, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Recv(0, 0, MPI_BYTE, 0, 8, other, MPI_STATUS_IGNORE);
+    MPI_Send(0, 0, MPI_BYTE, 0, 7, other);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) puts("wrong: 0");
+  MPI_Finalize();
+}
+"""
+
+
 class FullSegment(MpiexecTest):
     def setUp(self):
         super().setUp()
@@ -214,6 +255,12 @@ class FullSegment(MpiexecTest):
             self.goes_on(2, 1000, "last-first", 1000, 20000, options=options)
             self.goes_on(2, 1000, "synchronous-broadcast", 20000, 12, options=options)
             self.goes_on(2, 1000, "synchronous-last-first", 5000, 1000, options=options)
+
+    def test_a_match_wakes_the_thread_that_waits_for_it(self):
+        """Another one sleeps in MPI, and hears of it."""
+        self.program = self.path("beside_parked")
+        subprocess.run([MPICC, "-O1", *CFLAGS, self.path("parked.c", BESIDE_PARKED), "-o", self.program, "-pthread"], check=True)
+        self.goes_on(2, 1000)
 
     def test_told_that_memory_is_full(self):
         """What lies with its sender and cannot be fetched from there before its receive, which comes later."""
