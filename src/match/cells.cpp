@@ -45,7 +45,7 @@ void Cells::give_back(Message& message) {
     if ((message.flags & in_hand) != 0) {
       if ((message.flags & spilled) != 0) [[unlikely]] {
         if ((message.flags & owes_notice) != 0) {
-          owed_.push_back({static_cast<int>(message.origin), message.parked_send});
+          owed_.push_back({static_cast<int>(message.origin), message.fetched_send});
           send_notices();
         }
         Spilled::forget(message);
@@ -82,7 +82,7 @@ void Cells::send_notices() {
     notice->kind = ItemKind::notice;
     notice->origin = static_cast<std::uint32_t>(ground_.rank.world_rank);
     notice->copy_ns = 0;
-    notice->parked_send = owed.send;
+    notice->fetched_send = owed.send;
     ground_.segment.area(owed.sender)
         .mailbox.attention.push(ground_.segment.link(notice), notice->next);
     ground_.bells.ring_rank(owed.sender);

@@ -4,7 +4,7 @@
 //     synchronous  the same, but the sender waits for the match (or, match/overflow.cpp, for a
 //                  while)
 //     rendezvous   the payload stays with the sender: a Transfer moves it once there is a match
-//     notice       no message, but for the sender of one that was parked: there is a match
+//     notice       no message, but for the sender of one that was fetched: there is a match
 //   Receive    a receive that its owner posted
 //   cell       the memory of a Message; belongs to the sender's pool
 //   match lock whoever holds a mailbox's match lock may touch its queues and what hangs in them
@@ -58,10 +58,10 @@ enum class ItemKind : std::uint8_t { eager, synchronous, rendezvous, posted, not
 ///      └─────► cancelled
 /// (matched and copying are bits: steps on the way are added.)
 enum ReceiveState : std::uint32_t { posted = 0, matched = 1, copying = 3, done = 4, cancelled = 8 };
-/// States of a Transfer: the sender's side of the same story. From `parked` on the cell is the
+/// States of a Transfer: the sender's side of the same story. From `fetched` on the cell is the
 /// sender's, and its receiver, which has copied all, sends a notice once there is a match
 /// (match/spilled.h).
-enum TransferState : std::uint32_t { offered = 0, moving = 1, delivered = 2, parked = 4 };
+enum TransferState : std::uint32_t { offered = 0, moving = 1, delivered = 2, fetched = 4 };
 /// Whether a Transfer is a pipe: since the match, or since a direct copy was not allowed any more.
 enum Piped : std::uint32_t { not_piped = 0, from_the_start = 1, went_over = 2, by_wire = 3 };
 /// Of a Transfer, a mark beside its state: its sender has left MPI. Whoever delivers it has the
@@ -87,7 +87,7 @@ inline constexpr std::uint16_t adopted = 32;     ///< the cell is not its sender
 inline constexpr std::uint16_t spilled = 64;     ///< in_hand, in a copy (match/spilled.h)
 
 inline constexpr std::uint16_t until_matched = 128;  ///< its send is not over before
-inline constexpr std::uint16_t owes_notice = 256;    ///< in a copy: for its sender is `parked_send`
+inline constexpr std::uint16_t owes_notice = 256;  ///< in a copy: for its sender is `fetched_send`
 
 inline constexpr std::size_t tiny_bytes = 16;
 inline constexpr std::uint32_t pipe_parts = 4;  ///< that are filled and emptied in turn
@@ -108,8 +108,8 @@ struct alignas(cache_line) Message : Item {
   Link arrival_previous;
   Link lane_next;  ///< those of the same sender
   Link lane_previous;
-  std::uint32_t keeper;       ///< of an adopted one: world rank of the cell's owner
-  std::uint64_t parked_send;  ///< with owes_notice, and of a notice: its LocalSend, for the sender
+  std::uint32_t keeper;        ///< of an adopted one: world rank of the cell's owner
+  std::uint64_t fetched_send;  ///< with owes_notice, and of a notice: its LocalSend, for the sender
 
   char* payload_behind(std::size_t offset) { return reinterpret_cast<char*>(this) + offset; }
 

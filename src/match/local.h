@@ -24,7 +24,7 @@ struct LocalSend : Envelope {
   bool attended = false;       ///< popped from the attention list
   bool overflowed = false;     ///< its send is over, unread: the engine's, on its peer's list
   std::uint64_t awaits_credit_since_ns = 0;  ///< of one beyond its credit (overflow.cpp), else 0
-  bool matched = false;                      ///< a notice says so, of one that was parked
+  bool matched = false;                      ///< a notice says so, of one that was fetched
   node::SleepLink sleep = 0;  ///< armed for that notice, which the rank itself hears; its lock held
   bool directly = false;      ///< of one that is done: from buffer to buffer
   bool done = false;          ///< the payload is out of the sender's hands, the cell is free again

@@ -291,8 +291,8 @@ bool Matcher::spill_cells(bool& freed) {
 /// Where nothing else was left to do for it. Some at a time: each is a copy of its payload.
 void Matcher::spill_offers() {
   for (int left = 64; left > 0; --left) {
-    Message* fetched = nullptr;
-    const bool more = spilled_.copy_one([&fetched](Message& message, char* payload) {
+    Message* given = nullptr;
+    const bool more = spilled_.copy_one([&given](Message& message, char* payload) {
       const Transfer& transfer = transfer_of(message);
       const auto origin = static_cast<int>(message.origin);
       if (message.kind == ItemKind::synchronous) {
@@ -301,16 +301,16 @@ void Matcher::spill_offers() {
                  node::read_from(origin, payload, transfer.source_address, message.bytes) != 0) {
         return false;
       }
-      fetched = &message;
+      given = &message;
       return true;
     });
     if (!more) {
       return;
     }
-    if ((fetched->flags & until_matched) != 0) {
-      transitions_.park(*fetched);
+    if ((given->flags & until_matched) != 0) {
+      transitions_.end_fetch(*given);
     } else {
-      transitions_.deliver(*fetched);
+      transitions_.deliver(*given);
     }
   }
 }

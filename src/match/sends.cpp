@@ -199,8 +199,8 @@ bool Sends::reap(LocalSend& send) {
   Message& message = *send.message;
   Transfer& transfer = transfer_of(message);
   if (const std::uint32_t state = transfer.state(); state != delivered) {
-    if (state == parked) [[unlikely]] {
-      park(send);
+    if (state == fetched) [[unlikely]] {
+      take_cell_back(send);
     }
     return false;
   }
@@ -237,7 +237,7 @@ bool Sends::reap(LocalSend& send) {
 }
 
 /// Its receiver has copied it out of the segment, and will say when there is a match.
-void Sends::park(LocalSend& send) {
+void Sends::take_cell_back(LocalSend& send) {
   Peer& to = ground_.peers[send.destination];
   to.offered.erase(send);
   --to.offers;
@@ -245,7 +245,7 @@ void Sends::park(LocalSend& send) {
   send.message = nullptr;
 }
 
-bool Sends::end_parked(LocalSend& send) {
+bool Sends::end_fetched(LocalSend& send) {
   return send.done = send.message == nullptr;
 }
 
@@ -276,7 +276,7 @@ int Sends::arm(LocalSend& send, node::Waiter& waiter) {
   Transfer& transfer = transfer_of(*send.message);
   return transfer.awaited().arm(
              ground_.sleep_to_arm(waiter),
-             [](std::uint32_t state) { return state == delivered || state == parked; })
+             [](std::uint32_t state) { return state == delivered || state == fetched; })
              ? 1
              : 0;
 }

@@ -49,7 +49,7 @@ class Sends {
   /// True once the payload is out of the sender's hands; gives the cell back.
   bool finished(LocalSend& send) {
     return send.done || (send.message != nullptr && reap(send)) ||
-           (send.matched && end_parked(send));
+           (send.matched && end_fetched(send));
   }
   /// From buffer to buffer; before the match, if that is what it is meant for.
   bool goes_directly(const LocalSend& send) const;
@@ -82,8 +82,8 @@ class Sends {
   bool go_on();
   bool send_waiting();
   bool reap(LocalSend& send);
-  void park(LocalSend& send);
-  static bool end_parked(LocalSend& send);
+  void take_cell_back(LocalSend& send);
+  static bool end_fetched(LocalSend& send);
 
   // match/eager_ring.cpp
   bool make_ring(int destination, Peer& to);

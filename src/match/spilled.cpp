@@ -80,7 +80,7 @@ bool Spilled::copy_one(const std::function<bool(Message&, char*)>& fetch) {
     if (fetch(message, payload_of(*copy))) {
       if ((message.flags & until_matched) != 0) {
         copy->flags |= owes_notice;
-        copy->parked_send = transfer_of(message).sender;
+        copy->fetched_send = transfer_of(message).sender;
       }
       entry = {copy, true};
       return true;

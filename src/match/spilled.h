@@ -5,8 +5,15 @@
 //   a copy      of an eager message; its cell goes back
 //   stays       one with a Transfer, where it is: the sender looks at it. Only its place in the
 //               order is here; until its payload is fetched, from its cell or from the sender's
-//               memory, if that can be. Then its send is over, or, where it is synchronous, parked:
-//               the sender waits for a notice of the match
+//               memory, if that can be. Then its send is over, or, where it is synchronous,
+//               fetched: the sender waits for a notice of the match
+//
+// Why no notice comes to nothing. The receiver says `fetched` (release: it has read the cell)
+// before it pushes the notice, so a sender that took the notice off its attention list (acquire)
+// finds `fetched`, and takes its cell back before it calls the send over. It is pushed and rung for
+// as any call for attention. Whichever thread of the sender's rank hears it marks the send and
+// rings the one that has armed for it, both under the rank's lock.
+//
 // Private to the rank, its lock held.
 #pragma once
 

@@ -160,7 +160,7 @@ bool Transfers::attend() {
     if (item->kind == ItemKind::notice) [[unlikely]] {
       // The notice rings whichever thread of the rank may be signalled for any work; the one that
       // waits for this send may be another, which armed under the same lock.
-      auto& send = *reinterpret_cast<LocalSend*>(message.parked_send);
+      auto& send = *reinterpret_cast<LocalSend*>(message.fetched_send);
       send.matched = true;
       ground_.bells.ring(std::exchange(send.sleep, 0));
       cells_.give_back(message);

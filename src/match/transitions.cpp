@@ -40,9 +40,9 @@ void Transitions::deliver(Message& message) {
   }
 }
 
-void Transitions::park(Message& message) {
+void Transitions::end_fetch(Message& message) {
   const auto origin = static_cast<int>(message.origin);
-  ring_and_check(transfer_of(message).awaited().become(parked), parked);
+  ring_and_check(transfer_of(message).awaited().become(fetched), fetched);
   ground_.bells.memory_is_back(origin);
 }
 

@@ -22,7 +22,7 @@ constexpr bool may_become(ReceiveState from, ReceiveState to) {
 }
 constexpr bool may_become(TransferState from, TransferState to) {
   return to == delivered ? from == offered || from == moving
-                         : (to == moving || to == parked) && from == offered;
+                         : (to == moving || to == fetched) && from == offered;
 }
 
 class Transitions {
@@ -65,7 +65,7 @@ class Transitions {
   }
   void deliver(Message& message);
   /// Its cell is its sender's again, which then waits for a notice.
-  void park(Message& message);
+  void end_fetch(Message& message);
 
  private:
   template <class State>

@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
 """
 
 
-BESIDE_PARKED = """
+BESIDE_A_MATCH = """
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -258,8 +258,8 @@ class FullSegment(MpiexecTest):
 
     def test_a_match_wakes_the_thread_that_waits_for_it(self):
         """Another one sleeps in MPI, and hears of it."""
-        self.program = self.path("beside_parked")
-        subprocess.run([MPICC, "-O1", *CFLAGS, self.path("parked.c", BESIDE_PARKED), "-o", self.program, "-pthread"], check=True)
+        self.program = self.path("beside_a_match")
+        subprocess.run([MPICC, "-O1", *CFLAGS, self.path("beside_a_match.c", BESIDE_A_MATCH), "-o", self.program, "-pthread"], check=True)
         self.goes_on(2, 1000)
 
     def test_told_that_memory_is_full(self):

@@ -6,7 +6,7 @@
 namespace meantime::launch {
 namespace {
 
-/// Each look wakes the supervisor, which takes some 5 us of a CPU.
+/// Each look wakes the supervisor.
 constexpr double look_seconds = 0.004;
 
 }  // namespace
