@@ -117,6 +117,7 @@ int main(int argc, char** argv) {
     MPI_Recv(0, 0, MPI_BYTE, 0, 8, other, MPI_STATUS_IGNORE);
     MPI_Send(0, 0, MPI_BYTE, 0, 7, other);
   }
+  free(requests);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) puts("wrong: 0");
   MPI_Finalize();
