@@ -3,9 +3,9 @@
 //             members count alike, because they call the collectives of a communicator in one order
 //   stage     the memory for one epoch; a ring of `stage_count` of them
 //   slot      what one member says and gives in one epoch, a small deposit included
-//   said      what a member came for, for the text of a mismatch and a look at the root's: process
-//             ranks say it in the slot, whose line they write anyway, thread ranks in a line of
-//             their own that is always the same
+//   said      what a member came for, for the text of a mismatch: process ranks say it in the slot,
+//             whose line they write anyway, thread ranks in a line of their own that is always the
+//             same
 //   word      what thread ranks give in place of a slot, if it fits: eight members in a line, which
 //             whoever reads them all has to fetch. (A line for each of few members was slower.)
 //             Process ranks on two cores would take such lines from each other
@@ -55,7 +55,8 @@ struct alignas(node::cache_line) Stage {
   std::atomic<std::uint64_t> arrived;
   std::atomic<std::uint64_t> opened[gate_count];  ///< epoch that the gate last opened for
   std::atomic<std::uint64_t> verdict;  ///< epoch << 8 | an error class: written before `all` opens
-  char result[256 - 32];               ///< of a reduction by the last member
+  std::atomic<std::uint64_t> given;    ///< by a root: what it came for, written before `root` opens
+  char result[256 - 40];               ///< of a reduction by the last member
   /// Tickets given out to those who go to sleep at a gate: epoch << 16 | how many.
   std::atomic<std::uint64_t> tickets[gate_count][core_groups];
   Gathering gatherings[core_groups];  ///< by worker

@@ -37,8 +37,7 @@ int wait_for_readers(Meeting& meeting, Communicator& comm, ExposedPieces pieces 
 /// By the others, behind the root's gate.
 bool has_exposed(Meeting& meeting, int root);
 /// Reads into `piece` what fits of a broadcast's piece, or of this member's of a scatter, and
-/// arrives at the second meeting. How many bytes were exposed. The root has come for the same
-/// collective (Meeting::check_root).
+/// arrives at the second meeting. How many bytes were exposed.
 std::size_t take(Meeting& meeting, int root, const Piece& piece, Communicator& comm);
 std::size_t take_mine(Meeting& meeting, int root, const Piece& piece, Communicator& comm);
 

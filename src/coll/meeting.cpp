@@ -55,6 +55,10 @@ const char* name_of(std::uint64_t what) {
   return "something unknown";
 }
 
+int root_of(std::uint64_t what) {
+  return static_cast<int>((what >> 8) & 0xffffff);
+}
+
 /// With its root, if such a collective has one.
 std::string told(std::uint64_t what) {
   switch (static_cast<Code>(what & 0xff)) {
@@ -63,7 +67,7 @@ std::string told(std::uint64_t what) {
     case Code::scatter:
     case Code::reduce:
     case Code::reduce_split:
-      return fmt::format("{} (root {})", name_of(what), (what >> 8) & 0xffffff);
+      return fmt::format("{} (root {})", name_of(what), root_of(what));
     default:
       return name_of(what);
   }
@@ -169,6 +173,7 @@ void Meeting::open_all(int error) {
 }
 
 void Meeting::open_root() {
+  stage_.given.store(static_cast<std::uint32_t>(what_), std::memory_order_release);
   open(Gate::root);
 }
 
@@ -205,18 +210,23 @@ int Meeting::pass(Gate gate) {
   return verdict();
 }
 
+// Two who take themselves for the root both open the gate. `given` was written after what its
+// writer gives, so whoever reads its own root's there may read all of it; an older epoch's is read
+// only where the last member opens the gate, and then the verdict is there.
+int Meeting::pass_root() {
+  const int error = pass(Gate::root);
+  if (error != MPI_SUCCESS || stage_.given.load(std::memory_order_acquire) ==
+                                  static_cast<std::uint32_t>(what_)) [[likely]] {
+    return error;
+  }
+  const int found = pass_all();
+  return found != MPI_SUCCESS ? found : fail_different(root_of(what_));
+}
+
 int Meeting::pass_all() {
   const int error = pass(Gate::all);
   state_.known_left = epoch_;
   return error;
-}
-
-int Meeting::check_root(int root) {
-  if (said(root) == static_cast<std::uint32_t>(what_)) [[likely]] {
-    return MPI_SUCCESS;
-  }
-  const int error = pass_all();
-  return error != MPI_SUCCESS ? error : fail_different(root);
 }
 
 /// Which way one goes may be a matter of its size.

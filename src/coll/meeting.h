@@ -108,12 +108,11 @@ class Meeting {
   int mismatched() const { return mismatch_; }
   /// The root has given its part.
   void open_root();
-  /// These return the error class that the last member (or nobody: 0) found.
-  int pass_root() { return pass(Gate::root); }
+  /// These return the error class that the last member (or nobody: 0) found. Behind the root's gate
+  /// lies what this member's root has given: where another has opened it, that is an error once all
+  /// are there.
+  int pass_root();
   int pass_all();
-  /// Behind the root's gate, before a table of its is read: an error, once all are there, if it has
-  /// come for something else. (The verdict may not be there yet.)
-  int check_root(int root);
   char* result() { return stage_.result; }
 
   std::uint64_t epoch() const { return epoch_; }

@@ -181,6 +181,27 @@ TEST_P(Meetings, WhoCameForSomethingElseIsToldAndNobodyHangs) {
   });
 }
 
+// The others must not read what their root has not given yet behind a gate that another opened.
+TEST_P(Meetings, OfTwoRootsEachIsReadByItsOwnOrByNobody) {
+  run([](Communicator& comm, State& state, int member) {
+    const int root = member % 2;
+    if (member == 0) {
+      usleep(20000);
+    }
+    Meeting meeting(comm, state, what(Code::bcast, root));
+    if (member == root) {
+      put(meeting, 100 + root);
+      meeting.open_root();
+    }
+    if (meeting.arrive()) {
+      meeting.open_all();
+    }
+    if (member != root && meeting.pass_root() == 0) {
+      EXPECT_EQ(get(meeting, root), 100 + root);
+    }
+  });
+}
+
 TEST_P(Meetings, EveryoneIsToldWhyMemoryIsFull) {
   run([](Communicator& comm, State& state, int) {
     Meeting meeting(comm, state, what(Code::allreduce));

@@ -204,9 +204,6 @@ int bcast(Piece piece, int root, Communicator& comm) {
       }
       const Slot& slot = meeting.slot(root);
       if (has_exposed(meeting, root)) {
-        if (const int error = meeting.check_root(root); error != MPI_SUCCESS) {
-          return error;
-        }
         total = take(meeting, root, piece, comm);
         offset = total;
       } else {
@@ -217,11 +214,7 @@ int bcast(Piece piece, int root, Communicator& comm) {
         }
         offset += slot.bytes;
       }
-      if (total != room) {  // perhaps because it is no root to itself
-        const int error = meeting.check_root(root);
-        if (error != MPI_SUCCESS) {
-          return error;
-        }
+      if (total != room) {
         result = total > room ? truncated(root, total, room) : too_few(root, total, room);
       }
     }
@@ -318,9 +311,6 @@ int scatter(const Blocks& send, Piece receive, int root, Communicator& comm) {
   }
   if (meeting.failed(root)) {
     return fail_for_shared_memory("a scatter");
-  }
-  if (const int error = meeting.check_root(root); error != MPI_SUCCESS) {
-    return error;
   }
   if (has_exposed(meeting, root)) {
     const std::size_t bytes = take_mine(meeting, root, receive, comm);
