@@ -72,6 +72,10 @@ void report_stillness(int awake = -1);
 /// What report_stillness calls.
 inline void (*stillness_hook)(int awake) = nullptr;
 
+/// What a rank calls that has lacked memory for `still_ns` without moving while others are awake
+/// (they may ask again and again for what will never come). Said once a job, as the above.
+inline void (*lack_hook)(int world_rank) = nullptr;
+
 /// For a rank that starves, and so never sleeps for good: a sum of the others' counts of sleeps and
 /// starvations if all of them sleep, are finalized or starve themselves, else 0. If it stays the
 /// same for so many naps and so long (a nap for a million requests lasts much longer than it

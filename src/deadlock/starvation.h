@@ -15,6 +15,7 @@ struct Starvation {
   std::uint64_t naps = 0;      ///< in a row, in which nobody else was awake
   std::uint64_t since_ns = 0;  ///< when the first of those was over
   std::uint64_t sum = 0;       ///< of the others' counts at the last of them
+  std::uint64_t lacks_ns = 0;  ///< when it began to lack memory; 0: it does not, or has moved
   Switches threads;            ///< at the last look at them
 };
 

@@ -100,10 +100,18 @@ void sleep_for_memory(Rank& rank, Awaited& what, node::Waiter& waiter, std::uint
   Starvation& starvation = rank.starvation;
   const std::uint64_t sum = sleeps_of_others(rank.world_rank);
   const std::uint64_t now = now_ns();
+  if (rank.area->wants_memory.load(std::memory_order_relaxed) == 0) {
+    starvation.lacks_ns = 0;
+  } else if (starvation.lacks_ns == 0) {
+    starvation.lacks_ns = now;
+  }
   if (sum == 0 || sum != starvation.sum) {
     starvation.naps = 0;
     starvation.since_ns = now;
     starvation.sum = sum;
+    if (starvation.lacks_ns != 0 && now - starvation.lacks_ns >= still_ns && lack_hook != nullptr) {
+      lack_hook(rank.world_rank);
+    }
   } else if (++starvation.naps >= starved_naps_for_ever &&
              now - starvation.since_ns >= starved_ns_for_ever) {
     const Verdict verdict = look_beside(rank.world_rank, starvation.threads);
@@ -148,6 +156,7 @@ void end_of_starvation(Rank& rank) {
     const bool others_nap = rank.area->nappers.load(std::memory_order_relaxed) != 0;
     rank.area->starving.store(others_nap ? ++rank.starvation.count : 0, std::memory_order_seq_cst);
     rank.starvation.sum = 0;
+    rank.starvation.lacks_ns = 0;
   }
 }
 

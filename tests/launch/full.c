@@ -57,6 +57,13 @@ static void broadcast(void) {
   MPI_Bcast(large, sizeof large, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
+/* Asks for what does not come before somebody else can go on. */
+static void broadcast_to_who_asks(void) {
+  int flag = 0;
+  while (rank == 1 && !flag) MPI_Iprobe(0, 4, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  broadcast();
+}
+
 static void make_communicators(void) {
   enum { many = 130 }; /* more than two pages of the segment have contexts for */
   MPI_Comm made[many];
@@ -463,6 +470,7 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "one-way")) one_way(MPI_Send);
     if (!strcmp(what, "synchronous")) one_way(MPI_Ssend);
     if (!strcmp(what, "broadcast")) together(broadcast, atoi(argv[4]));
+    if (!strcmp(what, "broadcast-asking")) together(broadcast_to_who_asks, 0);
     if (!strcmp(what, "synchronous-broadcast")) {
       isend = MPI_Issend;
       together(broadcast, 0);

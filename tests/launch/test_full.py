@@ -273,6 +273,13 @@ class FullSegment(MpiexecTest):
                                        r"`ulimit -f` lets files have \d+ KiB\)\n")
         self.assertNotIn("deadlock:", result.error)
 
+    def test_told_beside_one_that_asks_again_and_again(self):
+        result = self.run_full(2, 150, "broadcast-asking", 500, 200000, 0,
+                               options=("--timeout", "5", "-x", "MEANTIME_CMA=0", "-x", "MEANTIME_TEST_STILL=1"))
+        self.assertEqual(result.status, 124, result)
+        self.assertEqual(result.error.count("Meantime: memory is full: rank 0 has lacked some for 1 s:\n"), 1, result)
+        self.assertRegex(result.error, r"needs shared memory for that\n(?s:.*)`ulimit -f`(?s:.*)the job goes on")
+
     def test_no_room_to_start(self):
         result = self.run_full(4, 20, "none", 1, 1)
         self.assertEqual(result.status, 1, result)

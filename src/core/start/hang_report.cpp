@@ -138,6 +138,17 @@ void tell_of_stillness(int awake) {
       false);
 }
 
+void tell_of_lack(int world_rank) {
+  node::Header& header = node::segment().header();
+  std::uint32_t nothing = 0;
+  if (header.on_deadlock != 2 &&
+      header.ending.compare_exchange_strong(nothing, 2, std::memory_order_acq_rel)) {
+    tell_of_waiting(fmt::format("memory is full: rank {} has lacked some for {} s", world_rank,
+                                wait::still_ns / 1'000'000'000),
+                    false);
+  }
+}
+
 void tell_of_held_up(int world_rank, int thread) {
   const std::string call = ranks::sleeping_call(thread);
   std::fputs(

@@ -8,6 +8,8 @@ namespace meantime::core {
 void tell_of_deadlock();
 /// The same for long, but for threads that do not wait in MPI and may wake one.
 void tell_of_stillness(int awake);
+/// A rank has lacked memory for long.
+void tell_of_lack(int world_rank);
 /// A thread rank sleeps in the kernel, on that thread, where we do not see it.
 void tell_of_held_up(int world_rank, int thread);
 

@@ -57,6 +57,7 @@ void start_host(const Settings& settings, bool crowded) {
   says_where.store(settings.backtrace);
   wait::deadlock_hook = tell_of_deadlock;
   wait::stillness_hook = tell_of_stillness;
+  wait::lack_hook = tell_of_lack;
   wait::still_ns = settings.still_ns;
   counts_calls() = number_from_environment(launch::count_calls_variable) == 1;
   wait::beside_guests() = number_from_environment(launch::guests_variable) == 1;
