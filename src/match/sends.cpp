@@ -83,19 +83,22 @@ Message* Sends::find_cell(int destination, std::size_t bytes) {
 
 bool Sends::offer(LocalSend& send, Peer& to) {
   const bool is_short = send.bytes <= ground_.limits.eager;
+  const bool can_be_fetched = send.contiguous != nullptr && node::can_attach(send.destination);
   // While memory is scarce a short one waits for its cell, for what lies unread is spilled. But the
-  // memory that comes back may be in small pieces for good.
+  // memory that comes back may be in small pieces for good: then one that can be fetched goes.
   const bool scarce = ground_.segment.header().wanting.load(std::memory_order_relaxed) != 0;
   const bool lacks_cell = scarce && is_short && !send.synchronous;
-  if (lacks_cell && (without_cell_ != nullptr || send.bytes <= least_cell_payload)) [[unlikely]] {
+  if (lacks_cell && (without_cell_ != nullptr || !can_be_fetched ||
+                     send.bytes <= least_cell_payload)) [[unlikely]] {
     return false;
   }
   const bool may_overflow =
       is_short && !send.synchronous && !scarce && ground_.credit.may_overflow(send.bytes);
-  const bool may_be_carried = (send.synchronous && !scarce) || may_overflow;
+  const bool may_be_carried = (send.synchronous && !(scarce && can_be_fetched)) || may_overflow;
   bool carried = send.bytes <= (may_be_carried ? ground_.limits.eager : tiny_bytes);
   Message* message = cell(send.destination, offer_bytes(carried ? send.bytes : 0));
-  if (message == nullptr && carried && send.synchronous && send.bytes > tiny_bytes) {
+  if (message == nullptr && carried && send.synchronous && can_be_fetched &&
+      send.bytes > tiny_bytes) {
     carried = false;
     message = cell(send.destination, offer_bytes(0));
   }
@@ -109,7 +112,7 @@ bool Sends::offer(LocalSend& send, Peer& to) {
   transfer.sender = reinterpret_cast<std::uint64_t>(&send);
   if (carried) {
     ground_.typed.pack(send, 0, payload_of(*message), send.bytes);
-  } else if (send.contiguous != nullptr && node::can_attach(send.destination)) {
+  } else if (can_be_fetched) {
     transfer.source_address = reinterpret_cast<std::uint64_t>(send.contiguous);
   }
   message->flags |= send.blocking ? blocking : 0;

@@ -258,6 +258,27 @@ static void last_first(void) {
   free(data);
 }
 
+/* Blocking, every other byte: nobody can fetch them, and the receiver takes the last tag first. */
+static void pieces_last_first(void) {
+  enum { tags = 8 };
+  MPI_Datatype pieces;
+  char* data = malloc(2 * bytes + 1);
+  MPI_Type_vector(bytes, 1, 2, MPI_BYTE, &pieces);
+  MPI_Type_commit(&pieces);
+  memset(data, 7, 2 * bytes);
+  for (int tag = tags - 1; rank == 0 && tag >= 0; --tag)
+    for (int from = 1; from < size; ++from)
+      for (int m = 0; m < messages; ++m) {
+        memset(data, 0, bytes);
+        MPI_Recv(data, bytes, MPI_BYTE, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int i = 0; i < bytes; ++i) wrong += data[i] != 7;
+      }
+  for (int m = 0; rank != 0 && m < tags * messages; ++m)
+    MPI_Send(data, 1, pieces, 0, m / messages, MPI_COMM_WORLD);
+  MPI_Type_free(&pieces);
+  free(data);
+}
+
 static void buffered(void) {
   int room = messages * (bytes + MPI_BSEND_OVERHEAD);
   char* buffer = malloc(room);
@@ -488,6 +509,7 @@ int main(int argc, char** argv) {
       isend = MPI_Issend;
       last_first();
     }
+    if (!strcmp(what, "pieces-last-first")) pieces_last_first();
     if (!strcmp(what, "window-of-pieces")) window_of_pieces();
     if (!strcmp(what, "roots")) roots(0);
     if (!strcmp(what, "roots-elsewhere")) roots(1);

@@ -256,6 +256,8 @@ class FullSegment(MpiexecTest):
             self.goes_on(2, 1000, "last-first", 1000, 20000, options=options)
             self.goes_on(2, 1000, "synchronous-broadcast", 20000, 12, options=options)
             self.goes_on(2, 1000, "synchronous-last-first", 5000, 1000, options=options)
+            self.goes_on(4, 1000, "pieces-last-first", 300, 1000, options=options)
+        self.goes_on(4, 1000, "synchronous-last-first", 3000, 500, options=("-x", "MEANTIME_CMA=0"))
 
     def test_a_match_wakes_the_thread_that_waits_for_it(self):
         """Another one sleeps in MPI, and hears of it."""
