@@ -85,10 +85,11 @@ bool Sends::offer(LocalSend& send, Peer& to) {
   const bool is_short = send.bytes <= ground_.limits.eager;
   const bool can_be_fetched = send.contiguous != nullptr && node::can_attach(send.destination);
   // While memory is scarce a short one waits for its cell, for what lies unread is spilled. But the
-  // memory that comes back may be in small pieces for good: then one that can be fetched goes.
+  // memory that comes back may be in small pieces for good: so one goes without, if its sender can
+  // go on meanwhile or somebody can fetch it.
   const bool scarce = ground_.segment.header().wanting.load(std::memory_order_relaxed) != 0;
-  const bool lacks_cell = scarce && is_short && !send.synchronous;
-  if (lacks_cell && (without_cell_ != nullptr || !can_be_fetched ||
+  bool lacks_cell = scarce && is_short && !send.synchronous;
+  if (lacks_cell && (without_cell_ != nullptr || (send.blocking && !can_be_fetched) ||
                      send.bytes <= least_cell_payload)) [[unlikely]] {
     return false;
   }
@@ -97,9 +98,10 @@ bool Sends::offer(LocalSend& send, Peer& to) {
   const bool may_be_carried = (send.synchronous && !(scarce && can_be_fetched)) || may_overflow;
   bool carried = send.bytes <= (may_be_carried ? ground_.limits.eager : tiny_bytes);
   Message* message = cell(send.destination, offer_bytes(carried ? send.bytes : 0));
-  if (message == nullptr && carried && send.synchronous && can_be_fetched &&
-      send.bytes > tiny_bytes) {
+  if (message == nullptr && carried && send.synchronous && send.bytes > tiny_bytes &&
+      (can_be_fetched || without_cell_ == nullptr)) {
     carried = false;
+    lacks_cell = !can_be_fetched;
     message = cell(send.destination, offer_bytes(0));
   }
   if (message == nullptr) {
