@@ -62,9 +62,7 @@ bool is_supervisor(pid_t pid) {
 
 std::string command_line(pid_t pid) {
   std::string words = text_of(fmt::format("/proc/{}/cmdline", pid));
-  if (!words.empty() && words.back() == '\0') {
-    words.pop_back();
-  }
+  words.resize(words.find_last_not_of('\0') + 1);
   std::replace(words.begin(), words.end(), '\0', ' ');
   return words;
 }
@@ -93,8 +91,10 @@ std::vector<RunningJob> running_jobs() {
       continue;
     }
     // A rank that is about to execute its program still has the name of the supervisor, its parent.
-    const pid_t mpiexec = machine::process_stat(pid).parent;
-    if (mpiexec == 0 || is_supervisor(mpiexec)) {
+    const std::string words = command_line(pid);
+    const bool of_tasks = words.starts_with(launch::tasks_of);
+    const pid_t mpiexec = of_tasks ? pid : machine::process_stat(pid).parent;
+    if (mpiexec == 0 || (!of_tasks && is_supervisor(mpiexec))) {
       continue;
     }
     const int segment = open_segment(pid);
@@ -102,7 +102,8 @@ std::vector<RunningJob> running_jobs() {
       continue;
     }
     close(segment);
-    jobs.push_back({mpiexec, pid, command_line(mpiexec), launch::process_seconds(pid)});
+    jobs.push_back(
+        {mpiexec, pid, of_tasks ? words : command_line(mpiexec), launch::process_seconds(pid)});
   }
   return jobs;
 }

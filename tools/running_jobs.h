@@ -10,7 +10,9 @@
 namespace meantime::tools {
 
 struct RunningJob {
-  pid_t mpiexec = 0;  ///< what the user started: the job's name for `meantime`
+  /// What the user started, or the supervisor of another launcher's tasks: the job's name for
+  /// `meantime`.
+  pid_t mpiexec = 0;
   pid_t supervisor = 0;
   std::string command;
   double seconds = 0;  ///< since it was started

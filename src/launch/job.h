@@ -34,10 +34,10 @@ enum class MpiPhase { outside, inside, finalized };
 struct RankProcess {
   int program = 0;       ///< index in Job::programs
   int host = -1;         ///< of a thread rank: index in Job::hosts; its pid and control are -1
-  pid_t pid = -1;        ///< the process that mpiexec started; -1 before
+  pid_t pid = -1;        ///< the process that mpiexec started, or the task; -1 before
   pid_t mpi_pid = -1;    ///< the one that called MPI_Init: pid, or a descendant of it
   int control = -1;      ///< our end of its control socket
-  int mpi_process = -1;  ///< pidfd of mpi_pid, where that is not pid
+  int mpi_process = -1;  ///< pidfd of mpi_pid, where that is no child that mpiexec started
   MpiPhase phase = MpiPhase::outside;
   bool was_gone = false;       ///< mpi_pid, before it could be watched: to be judged
   bool sessions_only = false;  ///< inside, and not by MPI_Init
@@ -69,6 +69,8 @@ struct ThreadHost {
 
 struct Job {
   CommandLine command;
+  bool of_tasks = false;          ///< another launcher has started the ranks (tasks/) …
+  int launcher = -1;              ///< … a pidfd of it
   std::vector<ThreadHost> hosts;  ///< in the order of their ranks
   std::vector<PreparedProgram> programs;
   std::vector<RankProcess> ranks;

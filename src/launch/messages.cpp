@@ -51,6 +51,16 @@ class Interruptions {
 
 }  // namespace
 
+namespace {
+
+const char* speaker = "mpiexec";
+
+}  // namespace
+
+void speak_as(const char* name) {
+  speaker = name;
+}
+
 bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     ssize_t written = write(descriptor, text.data(), text.size());
@@ -124,11 +134,11 @@ std::string as_shown(std::string_view text) {
 }
 
 void mention(std::string_view text) {
-  write_while_read(STDERR_FILENO, as_shown(fmt::format("mpiexec: {}\n", text)));
+  write_while_read(STDERR_FILENO, as_shown(fmt::format("{}: {}\n", speaker, text)));
 }
 
 void say(std::string_view text) {
-  write_all(STDERR_FILENO, as_shown(fmt::format("mpiexec: {}\n", text)));
+  write_all(STDERR_FILENO, as_shown(fmt::format("{}: {}\n", speaker, text)));
 }
 
 std::string signal_text(int signal) {

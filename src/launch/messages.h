@@ -1,4 +1,5 @@
-// What mpiexec says on standard error: always whole lines in one write, always with its name.
+// What mpiexec says on standard error: always whole lines in one write, always with its name (or
+// another's, where it is not mpiexec who speaks: `speak_as`).
 #pragma once
 
 #include <fmt/format.h>
@@ -7,6 +8,8 @@
 #include <string_view>
 
 namespace meantime::launch {
+
+void speak_as(const char* name);
 
 /// Writes `text` behind "mpiexec: ", in one write, so that ranks' lines stay whole; a newline
 /// follows unless the text has one. Nothing in it moves a terminal's cursor (settings/shown.h):

@@ -21,6 +21,7 @@ constexpr std::string_view prefix = "MEANTIME_";
 constexpr std::string_view others[] = {
     "MEANTIME_RANK",
     "MEANTIME_RANK_PID",
+    "MEANTIME_TASK",
     "MEANTIME_SIZE",
     "MEANTIME_APPNUM",
     "MEANTIME_SEGMENT_FD",

@@ -16,6 +16,7 @@
 
 #include "core/error/abort.h"
 #include "core/error/error.h"
+#include "core/start/task.h"
 #include "node/segment.h"
 #include "protocol/control.h"
 #include "rank/rank.h"
@@ -44,6 +45,9 @@ int number_from_environment(const char* name) {
 // A rank's own children inherit the variables but not the descriptors, whose numbers may be any
 // files by now: they are singletons. A rank that has lost its own is none (refuse_to_be_alone).
 bool join_job(Rank& rank) {
+  if (is_task()) {
+    become_rank();
+  }
   const int descriptor = number_from_environment(launch::segment_variable);
   rank.world_rank = number_from_environment(launch::rank_variable);
   rank.world_size = number_from_environment(launch::size_variable);
@@ -89,6 +93,9 @@ void refuse_to_be_alone() {
             number_from_environment(launch::rank_variable),
             number_from_environment(launch::segment_variable)));
   }
+  if (is_child_of_task()) {
+    return;
+  }
   struct Sign {
     const char* variable;
     const char* size;
@@ -96,16 +103,15 @@ void refuse_to_be_alone() {
   };
   // The most specific first: Open MPI's mpirun sets PMIx variables too.
   constexpr Sign signs[] = {
-      {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"},
+      {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun, without PMIx"},
       {"PMI_RANK", "PMI_SIZE", "Hydra (MPICH's mpiexec) or another PMI launcher"},
-      {"PMIX_RANK", "", "a PMIx launcher"},
-      {"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "Slurm's srun"},
+      {"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "Slurm's srun, without PMIx (srun --mpi=pmix)"},
   };
   for (const Sign& sign : signs) {
     if (std::getenv(sign.variable) != nullptr &&
         (*sign.size == '\0' || number_from_environment(sign.size) != 1)) {
       abort_job(1,
-                fmt::format("this program was started by {}, which Meantime does not support yet; "
+                fmt::format("this program was started by {}, which Meantime does not support; "
                             "start it with Meantime's mpiexec, or set MEANTIME_SINGLETON=1 to run "
                             "each process as a world of its own",
                             sign.launcher));

@@ -27,21 +27,6 @@ settings::Files& files() {
   return files;
 }
 
-/// lib/libmpi_abi.so.1 or lib/meantime/libmpi_abi.so.1, links followed: the folder above lib.
-std::string prefix() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&files), &info) == 0 || info.dli_fname == nullptr) {
-    return {};
-  }
-  char* path = realpath(info.dli_fname, nullptr);
-  const std::string text = path != nullptr ? path : "";
-  std::free(path);
-  const std::size_t lib = text.rfind("/lib");
-  const std::size_t above = lib == std::string::npos ? lib : text.rfind("/lib", lib - 1);
-  // ".../lib/libmpi_abi.so.1": the last "/lib" is the file's.
-  return above == std::string::npos ? std::string() : text.substr(0, above);
-}
-
 struct Size {
   const char* name;
   std::size_t& bytes;
@@ -87,6 +72,21 @@ std::string_view locked_at_zero() {
 static_assert(match::Limits{}.eager == settings::preset_eager_limit);
 
 }  // namespace
+
+/// lib/libmpi_abi.so.1 or lib/meantime/libmpi_abi.so.1, links followed: the folder above lib.
+std::string prefix() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&files), &info) == 0 || info.dli_fname == nullptr) {
+    return {};
+  }
+  char* path = realpath(info.dli_fname, nullptr);
+  const std::string text = path != nullptr ? path : "";
+  std::free(path);
+  const std::size_t lib = text.rfind("/lib");
+  const std::size_t above = lib == std::string::npos ? lib : text.rfind("/lib", lib - 1);
+  // ".../lib/libmpi_abi.so.1": the last "/lib" is the file's.
+  return above == std::string::npos ? std::string() : text.substr(0, above);
+}
 
 void read_setting_files() {
   files().read(prefix(), settings::own_environment());

@@ -44,6 +44,9 @@ inline std::atomic<bool> missing_calls_end{true};
 /// MEANTIME_BACKTRACE: whether a thread rank that crashes says where. As above.
 inline std::atomic<bool> says_where{true};
 
+/// Where this Meantime is installed, by the place of its library; empty if that cannot be told.
+std::string prefix();
+
 /// Makes the site's and the user's file count. Not in a job: there mpiexec has read them and put
 /// what they say into the environment.
 void read_setting_files();

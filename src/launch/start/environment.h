@@ -27,6 +27,9 @@ class RankEnvironment {
   /// others stay here: both must live until the program is executed. The last one ends with as many
   /// digits as a pid may have, for the process to write its own (Spawn::end_of_own_pid).
   std::vector<char*> of_rank(int rank, std::vector<std::string>& texts) const;
+  /// What a task is to set, NAME=VALUE with a zero byte each: that of its own which mpiexec's ranks
+  /// inherit. Its descriptors it knows itself.
+  [[nodiscard]] std::string of_task(int rank) const;
   /// Those of a host of thread ranks, which knows their numbers.
   std::vector<char*> of_host() const;
 

@@ -12,8 +12,13 @@ std::string prefix() {
     return {};
   }
   std::string text(path, static_cast<std::size_t>(length));
-  text.resize(text.find_last_of('/'));      // bin
-  text.resize(text.find_last_of('/') + 1);  // the prefix with its slash
+  text.resize(text.find_last_of('/'));
+  constexpr std::string_view ours = "/libexec/meantime";
+  if (text.ends_with(ours)) {
+    text.resize(text.size() - ours.size() + 1);
+  } else {
+    text.resize(text.find_last_of('/') + 1);  // without bin
+  }
   return text.size() > 1 ? text.substr(0, text.size() - 1) : text;
 }
 

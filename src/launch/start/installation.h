@@ -8,7 +8,7 @@ namespace meantime::launch {
 
 inline constexpr std::string_view library_file_name = "libmpi_abi.so.1";
 
-/// The folder above bin/; empty if the kernel does not tell.
+/// The folder above bin/ or libexec/; empty if the kernel does not tell.
 std::string prefix();
 
 /// The folder with our libmpi_abi.so.1; empty if there is none.

@@ -16,6 +16,7 @@
 #include "launch/supervise/control_channel.h"
 #include "node/segment.h"
 #include "protocol/host_words.h"
+#include "protocol/task.h"
 #include "settings/shown.h"
 
 namespace meantime::launch {
@@ -143,9 +144,40 @@ std::string Starter::make_channel(Channel& channel, int& lifeline) {
   }
   channel = {sockets[0], sockets[1]};
   ControlChannel::prepare(channel.ours);
-  lifeline = open(fmt::format("/proc/self/fd/{}", lifeline_read_).c_str(),
-                  O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  lifeline = new_lifeline();
   return lifeline >= 0 ? std::string() : fmt::format("its lifeline: {}", std::strerror(errno));
+}
+
+int Starter::new_lifeline() const {
+  return open(fmt::format("/proc/self/fd/{}", lifeline_read_).c_str(),
+              O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+std::string Starter::welcome_task(int rank) {
+  const RankProcess& process = job_.ranks[rank];
+  const int lifeline = new_lifeline();
+  const std::string text = environments_[process.program].of_task(rank);
+  const int descriptors[] = {segment_, lifeline};
+  iovec part{const_cast<char*>(text.data()), text.size()};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof descriptors)] = {};
+  msghdr packet{};
+  packet.msg_iov = &part;
+  packet.msg_iovlen = 1;
+  packet.msg_control = room;
+  packet.msg_controllen = sizeof room;
+  cmsghdr* const item = CMSG_FIRSTHDR(&packet);
+  item->cmsg_level = SOL_SOCKET;
+  item->cmsg_type = SCM_RIGHTS;
+  item->cmsg_len = CMSG_LEN(sizeof descriptors);
+  std::memcpy(CMSG_DATA(item), descriptors, sizeof descriptors);
+  const bool sent = lifeline >= 0 && text.size() <= welcome_limit &&
+                    sendmsg(process.control, &packet, MSG_NOSIGNAL) >= 0;
+  const std::string why = sent ? "" : std::strerror(errno);
+  if (lifeline >= 0) {
+    close(lifeline);
+  }
+  return sent ? std::string()
+              : fmt::format("cannot make task {} (pid {}) a rank: {}", rank, process.pid, why);
 }
 
 /// What every process of ours gets.

@@ -25,6 +25,10 @@ class Starter {
   /// Starts one rank and fills in its RankProcess. Empty, or one line why not.
   std::string start_rank(int rank);
 
+  /// Makes a task that has come a rank, or tells it why it cannot be one. Empty, or one line why
+  /// not.
+  std::string welcome_task(int rank);
+
   /// The same for all ranks of a host at once; fills in its ThreadHost.
   std::string start_host(int number);
 
@@ -54,6 +58,7 @@ class Starter {
     int theirs;
   };
   std::string make_channel(Channel& channel, int& lifeline);
+  [[nodiscard]] int new_lifeline() const;
   void inherit(Spawn& child, const PreparedProgram& program) const;
 
   Job& job_;

@@ -29,6 +29,10 @@ int watch_process(pid_t pid) {
   return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
 }
 
+void signal_process(int pidfd, int signal) {
+  syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
+}
+
 std::optional<int> wait_status_of(int pidfd) {
   PidfdInfo info{};
   info.mask = exit_wanted;

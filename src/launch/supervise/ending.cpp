@@ -6,6 +6,7 @@
 
 #include "launch/messages.h"
 #include "launch/supervise/cpu_time.h"
+#include "launch/supervise/ended_process.h"
 #include "machine/descendants.h"
 
 namespace meantime::launch {
@@ -72,7 +73,9 @@ void Ending::undo_changes() {
 void Ending::signal_ranks(std::initializer_list<int> signals) {
   for (const RankProcess& rank : job_.ranks) {
     for (int signal : signals) {
-      if (rank.pid > 0 && !rank.ended) {
+      if (job_.of_tasks && !rank.ended) {
+        signal_process(rank.mpi_process, signal);
+      } else if (rank.pid > 0 && !rank.ended) {
         kill(rank.pid, signal);
       }
     }

@@ -8,6 +8,8 @@
 namespace meantime::launch {
 
 /// How the supervisor calls itself.
+/// Instead of the words of mpiexec, that of another launcher's tasks: "tasks of PROGRAM".
+inline constexpr char tasks_of[] = "tasks of ";
 inline constexpr char supervisor_name[] = "meantime-job";
 
 /// Runs the job; returns mpiexec's exit status. `arguments` is main's argv: the supervisor writes

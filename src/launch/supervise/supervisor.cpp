@@ -70,6 +70,9 @@ bool Supervisor::prepare() {
   watch(freeze_.timer().descriptor(), Source::guest_freeze);
   watch(library_look_.descriptor(), Source::library_look);
   watch(ending_.grace().descriptor(), Source::grace);
+  if (job_.launcher >= 0) {
+    watch(job_.launcher, Source::launcher);
+  }
   if (std::string problem = starter_.prepare(); !problem.empty()) {
     return cannot_start(problem);
   }
@@ -183,8 +186,12 @@ bool Supervisor::start_host(int number) {
 }
 
 bool Supervisor::start_process(int rank) {
-  if (std::string problem = starter_.start_rank(rank); !problem.empty()) {
+  if (std::string problem = job_.of_tasks ? starter_.welcome_task(rank) : starter_.start_rank(rank);
+      !problem.empty()) {
     return cannot_start(problem);
+  }
+  if (job_.of_tasks) {
+    watch(job_.ranks[rank].mpi_process, Source::mpi_process, rank);
   }
   watch(job_.ranks[rank].control, Source::control, rank);
   ++running_;
@@ -229,6 +236,11 @@ void Supervisor::wait_for_event() {
         break;
       case Source::mpi_process:
         on_mpi_process_gone(number);
+        break;
+      case Source::launcher:
+        say("the launcher has ended");
+        ending_.begin_with_kill(128 + SIGKILL);
+        running_ = 0;
         break;
       case Source::guests:
         hear_guests();
@@ -324,6 +336,8 @@ void Supervisor::act_on(int signal, int ranks_with_it) {
     _exit(ending_.status());
   } else if (signal == SIGQUIT) {
     mention("what each rank does:\n{}", job_report(job_, starter_.segment()));
+  } else if (job_.of_tasks) {
+    // Their launcher signals them itself.
   } else if (waiting_for_readers_ && ends_a_process(signal)) {
     ending_.begin(128 + signal, {});
   } else if (!relay_.pass_on(signal, ranks_with_it)) {

@@ -276,6 +276,13 @@ void Supervisor::on_mpi_process_gone(int rank) {
       ending_.begin(1, fmt::format("{} ended without {}", name(rank), last_call_of(process)));
     }
   }
+  if (job_.of_tasks && !process.ended) {
+    if (process.phase == MpiPhase::outside && !ending_.begun()) {
+      ending_.begin(1, fmt::format("{} ended in MPI_Init", name(rank)));
+    }
+    process.ended = true;
+    --running_;
+  }
   close(process.mpi_process);
   process.mpi_process = -1;
   reap();  // judging may have read the news about a child without acting on it

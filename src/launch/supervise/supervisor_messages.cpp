@@ -210,10 +210,10 @@ void Supervisor::tell_of_deadlock(std::string_view what, std::string_view hint, 
   if (ends) {
     ending_.begin(deadlock_status, {});
   }
-  write_while_read(
-      STDERR_FILENO,
-      as_shown(report + (ends ? "mpiexec: the job is ended (--on-deadlock=report lets it go on)\n"
-                              : "mpiexec: the job goes on\n")));
+  write_while_read(STDERR_FILENO, as_shown(report));
+  mention(!ends           ? "the job goes on"
+          : job_.of_tasks ? "the job is ended (MEANTIME_ON_DEADLOCK=report lets it go on)"
+                          : "the job is ended (--on-deadlock=report lets it go on)");
 }
 
 // MPICH and its relatives greet their launcher through PMI_FD, which is the control socket: this

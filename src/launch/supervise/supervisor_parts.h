@@ -40,6 +40,7 @@ enum class Source : std::uint32_t {
   control,
   host_control,
   mpi_process,
+  launcher,
   guests,
   guests_late,
   guest_trials,

@@ -1,0 +1,191 @@
+#include "core/start/task.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/auxv.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error/abort.h"
+#include "core/start/joining.h"
+#include "core/start/settings.h"
+#include "protocol/control.h"
+#include "protocol/task.h"
+#include "settings/settings.h"
+
+namespace meantime::core {
+namespace {
+
+using launch::TaskHello;
+
+constexpr char job_of_launcher[] = "PMIX_NAMESPACE";
+
+/// What the program wrote, whole.
+std::string output_of(const std::string& program, std::string& problem) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    problem = std::strerror(errno);
+    return {};
+  }
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  sigset_t all;
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::string name = program;
+  char* arguments[] = {name.data(), nullptr};
+  pid_t child = -1;
+  const int error =
+      posix_spawn(&child, program.c_str(), &files, &attributes, arguments, __environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  close(ends[1]);
+  std::string text;
+  char part[512];
+  for (ssize_t bytes = 0; error == 0 && (bytes = read(ends[0], part, sizeof part)) != 0;) {
+    if (bytes > 0) {
+      text.append(part, static_cast<std::size_t>(bytes));
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+  close(ends[0]);
+  while (error == 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  problem = error != 0 ? std::strerror(error) : "";
+  return text;
+}
+
+/// Where the supervisor is, and who this task is.
+struct Place {
+  std::string name;  ///< of an abstract socket
+  TaskHello hello;
+  int program = 0;
+};
+
+Place place_of_supervisor() {
+  const std::string program = prefix() + "/libexec/meantime/meantime-wire-up";
+  std::string problem;
+  const std::string line = output_of(program, problem);
+  Place place;
+  char name[64] = {};
+  unsigned long long secret[2] = {};
+  if (line.starts_with(launch::wired_up) &&
+      std::sscanf(line.c_str() + std::strlen(launch::wired_up), "%63[^:]:%llx:%llx %d %d", name,
+                  &secret[0], &secret[1], &place.hello.rank, &place.program) == 5) {
+    place.name = name;
+    place.hello.secret[0] = secret[0];
+    place.hello.secret[1] = secret[1];
+    return place;
+  }
+  if (line.starts_with(launch::not_wired_up)) {
+    problem = line.substr(std::strlen(launch::not_wired_up));
+    problem.resize(problem.find_last_not_of('\n') + 1);
+  } else {
+    problem = fmt::format("{}: {}", program, problem.empty() ? "it has failed" : problem);
+  }
+  abort_job(1, fmt::format("cannot join the job of the launcher that started this program: {}; "
+                           "Meantime's own mpiexec needs no other launcher",
+                           problem));
+}
+
+int connection_to(const Place& place) {
+  const int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, place.name.data(), place.name.size());
+  const auto length =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + place.name.size());
+  if (descriptor < 0 ||
+      connect(descriptor, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+      send(descriptor, &place.hello, sizeof place.hello, MSG_NOSIGNAL) !=
+          static_cast<ssize_t>(sizeof place.hello)) {
+    abort_job(1, fmt::format("the supervisor of this node's tasks does not answer: {}",
+                             std::strerror(errno)));
+  }
+  return descriptor;
+}
+
+void set(const std::string& name, const std::string& value) {
+  // What this task was told of a setting is its own affair.
+  setenv(name.c_str(), value.c_str(), settings::find(name) == nullptr ? 1 : 0);
+}
+
+}  // namespace
+
+bool is_task() {
+  const char* const job = std::getenv(job_of_launcher);
+  const char* const alone = std::getenv("MEANTIME_SINGLETON");
+  return job != nullptr && std::getenv("PMIX_RANK") != nullptr && !is_child_of_task() &&
+         (alone == nullptr || std::string_view(alone) != "1");
+}
+
+bool is_child_of_task() {
+  const char* const job = std::getenv(job_of_launcher);
+  const char* const joined = std::getenv(launch::task_variable);
+  return job != nullptr && joined != nullptr && std::string_view(job) == joined;
+}
+
+void become_rank() {
+  if (getauxval(AT_SECURE) != 0) {
+    abort_job(1,
+              "a program with more rights than its user (set-user-ID, set-group-ID, file "
+              "capabilities) cannot be a rank of that user's job");
+  }
+  const Place place = place_of_supervisor();
+  const int connection = connection_to(place);
+  std::vector<char> packet(launch::welcome_limit);
+  int descriptors[2] = {-1, -1};
+  iovec part{packet.data(), packet.size()};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof descriptors)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = sizeof room;
+  ssize_t bytes = 0;
+  do {
+    bytes = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
+  } while (bytes < 0 && errno == EINTR);
+  const cmsghdr* const item = CMSG_FIRSTHDR(&message);
+  if (bytes <= 0 || item == nullptr || item->cmsg_type != SCM_RIGHTS || item->cmsg_len != CMSG_LEN(sizeof descriptors)) {
+    abort_job(1, place.hello.rank == 0 ? "a task of this job has ended before all called MPI_Init"
+                                       : "");
+  }
+  std::memcpy(descriptors, CMSG_DATA(item), sizeof descriptors);
+  const char* const end = packet.data() + bytes;
+  for (const char* variable = packet.data(); variable < end;) {
+    const std::string text = variable;
+    const std::size_t equals = text.find('=');
+    set(text.substr(0, equals), text.substr(equals + 1));
+    variable += text.size() + 1;
+  }
+  set(launch::program_variable, fmt::to_string(place.program));
+  set(launch::segment_variable, fmt::to_string(descriptors[0]));
+  set(launch::lifeline_variable, fmt::to_string(descriptors[1]));
+  set(launch::control_variable, fmt::to_string(connection));
+  set(launch::rank_pid_variable, fmt::to_string(getpid()));
+  set(launch::task_variable, std::getenv(job_of_launcher));
+}
+
+}  // namespace meantime::core

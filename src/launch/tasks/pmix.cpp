@@ -1,0 +1,152 @@
+#include "launch/tasks/pmix.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <pmix.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+namespace meantime::launch {
+namespace {
+
+constexpr char library_name[] = "libpmix.so.2";
+constexpr char key_of_text[] = "meantime.node";
+
+pmix_proc_t process_of(const pmix_proc_t& like, pmix_rank_t rank) {
+  pmix_proc_t process = like;
+  process.rank = rank;
+  return process;
+}
+
+/// "0,1,2,3"
+std::vector<int> numbers_in(std::string_view list) {
+  std::vector<int> numbers;
+  while (!list.empty()) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(list.data(), list.data() + list.size(), number);
+    if (error != std::errc()) {
+      break;
+    }
+    numbers.push_back(number);
+    list.remove_prefix(static_cast<std::size_t>(end - list.data()));
+    list.remove_prefix(list.starts_with(',') ? 1 : 0);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+}  // namespace
+
+struct Pmix::Library {
+  decltype(&PMIx_Init) init;
+  decltype(&PMIx_Finalize) finalize;
+  decltype(&PMIx_Get) get;
+  decltype(&PMIx_Put) put;
+  decltype(&PMIx_Commit) commit;
+  decltype(&PMIx_Fence) fence;
+  decltype(&PMIx_Error_string) error_string;
+  pmix_proc_t self;
+
+  std::string problem(const char* call, pmix_status_t status) const {
+    return fmt::format("the launcher's PMIx server: {}: {}", call, error_string(status));
+  }
+  /// What the launcher says of the whole job, or of one process.
+  std::string look_up(pmix_rank_t rank, const char* key, pmix_value_t*& value) const {
+    const pmix_proc_t whom = process_of(self, rank);
+    const pmix_status_t status = get(&whom, key, nullptr, 0, &value);
+    return status == PMIX_SUCCESS ? std::string()
+                                  : problem(fmt::format("PMIx_Get({})", key).c_str(), status);
+  }
+};
+
+std::string Pmix::connect() {
+  void* const handle = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return fmt::format("the launcher speaks PMIx, and {} is not there (Debian: apt install "
+                       "libpmix2): {}",
+                       library_name, dlerror());
+  }
+  static Library library;
+  const char* missing = nullptr;
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+    missing = function == nullptr && missing == nullptr ? name : missing;
+  };
+  find(library.init, "PMIx_Init");
+  find(library.finalize, "PMIx_Finalize");
+  find(library.get, "PMIx_Get");
+  find(library.put, "PMIx_Put");
+  find(library.commit, "PMIx_Commit");
+  find(library.fence, "PMIx_Fence");
+  find(library.error_string, "PMIx_Error_string");
+  if (missing != nullptr) {
+    return fmt::format("{} is no PMIx library: it lacks {}", library_name, missing);
+  }
+  if (const pmix_status_t status = library.init(&library.self, nullptr, 0);
+      status != PMIX_SUCCESS) {
+    return library.problem("PMIx_Init", status) +
+           " (is it of a version that this library does not speak to?)";
+  }
+  library_ = &library;
+  rank_ = static_cast<int>(library.self.rank);
+  pmix_value_t* value = nullptr;
+  if (std::string wrong = library.look_up(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, value);
+      !wrong.empty()) {
+    return wrong;
+  }
+  size_ = static_cast<int>(value->data.uint32);
+  if (library.look_up(library.self.rank, PMIX_APPNUM, value).empty()) {
+    program_ = static_cast<int>(value->data.uint32);
+  }
+  if (std::string wrong = library.look_up(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, value);
+      !wrong.empty()) {
+    return wrong;
+  }
+  if (value->type == PMIX_STRING && value->data.string != nullptr) {
+    on_this_node_ = numbers_in(value->data.string);
+  }
+  if (!std::binary_search(on_this_node_.begin(), on_this_node_.end(), rank_)) {
+    return "the launcher's PMIx server does not say who is on this node (PMIX_LOCAL_PEERS)";
+  }
+  return {};
+}
+
+std::string Pmix::share_from_first(std::string& text) {
+  const int first = on_this_node_.front();
+  if (rank_ == first) {
+    pmix_value_t value{};
+    value.type = PMIX_STRING;
+    value.data.string = text.data();
+    pmix_status_t status = library_->put(PMIX_LOCAL, key_of_text, &value);
+    status = status == PMIX_SUCCESS ? library_->commit() : status;
+    if (status != PMIX_SUCCESS) {
+      return library_->problem("PMIx_Put", status);
+    }
+  }
+  if (const pmix_status_t status = library_->fence(nullptr, 0, nullptr, 0);
+      status != PMIX_SUCCESS) {
+    return library_->problem("PMIx_Fence", status);
+  }
+  if (rank_ != first) {
+    pmix_value_t* value = nullptr;
+    if (std::string wrong =
+            library_->look_up(static_cast<pmix_rank_t>(first), key_of_text, value);
+        !wrong.empty()) {
+      return wrong;
+    }
+    text = value->type == PMIX_STRING && value->data.string != nullptr ? value->data.string : "";
+  }
+  return {};
+}
+
+void Pmix::disconnect() {
+  if (library_ != nullptr) {
+    library_->finalize(nullptr, 0);
+    library_ = nullptr;
+  }
+}
+
+}  // namespace meantime::launch

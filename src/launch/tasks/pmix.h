@@ -1,0 +1,42 @@
+// What a launcher that speaks PMIx says of this process (PMIx standard 4.1): who it is, who else is
+// on its node, and a text from the first of them to the others. The library is loaded when it is
+// asked for, so that nothing else of Meantime needs it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace meantime::launch {
+
+class Pmix {
+ public:
+  Pmix() = default;
+  Pmix(const Pmix&) = delete;
+  Pmix& operator=(const Pmix&) = delete;
+
+  /// Empty, or one line why not.
+  std::string connect();
+  void disconnect();
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  /// Which of the launcher's programs it runs, from 0.
+  [[nodiscard]] int program() const { return program_; }
+  /// Ranks of this job on this node, in ascending order.
+  [[nodiscard]] const std::vector<int>& on_this_node() const { return on_this_node_; }
+
+  /// To be called by all tasks of the job: `text` of the node's first one becomes that of all
+  /// others of the node. Empty, or one line why not.
+  std::string share_from_first(std::string& text);
+
+ private:
+  struct Library;
+  Library* library_ = nullptr;
+  int rank_ = -1;
+  int size_ = 0;
+  int program_ = 0;
+  std::vector<int> on_this_node_;
+};
+
+}  // namespace meantime::launch

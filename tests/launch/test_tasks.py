@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Programs that another launcher starts, by PMIx: Open MPI's mpirun, where it is installed."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from mpiexec import BUILD, CFLAGS, MpiexecTest, processes_of
+
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+MEANTIME = os.path.join(BUILD, "bin", "meantime")
+WIRE_UP = os.path.join(BUILD, "libexec", "meantime", "meantime-wire-up")
+MPIRUN = shutil.which("mpirun.openmpi")
+
+PROGRAM = """
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "sum";
+  int rank, size, sum;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  printf("rank %d of %d: %d\\n", rank, size, sum);
+  fflush(stdout);
+  if (!strcmp(what, "dead")) MPI_Recv(&sum, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (!strcmp(what, "abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
+  if (!strcmp(what, "kill") && rank == 2) raise(SIGKILL);
+  if (!strcmp(what, "leave") && rank == 1) exit(0);
+  if (!strcmp(what, "child") && rank == 0) system(argv[2]);
+  if (!strcmp(what, "wait")) pause();
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@unittest.skipUnless(MPIRUN and os.path.exists(WIRE_UP), "no Open MPI, or built without PMIx")
+class Tasks(MpiexecTest):
+    def setUp(self):
+        super().setUp()
+        self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        self.program = self.path("tasks")
+        subprocess.run([MPICC, *CFLAGS, self.path("tasks.c", PROGRAM), "-o", self.program], check=True)
+
+    def mpirun(self, tasks, *words, environment=None):
+        return subprocess.Popen([MPIRUN, "--oversubscribe", "-n", str(tasks), *words], text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env=dict(self.environment, **environment or {}))
+
+    def run_tasks(self, tasks, *words, environment=None):
+        job = self.mpirun(tasks, *words, environment=environment)
+        output, error = job.communicate(timeout=60)
+        return job.returncode, output, error
+
+    def test_tasks_are_ranks_of_one_job(self):
+        for tasks in (1, 2, 5, 16):
+            status, output, error = self.run_tasks(tasks, self.program)
+            expected = [f"rank {rank} of {tasks}: {tasks * (tasks - 1) // 2}" for rank in range(tasks)]
+            self.assertEqual((status, sorted(output.splitlines())), (0, sorted(expected)), error)
+
+    def test_through_a_script(self):
+        status, output, error = self.run_tasks(3, "sh", "-c", f"{self.program}; echo then")
+        self.assertEqual((status, output.count("of 3: 3\n"), output.count("then\n")), (0, 3, 3), error)
+
+    def test_one_job_after_the_other(self):
+        status, output, error = self.run_tasks(3, "sh", "-c", f"{self.program} && {self.program}")
+        self.assertEqual((status, output.count("of 3: 3\n")), (0, 6), error)
+
+    def test_a_deadlock_is_told(self):
+        status, _, error = self.run_tasks(3, self.program, "dead")
+        self.assertNotEqual(status, 0)
+        self.assertIn("Meantime: deadlock: every rank waits in MPI, and nothing can wake one of them:\n", error)
+        self.assertRegex(error, r"ranks 0-2: each waits in MPI_Recv for any rank, tag 7")
+        self.assertIn("Meantime: the job is ended (MEANTIME_ON_DEADLOCK=report lets it go on)\n", error)
+
+    def test_abort(self):
+        status, _, error = self.run_tasks(3, self.program, "abort")
+        self.assertNotEqual(status, 0)
+        self.assertRegex(error, r"Meantime: rank 1 \(pid \d+ on .*\) called MPI_Abort with code 7\n")
+
+    def test_a_task_that_dies_ends_the_job(self):
+        for what in ("kill", "leave"):
+            begin = time.monotonic()
+            status, _, error = self.run_tasks(4, self.program, what)
+            self.assertNotEqual(status, 0, error)
+            self.assertLess(time.monotonic() - begin, 20)
+
+    def test_the_supervisor_dies(self):
+        job = self.mpirun(3, self.program, "wait")
+        end = time.monotonic() + 20
+        supervisor = None
+        while supervisor is None and time.monotonic() < end:
+            supervisor = next((pid for pid, words in processes_of(self.mark).items()
+                               if os.path.exists(f"/proc/{pid}") and words.startswith("tasks of ")), None)
+            time.sleep(0.02)
+        self.assertIsNotNone(supervisor)
+        time.sleep(0.5)
+        os.kill(supervisor, signal.SIGKILL)
+        job.communicate(timeout=30)
+        self.assertNotEqual(job.returncode, 0)
+
+    def test_the_launcher_dies(self):
+        job = self.mpirun(3, self.program, "wait")
+        time.sleep(1)
+        job.kill()
+        job.communicate(timeout=30)
+        shutil.rmtree(os.path.join(self.temporary, f"ompi.{os.uname().nodename}.{os.getuid()}"), ignore_errors=True)  # Open MPI's
+
+    def test_what_a_task_starts_is_alone(self):
+        status, output, error = self.run_tasks(3, self.program, "child", self.program)
+        self.assertEqual((status, output.count("rank 0 of 1: 0\n"), output.count("of 3: 3\n")), (0, 1, 3), error)
+
+    def test_a_world_each(self):
+        status, output, error = self.run_tasks(3, self.program, environment={"MEANTIME_SINGLETON": "1"})
+        self.assertEqual((status, output.count("rank 0 of 1: 0\n")), (0, 3), error)
+
+    def test_it_is_listed(self):
+        job = self.mpirun(3, self.program, "wait")
+        end = time.monotonic() + 20
+        listed = ""
+        while "rank 2" not in listed and time.monotonic() < end:
+            listed = subprocess.run([MEANTIME, "ps"], env=self.environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=30)
+        self.assertRegex(listed, rf"job \d+: tasks of {self.program} \(3 ranks")
+
+    def test_a_stranger_s_launcher(self):
+        """PMIx's variables, and no server behind them."""
+        lost = subprocess.run([self.program], env=dict(self.environment, PMIX_NAMESPACE="nobody", PMIX_RANK="0"),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual((lost.returncode, lost.stdout), (1, ""), lost.stderr)
+        self.assertIn("Meantime: cannot join the job of the launcher that started this program: ", lost.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
