@@ -30,8 +30,8 @@ struct TaskHello {
   JobSecret secret{};
 };
 
-/// Longest answer: NAME=VALUE, each with a zero byte, in one packet, with which come the descriptors
-/// of the segment and of the lifeline.
+/// Longest answer: NAME=VALUE, each with a zero byte, in one packet, with which come the
+/// descriptors of the segment and of the lifeline.
 inline constexpr std::size_t welcome_limit = 65536;
 
 /// A task's PMIX_NAMESPACE, once it is a rank: its children have it, too, and are alone.

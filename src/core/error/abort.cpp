@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <ctime>
 #include <string>
 
 #include "node/control_client.h"
@@ -16,11 +15,6 @@
 
 namespace meantime::core {
 namespace {
-
-/// How long mpiexec may take to end the job after it was told. It asks at once, and kills
-/// below a second later, the naming of the place included; if it is stopped or does not listen,
-/// this rank ends by itself and is heard of that way.
-constexpr timespec patience{2, 0};
 
 /// What the program printed before it gave up says why: it must not be lost in a buffer. Another
 /// thread may hold the stream for ever, so it is only tried.
@@ -42,9 +36,7 @@ void abort_job(int code, std::string_view text) {
   Rank& rank = rank_of_thread();
   if (rank.control != nullptr && rank.control->abort(code, text)) {
     // mpiexec prints the one line and ends us with the others.
-    timespec left = patience;
-    while (nanosleep(&left, &left) != 0) {
-    }
+    rank.control->wait_to_be_ended();
   } else if (!text.empty()) {
     std::string line = rank.world_size > 1
                            ? fmt::format("Meantime: rank {}: {}", rank.world_rank, text)

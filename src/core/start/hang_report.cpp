@@ -75,11 +75,15 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
   Rank& rank = self();
   const std::string said = fmt::format("Meantime: {}:", what);
   const std::string hint = hint_at_room(segment);
+  const bool ends = for_ever && segment.header().on_deadlock == 0;
   if (rank.control != nullptr && rank.control->connected() &&
       rank.control->deadlock(said, hint, for_ever)) {
+    if (ends) {
+      rank.control->wait_to_be_ended();
+      std::_Exit(launch::deadlock_status);
+    }
     return;
   }
-  const bool ends = for_ever && segment.header().on_deadlock == 0;
   if (ends && rank.control != nullptr) {
     std::_Exit(launch::deadlock_status);
   }

@@ -55,8 +55,7 @@ std::string output_of(const std::string& program, std::string& problem) {
   std::string name = program;
   char* arguments[] = {name.data(), nullptr};
   pid_t child = -1;
-  const int error =
-      posix_spawn(&child, program.c_str(), &files, &attributes, arguments, __environ);
+  const int error = posix_spawn(&child, program.c_str(), &files, &attributes, arguments, __environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   close(ends[1]);
@@ -168,9 +167,10 @@ void become_rank() {
     bytes = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
   } while (bytes < 0 && errno == EINTR);
   const cmsghdr* const item = CMSG_FIRSTHDR(&message);
-  if (bytes <= 0 || item == nullptr || item->cmsg_type != SCM_RIGHTS || item->cmsg_len != CMSG_LEN(sizeof descriptors)) {
-    abort_job(1, place.hello.rank == 0 ? "a task of this job has ended before all called MPI_Init"
-                                       : "");
+  if (bytes <= 0 || item == nullptr || item->cmsg_type != SCM_RIGHTS ||
+      item->cmsg_len != CMSG_LEN(sizeof descriptors)) {
+    abort_job(
+        1, place.hello.rank == 0 ? "a task of this job has ended before all called MPI_Init" : "");
   }
   std::memcpy(descriptors, CMSG_DATA(item), sizeof descriptors);
   const char* const end = packet.data() + bytes;

@@ -242,7 +242,7 @@ void Supervisor::judge(int rank, int wait_status) {
   if (process.phase == MpiPhase::inside) {
     if (code == deadlock_status && job_.command.on_deadlock == DeadlockAction::abort &&
         found_deadlock(starter_.segment())) {
-      tell_of_deadlock(fmt::format("Meantime: {}:", deadlock_found), {}, true);
+      tell_of_deadlock(rank, fmt::format("Meantime: {}:", deadlock_found), {}, true);
     }
     ending_.begin(code == 0 ? 1 : code, fmt::format("{} ended with status {} without {}",
                                                     name(rank), code, last_call_of(process)));

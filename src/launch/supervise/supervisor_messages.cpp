@@ -1,3 +1,5 @@
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,17 +142,21 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       // The exit status has eight bits; an error must not become a success by losing the others.
       int status = message.code & 0xff;
       status = status == 0 && message.code != 0 ? 1 : status;
-      if (text.empty()) {
-        ending_.begin(status,
-                      fmt::format("{} called MPI_Abort with code {}", name(rank), message.code));
-      } else if (!ending_.begun()) {
-        // As long as the rank is there: it waits to be ended. The others would go on, and are not
-        // to do so while addr2line runs.
-        const UnsymbolizedText line(
-            fmt::format("{}: {}", name(rank), settings::shown(text, settings::any_length)));
-        ending_.begin(status, {});
-        mention(line.named(most_naming_seconds));
+      if (ending_.begun()) {
+        break;
       }
+      // As long as the rank is there: it waits to be ended. The others would go on, and are not to
+      // do so while addr2line runs.
+      const UnsymbolizedText line(
+          text.empty()
+              ? fmt::format("{} called MPI_Abort with code {}", name(rank), message.code)
+              : fmt::format("{}: {}", name(rank), settings::shown(text, settings::any_length)));
+      if (!job_.of_tasks) {
+        ending_.begin(status, {});
+      }
+      mention(line.named(most_naming_seconds));
+      let_task_end(rank);
+      ending_.begin(status, {});
       break;
     }
     case ControlKind::remark: {
@@ -193,14 +199,30 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
     case ControlKind::deadlock: {
       std::string_view hint = text;
       const std::string_view what = take_line(hint);
-      tell_of_deadlock(what, hint, message.code == 0);
+      tell_of_deadlock(rank, what, hint, message.code == 0);
       break;
     }
   }
 }
 
+/// It has told what ends the job, and goes first, with the exit status for that: launchers go by
+/// whose end they hear of first.
+void Supervisor::let_task_end(int rank) {
+  constexpr int patience_ms = 100;
+  constexpr timespec until_heard_of{0, 50'000'000};
+  RankProcess& process = job_.ranks[rank];
+  if (job_.of_tasks && process.control >= 0) {
+    shutdown(process.control, SHUT_RDWR);
+    pollfd gone{process.mpi_process, POLLIN, 0};
+    if (poll(&gone, 1, patience_ms) > 0) {
+      nanosleep(&until_heard_of, nullptr);
+    }
+  }
+}
+
 // As long as the ranks are there.
-void Supervisor::tell_of_deadlock(std::string_view what, std::string_view hint, bool for_ever) {
+void Supervisor::tell_of_deadlock(int rank, std::string_view what, std::string_view hint,
+                                  bool for_ever) {
   if (ending_.begun()) {
     return;
   }
@@ -208,6 +230,7 @@ void Supervisor::tell_of_deadlock(std::string_view what, std::string_view hint, 
       fmt::format("{}\n{}\n{}", what, job_report(job_, starter_.segment()), hint);
   const bool ends = for_ever && job_.command.on_deadlock == DeadlockAction::abort;
   if (ends) {
+    let_task_end(rank);
     ending_.begin(deadlock_status, {});
   }
   write_while_read(STDERR_FILENO, as_shown(report));

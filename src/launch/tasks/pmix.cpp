@@ -65,9 +65,10 @@ struct Pmix::Library {
 std::string Pmix::connect() {
   void* const handle = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    return fmt::format("the launcher speaks PMIx, and {} is not there (Debian: apt install "
-                       "libpmix2): {}",
-                       library_name, dlerror());
+    return fmt::format(
+        "the launcher speaks PMIx, and {} is not there (Debian: apt install "
+        "libpmix2): {}",
+        library_name, dlerror());
   }
   static Library library;
   const char* missing = nullptr;
@@ -132,8 +133,7 @@ std::string Pmix::share_from_first(std::string& text) {
   }
   if (rank_ != first) {
     pmix_value_t* value = nullptr;
-    if (std::string wrong =
-            library_->look_up(static_cast<pmix_rank_t>(first), key_of_text, value);
+    if (std::string wrong = library_->look_up(static_cast<pmix_rank_t>(first), key_of_text, value);
         !wrong.empty()) {
       return wrong;
     }
