@@ -77,6 +77,7 @@ std::string output_of(const std::string& program, std::string& problem) {
 
 /// Where the supervisor is, and who this task is.
 struct Place {
+  std::string job;   ///< of the launcher's
   std::string name;  ///< of an abstract socket
   TaskHello hello;
   int program = 0;
@@ -93,6 +94,8 @@ Place place_of_supervisor() {
       std::sscanf(line.c_str() + std::strlen(launch::wired_up), "%63[^:]:%llx:%llx %d %d", name,
                   &secret[0], &secret[1], &place.hello.rank, &place.program) == 5) {
     place.name = name;
+    const char* const job = std::getenv(job_of_launcher);
+    place.job = job != nullptr ? job : "";
     place.hello.secret[0] = secret[0];
     place.hello.secret[1] = secret[1];
     return place;
@@ -185,7 +188,7 @@ void become_rank() {
   set(launch::lifeline_variable, fmt::to_string(descriptors[1]));
   set(launch::control_variable, fmt::to_string(connection));
   set(launch::rank_pid_variable, fmt::to_string(getpid()));
-  set(launch::task_variable, std::getenv(job_of_launcher));
+  set(launch::task_variable, place.job);
 }
 
 }  // namespace meantime::core
