@@ -32,11 +32,12 @@ class ControlClient {
   bool remark(std::string_view topic, std::string_view line);
   /// The ranks found that all of them wait for ever, or perhaps do: `what` says so. mpiexec shows
   /// it, then what each rank does, then `hint` (lines, or nothing).
-  /// After one of those that end the job: whoever was told asks at once, and kills below a second
-  /// later, the naming of places included. Returns where the caller is to end by itself: another
-  /// launcher than mpiexec goes by its exit status, or it was not heard within two seconds.
-  void wait_to_be_ended() const;
   bool deadlock(std::string_view what, std::string_view hint = {}, bool for_ever = true);
+  /// After `abort`, or a `deadlock` that is for ever: mpiexec asks all to end at once, and kills
+  /// below a second later, the naming of places included. Returns where the caller is to end by
+  /// itself: another launcher than mpiexec goes by its exit status, or it was not heard within two
+  /// seconds.
+  void wait_to_be_ended() const;
   /// This rank waits and requests its CPUs slow, or no longer. False also if mpiexec reads too
   /// slowly for more requests: the end of one waits for that instead. Of a host: that worker (its
   /// number in the node).

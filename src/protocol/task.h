@@ -21,7 +21,7 @@ inline constexpr char not_wired_up[] = "error ";
 
 inline constexpr std::uint32_t task_magic = 0x4d455453;
 
-/// Known to who has been told by the launcher: a stranger's connection is dropped.
+/// The launcher's PMIx server tells it to tasks alone: who does not know it is not one.
 using JobSecret = std::uint64_t[2];
 
 struct TaskHello {

@@ -45,20 +45,22 @@ int number_from_environment(const char* name) {
 // A rank's own children inherit the variables but not the descriptors, whose numbers may be any
 // files by now: they are singletons. A rank that has lost its own is none (refuse_to_be_alone).
 bool join_job(Rank& rank) {
-  if (is_task()) {
+  const bool task = is_task();
+  // The others' memory and messages are not for a program that has more rights than its user.
+  if ((task || number_from_environment(launch::segment_variable) >= 0) &&
+      getauxval(AT_SECURE) != 0) {
+    abort_job(
+        1,
+        "a program with more rights than its user (set-user-ID, set-group-ID, file capabilities) "
+        "cannot be a rank of that user's job");
+  }
+  if (task) {
     become_rank();
   }
   const int descriptor = number_from_environment(launch::segment_variable);
   rank.world_rank = number_from_environment(launch::rank_variable);
   rank.world_size = number_from_environment(launch::size_variable);
   const bool told = rank.world_rank >= 0 && rank.world_size > rank.world_rank;
-  // The others' memory and messages are not for a program that has more rights than its user.
-  if (told && descriptor >= 0 && getauxval(AT_SECURE) != 0) {
-    abort_job(
-        1,
-        "a program with more rights than its user (set-user-ID, set-group-ID, file capabilities) "
-        "cannot be a rank of that user's job");
-  }
   const int error = told ? node::segment().map(descriptor) : EBADF;
   if (error == EBADF) {
     rank.world_rank = 0;
@@ -78,9 +80,13 @@ bool join_job(Rank& rank) {
   return true;
 }
 
+bool wants_to_be_alone() {
+  const char* const wanted = std::getenv("MEANTIME_SINGLETON");
+  return wanted != nullptr && std::string_view(wanted) == "1";
+}
+
 void refuse_to_be_alone() {
-  if (const char* wanted = std::getenv("MEANTIME_SINGLETON");
-      wanted != nullptr && std::string_view(wanted) == "1") {
+  if (wants_to_be_alone()) {
     return;
   }
   if (number_from_environment(launch::rank_pid_variable) == getpid()) {
@@ -101,15 +107,13 @@ void refuse_to_be_alone() {
     const char* size;
     const char* launcher;
   };
-  // The most specific first: Open MPI's mpirun sets PMIx variables too.
   constexpr Sign signs[] = {
       {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun, without PMIx"},
       {"PMI_RANK", "PMI_SIZE", "Hydra (MPICH's mpiexec) or another PMI launcher"},
       {"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "Slurm's srun, without PMIx (srun --mpi=pmix)"},
   };
   for (const Sign& sign : signs) {
-    if (std::getenv(sign.variable) != nullptr &&
-        (*sign.size == '\0' || number_from_environment(sign.size) != 1)) {
+    if (std::getenv(sign.variable) != nullptr && number_from_environment(sign.size) != 1) {
       abort_job(1,
                 fmt::format("this program was started by {}, which Meantime does not support; "
                             "start it with Meantime's mpiexec, or set MEANTIME_SINGLETON=1 to run "

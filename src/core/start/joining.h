@@ -12,6 +12,8 @@ namespace meantime::core {
 int number_from_environment(const char* name);
 /// True if mpiexec started this process as a rank, which now has its numbers and the job's segment.
 bool join_job(Rank& rank);
+/// MEANTIME_SINGLETON=1
+bool wants_to_be_alone();
 /// A program started by a launcher that we do not support, or a rank that has lost its job, ends
 /// here, with one line that says what to do: N silent singletons would be wrong.
 void refuse_to_be_alone();

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
-#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -80,7 +79,7 @@ struct Place {
   std::string job;   ///< of the launcher's
   std::string name;  ///< of an abstract socket
   TaskHello hello;
-  int program = 0;
+  int app_number = 0;
 };
 
 Place place_of_supervisor() {
@@ -92,7 +91,7 @@ Place place_of_supervisor() {
   unsigned long long secret[2] = {};
   if (line.starts_with(launch::wired_up) &&
       std::sscanf(line.c_str() + std::strlen(launch::wired_up), "%63[^:]:%llx:%llx %d %d", name,
-                  &secret[0], &secret[1], &place.hello.rank, &place.program) == 5) {
+                  &secret[0], &secret[1], &place.hello.rank, &place.app_number) == 5) {
     place.name = name;
     const char* const job = std::getenv(job_of_launcher);
     place.job = job != nullptr ? job : "";
@@ -103,6 +102,9 @@ Place place_of_supervisor() {
   if (line.starts_with(launch::not_wired_up)) {
     problem = line.substr(std::strlen(launch::not_wired_up));
     problem.resize(problem.find_last_not_of('\n') + 1);
+    if (problem.empty()) {
+      abort_job(1, "");  // the first task says what
+    }
   } else {
     problem = fmt::format("{}: {}", program, problem.empty() ? "it has failed" : problem);
   }
@@ -136,10 +138,8 @@ void set(const std::string& name, const std::string& value) {
 }  // namespace
 
 bool is_task() {
-  const char* const job = std::getenv(job_of_launcher);
-  const char* const alone = std::getenv("MEANTIME_SINGLETON");
-  return job != nullptr && std::getenv("PMIX_RANK") != nullptr && !is_child_of_task() &&
-         (alone == nullptr || std::string_view(alone) != "1");
+  return std::getenv(job_of_launcher) != nullptr && std::getenv("PMIX_RANK") != nullptr &&
+         !is_child_of_task() && !wants_to_be_alone();
 }
 
 bool is_child_of_task() {
@@ -149,11 +149,6 @@ bool is_child_of_task() {
 }
 
 void become_rank() {
-  if (getauxval(AT_SECURE) != 0) {
-    abort_job(1,
-              "a program with more rights than its user (set-user-ID, set-group-ID, file "
-              "capabilities) cannot be a rank of that user's job");
-  }
   const Place place = place_of_supervisor();
   const int connection = connection_to(place);
   std::vector<char> packet(launch::welcome_limit);
@@ -172,8 +167,8 @@ void become_rank() {
   const cmsghdr* const item = CMSG_FIRSTHDR(&message);
   if (bytes <= 0 || item == nullptr || item->cmsg_type != SCM_RIGHTS ||
       item->cmsg_len != CMSG_LEN(sizeof descriptors)) {
-    abort_job(
-        1, place.hello.rank == 0 ? "a task of this job has ended before all called MPI_Init" : "");
+    abort_job(1, bytes > 0 ? "no file descriptors are left for the job's (ulimit -n)"
+                           : "");  // the supervisor has said why
   }
   std::memcpy(descriptors, CMSG_DATA(item), sizeof descriptors);
   const char* const end = packet.data() + bytes;
@@ -183,7 +178,7 @@ void become_rank() {
     set(text.substr(0, equals), text.substr(equals + 1));
     variable += text.size() + 1;
   }
-  set(launch::program_variable, fmt::to_string(place.program));
+  set(launch::program_variable, fmt::to_string(place.app_number));
   set(launch::segment_variable, fmt::to_string(descriptors[0]));
   set(launch::lifeline_variable, fmt::to_string(descriptors[1]));
   set(launch::control_variable, fmt::to_string(connection));

@@ -6,10 +6,10 @@ namespace meantime::core {
 /// Whether a launcher that speaks PMIx has started this process as a task of a job, and it is not
 /// told to be alone.
 bool is_task();
-/// ... or a process of such a rank's, which is alone.
+/// ... or is a process of such a rank's, which is alone.
 bool is_child_of_task();
-/// Then, in MPI_Init: the variables and descriptors of a rank. All tasks of the job call it; it
-/// waits for them. Ends this process with one line if that cannot be.
+/// A task in MPI_Init gets the variables and descriptors of a rank. All tasks of the job call it;
+/// it waits for them. Ends this process with one line if that cannot be.
 void become_rank();
 
 }  // namespace meantime::core

@@ -218,14 +218,12 @@ void RankEnvironment::apply_settings(const Job& job, const ProgramRequest& progr
 }
 
 std::string RankEnvironment::of_task(int rank) const {
-  std::vector<std::string> own;
-  of_rank(rank, own);
-  own.pop_back();  // it knows its pid
-  own.insert(own.end(), variables_.begin(), variables_.end());
-  std::string text;
-  for (const std::string& variable : own) {
-    if (variable.starts_with("MEANTIME_") || name_of(variable) == local_rank_variable ||
-        name_of(variable) == local_size_variable) {
+  std::string text = fmt::format("{}={}", rank_variable, rank);
+  text += '\0';
+  text += fmt::format("{}={}", local_rank_variable, rank);
+  text += '\0';
+  for (const std::string& variable : variables_) {
+    if (variable.starts_with("MEANTIME_") || name_of(variable) == local_size_variable) {
       text.append(variable) += '\0';
     }
   }

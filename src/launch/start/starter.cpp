@@ -172,7 +172,9 @@ std::string Starter::welcome_task(int rank) {
   std::memcpy(CMSG_DATA(item), descriptors, sizeof descriptors);
   const bool sent = lifeline >= 0 && text.size() <= welcome_limit &&
                     sendmsg(process.control, &packet, MSG_NOSIGNAL) >= 0;
-  const std::string why = sent ? "" : std::strerror(errno);
+  const std::string why = sent                          ? ""
+                          : text.size() > welcome_limit ? "its environment is too large"
+                                                        : std::strerror(errno);
   if (lifeline >= 0) {
     close(lifeline);
   }

@@ -25,8 +25,7 @@ class Starter {
   /// Starts one rank and fills in its RankProcess. Empty, or one line why not.
   std::string start_rank(int rank);
 
-  /// Makes a task that has come a rank, or tells it why it cannot be one. Empty, or one line why
-  /// not.
+  /// Makes a task that has come a rank. Empty, or one line why not.
   std::string welcome_task(int rank);
 
   /// The same for all ranks of a host at once; fills in its ThreadHost.

@@ -10,7 +10,7 @@ namespace meantime::launch {
 /// A pidfd (close-on-exec), or -1.
 int watch_process(pid_t pid);
 
-/// Sends it a signal, whoever has its pid by now.
+/// Sends it a signal, and never another process that has got its pid.
 void signal_process(int pidfd, int signal);
 
 /// A status as waitpid gives it; nothing on kernels before 6.15, which do not tell.

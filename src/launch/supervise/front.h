@@ -8,9 +8,9 @@
 namespace meantime::launch {
 
 /// How the supervisor calls itself.
-/// Instead of the words of mpiexec, that of another launcher's tasks: "tasks of PROGRAM".
-inline constexpr char tasks_of[] = "tasks of ";
 inline constexpr char supervisor_name[] = "meantime-job";
+/// The command line of one of another launcher's tasks: "tasks of PROGRAM".
+inline constexpr char tasks_of[] = "tasks of ";
 
 /// Runs the job; returns mpiexec's exit status. `arguments` is main's argv: the supervisor writes
 /// its own name there, so that killing mpiexec by name does not hit both.

@@ -91,6 +91,10 @@ bool Supervisor::prepare() {
   return true;
 }
 
+bool Supervisor::front_is_gone() const {
+  return !job_.of_tasks && getppid() != front_;
+}
+
 bool Supervisor::killed_meanwhile() {
   ending_.note(128 + SIGKILL);
   return false;
@@ -121,14 +125,14 @@ bool Supervisor::start_ranks() {
       return false;
     }
     rank += host >= 0 ? job_.hosts[host].ranks : 1;
-    if (getppid() != front_) {
+    if (front_is_gone()) {
       return killed_meanwhile();
     }
   }
   leave_the_process_group();
   // The signal about it may be one of those that were looked at early; from now on it stays to be
   // read. Whoever has got it finds another parent: the kernel changes that first.
-  if (getppid() != front_) {
+  if (front_is_gone()) {
     return killed_meanwhile();
   }
   starter_.forward_output();
@@ -163,6 +167,9 @@ void Supervisor::look_at_libraries() {
 // whose parent is in another group, makes the kernel send SIGHUP to mpiexec's whole group, the
 // user's script with it, if any process in it is stopped (setpgid(2), orphaned process groups).
 void Supervisor::leave_the_process_group() {
+  if (job_.of_tasks) {
+    return;  // it never was in one
+  }
   setsid();
   early_.look(static_cast<int>(job_.ranks.size()), front_);
   // The kernel sends to a group while it holds the lock that setsid takes: what has come to us by
@@ -238,9 +245,9 @@ void Supervisor::wait_for_event() {
         on_mpi_process_gone(number);
         break;
       case Source::launcher:
-        say("the launcher has ended");
         ending_.begin_with_kill(128 + SIGKILL);
         running_ = 0;
+        mention("the launcher has ended");
         break;
       case Source::guests:
         hear_guests();
@@ -329,7 +336,7 @@ void Supervisor::act_on(int signal, int ranks_with_it) {
   }
   if (signal == SIGCHLD) {
     reap();
-  } else if (signal == front_is_gone_signal() && getppid() != front_) {
+  } else if (signal == front_is_gone_signal() && front_is_gone()) {
     // SIGKILL for mpiexec means SIGKILL for the job.
     ending_.begin_with_kill(128 + SIGKILL);
     remove_empty_reports(job_);

@@ -71,6 +71,9 @@ std::optional<int> wait_status_soon(const RankProcess& process) {
 // and mpiexec at once. If a rank's end is heard of first, the news of the signal is just behind; on
 // a busy machine as far behind as the front is from getting a CPU.
 bool Supervisor::asked_for(int signal) {
+  if (job_.of_tasks) {  // their launcher ends them by these, and says so
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+  }
   const sigset_t supervised = supervised_signals();
   const double began = now_seconds();
   const auto may_come = [&] {

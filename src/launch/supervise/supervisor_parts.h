@@ -70,6 +70,7 @@ class Supervisor {
   // Starting.
   bool prepare();
   bool start_ranks();
+  [[nodiscard]] bool front_is_gone() const;
   bool killed_meanwhile();
   bool start_process(int rank);
   bool start_host(int number);

@@ -5,11 +5,13 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -23,8 +25,8 @@
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/front.h"
 #include "launch/supervise/supervisor.h"
-#include "launch/tasks/gathering.h"
 #include "launch/tasks/pmix.h"
+#include "launch/tasks/task_listener.h"
 #include "machine/process_stat.h"
 #include "protocol/control.h"
 
@@ -71,16 +73,22 @@ void prepare(Job& job, int size, const std::string& path) {
 }
 
 /// The supervisor that the node's first task leaves behind.
-int supervise_tasks(const std::string& program, int size, pid_t first_task, pid_t launcher) {
+[[noreturn]] void supervise_tasks(const std::string& program, int size, pid_t first_task,
+                                  pid_t launcher) {
   prctl(PR_SET_NAME, supervisor_name);
   setsid();
   speak_as("Meantime");
-  Gathering gathering;
-  if (const std::string wrong = gathering.open(); !wrong.empty()) {
-    write_all(STDOUT_FILENO, not_wired_up + wrong);
-    return 1;
+  rlimit descriptors{};
+  if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
+    descriptors.rlim_cur = descriptors.rlim_max;  // two a task; nobody inherits this
+    setrlimit(RLIMIT_NOFILE, &descriptors);
   }
-  write_all(STDOUT_FILENO, gathering.address());
+  TaskListener listener;
+  if (const std::string wrong = listener.open(); !wrong.empty()) {
+    write_all(STDOUT_FILENO, not_wired_up + wrong);
+    _exit(1);
+  }
+  write_all(STDOUT_FILENO, listener.address());
   // The launcher waits until nobody has the task's output open.
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
@@ -88,12 +96,13 @@ int supervise_tasks(const std::string& program, int size, pid_t first_task, pid_
   Job job;
   prepare(job, size, program);
   job.launcher = watch_process(launcher);
-  if (!gathering.wait_for_all(job, first_task)) {
-    return 1;
+  if (const std::string wrong = listener.wait_for_all(job, first_task); !wrong.empty()) {
+    mention(wrong);
+    _exit(1);  // and the tasks that wait for an answer hear that there is none
   }
   use_cpus_of(job);
   job.cpus = cpu_budget();
-  return supervise(job, getppid());
+  _exit(supervise(job, getppid()));
 }
 
 /// The nearest process above the task that is not in the launcher's job itself, as a script is.
@@ -115,9 +124,10 @@ pid_t launcher_of(pid_t task) {
   return pid;
 }
 
-/// As a child of nobody here, so that the task gets none that it does not know, and by exec: the
-/// PMIx library has threads, and descriptors. What it says first is `answer`.
-std::string start_supervisor(int size, std::string& answer) {
+/// Two forks, so that the supervisor is not a child of the task's, which would be surprised by its
+/// end; an exec, because the PMIx library has threads and descriptors in this process. Returns the
+/// supervisor's address, or what is wrong behind `not_wired_up`.
+std::string start_supervisor(int size) {
   std::error_code ignored;
   const auto program =
       std::filesystem::read_symlink(fmt::format("/proc/{}/exe", getppid()), ignored);
@@ -127,7 +137,7 @@ std::string start_supervisor(int size, std::string& answer) {
   int ends[2];
   pid_t between = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
   if (between < 0) {
-    return fmt::format("cannot start a process: {}", std::strerror(errno));
+    return fmt::format("{}cannot start a process: {}", not_wired_up, std::strerror(errno));
   }
   if (between == 0) {
     const pid_t parent = getpid();
@@ -144,53 +154,52 @@ std::string start_supervisor(int size, std::string& answer) {
   }
   close(ends[1]);
   waitpid(between, nullptr, 0);
-  answer = read_all(ends[0]);
+  const std::string answer = read_all(ends[0]);
   close(ends[0]);
-  return !answer.empty() && !answer.starts_with(not_wired_up) ? std::string()
-         : answer.empty()                                     ? "the supervisor has not started"
-                          : answer.substr(std::strlen(not_wired_up));
+  return answer.empty() ? std::string(not_wired_up) + "the supervisor cannot be started" : answer;
 }
 
-/// Empty, or one line why not.
-std::string wire_up(Pmix& pmix, std::string& address) {
-  if (std::string wrong = pmix.connect(); !wrong.empty()) {
-    return wrong;
+/// What the task is to read.
+std::string wire_up(Pmix& pmix) {
+  if (const std::string wrong = pmix.connect(); !wrong.empty()) {
+    return not_wired_up + wrong;
   }
   const int here = static_cast<int>(pmix.on_this_node().size());
   if (here != pmix.size()) {
     return fmt::format(
-        "{} of the job's {} tasks are on this node: Meantime does not support several nodes yet; "
+        "{}{} of the job's {} tasks are on this node: Meantime does not support several nodes yet; "
         "give it one (srun -N1, mpirun --host)",
-        here, pmix.size());
+        not_wired_up, here, pmix.size());
   }
-  if (pmix.rank() == pmix.on_this_node().front()) {
-    if (std::string wrong = start_supervisor(here, address); !wrong.empty()) {
-      return wrong;
-    }
+  const bool is_first = pmix.rank() == pmix.on_this_node().front();
+  std::string address = is_first ? start_supervisor(here) : std::string();
+  // Also what is wrong: the others wait for it. The first task says it for all.
+  if (const std::string wrong = pmix.share_from_first(address); !wrong.empty()) {
+    return not_wired_up + wrong;
   }
-  return pmix.share_from_first(address);
+  if (address.starts_with(not_wired_up)) {
+    return is_first ? address : not_wired_up;
+  }
+  return fmt::format("{}{} {} {}", wired_up, address, pmix.rank(), pmix.app_number());
 }
 
-int answer() {
+[[noreturn]] void answer() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody else ends it while it waits for other tasks
   Pmix pmix;
-  std::string address;
-  const std::string wrong = wire_up(pmix, address);
-  write_all(STDOUT_FILENO, wrong.empty() ? fmt::format("{}{} {} {}\n", wired_up, address,
-                                                       pmix.rank(), pmix.program())
-                                         : fmt::format("{}{}\n", not_wired_up, wrong));
+  write_all(STDOUT_FILENO, wire_up(pmix) + '\n');
   pmix.disconnect();
-  return 0;
+  _exit(0);  // the PMIx library's own affairs at exit are nobody's here
 }
 
 }  // namespace
 }  // namespace meantime::launch
 
-// With four words it is the tasks' supervisor: their program's name, behind which the others are
-// nobody's affair, their number, and the pids of the first one and of the launcher.
+// With four words it is the tasks' supervisor: their program's name, their number, and the pids of
+// the first one and of the launcher. All but the name are wiped: `ps` shows that alone.
 int main(int count, char** words) {
   using namespace meantime::launch;
   if (count != 4 || !std::string_view(words[0]).starts_with(tasks_of)) {
-    return answer();
+    answer();
   }
   const int size = std::atoi(words[1]);
   const pid_t first = std::atoi(words[2]);
@@ -198,5 +207,5 @@ int main(int count, char** words) {
   for (int word = 1; word < count; ++word) {
     std::memset(words[word], 0, std::strlen(words[word]));
   }
-  return supervise_tasks(words[0] + std::strlen(tasks_of), size, first, launcher);
+  supervise_tasks(words[0] + std::strlen(tasks_of), size, first, launcher);
 }

@@ -8,18 +8,13 @@
 #include <charconv>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 namespace meantime::launch {
 namespace {
 
 constexpr char library_name[] = "libpmix.so.2";
 constexpr char key_of_text[] = "meantime.node";
-
-pmix_proc_t process_of(const pmix_proc_t& like, pmix_rank_t rank) {
-  pmix_proc_t process = like;
-  process.rank = rank;
-  return process;
-}
 
 /// "0,1,2,3"
 std::vector<int> numbers_in(std::string_view list) {
@@ -55,7 +50,8 @@ struct Pmix::Library {
   }
   /// What the launcher says of the whole job, or of one process.
   std::string look_up(pmix_rank_t rank, const char* key, pmix_value_t*& value) const {
-    const pmix_proc_t whom = process_of(self, rank);
+    pmix_proc_t whom = self;
+    whom.rank = rank;
     const pmix_status_t status = get(&whom, key, nullptr, 0, &value);
     return status == PMIX_SUCCESS ? std::string()
                                   : problem(fmt::format("PMIx_Get({})", key).c_str(), status);
@@ -98,9 +94,10 @@ std::string Pmix::connect() {
       !wrong.empty()) {
     return wrong;
   }
-  size_ = static_cast<int>(value->data.uint32);
-  if (library.look_up(library.self.rank, PMIX_APPNUM, value).empty()) {
-    program_ = static_cast<int>(value->data.uint32);
+  size_ = value->type == PMIX_UINT32 ? static_cast<int>(value->data.uint32) : 0;
+  if (library.look_up(library.self.rank, PMIX_APPNUM, value).empty() &&
+      value->type == PMIX_UINT32) {
+    app_number_ = static_cast<int>(value->data.uint32);
   }
   if (std::string wrong = library.look_up(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, value);
       !wrong.empty()) {

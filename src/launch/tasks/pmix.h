@@ -3,7 +3,6 @@
 // asked for, so that nothing else of Meantime needs it.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@ class Pmix {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   /// Which of the launcher's programs it runs, from 0.
-  [[nodiscard]] int program() const { return program_; }
+  [[nodiscard]] int app_number() const { return app_number_; }
   /// Ranks of this job on this node, in ascending order.
   [[nodiscard]] const std::vector<int>& on_this_node() const { return on_this_node_; }
 
@@ -35,7 +34,7 @@ class Pmix {
   Library* library_ = nullptr;
   int rank_ = -1;
   int size_ = 0;
-  int program_ = 0;
+  int app_number_ = 0;
   std::vector<int> on_this_node_;
 };
 
