@@ -14,7 +14,7 @@ namespace {
 template <class... Arguments>
 int by_twin(Host& plain, Host& twin, Handle communicator, const void* site,
             Arguments... arguments) {
-  if (!has_guests() || !is_ours(communicator)) {
+  if (!takes_waits() || !is_ours(communicator)) {
     return plain(arguments...);
   }
   Request request;
@@ -25,7 +25,7 @@ int by_twin(Host& plain, Host& twin, Handle communicator, const void* site,
 template <class... Arguments>
 int after_meeting(Host& plain, Handle communicator, const void* site, Arguments... arguments) {
   static Host ibarrier("PMPI_Ibarrier");
-  if (has_guests() && is_ours(communicator)) {
+  if (takes_waits() && is_ours(communicator)) {
     Request request;
     int error = ibarrier(communicator, &request.value);
     error = error != success ? error : wait_for(request, site);

@@ -16,10 +16,6 @@ constinit thread_local bool in_slice = false;
 }
 namespace {
 
-/// How many ranks the node has: what launchers say.
-constexpr const char* local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                       "MEANTIME_LOCAL_SIZE"};
-
 class OwnFunction final : public guest::Function {
  public:
   using guest::Function::Function;
@@ -48,16 +44,6 @@ void refuse_exit() {
   }
 }
 
-long ranks_of_node() {
-  long ranks = 1;
-  for (const char* name : local_sizes) {
-    if (const char* const number = std::getenv(name)) {
-      ranks = std::max(ranks, std::atol(number));
-    }
-  }
-  return ranks;
-}
-
 }  // namespace
 
 void start_function() {
@@ -65,10 +51,9 @@ void start_function() {
   if (path == nullptr || own != nullptr) {
     return;
   }
-  if (const long cpus = sysconf(_SC_NPROCESSORS_ONLN); ranks_of_node() > cpus) {
+  if (ranks_share_cpus()) {
     if (is_first_of_its_node()) {
-      say(fmt::format("no guest function: it is for ranks that have a CPU each; here {} share {}",
-                      ranks_of_node(), cpus));
+      say("no guest function: it is for ranks that have a CPU each, and here they share some");
     }
     return;
   }

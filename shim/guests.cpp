@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -34,6 +35,20 @@ namespace {
 /// Which rank of its node a process is: what launchers say.
 constexpr const char* local_ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
                                        "PMIX_LOCAL_RANK", "SLURM_LOCALID", "MEANTIME_LOCAL_RANK"};
+
+/// ... and how many these are.
+constexpr const char* local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                       "SLURM_STEP_TASKS_PER_NODE"};
+
+long ranks_of_node() {
+  long ranks = 1;
+  for (const char* name : local_sizes) {
+    if (const char* const number = std::getenv(name)) {
+      ranks = std::max(ranks, std::atol(number));
+    }
+  }
+  return ranks;
+}
 
 int control = -1;
 
@@ -189,6 +204,11 @@ bool has_guest_processes() {
   return has;
 }
 
+bool ranks_share_cpus() {
+  static const bool share = ranks_of_node() > sysconf(_SC_NPROCESSORS_ONLN);
+  return share;
+}
+
 bool steals_all() {
   static const bool all = std::getenv(steal_all_variable) != nullptr;
   return all;
@@ -210,6 +230,12 @@ void start_guests() {
   start_function();
   if (!has_guest_processes() || !is_first_of_its_node()) {
     return;
+  }
+  if (ranks_share_cpus()) {
+    say(fmt::format(
+        "{} ranks share {} CPUs: they wait as their MPI does, and guests have what that "
+        "leaves",
+        ranks_of_node(), sysconf(_SC_NPROCESSORS_ONLN)));
   }
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {

@@ -8,7 +8,7 @@ namespace meantime::shim {
 namespace {
 
 bool are_ours() {
-  return has_guests() && steals_all();
+  return takes_waits() && steals_all();
 }
 
 /// From nobody there is nothing to wait for; MPICH's looks do not write such a status.

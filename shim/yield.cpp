@@ -9,7 +9,7 @@
 #include "shim/guests.h"
 
 extern "C" [[gnu::visibility("default")]] int sched_yield() noexcept {
-  if (!meantime::shim::has_guest_processes()) {
+  if (!meantime::shim::has_guest_processes() || meantime::shim::ranks_share_cpus()) {
     return static_cast<int>(syscall(SYS_sched_yield));
   }
   [[maybe_unused]] static thread_local const int exact = prctl(PR_SET_TIMERSLACK, 1);

@@ -53,7 +53,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
     text = rest() + ": that is no number";
   }
   return command == "meantime stack" && text == "job is missing"
-             ? "meantime stack: which job? Give the pid of its mpiexec: `meantime ps` lists jobs"
+             ? "meantime stack: which job? Give its number: `meantime ps` lists jobs"
              : fmt::format("{}: {}; `{} --help` shows how", command, text, command);
 }
 

@@ -38,6 +38,7 @@ struct RankProcess {
   pid_t mpi_pid = -1;    ///< the one that called MPI_Init: pid, or a descendant of it
   int control = -1;      ///< our end of its control socket
   int mpi_process = -1;  ///< pidfd of mpi_pid, where that is no child that mpiexec started
+  int script = -1;       ///< pidfd of the script that has started a task, if one has
   MpiPhase phase = MpiPhase::outside;
   bool was_gone = false;       ///< mpi_pid, before it could be watched: to be judged
   bool sessions_only = false;  ///< inside, and not by MPI_Init

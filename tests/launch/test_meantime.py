@@ -41,7 +41,7 @@ class Command(MpiexecTest):
 
     def test_what_is_said_of_wrong_words(self):
         """One line that says whose they are, and what to do."""
-        for words, says in ((("stack",), "meantime stack: which job? Give the pid of its mpiexec: `meantime ps` lists jobs"),
+        for words, says in ((("stack",), "meantime stack: which job? Give its number: `meantime ps` lists jobs"),
                             (("stack", "x"), "meantime stack: job = x: that is no number; `meantime stack --help` shows how"),
                             (("stack", "1", "--rank", "-3"), "meantime stack: --rank: '-3' is no rank; `meantime stack --help` shows how"),
                             (("check",), "meantime check: program is missing; `meantime check --help` shows how"),

@@ -69,6 +69,19 @@ class Steal(MpiexecTest):
                 if not launcher.startswith(OURS):  # whose MPI_Test sleeps itself in a series of them
                     self.assertGreater(int(re.search(r"slept for (\d+) %", said)[1]), 60, said)
 
+    def test_ranks_that_share_cpus_wait_as_their_mpi_does(self):
+        """Timers instead of the MPI's yields made a job a hundred times slower."""
+        ranks = os.cpu_count() + 2
+        for launcher, program in self.each():
+            if launcher.startswith(OURS):
+                continue
+            more = ("--oversubscribe",) if "openmpi" in launcher else ()
+            job = self.steal("--guest", "primes", "--steal", "all", "--", launcher, *more, "-n", ranks, program, 100)
+            _, said = job.communicate(timeout=100)
+            self.assertEqual(job.returncode, 0, said)
+            self.assertIn(f"meantime steal: {ranks} ranks share {os.cpu_count()} CPUs: they wait as their MPI does", said)
+            self.assertIn(" and slept for 0 % of it\n", said)
+
     def test_messages_that_need_the_receivers_progress(self):
         """Thousands of them before the one that is waited for, on each MPI."""
         source = self.path("many.c", "#include <mpi.h>\nint main(int c, char** v) { int rank, i, x = 0;\n"

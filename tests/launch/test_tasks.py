@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "dead")) MPI_Recv(&sum, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (!strcmp(what, "abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
   if (!strcmp(what, "kill") && rank == 2) raise(SIGKILL);
+  if (!strcmp(what, "crash") && rank == 1) *(volatile int*)8 = 1;
   if (!strcmp(what, "leave") && rank == 1) exit(0);
   if (!strcmp(what, "child") && rank == 0) system(argv[2]);
   if (!strcmp(what, "wait")) pause();
@@ -104,6 +105,23 @@ class Tasks(MpiexecTest):
         for what in ("kill", "leave"):
             status, _, error = self.run_tasks(4, self.program, what)
             self.assertNotEqual(status, 0, error)
+
+    def test_a_crash(self):
+        said = r"Meantime: rank 1 \(pid \d+ on .*\) was killed by signal 11 \(Segmentation fault\)"
+        status, _, error = self.run_tasks(4, self.program, "crash")
+        self.assertEqual(status, 139)
+        self.assertRegex(error, said)
+        status, _, error = self.run_tasks(4, "sh", "-c", f"{self.program} crash; exit 0")
+        self.assertNotEqual(status, 0, "scripts made it a success")
+        self.assertRegex(error, said)
+
+    def test_who_ends_the_launcher_knows_why(self):
+        job = self.mpirun(3, self.program, "wait")
+        for _ in range(3):
+            job.stdout.readline()
+        job.terminate()
+        _, error = job.communicate(timeout=30)
+        self.assertNotIn("Meantime", error)
 
     def test_a_task_dies_before_it_is_a_rank(self):
         script = f'test "$PMIX_RANK" = {{}} && kill -9 $$; exec {self.program}'

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <utility>
 
+#include "core/start/task.h"
 #include "node/control_client.h"
 #include "symbolize/backtrace.h"
 
@@ -21,6 +22,7 @@ constexpr std::uintptr_t longest_frame = 64 * 1024;
 // What the handler needs; set before it is in place.
 node::ControlClient* mpiexec = nullptr;
 pid_t rank_process = 0;
+bool is_task_s = false;   ///< the rank's: another launcher has started it
 char program[4096] = "";  ///< the linker knows it as it was called, from wherever that was
 
 /// "/home/me/stencil+0x1234 (main+0x56)".
@@ -59,7 +61,9 @@ void tell(int signal, const siginfo_t& info, ucontext_t& context) {
   } else {
     text.add("\n  (and no more can be read of its stack)");
   }
-  mpiexec->crashed(told_signal, text.text());
+  if (mpiexec->crashed(told_signal, text.text()) && is_task_s) {
+    mpiexec->wait_to_be_ended();
+  }
 }
 
 // A fault happens again when the handler has returned, and then kills: so a core dump is of the
@@ -85,6 +89,7 @@ void catch_crashes(std::shared_ptr<node::ControlClient> control) {
   static const auto& kept = *new std::shared_ptr<node::ControlClient>(std::move(control));
   mpiexec = kept.get();
   rank_process = getpid();
+  is_task_s = is_child_of_task();
   if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) {
     program[0] = '\0';
   }

@@ -73,7 +73,9 @@ void Ending::undo_changes() {
 void Ending::signal_ranks(std::initializer_list<int> signals) {
   for (const RankProcess& rank : job_.ranks) {
     for (int signal : signals) {
-      if (job_.of_tasks && !rank.ended) {
+      if (job_.of_tasks) {
+        // A script that went on as if nothing had been would make it a success.
+        signal_process(rank.script, signal);
         signal_process(rank.mpi_process, signal);
       } else if (rank.pid > 0 && !rank.ended) {
         kill(rank.pid, signal);

@@ -72,7 +72,8 @@ std::optional<int> wait_status_soon(const RankProcess& process) {
 // a busy machine as far behind as the front is from getting a CPU.
 bool Supervisor::asked_for(int signal) {
   if (job_.of_tasks) {  // their launcher ends them by these, and says so
-    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           (signal == SIGKILL && all_tasks_are_gone());
   }
   const sigset_t supervised = supervised_signals();
   const double began = now_seconds();
@@ -206,6 +207,26 @@ bool found_deadlock(int descriptor) {
 
 }  // namespace
 
+/// Launchers lose what is written once they have heard of an end, and go by the first that they
+/// hear of: so of a task it is said first, then nothing is done for a moment.
+void Supervisor::end_job(int rank, int status, const std::string& line) {
+  if (job_.of_tasks && !ending_.begun()) {
+    mention(line);
+    let_task_end(rank);
+    ending_.begin(status, {});
+  } else {
+    ending_.begin(status, line);
+  }
+}
+
+bool Supervisor::all_tasks_are_gone() const {
+  return job_.of_tasks &&
+         std::all_of(job_.ranks.begin(), job_.ranks.end(), [](const RankProcess& rank) {
+           pollfd gone{rank.mpi_process, POLLIN, 0};
+           return rank.ended || poll(&gone, 1, 0) > 0;
+         });
+}
+
 void Supervisor::judge(int rank, int wait_status) {
   const RankProcess& process = job_.ranks[rank];
   const bool finalized = has_finalized(process, starter_.segment(), rank);
@@ -231,6 +252,10 @@ void Supervisor::judge(int rank, int wait_status) {
       }
       died_late_ = true;
       ending_.note(128 + signal);
+    } else if (job_.of_tasks) {
+      tell("");
+      let_task_end(rank);
+      ending_.begin(128 + signal, {});
     } else {
       ending_.begin(128 + signal, {});
       tell("");
@@ -247,8 +272,9 @@ void Supervisor::judge(int rank, int wait_status) {
         found_deadlock(starter_.segment())) {
       tell_of_deadlock(rank, fmt::format("Meantime: {}:", deadlock_found), {}, true);
     }
-    ending_.begin(code == 0 ? 1 : code, fmt::format("{} ended with status {} without {}",
-                                                    name(rank), code, last_call_of(process)));
+    end_job(
+        rank, code == 0 ? 1 : code,
+        fmt::format("{} ended with status {} without {}", name(rank), code, last_call_of(process)));
   } else if (!process.other_library.empty()) {
     ending_.begin(code == 0 ? 1 : code,
                   fmt::format("{} loaded another MPI library, {}, and ended as a job of its own; "
@@ -275,8 +301,10 @@ void Supervisor::on_mpi_process_gone(int rank) {
       judge(rank, W_EXITCODE(0, process.crash_signal));
     } else if (std::optional<int> wait_status = wait_status_soon(process)) {
       judge(rank, *wait_status);
+    } else if (all_tasks_are_gone()) {
+      ending_.begin(1, {});  // the launcher has ended them
     } else {
-      ending_.begin(1, fmt::format("{} ended without {}", name(rank), last_call_of(process)));
+      end_job(rank, 1, fmt::format("{} ended without {}", name(rank), last_call_of(process)));
     }
   }
   if (job_.of_tasks && !process.ended) {

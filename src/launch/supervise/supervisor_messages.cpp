@@ -195,6 +195,10 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
     case ControlKind::crashed:
       process.crash_signal = message.code;
       process.crash = text;
+      if (job_.of_tasks && !ending_.begun()) {  // it waits, for the launcher to be told first
+        judge(rank, W_EXITCODE(0, process.crash_signal));
+        let_task_end(rank);
+      }
       break;
     case ControlKind::deadlock: {
       std::string_view hint = text;
@@ -229,14 +233,17 @@ void Supervisor::tell_of_deadlock(int rank, std::string_view what, std::string_v
   const std::string report =
       fmt::format("{}\n{}\n{}", what, job_report(job_, starter_.segment()), hint);
   const bool ends = for_ever && job_.command.on_deadlock == DeadlockAction::abort;
-  if (ends) {
-    let_task_end(rank);
+  if (ends && !job_.of_tasks) {
     ending_.begin(deadlock_status, {});
   }
   write_while_read(STDERR_FILENO, as_shown(report));
   mention(!ends           ? "the job goes on"
           : job_.of_tasks ? "the job is ended (MEANTIME_ON_DEADLOCK=report lets it go on)"
                           : "the job is ended (--on-deadlock=report lets it go on)");
+  if (ends) {
+    let_task_end(rank);
+    ending_.begin(deadlock_status, {});
+  }
 }
 
 // MPICH and its relatives greet their launcher through PMI_FD, which is the control socket: this

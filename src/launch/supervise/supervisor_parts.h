@@ -91,6 +91,8 @@ class Supervisor {
   void on_message(int rank, const ControlMessage& message, std::string_view text);
   void on_foreign_message(int rank);
   void let_task_end(int rank);
+  void end_job(int rank, int status, const std::string& line);
+  [[nodiscard]] bool all_tasks_are_gone() const;
   void tell_of_deadlock(int rank, std::string_view what, std::string_view hint, bool for_ever);
   void on_rank_ended(int rank, int wait_status);
   void on_host_ended(int number, int wait_status);

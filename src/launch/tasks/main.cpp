@@ -16,7 +16,6 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -25,9 +24,9 @@
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/front.h"
 #include "launch/supervise/supervisor.h"
+#include "launch/tasks/ancestors.h"
 #include "launch/tasks/pmix.h"
 #include "launch/tasks/task_listener.h"
-#include "machine/process_stat.h"
 #include "protocol/control.h"
 
 namespace meantime::launch {
@@ -103,25 +102,6 @@ void prepare(Job& job, int size, const std::string& path) {
   use_cpus_of(job);
   job.cpus = cpu_budget();
   _exit(supervise(job, getppid()));
-}
-
-/// The nearest process above the task that is not in the launcher's job itself, as a script is.
-pid_t launcher_of(pid_t task) {
-  const char* const job = std::getenv("PMIX_NAMESPACE");
-  const std::string sign = std::string("PMIX_NAMESPACE=") + (job != nullptr ? job : "");
-  pid_t pid = machine::process_stat(task).parent;
-  while (pid > 1) {
-    std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
-    bool has_sign = false;
-    for (std::string variable; !has_sign && std::getline(file, variable, '\0');) {
-      has_sign = variable == sign;
-    }
-    if (!has_sign) {
-      break;
-    }
-    pid = machine::process_stat(pid).parent;
-  }
-  return pid;
 }
 
 /// Two forks, so that the supervisor is not a child of the task's, which would be surprised by its

@@ -13,6 +13,7 @@
 
 #include "launch/supervise/control_channel.h"
 #include "launch/supervise/ended_process.h"
+#include "launch/tasks/ancestors.h"
 
 namespace meantime::launch {
 namespace {
@@ -94,6 +95,9 @@ TaskListener::Heard TaskListener::hear(Job& job, int descriptor) const {
   rank.pid = pid;
   rank.mpi_process = process;
   rank.control = descriptor;
+  if (const pid_t root = started_by_launcher(pid); root != pid) {
+    rank.script = watch_process(root);
+  }
   ControlChannel::prepare(descriptor);
   return Heard::task;
 }
