@@ -237,6 +237,12 @@ class Guests(MpiexecTest):
         result = self.run_job("--guest", self.guest("sleep 60; exit"), "-n", 2, "true")
         self.assertEqual(result.status, 0, result)
 
+    def test_what_is_said_of_guests_that_are_not_there(self):
+        for option, name in (("--max-overhead=1%", "OVERHEAD"), ("--guest-freeze", "FREEZE")):
+            result = self.run_job(option, "-n", 1, "true")
+            self.assertEqual((result.status, result.error),
+                             (0, f"mpiexec: MEANTIME_GUEST_{name} has no effect: there are no guests (--guest)\n"))
+
     def test_quiet(self):
         self.assertEqual(self.job("primes", 200, "-q").error, "")
 

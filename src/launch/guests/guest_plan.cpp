@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "elf/elf_file.h"
+#include "launch/cli/notes.h"
 #include "launch/start/installation.h"
 #include "launch/start/program.h"
 #include "machine/memory.h"
@@ -229,8 +230,16 @@ std::string plan_guests(Job& job) {
                   job.runners(), job.bindings, job.guests, job.guest_function);
   const std::optional<std::uint64_t> percent = settings::number(
       *settings::find("MEANTIME_GUEST_OVERHEAD"), job.setting("MEANTIME_GUEST_OVERHEAD"));
-  if (percent && (job.guests || !job.guest_function.empty())) {
-    job.guest_bound = static_cast<double>(*percent) / 100;
+  if (job.guests || !job.guest_function.empty()) {
+    job.guest_bound = percent ? std::optional(static_cast<double>(*percent) / 100) : std::nullopt;
+  } else if (problem.empty()) {
+    for (const char* const name : {"MEANTIME_GUEST_OVERHEAD", "MEANTIME_GUEST_FREEZE"}) {
+      if (job.asked_for(name)) {
+        const settings::Value said = job.value(name, job.command.programs.front());
+        note(job, fmt::format("{} has no effect: there are no guests (--guest)", name),
+             said.source == settings::Source::launcher);
+      }
+    }
   }
   return problem;
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <vector>
 
 #include "launch/report/json.h"
 #include "settings/shown.h"
@@ -15,13 +17,18 @@ namespace {
 /// So many guests have a line each.
 constexpr std::size_t most_lines = 16;
 
-/// Core-seconds that the ranks did not use of as many CPUs as there are guests; to these the time
-/// is theirs alone in which they are ended.
-double left_by_ranks(const JobTimes& times) {
+/// Core-seconds that guests could have: what the ranks did not use of the CPUs that guests may run
+/// on, but no more than a CPU for each guest; to these the time is theirs alone in which they are
+/// ended.
+double left_by_ranks(const Job& job, const JobTimes& times) {
   const guest::Account& account = *times.guests;
-  return std::max(0.0, static_cast<double>(account.guests.size()) *
-                               (times.wall_seconds + account.ending_seconds) -
-                           times.cpu_seconds);
+  std::set<int> cpus;
+  for (const std::vector<int>& of_one : job.guests->cpus) {
+    cpus.insert(of_one.begin(), of_one.end());
+  }
+  const double seconds = times.wall_seconds + account.ending_seconds;
+  return std::clamp(static_cast<double>(cpus.size()) * seconds - times.cpu_seconds, 0.0,
+                    static_cast<double>(account.guests.size()) * seconds);
 }
 
 std::uint64_t units(const guest::Account& account) {
@@ -53,7 +60,7 @@ std::string guest_table(const Job& job, const JobTimes& times) {
     return {};
   }
   const guest::Account& account = *times.guests;
-  const double left = left_by_ranks(times);
+  const double left = left_by_ranks(job, times);
   std::string text = fmt::format(
       "mpiexec: {} guest{} had {:.3f} s of CPU time, {:.0f} % of the {:.3f} core-seconds that "
       "ranks left: {}\n"
@@ -221,8 +228,8 @@ std::string json_guests(const Job& job, const JobTimes& times) {
   return fmt::format(
       R"({{"command": {}, "cpu": {:.9f}, "left_by_ranks": {:.9f}, "keeper_cpu": {:.9f}, )"
       R"("seconds": {:.9f}, "units": {}, "each": [{}]}})",
-      quoted(command(job)), account.cpu_seconds, left_by_ranks(times), account.keeper_cpu_seconds,
-      account.seconds, units(account), list);
+      quoted(command(job)), account.cpu_seconds, left_by_ranks(job, times),
+      account.keeper_cpu_seconds, account.seconds, units(account), list);
 }
 
 }  // namespace meantime::launch
