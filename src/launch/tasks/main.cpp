@@ -141,7 +141,7 @@ std::string start_supervisor(int size) {
 
 /// What the task is to read.
 std::string wire_up(Pmix& pmix) {
-  if (const std::string wrong = pmix.connect(); !wrong.empty()) {
+  if (const std::string wrong = pmix.connect(launcher_of(getppid())); !wrong.empty()) {
     return not_wired_up + wrong;
   }
   const int here = static_cast<int>(pmix.on_this_node().size());

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "launch/inspect/process_info.h"
+
 namespace meantime::launch {
 namespace {
 
@@ -58,8 +60,11 @@ struct Pmix::Library {
   }
 };
 
-std::string Pmix::connect() {
-  void* const handle = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+std::string Pmix::connect(pid_t launcher) {
+  const std::string of_launcher =
+      loaded_file(launcher, [](std::string_view name) { return name.starts_with(library_name); });
+  void* handle = of_launcher.empty() ? nullptr : dlopen(of_launcher.c_str(), RTLD_NOW);
+  handle = handle != nullptr ? handle : dlopen(library_name, RTLD_NOW);
   if (handle == nullptr) {
     return fmt::format(
         "the launcher speaks PMIx, and {} is not there (Debian: apt install "

@@ -1,7 +1,10 @@
 // What a launcher that speaks PMIx says of this process (PMIx standard 4.1): who it is, who else is
 // on its node, and a text from the first of them to the others. The library is loaded when it is
-// asked for, so that nothing else of Meantime needs it.
+// asked for, so that nothing else of Meantime needs it: the launcher's own, if that can be told,
+// for other versions understand each other with complaints.
 #pragma once
+
+#include <sys/types.h>
 
 #include <string>
 #include <vector>
@@ -14,8 +17,8 @@ class Pmix {
   Pmix(const Pmix&) = delete;
   Pmix& operator=(const Pmix&) = delete;
 
-  /// Empty, or one line why not.
-  std::string connect();
+  /// To the server of that process. Empty, or one line why not.
+  std::string connect(pid_t launcher);
   void disconnect();
 
   [[nodiscard]] int rank() const { return rank_; }
