@@ -69,15 +69,16 @@ bool ControlClient::deadlock(std::string_view what, std::string_view hint, bool 
   return send(static_cast<unsigned>(ControlKind::deadlock), for_ever ? 0 : 1, text);
 }
 
-void ControlClient::wait_to_be_ended() const {
+bool ControlClient::wait_to_be_ended() const {
   constexpr std::uint64_t patience_ms = 2000;
   const std::uint64_t began = now_ns() / 1'000'000;
   for (std::uint64_t passed = 0; passed < patience_ms; passed = now_ns() / 1'000'000 - began) {
     pollfd hung_up{descriptor_, POLLRDHUP, 0};
     if (poll(&hung_up, 1, static_cast<int>(patience_ms - passed)) > 0) {
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 bool ControlClient::ended(int code) {

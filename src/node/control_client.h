@@ -34,10 +34,10 @@ class ControlClient {
   /// it, then what each rank does, then `hint` (lines, or nothing).
   bool deadlock(std::string_view what, std::string_view hint = {}, bool for_ever = true);
   /// After `abort`, or a `deadlock` that is for ever: mpiexec asks all to end at once, and kills
-  /// below a second later, the naming of places included. Returns where the caller is to end by
-  /// itself: another launcher than mpiexec goes by its exit status, or it was not heard within two
+  /// below a second later, the naming of places included. Returns true where this process is to end
+  /// by itself, for another launcher goes by its exit status; false if it was not heard within two
   /// seconds.
-  void wait_to_be_ended() const;
+  [[nodiscard]] bool wait_to_be_ended() const;
   /// This rank waits and requests its CPUs slow, or no longer. False also if mpiexec reads too
   /// slowly for more requests: the end of one waits for that instead. Of a host: that worker (its
   /// number in the node).

@@ -36,7 +36,7 @@ void abort_job(int code, std::string_view text) {
   Rank& rank = rank_of_thread();
   if (rank.control != nullptr && rank.control->abort(code, text)) {
     // mpiexec prints the one line and ends us with the others.
-    rank.control->wait_to_be_ended();
+    static_cast<void>(rank.control->wait_to_be_ended());
   } else if (!text.empty()) {
     std::string line = rank.world_size > 1
                            ? fmt::format("Meantime: rank {}: {}", rank.world_rank, text)

@@ -62,7 +62,7 @@ void tell(int signal, const siginfo_t& info, ucontext_t& context) {
     text.add("\n  (and no more can be read of its stack)");
   }
   if (mpiexec->crashed(told_signal, text.text()) && is_task_s) {
-    mpiexec->wait_to_be_ended();
+    static_cast<void>(mpiexec->wait_to_be_ended());
   }
 }
 

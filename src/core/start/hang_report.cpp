@@ -78,8 +78,7 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
   const bool ends = for_ever && segment.header().on_deadlock == 0;
   if (rank.control != nullptr && rank.control->connected() &&
       rank.control->deadlock(said, hint, for_ever)) {
-    if (ends) {
-      rank.control->wait_to_be_ended();
+    if (ends && rank.control->wait_to_be_ended()) {
       std::_Exit(launch::deadlock_status);
     }
     return;

@@ -231,7 +231,9 @@ std::string plan_guests(Job& job) {
   const std::optional<std::uint64_t> percent = settings::number(
       *settings::find("MEANTIME_GUEST_OVERHEAD"), job.setting("MEANTIME_GUEST_OVERHEAD"));
   if (job.guests || !job.guest_function.empty()) {
-    job.guest_bound = percent ? std::optional(static_cast<double>(*percent) / 100) : std::nullopt;
+    if (percent) {
+      job.guest_bound = static_cast<double>(*percent) / 100;
+    }
   } else if (problem.empty()) {
     for (const char* const name : {"MEANTIME_GUEST_OVERHEAD", "MEANTIME_GUEST_FREEZE"}) {
       if (job.asked_for(name)) {
