@@ -147,9 +147,11 @@ void Keeper::obey(Order order) {
       begin();
       break;
     case Order::stop:
-      machine::signal_descendants({SIGSTOP});
+      stopped_ = true;
+      machine::stop_descendants();
       break;
     case Order::go_on:
+      stopped_ = false;
       machine::signal_descendants({SIGCONT});
       for (Guest& guest : guests_) {
         guest.was_let_run();
@@ -180,7 +182,7 @@ void Keeper::obey(Order order) {
 
 void Keeper::let_run() {
   for (std::size_t number = 0; phase_ == Phase::running && number < guests_.size(); ++number) {
-    guests_[number].let_run(!frozen_ && number < may_run_);
+    guests_[number].let_run(!stopped_ && !frozen_ && number < may_run_);
   }
 }
 

@@ -44,6 +44,7 @@ class Keeper {
   std::vector<Guest> guests_;
   Phase phase_ = Phase::waiting;
   int signals_;
+  bool stopped_ = false;  ///< as the job is: also what begins meanwhile
   bool frozen_ = false;
   std::size_t may_run_;           ///< guests that may unless they are frozen: the first ones
   std::size_t next_may_run_ = 0;  ///< as far as its digits have come

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <set>
 
 #include "machine/process_stat.h"
 
@@ -23,6 +24,21 @@ void signal_descendants(std::initializer_list<int> signals) {
   for (pid_t pid : descendants()) {
     for (int signal : signals) {
       kill(pid, signal);
+    }
+  }
+}
+
+void stop_descendants() {
+  // Fork gives up if a signal has come, so what a stopped process has made is there by the time
+  // that it has its signal: nothing new in a round means that all are stopped.
+  std::set<pid_t> stopped;
+  for (bool any_new = true; any_new;) {
+    any_new = false;
+    for (const pid_t pid : descendants()) {
+      if (stopped.insert(pid).second) {
+        kill(pid, SIGSTOP);
+        any_new = true;
+      }
     }
   }
 }

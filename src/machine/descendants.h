@@ -17,6 +17,9 @@ std::vector<pid_t> descendants();
 /// Sends the signals, in their order, to each.
 void signal_descendants(std::initializer_list<int> signals);
 
+/// SIGSTOP for all, also for those that they make meanwhile.
+void stop_descendants();
+
 /// Kills all descendants and waits until none is left; `patience_seconds` bounds the wait for
 /// those that the kernel does not let go. `ended` hears of each child. Returns how many stayed.
 int kill_descendants(double patience_seconds,

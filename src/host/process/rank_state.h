@@ -114,6 +114,16 @@ void run_exit_handlers(RankState& rank, void* owner, int status);
 
 /// libc's own, where this library interposes a function of the same name.
 void* real_function(const char* name);
+/// `known` is where it is kept once found. (By who comes first, twice perhaps: the guard of a
+/// static variable would have the second wait, with all ranks of its worker, and change errno.)
+inline void* real_function(const char* name, std::atomic<void*>& known) {
+  void* function = known.load(std::memory_order_relaxed);
+  if (function == nullptr) [[unlikely]] {
+    function = real_function(name);
+    known.store(function, std::memory_order_relaxed);
+  }
+  return function;
+}
 
 /// Before any rank's code runs.
 void prepare_for_threads();
@@ -131,6 +141,7 @@ void release_thread_from_crashes();
 /// Interposed: a function that programs find in place of libc's.
 #define MEANTIME_INTERPOSED extern "C" __attribute__((visibility("default")))
 #define MEANTIME_REAL(name) MEANTIME_REAL_OF(name, real)
-#define MEANTIME_REAL_OF(name, variable) \
-  static auto* const variable =          \
-      reinterpret_cast<decltype(&::name)>(meantime::host::real_function(#name))
+#define MEANTIME_REAL_OF(name, variable)      \
+  static std::atomic<void*> variable##_known; \
+  auto* const variable =                      \
+      reinterpret_cast<decltype(&::name)>(meantime::host::real_function(#name, variable##_known))
