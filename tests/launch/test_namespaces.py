@@ -1,6 +1,7 @@
 """Ranks that each run in namespaces of their own, as container runtimes make them. In PID namespaces
 all have the same pid. And ranks in a control group with little memory."""
 
+import contextlib
 import itertools
 import os
 import signal
@@ -98,7 +99,8 @@ class Namespaces(MpiexecTest):
         kill_both(job)
         job.communicate(timeout=60)
         for rank in ranks:
-            os.kill(rank, signal.SIGUSR1)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rank, signal.SIGUSR1)
         self.assert_nothing_left()
 
     def test_stop_and_continue(self):

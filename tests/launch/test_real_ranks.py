@@ -472,7 +472,8 @@ int main(int c, char** v) {
     @unittest.skipIf(CFLAGS, "a sanitizer needs more memory")
     def test_messages_that_no_thread_rank_receives(self):
         # More than a mailbox takes: thread ranks need address space for their stacks and heaps.
-        for words, full in ((("-x", "MEANTIME_EAGER_MOST=0"), ".* messages that nobody receives leave it no room"), ((), "")):
+        little = ("-x", "MEANTIME_EAGER_RANK=4M", "-x", "MEANTIME_EAGER_MOST=0")
+        for words, full in ((little, ".* messages that nobody receives leave it no room"), ((), "")):
             result = self.run_job("--as", "threads", *words, "-n", 2, self.program(), "unread")
             self.assertEqual(result.status, 125, result)
             self.assertRegex(result.error, r"rank 0 .* waits in MPI_Recv for rank 1, tag 2")
@@ -550,14 +551,14 @@ int main(int c, char** v) {
     def test_short_messages_without_room_are_named(self):
         flood = self.path("flood")
         subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "flood.c"), "-o", flood], check=True)
-        little = ("-x", "MEANTIME_EAGER_MOST=4M")
+        little = ("-x", "MEANTIME_EAGER_RANK=4M", "-x", "MEANTIME_EAGER_MOST=4M")
         room = ("-x", "MEANTIME_EAGER_MOST=8G")
         for kind in KINDS:
             result = self.run_job("--as", kind, *little, "-n", 2, flood)
             self.assertEqual(result.status, 125, result)
             self.assertIn("rank 1 that nobody has received fill the room", result.error)
             self.assertIn(" ".join(room), result.error)
-            self.assertEqual(self.run_job("--as", kind, *little, "-x", "MEANTIME_EAGER_PAIR=200M",
+            self.assertEqual(self.run_job("--as", kind, "-x", "MEANTIME_EAGER_MOST=4M", "-x", "MEANTIME_EAGER_PAIR=200M",
                                           "-x", "MEANTIME_EAGER_RANK=1G", "-n", 2, flood).status, 0)
             for more in ((), room):  # the room grows
                 result = self.run_job("--as", kind, *more, "-n", 2, flood)

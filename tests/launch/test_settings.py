@@ -132,8 +132,9 @@ class Settings(SettingsCase):
         """What a rank may have under way in all is at least what it may have to one other, unless somebody says less."""
         program = self.path("credit")
         subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "credit.c"), "-o", program], check=True)
-        for settings, says in (({}, "2097152 67108864"), ({"MEANTIME_EAGER_PAIR": "100M"}, "104857600 104857600"),
+        for settings, says in (({}, "16777216 67108864"), ({"MEANTIME_EAGER_PAIR": "100M"}, "104857600 104857600"),
                                ({"MEANTIME_EAGER_PAIR": "3M"}, "3145728 67108864"),
+                               ({"MEANTIME_EAGER_RANK": "12M"}, "3145728 12582912"),
                                ({"MEANTIME_EAGER_PAIR": "100M", "MEANTIME_EAGER_RANK": "1G"}, "104857600 1073741824")):
             result = self.command("mpiexec", "-n", "2", program, **settings)
             self.assertEqual((result.stdout, result.returncode), (says + "\n", 0), result)

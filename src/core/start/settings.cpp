@@ -269,6 +269,9 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
   if (!setting("MEANTIME_EAGER_LIMIT").empty()) {
     limits.medium = limits.eager;  // set by hand: exactly that
   }
+  if (setting("MEANTIME_EAGER_PAIR").empty()) {
+    limits.pair_credit = match::Limits::pair_share(limits.rank_credit);
+  }
   if (setting("MEANTIME_EAGER_RANK").empty()) {
     // The whole, of which nobody has said anything, is no less than the part of which somebody has.
     limits.rank_credit = std::max(limits.rank_credit, limits.pair_credit);
