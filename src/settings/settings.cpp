@@ -95,6 +95,8 @@ constexpr Setting table[] = {
      "a rank that crashes says where; 0: it just dies"},
     {"MEANTIME_ON_DEADLOCK", Kind::word, Scope::start, "abort", deadlock_words, 0, 0,
      "what to do when every rank waits for ever"},
+    {"MEANTIME_REPORT", Kind::text, Scope::start, "not set", {}, 0, 0,
+     "1: as --report; a file: as --report=FILE"},
     {"MEANTIME_TEST_WIRE", Kind::text, Scope::test, "not set", {}, 0, 0,
      "LATENCY_US[:MB_PER_S][:interface] of a network that the node plays"},
     {"MEANTIME_TEST_MACHINE", Kind::text, Scope::test, "not set", {}, 0, 0,

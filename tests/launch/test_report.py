@@ -363,6 +363,16 @@ class Report(MpiexecTest):
         result = self.run_job(f"--report={one}", f"--report={other}", "true")
         self.assertEqual((result.status, result.error, os.path.exists(other)), (0, "", True), result)
 
+    def test_by_a_setting(self):
+        path, program = self.path("report.json"), self.program()
+        for said, table, file in (("1", True, False), ("0", False, False), (path, False, True)):
+            result = self.run_job("-n", 2, program, env=dict(self.environment, MEANTIME_REPORT=said))
+            self.assertEqual((result.status, "where the time of 2 ranks" in result.error, os.path.exists(path)),
+                             (0, table, file), result)
+        os.remove(path)
+        result = self.run_job("--report", "-n", 2, program, env=dict(self.environment, MEANTIME_REPORT=path))
+        self.assertEqual((result.status, os.path.exists(path)), (0, False), "an option overrules it")
+
     def test_file_without_a_name(self):
         result = self.run_job("--report=", "true")
         self.assertEqual(result.status, 2)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Programs that another launcher starts, by PMIx: Open MPI's mpirun, where it is installed."""
 
+import json
 import os
 import shutil
 import signal
@@ -174,12 +175,22 @@ class Tasks(MpiexecTest):
         job = self.mpirun(3, self.program, "wait")
         end = time.monotonic() + 20
         listed = ""
-        while "rank 2" not in listed and time.monotonic() < end:
+        while f"tasks of {self.program} (3 ranks" not in listed and time.monotonic() < end:
             time.sleep(0.05)
             listed = subprocess.run([MEANTIME, "ps"], env=self.environment, stdout=subprocess.PIPE, text=True, check=True).stdout
         job.send_signal(signal.SIGTERM)
         job.communicate(timeout=30)
         self.assertRegex(listed, rf"job \d+: tasks of {self.program} \(3 ranks")
+
+    def test_it_is_reported(self):
+        path = self.path("report.json")
+        status, _, error = self.run_tasks(3, self.program, environment={"MEANTIME_REPORT": path})
+        self.assertEqual((status, error), (0, ""))
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["ranks_count"], 3)
+        self.assertGreater(report["cpu"], 0)
+        self.assertIn("MPI_Allreduce", {site["call"] for rank in report["ranks"] for site in rank["sites"]})
 
     def test_no_server_behind_the_variables(self):
         lost = subprocess.run([self.program], env=dict(self.environment, PMIX_NAMESPACE="nobody", PMIX_RANK="0"),

@@ -18,6 +18,7 @@
 #include "launch/guests/guest_plan.h"
 #include "launch/messages.h"
 #include "launch/report/how_it_waited.h"
+#include "launch/report/report_files.h"
 #include "launch/start/debugger.h"
 #include "launch/start/environment.h"
 #include "launch/start/installation.h"
@@ -215,30 +216,6 @@ void say_where_ranks_run(const Job& job) {
   }
 }
 
-/// One line why not; then each is as it was, and none has been made. Who starts the ranks empties
-/// them.
-std::string open_report_files(Job& job) {
-  std::vector<const char*> made;
-  for (const std::string& file : job.command.report_files) {
-    struct stat status {};
-    const bool is_new = lstat(file.c_str(), &status) != 0;
-    const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor < 0) {
-      const int error = errno;
-      for (const char* name : made) {
-        unlink(name);
-      }
-      return fmt::format("--report: cannot write '{}': {}", settings::shown_path(file),
-                         std::strerror(error));
-    }
-    job.report_files.push_back(descriptor);
-    if (is_new) {
-      made.push_back(file.c_str());
-    }
-  }
-  return {};
-}
-
 int start(int count, char** words) {
   const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
   open_standard_descriptors();
@@ -307,6 +284,7 @@ int start(int count, char** words) {
     return 1;
   }
   std::string refusal = job.command.debugger ? debugger_refusal(job) : std::string();
+  ask_for_report_by_setting(job);
   // After all that may be refused, so that an older report is lost only to a job that runs.
   if (refusal.empty()) {
     refusal = open_report_files(job);

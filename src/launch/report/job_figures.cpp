@@ -66,4 +66,13 @@ std::optional<double> cpu_time(const ledger::RankFigures& rank, const RankProces
                                     : std::nullopt;
 }
 
+double cpu_time_of_ranks(const Job& job, int segment) {
+  const ledger::Figures figures = figures_in(segment);
+  double sum = 0;
+  for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
+    sum += cpu_time(figures.ranks[rank], job.ranks[rank]).value_or(0);
+  }
+  return sum;
+}
+
 }  // namespace meantime::launch

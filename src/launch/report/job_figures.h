@@ -27,6 +27,9 @@ std::uint64_t quantile(const ledger::SiteFigures& site, double q);
 /// In MPI, by the rank itself, or its share of its worker's (ledger/prorate.h); of a process rank
 /// that did not get to MPI_Finalize the whole process's, by the kernel. Nothing if none is known.
 std::optional<double> cpu_time(const ledger::RankFigures& rank, const RankProcess& process);
+/// Of all, without what they start and what they do outside of MPI_Init to MPI_Finalize, seconds:
+/// of tasks, whom the kernel does not count as children of ours.
+double cpu_time_of_ranks(const Job& job, int segment);
 
 inline double seconds(std::uint64_t ns) {
   return static_cast<double>(ns) * 1e-9;

@@ -120,10 +120,4 @@ std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
   return text + "  ]\n}\n";
 }
 
-void remove_empty_reports(const Job& job) {
-  for (std::size_t file = 0; file < job.report_files.size(); ++file) {
-    remove_empty_file(job.report_files[file], job.command.report_files[file]);
-  }
-}
-
 }  // namespace meantime::launch

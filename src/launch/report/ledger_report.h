@@ -25,12 +25,9 @@ struct JobTimes {
   const guest::Bound* guest_bound = nullptr;  ///< on what they cost, if there was one
 };
 
-/// For people; many lines, each ended.
+/// For people; many lines, the last of them not ended.
 std::string ledger_table(const Job& job, int segment, const JobTimes& times);
 /// The same and more, for programs: docs/reference/report.md describes it.
 std::string ledger_json(const Job& job, int segment, const JobTimes& times);
-
-/// Of a job that comes to no report: its files that are still empty are gone again.
-void remove_empty_reports(const Job& job);
 
 }  // namespace meantime::launch

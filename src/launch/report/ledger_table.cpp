@@ -224,7 +224,7 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
   const std::vector<SiteRow> sites = sites_of_all(figures);
   const CoreSeconds sums = core_seconds(job, figures, times);
   std::string text =
-      fmt::format("mpiexec: where the time of {} rank{} on {} worker{} went, {:.3f} s\n",
+      fmt::format("where the time of {} rank{} on {} worker{} went, {:.3f} s\n",
                   figures.ranks.size(), figures.ranks.size() == 1 ? "" : "s", job.cpus.workers,
                   job.cpus.workers == 1 ? "" : "s", times.wall_seconds);
   text += "  " +
@@ -253,7 +253,9 @@ std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
   if (!figures.energy_handler.empty()) {
     text += fmt::format("energy handler: {}\n", settings::shown_path(figures.energy_handler));
   }
-  return text + energy_line(job, times);
+  text += energy_line(job, times);
+  text.pop_back();
+  return text;
 }
 
 }  // namespace meantime::launch

@@ -12,6 +12,7 @@
 
 #include "launch/messages.h"
 #include "launch/report/ledger_report.h"
+#include "launch/report/report_files.h"
 #include "launch/supervise/cleanup_process.h"
 #include "launch/supervise/supervised_signals.h"
 #include "launch/supervise/supervisor.h"

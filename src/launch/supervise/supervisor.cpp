@@ -18,6 +18,7 @@
 #include "launch/report/guest_report.h"
 #include "launch/report/job_figures.h"
 #include "launch/report/ledger_report.h"
+#include "launch/report/report_files.h"
 #include "launch/supervise/cpu_time.h"
 #include "launch/supervise/supervisor_parts.h"
 #include "machine/busy_time.h"
@@ -381,7 +382,9 @@ void Supervisor::report_ledger() {
   times.wall_seconds = (ended_ != 0 ? ended_ : now_seconds()) - began_;
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
-  times.cpu_seconds = machine::cpu_seconds(used) - guests_.cpu_seconds();
+  const double by_ranks =
+      job_.of_tasks ? cpu_time_of_ranks(job_, starter_.segment()) : machine::cpu_seconds(used);
+  times.cpu_seconds = by_ranks - guests_.cpu_seconds();
   times.guests = job_.guests ? &guests_.account() : nullptr;
   times.guest_bound = job_.guest_bound ? &trials_.bound() : nullptr;
   std::string guests = guest_table(job_, times);
@@ -399,8 +402,7 @@ void Supervisor::report_ledger() {
   if (const std::optional<double> busy = busy_seconds(); busy && busy_at_start_) {
     // Of each CPU a tick at either end may be somebody's who had a part of it only.
     const double uncertain = 2.0 * job_.cpus.mask / static_cast<double>(sysconf(_SC_CLK_TCK));
-    times.others_seconds =
-        std::max(0.0, *busy - *busy_at_start_ - machine::cpu_seconds(used) - uncertain);
+    times.others_seconds = std::max(0.0, *busy - *busy_at_start_ - by_ranks - uncertain);
   }
   times.ended_early = ending_.begun();
   times.joules = energy_->readable() ? energy_->joules() : -1;
@@ -415,7 +417,7 @@ void Supervisor::report_ledger() {
     }
   }
   if (job_.command.report) {
-    write_while_read(STDERR_FILENO, as_shown(ledger_table(job_, starter_.segment(), times)));
+    mention(ledger_table(job_, starter_.segment(), times));
   }
 }
 

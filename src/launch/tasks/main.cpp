@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "launch/messages.h"
+#include "launch/report/report_files.h"
 #include "launch/start/installation.h"
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/front.h"
@@ -69,6 +70,7 @@ void prepare(Job& job, int size, const std::string& path) {
   job.settings.read(prefix(), settings::own_environment());
   job.command.on_deadlock =
       deadlock_action(job.setting(deadlock_variable)).value_or(job.command.on_deadlock);
+  ask_for_report_by_setting(job);
 }
 
 /// The supervisor that the node's first task leaves behind.
@@ -101,6 +103,9 @@ void prepare(Job& job, int size, const std::string& path) {
   }
   use_cpus_of(job);
   job.cpus = cpu_budget();
+  if (const std::string wrong = open_report_files(job); !wrong.empty()) {
+    mention(wrong);
+  }
   _exit(supervise(job, getppid()));
 }
 

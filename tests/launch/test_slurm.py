@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Programs that srun starts, by PMIx: under a Slurm of the test's own, of one node, where there is one to be run
+(packaging/dependencies slurm) and root may."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+from mpiexec import CFLAGS, MpiexecTest
+from test_tasks import MPICC, PROGRAM, WIRE_UP
+
+DAEMONS = ("munged", "slurmctld", "slurmd")
+
+CONFIGURATION = """
+ClusterName=test
+SlurmctldHost={node}(127.0.0.1)
+SlurmctldPort={controller}
+SlurmdPort={daemon}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CryptoType=crypto/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+ReturnToService=2
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MpiDefault=none
+NodeName={node} NodeAddr=127.0.0.1 CPUs={cpus}
+PartitionName=all Nodes={node} Default=YES State=UP OverSubscribe=FORCE:8
+"""
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Slurm:
+    """Its daemons, in a folder that is gone with them."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="meantime-slurm-")
+        self.daemons = []
+        for name in ("state", "spool"):
+            os.mkdir(os.path.join(self.folder, name))
+        self.configuration = os.path.join(self.folder, "slurm.conf")
+        controller, daemon = free_ports(2)
+        with open(self.configuration, "w", encoding="ascii") as file:
+            file.write(CONFIGURATION.format(folder=self.folder, node=os.uname().nodename, cpus=os.cpu_count(),
+                                            controller=controller, daemon=daemon))
+        key = os.path.join(self.folder, "munge.key")
+        with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o400), "wb") as file:
+            file.write(os.urandom(128))
+        self._start("munged", "--foreground", "--force", f"--socket={self.folder}/munge.socket", f"--key-file={key}",
+                    f"--seed-file={self.folder}/munge.seed", f"--pid-file={self.folder}/munge.pid",
+                    f"--log-file={self.folder}/munge.log")
+        self._start("slurmctld", "-D", "-f", self.configuration)
+        self._start("slurmd", "-D", "-f", self.configuration)
+
+    def _start(self, *words):
+        with open(os.path.join(self.folder, words[0] + ".out"), "wb") as log:
+            self.daemons.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+
+    def is_ready(self):
+        state = subprocess.run(["sinfo", "-h", "-o", "%T"], env=dict(os.environ, SLURM_CONF=self.configuration),
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
+        return state.stdout.strip() == "idle"
+
+    def log(self):
+        text = ""
+        for name in DAEMONS:
+            with open(os.path.join(self.folder, name + ".out"), encoding="utf-8") as file:
+                text += f"{name}:\n{file.read()}"
+        return text
+
+    def end(self):
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+            try:
+                daemon.wait(20)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@unittest.skipUnless(os.geteuid() == 0 and all(shutil.which(name) for name in DAEMONS + ("srun",))
+                     and os.path.exists(WIRE_UP), "no Slurm that may be started, or built without PMIx")
+class TasksOfSlurm(MpiexecTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.slurm = Slurm()
+        cls.addClassCleanup(cls.slurm.end)
+        end = time.monotonic() + 60
+        while not cls.slurm.is_ready():
+            if time.monotonic() > end:
+                raise unittest.SkipTest("Slurm does not start here:\n" + cls.slurm.log())
+            time.sleep(0.1)
+
+    def setUp(self):
+        super().setUp()
+        self.environment["SLURM_CONF"] = self.slurm.configuration
+        self.program = self.path("tasks")
+        subprocess.run([MPICC, *CFLAGS, self.path("tasks.c", PROGRAM), "-o", self.program], check=True)
+
+    def srun(self, tasks, *words, mpi="pmix", environment=None):
+        return subprocess.Popen(["srun", "-N1", "-n", str(tasks), "--overcommit", f"--mpi={mpi}", *words], text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env=dict(self.environment, **environment or {}), cwd=self.folder.name)
+
+    def run_tasks(self, *words, **how):
+        job = self.srun(*words, **how)
+        output, error = job.communicate(timeout=100)
+        return job.returncode, output, error
+
+    def test_tasks_are_ranks_of_one_job(self):
+        for tasks in (1, 2, 16):
+            status, output, error = self.run_tasks(tasks, self.program)
+            expected = [f"rank {rank} of {tasks}: {tasks * (tasks - 1) // 2}" for rank in range(tasks)]
+            self.assertEqual((status, sorted(output.splitlines())), (0, sorted(expected)), error)
+
+    def test_a_deadlock_is_told(self):
+        status, _, error = self.run_tasks(3, self.program, "dead")
+        self.assertNotEqual(status, 0)
+        self.assertIn("Meantime: deadlock: every rank waits in MPI, and nothing can wake one of them:\n", error)
+        self.assertRegex(error, r"ranks 0-2: each waits in MPI_Recv for any rank, tag 7")
+
+    def test_ends(self):
+        for what, said in (("abort", r"rank 1 \(pid \d+ on .*\) called MPI_Abort with code 7\n"),
+                           ("crash", r"rank 1 \(pid \d+ on .*\) was killed by signal 11 \(Segmentation fault\)"),
+                           ("kill", "."), ("leave", ".")):
+            status, _, error = self.run_tasks(4, self.program, what)
+            self.assertNotEqual(status, 0, what)
+            self.assertRegex(error, said)
+
+    def test_it_is_reported(self):
+        status, _, error = self.run_tasks(3, self.program, environment={"MEANTIME_REPORT": "1"})
+        self.assertEqual(status, 0, error)
+        self.assertIn("Meantime: where the time of 3 ranks on ", error)
+
+    def test_the_launcher_is_interrupted(self):
+        job = self.srun(3, self.program, "wait")
+        for _ in range(3):
+            job.stdout.readline()
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=60)
+        self.assertNotEqual(job.returncode, 0)
+
+    def test_without_pmix(self):
+        status, output, error = self.run_tasks(2, self.program, mpi="none")
+        self.assertEqual((status, output), (1, ""), error)
+        self.assertIn("srun --mpi=pmix", error)
+
+
+if __name__ == "__main__":
+    unittest.main()
