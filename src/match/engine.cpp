@@ -58,14 +58,8 @@ bool Engine::collect(LocalReceive& receive) {
   }
   Receive& entry = *receive.entry;
   const std::uint32_t state = entry.state();
-  if (state == matched) {
-    auto* message = segment.at<Message>(entry.message);
-    if (message->kind != ItemKind::eager) {
-      return false;  // it is on the attention list
-    }
-    transfers_.deliver_from_cell(*message, entry);
-  } else if (state != done && state != cancelled) {
-    return false;
+  if (state != done && state != cancelled) {
+    return false;  // if it is matched it is on the attention list
   }
   receive.was_cancelled = state == cancelled;
   receive.received = entry.received;

@@ -51,8 +51,8 @@ inline bool takes(const Envelope& wanted, const Envelope& message) {
 enum class ItemKind : std::uint8_t { eager, synchronous, rendezvous, posted, notice };
 
 /// States of a Receive (AwaitedWord).
-///   posted ──► matched   eager: the payload waits in the cell for its owner to fetch it;
-///      │                 rendezvous: the owner is asked to take part in the transfer
+///   posted ──► matched   the owner finds it on its attention list: its payload waits in the cell,
+///      │                 or its owner is asked to take part in the transfer
 ///      ├─────► copying   somebody moves the payload, the owner need not do anything
 ///      ├─────► done      everything is there
 ///      └─────► cancelled

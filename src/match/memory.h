@@ -30,6 +30,8 @@
 //   What lies unread in a mailbox: its owner spills it (match/spilled.h) with each such look, and
 // naps while more of it could go; who adds to the unexpected messages of another rank then looks at
 // `wanting`, and rings the owner.
+//   What lies in its cell and has a receive: that is on its owner's attention list, who fetches it
+// before each look. Who makes a match for another rank then looks at `wanting`, and rings it.
 //   A rank that computes gives nothing up. It is awake, so nobody is told that memory is full.
 //   Who wants is signalled by those who give up and do not want themselves: a help only, it naps.
 // (Two that want do not ring each other, or they would hand the same pieces to and fro for ever.)

@@ -5,6 +5,15 @@
 
 namespace meantime::match {
 
+void Transitions::leave_to_owner(Receive& receive) {
+  const auto owner = static_cast<int>(receive.owner);
+  // The state first: what is on the list may be over at any time.
+  const AwaitedWord::Changed changed = receive.awaited().become(matched);
+  ground_.segment.area(owner).mailbox.attention.push(ground_.segment.link(&receive), receive.next);
+  ring_and_check(changed, matched);
+  ground_.bells.memory_is_back(owner);
+}
+
 void Transitions::push_attention(Receive& receive) {
   const auto owner = static_cast<int>(receive.owner);
   ground_.segment.area(owner).mailbox.attention.push(ground_.segment.link(&receive), receive.next);

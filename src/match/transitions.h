@@ -30,8 +30,9 @@ class Transitions {
   Transitions(Ground& ground, Cells& cells) : ground_(ground), cells_(cells) {}
 
   // --- a receive
-  /// Its message is in a cell, for its owner to fetch. From here on the entry is the owner's.
-  void leave_to_owner(Receive& receive) { end(receive, matched); }
+  /// Its message is in a cell, for its owner to fetch, who finds the receive on its attention list:
+  /// whoever waits for it is signalled, the rank only where somebody may lack that cell.
+  void leave_to_owner(Receive& receive);
   /// The owner is asked to take part: it finds the receive on its attention list.
   void call_owner(Receive& receive) {
     add(receive, matched);

@@ -478,6 +478,31 @@ static void partitions(void) {
   free(in);
 }
 
+/* Each message has its receive, but who has posted it sleeps for something else, or for all. */
+static void posted(int late) {
+  const int count = rank == 0 ? messages : messages / (size - 1);
+  MPI_Request* requests = malloc(messages * sizeof *requests);
+  char* data = malloc((size_t)messages * bytes + 1);
+  char *piece = calloc(2, bytes), *all = malloc((size_t)size * 2 * bytes);
+  for (int m = 0; !late && rank != 0 && m < count; ++m)
+    MPI_Irecv(data + (size_t)m * bytes, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &requests[m]);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int m = 0; rank == 0 && m < count; ++m) {
+    fill(data + (size_t)m * bytes, m / (size - 1));
+    MPI_Isend(data + (size_t)m * bytes, bytes, MPI_BYTE, 1 + m % (size - 1), 0, MPI_COMM_WORLD,
+              &requests[m]);
+  }
+  MPI_Gather(piece, 2 * bytes, MPI_BYTE, all, 2 * bytes, MPI_BYTE, size / 2, MPI_COMM_WORLD);
+  for (int m = 0; late && rank != 0 && m < count; ++m)
+    MPI_Irecv(data + (size_t)m * bytes, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &requests[m]);
+  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+  for (int m = 0; rank != 0 && m < count; ++m) check(data + (size_t)m * bytes, m);
+  free(all);
+  free(piece);
+  free(data);
+  free(requests);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -516,6 +541,8 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "ahead")) ahead(0);
     if (!strcmp(what, "ahead-and-free")) ahead(1);
     if (!strcmp(what, "partitions")) partitions();
+    if (!strcmp(what, "posted")) posted(0);
+    if (!strcmp(what, "posted-late")) posted(1);
     if (!strcmp(what, "collectives")) collectives(atoi(argv[4]), atoi(argv[5]));
     MPI_Barrier(MPI_COMM_WORLD);
   }

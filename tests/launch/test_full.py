@@ -185,6 +185,11 @@ class FullSegment(MpiexecTest):
                 for ranks, kibibytes, size in ((16, 800, 400), (4, 400, 3000)):
                     self.goes_on(ranks, kibibytes, what, 60, size, options=options)
 
+    def test_what_has_a_receive_leaves_its_cell(self):
+        for what in ("posted", "posted-late"):
+            for size in (3000, 7600, 8192):
+                self.goes_on(4, 4096, what, 2712, size)
+
     def test_partitions_wait_for_memory(self):
         for ranks, kibibytes, messages, size in ((8, 980, 4, 12000), (2, 400, 8, 3000), (4, 700, 16, 200)):
             self.goes_on(ranks, kibibytes, "partitions", messages, size)
