@@ -14,9 +14,11 @@ namespace meantime::coll::thresholds {
 /// Of what is left out (base/heuristics.h).
 inline constexpr std::size_t never = ~std::size_t{0};
 
-/// Of a segment that may not become large, what all deposits of one collective may take.
+/// Of a segment that may not become large, what all deposits of one collective may take. Small
+/// parts of it: what lies between small pieces in use is no piece of its own (of 2 MiB, 1.6 were
+/// free, 128 KiB in one).
 inline std::size_t small_segment() {
-  constexpr std::size_t share = 8;
+  constexpr std::size_t share = 32;
   return node::segment().header().most / share;
 }
 inline std::size_t within_segment(std::size_t bytes, int members = 1) {

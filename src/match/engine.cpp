@@ -18,7 +18,7 @@ Engine::Engine(Rank& owner, const Typed& types)
       std::min<std::size_t>(segment.header().memory, segment.header().limit) / 4;
   limits.rank_credit =
       std::clamp<std::size_t>(std::min(node_room, most) / ranks, 4u << 20, 64u << 20);
-  limits.pair_credit = Limits::pair_share(limits.rank_credit);
+  limits.pair_credit = Limits::pair_share(limits.rank_credit, ranks);
   limits.most_credit = std::min(node_room / ranks, most);
 }
 

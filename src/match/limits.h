@@ -18,17 +18,17 @@ struct Wire {
 };
 
 struct Limits {
-  /// What one mailbox may take of the credit for all. With 16 MiB a window of 64 messages of 64 KiB
-  /// goes by cells (of 128 KiB, and half is for short ones): 71 us; with 2 MiB three in four are
-  /// fetched, 232 us.
-  static constexpr std::size_t pair_share(std::size_t rank_credit) {
-    return std::clamp<std::size_t>(rank_credit / 4, 2u << 20, 16u << 20);
+  /// What one mailbox may take of a rank's credit: so much that a window of 64 messages of 64 KiB
+  /// goes by cells (of 128 KiB, and half is for short ones: 71 us; with 2 MiB three in four are
+  /// fetched, 230 us), and that all ranks together leave at one no more than one may leave at all.
+  static constexpr std::size_t pair_share(std::size_t rank_credit, std::size_t ranks) {
+    return std::clamp<std::size_t>(rank_credit / ranks, 2u << 20, 16u << 20);
   }
 
   std::size_t eager = 8 * 1024;                ///< bytes: up to this always through a cell
   std::size_t medium = Route::medium_bytes;    ///< … and up to this if that is the cheaper way
-  std::size_t rank_credit = 16 * 1024 * 1024;  ///< bytes of cells that may lie in all mailboxes …
-  std::size_t pair_credit = pair_share(rank_credit);  ///< … and in one of them
+  std::size_t pair_credit = 2 * 1024 * 1024;   ///< bytes of cells that may lie in one mailbox
+  std::size_t rank_credit = 16 * 1024 * 1024;  ///< … in all mailboxes together
   /// To which both may grow while short messages are not read; less than they are: not at all.
   std::size_t most_credit = 64 * 1024 * 1024;
   /// For so long nothing is read until then.

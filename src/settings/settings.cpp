@@ -77,7 +77,7 @@ constexpr Setting table[] = {
      "a folder: what guest N writes goes into guest-N.log there"},
     {"MEANTIME_EAGER_LIMIT", Kind::bytes, Scope::start, "8K, and up to 128K where that is quicker", {}, 0, 256 * 1024,
      "a message that is copied into a cell"},
-    {"MEANTIME_EAGER_PAIR", Kind::bytes, Scope::start, "a quarter of EAGER_RANK, but 2M to 16M", {}, 0, terabyte,
+    {"MEANTIME_EAGER_PAIR", Kind::bytes, Scope::start, "64M divided by the ranks, but 2M to 16M", {}, 0, terabyte,
      "cells of one sender that lie unread at one receiver"},
     {"MEANTIME_EAGER_RANK", Kind::bytes, Scope::start, "1G divided by the ranks, but 4M to 64M, and no less than EAGER_PAIR", {}, 0, terabyte,
      "cells of one sender everywhere"},

@@ -134,7 +134,7 @@ class Settings(SettingsCase):
         subprocess.run([MPICC, *CFLAGS, os.path.join(SOURCE, "tests", "launch", "credit.c"), "-o", program], check=True)
         for settings, says in (({}, "16777216 67108864"), ({"MEANTIME_EAGER_PAIR": "100M"}, "104857600 104857600"),
                                ({"MEANTIME_EAGER_PAIR": "3M"}, "3145728 67108864"),
-                               ({"MEANTIME_EAGER_RANK": "12M"}, "3145728 12582912"),
+                               ({"MEANTIME_EAGER_RANK": "12M"}, "12582912 12582912"),
                                ({"MEANTIME_EAGER_PAIR": "100M", "MEANTIME_EAGER_RANK": "1G"}, "104857600 1073741824")):
             result = self.command("mpiexec", "-n", "2", program, **settings)
             self.assertEqual((result.stdout, result.returncode), (says + "\n", 0), result)

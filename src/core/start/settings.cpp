@@ -270,7 +270,7 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
     limits.medium = limits.eager;  // set by hand: exactly that
   }
   if (setting("MEANTIME_EAGER_PAIR").empty()) {
-    limits.pair_credit = match::Limits::pair_share(limits.rank_credit);
+    limits.pair_credit = std::min(limits.pair_credit, limits.rank_credit);
   }
   if (setting("MEANTIME_EAGER_RANK").empty()) {
     // The whole, of which nobody has said anything, is no less than the part of which somebody has.
