@@ -29,8 +29,8 @@ void signal_descendants(std::initializer_list<int> signals) {
 }
 
 void stop_descendants() {
-  // Fork gives up if a signal has come, so what a stopped process has made is there by the time
-  // that it has its signal: nothing new in a round means that all are stopped.
+  // Fork gives up if a signal has come, so what a process (of one thread) has made is there by the
+  // time that it has its signal: nothing new in a round means that all are stopped.
   std::set<pid_t> stopped;
   for (bool any_new = true; any_new;) {
     any_new = false;

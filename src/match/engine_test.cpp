@@ -578,6 +578,27 @@ TEST_F(EngineTest, PrivateReceivesTakeTheirMessages) {
   EXPECT_GT(cancels, 100);
 }
 
+// Between the two steps of Transitions::leave_to_owner the owner finds a receive on its attention
+// list that is still posted. What would happen the other way round: a rank in MPI_Waitany, 12 runs
+// of 12 with 300 us between the steps, slept for ever.
+TEST_F(EngineTest, WhatIsBeingMatchedStaysOnTheAttentionList) {
+  make_job(2);
+  Player sender(0, 2);
+  Player receiver(1, 2);
+  TypedReceive receive;
+  receive.data.resize(16 * 1024);  // not a private one
+  post(receiver.engine(), receive, {2, 0, 7});
+  node::LinkStack& list = receiver.rank().area->mailbox.attention;
+  const Link entry = node::segment().link(receive.entry);
+  list.push(entry, receive.entry->next);
+  EXPECT_FALSE(receiver.engine().progress()) << "a rank with nothing else to do may sleep";
+  EXPECT_FALSE(receiver.engine().finished(receive));
+  EXPECT_EQ(list.take_all(), entry);
+  ASSERT_TRUE(say_short(sender, 1, 'a', false));
+  receiver.engine().progress();
+  EXPECT_TRUE(receiver.engine().finished(receive));
+}
+
 // A receive that was posted while somebody else held the match lock lies in the inbox, behind the
 // message that it is for. A blocking receive that comes later does not get that one.
 TEST_F(EngineTest, AnEarlierReceiveInTheInboxComesFirst) {

@@ -142,12 +142,17 @@ void Transfers::take_part(Receive& receive) {
 
 bool Transfers::attend() {
   Link link = ground_.box.attention.take_all();
-  const bool moved = link != 0;
+  bool moved = false;
   while (link != 0) {
     auto* item = ground_.segment.at<Item>(link);
     link = item->next.load(std::memory_order_relaxed);
     if (item->kind == ItemKind::posted) {
       auto& receive = static_cast<Receive&>(*item);
+      if (receive.state() == posted) [[unlikely]] {
+        transitions_.put_on_list(receive);  // its match is being made (leave_to_owner)
+        continue;
+      }
+      moved = true;
       auto& message = *ground_.segment.at<Message>(receive.message);
       if (message.kind == ItemKind::rendezvous && transfer_of(message).piped.load() == went_over) {
         pipes.receive(message, receive);
@@ -156,6 +161,7 @@ bool Transfers::attend() {
       }
       continue;
     }
+    moved = true;
     auto& message = static_cast<Message&>(*item);
     if (item->kind == ItemKind::notice) [[unlikely]] {
       // The notice rings whichever thread of the rank may be signalled for any work; the one that

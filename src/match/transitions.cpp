@@ -5,19 +5,27 @@
 
 namespace meantime::match {
 
+// Why nobody sleeps beside it. Who armed for it before it became `matched` is rung by that change.
+// Who comes later finds it matched (acquire), so it arms nothing, and finds the receive on the
+// list, where it has been since before: after arming it looks there. The other way round it could
+// look between the change and the push. As it is, the owner may find it on the list while it is
+// still posted: then it leaves it there (Transfers::attend). It is over only after that, and nobody
+// here touches it any more.
 void Transitions::leave_to_owner(Receive& receive) {
   const auto owner = static_cast<int>(receive.owner);
-  // The state first: what is on the list may be over at any time.
-  const AwaitedWord::Changed changed = receive.awaited().become(matched);
-  ground_.segment.area(owner).mailbox.attention.push(ground_.segment.link(&receive), receive.next);
-  ring_and_check(changed, matched);
+  put_on_list(receive);
+  end(receive, matched);
   ground_.bells.memory_is_back(owner);
 }
 
 void Transitions::push_attention(Receive& receive) {
-  const auto owner = static_cast<int>(receive.owner);
-  ground_.segment.area(owner).mailbox.attention.push(ground_.segment.link(&receive), receive.next);
-  ground_.bells.ring_rank(owner);
+  put_on_list(receive);
+  ground_.bells.ring_rank(static_cast<int>(receive.owner));
+}
+
+void Transitions::put_on_list(Receive& receive) {
+  ground_.segment.area(static_cast<int>(receive.owner))
+      .mailbox.attention.push(ground_.segment.link(&receive), receive.next);
 }
 
 void Transitions::notice_sender(Message& message) {

@@ -48,6 +48,8 @@ class Transitions {
   }
   /// On its owner's attention list, which is signalled.
   void push_attention(Receive& receive);
+  /// The same, and nobody is signalled.
+  void put_on_list(Receive& receive);
 
   // --- a transfer
   /// The sender is asked to take part. Before the transfer moves, so that a sender that sees it
