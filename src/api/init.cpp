@@ -65,6 +65,7 @@ int Finalize() {
   if (deleted != MPI_SUCCESS) {
     attribute_error(rank.only_this);  // this call's errors are not after it
   }
+  core::wait_for_other_nodes(rank);
   rank.world_finalized = true;
   rank.world = nullptr;
   rank.alone = nullptr;

@@ -144,6 +144,11 @@ int Win_allocate(MPI_Aint size, MPI_Aint disp_unit, Info* info, Communicator& co
 int Win_allocate_shared(MPI_Aint size, MPI_Aint disp_unit, Info* info, Communicator& comm,
                         void* baseptr, MPI_Win* win) {
   std::unique_ptr<Window> window;
+  if (!comm.is_on_one_node()) {
+    return fail(MPI_ERR_RMA_SHARED,
+                "the ranks of several nodes have no memory in common; "
+                "MPI_Comm_split_type(MPI_COMM_TYPE_SHARED) says who has");
+  }
   int error = make(comm, info, MPI_WIN_FLAVOR_SHARED, size, disp_unit, window);
   if (error == MPI_SUCCESS) {
     error = allocate_parts(*window);

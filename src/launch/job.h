@@ -42,6 +42,7 @@ struct RankProcess {
   MpiPhase phase = MpiPhase::outside;
   bool was_gone = false;       ///< mpi_pid, before it could be watched: to be judged
   bool sessions_only = false;  ///< inside, and not by MPI_Init
+  bool elsewhere = false;      ///< on another node: its supervisor there cares for it
   bool ended = false;          ///< of a thread rank: it has told so
   int wait_status = 0;         ///< of pid, once ended
   double cpu_seconds = -1;     ///< of pid and the children it has waited for, once ended
@@ -51,6 +52,12 @@ struct RankProcess {
   // As it found them in MPI_Init; empty before:
   std::string way_to_wait;
   std::string energy_policy;
+
+  /// Nothing that is to come from a rank is to come from it.
+  void be_elsewhere() {
+    elsewhere = ended = true;
+    phase = MpiPhase::finalized;
+  }
 };
 
 /// A process whose ranks are threads.
@@ -93,6 +100,8 @@ struct Job {
   std::string library_folder;         ///< holds our libmpi_abi.so.1; empty if it is not there
 
   [[nodiscard]] bool all_threads() const;
+  /// Ranks of this node.
+  [[nodiscard]] int ranks_here() const;
   /// Kernel threads that run ranks: process ranks, and the hosts' workers.
   [[nodiscard]] int runners() const;
   /// Whose CPUs a request for a lower frequency is about, as an index of what `frequencies` were

@@ -3,6 +3,7 @@
 #include "match/eager_ring.h"
 #include "match/memory.h"
 #include "match/spilled.h"
+#include "match/ways/remote.h"
 
 namespace meantime::match {
 
@@ -41,7 +42,7 @@ Message* Cells::take(int destination, std::size_t bytes) {
 }
 
 void Cells::give_back(Message& message) {
-  if ((message.flags & (in_hand | adopted)) != 0) {
+  if ((message.flags & (in_hand | adopted | from_elsewhere)) != 0) {
     if ((message.flags & in_hand) != 0) {
       if ((message.flags & spilled) != 0) [[unlikely]] {
         if ((message.flags & owes_notice) != 0) {
@@ -52,7 +53,12 @@ void Cells::give_back(Message& message) {
       }
       return;
     }
-    eager_ring_from(ground_.area, message.origin)->adopted.fetch_sub(1, std::memory_order_relaxed);
+    if ((message.flags & adopted) != 0) {
+      eager_ring_from(ground_.area, message.origin)
+          ->adopted.fetch_sub(1, std::memory_order_relaxed);
+    } else if (message.kind == ItemKind::eager) {
+      ground_.remote->owe_credit(message.origin, message.bytes);
+    }
     if (ground_.is_me(message.keeper)) {
       take_back_one(message);
       return;
@@ -92,7 +98,7 @@ void Cells::send_notices() {
 namespace {
 
 std::uint32_t keeper_of(const Message& message) {
-  return (message.flags & adopted) != 0 ? message.keeper : message.origin;
+  return (message.flags & (adopted | from_elsewhere)) != 0 ? message.keeper : message.origin;
 }
 
 }  // namespace
@@ -215,7 +221,7 @@ void Cells::come_back() {
 }
 
 void Cells::take_back_one(Message& cell) {
-  if ((cell.flags & adopted) == 0) {
+  if ((cell.flags & (adopted | from_elsewhere)) == 0) {
     ground_.credit.count_out(ground_.peers[static_cast<int>(cell.destination)], size_of(cell));
   }
   if (cell.copy_ns != 0) {

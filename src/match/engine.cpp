@@ -12,6 +12,11 @@ Engine::Engine(Rank& owner, const Typed& types)
       cells_(*this, memory),
       transitions_(*this, cells_),
       transfers_(*this, cells_, transitions_, memory) {
+  if (net::network() != nullptr) {
+    remote_ =
+        std::make_unique<Remote>(*this, cells_, transitions_, memory, matcher, *net::network());
+    remote = remote_.get();
+  }
   constexpr std::size_t most = 1u << 30;
   const auto ranks = static_cast<std::size_t>(owner.world_size);
   const std::size_t node_room =
@@ -105,7 +110,8 @@ bool Engine::progress() {
   if (box.sleepers.load(std::memory_order_relaxed) != 0) {
     matcher.publish();
   }
-  bool moved = matcher.has_mail() && matcher.drain(rank.world_rank);
+  bool moved = remote != nullptr && remote->progress();
+  moved |= matcher.has_mail() && matcher.drain(rank.world_rank);
   moved |= transfers_.progress();
   moved |= sends.progress();
   if (cells_.owes_notices()) [[unlikely]] {
@@ -113,11 +119,15 @@ bool Engine::progress() {
     moved |= !cells_.owes_notices();
   }
   if (memory.is_wanting() && !sends.has_waiting() && !memory.is_lacking() &&
-      !cells_.owes_notices() && !transfers_.pipes.lacks_memory()) [[unlikely]] {
+      !cells_.owes_notices() && !transfers_.pipes.lacks_memory() &&
+      (remote == nullptr || !remote->lacks_memory())) [[unlikely]] {
     memory.end_want();
   }
   if (!moved) {
     let_go();
+    if (remote != nullptr) {
+      remote->let_go();
+    }
   }
   return moved;
 }

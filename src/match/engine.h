@@ -8,6 +8,7 @@
 #pragma once
 
 #include "match/sends.h"
+#include "match/ways/remote.h"
 
 namespace meantime::match {
 
@@ -44,13 +45,23 @@ struct Engine : Ground {
   /// Something waits for memory or credit, for which nobody rings. Rare: a million messages lie
   /// unread, or the node's segment is full. (Or for the overflow, for a rank that is
   /// stopped, or, after a second, for the test wire.)
-  bool starving() const { return sends.awaits_credit() || starves_without_end(); }
+  bool starving() const {
+    return sends.awaits_credit() || starves_without_end() ||
+           (remote != nullptr && remote->awaits_credit());
+  }
   /// How long to sleep then.
   std::uint64_t nap_ns() const;
   /// With nothing to do but to sleep, armed, or to poll: of what others may lack.
   void let_go() {
     if (memory.let_go()) [[unlikely]] {
       matcher.spill();
+    }
+  }
+  /// The last of that, before a sleep: from here on the network rings, too. What comes meanwhile
+  /// is moved, and who waits for it is signalled.
+  void hear_network() {
+    while (remote != nullptr && !remote->prepare_sleep()) {
+      progress();
     }
   }
   /// Others wait for notices of this rank's, which must not leave MPI before.
@@ -68,12 +79,14 @@ struct Engine : Ground {
   bool starves_without_end() const {
     return sends.has_waiting() || transfers_.pipes.lacks_memory() || memory.is_lacking() ||
            matcher.is_cancelling() || cells_.owes_notices() ||
-           (transfers_.test_wire != nullptr && !transfers_.test_wire->idle());
+           (transfers_.test_wire != nullptr && !transfers_.test_wire->idle()) ||
+           (remote != nullptr && remote->lacks_memory());
   }
 
   Cells cells_;
   Transitions transitions_;
   Transfers transfers_;
+  std::unique_ptr<Remote> remote_;
 };
 
 inline bool Engine::take_entry(LocalReceive& receive) {

@@ -64,6 +64,8 @@ class Bells {
   std::vector<int> ranks_;
 };
 
+class Remote;
+
 struct Ground {
   Ground(Rank& owner, const Typed& types)
       : rank(owner),
@@ -104,6 +106,7 @@ struct Ground {
   Peers peers;
   Credit credit;
   Route route;
+  Remote* remote = nullptr;    ///< of a job with several nodes
   bool arms_for_rank = false;  ///< what is armed now any thread of the rank moves on
 };
 

@@ -63,7 +63,13 @@ enum ReceiveState : std::uint32_t { posted = 0, matched = 1, copying = 3, done =
 /// (match/spilled.h).
 enum TransferState : std::uint32_t { offered = 0, moving = 1, delivered = 2, fetched = 4 };
 /// Whether a Transfer is a pipe: since the match, or since a direct copy was not allowed any more.
-enum Piped : std::uint32_t { not_piped = 0, from_the_start = 1, went_over = 2, by_wire = 3 };
+enum Piped : std::uint32_t {
+  not_piped = 0,
+  from_the_start = 1,
+  went_over = 2,
+  by_wire = 3,
+  by_network = 4
+};
 /// Of a Transfer, a mark beside its state: its sender has left MPI. Whoever delivers it has the
 /// cell.
 inline constexpr std::uint32_t orphaned = 0x80;
@@ -89,6 +95,9 @@ inline constexpr std::uint16_t spilled = 64;     ///< in_hand, in a copy (match/
 inline constexpr std::uint16_t until_matched = 128;  ///< its send is not over before
 inline constexpr std::uint16_t owes_notice = 256;  ///< in a copy: for its sender is `fetched_send`
 
+/// Its sender is on another node, and the cell is its receiver's (match/ways/remote.h).
+inline constexpr std::uint16_t from_elsewhere = 512;
+
 inline constexpr std::size_t tiny_bytes = 16;
 inline constexpr std::uint32_t pipe_parts = 4;  ///< that are filled and emptied in turn
 
@@ -108,7 +117,7 @@ struct alignas(cache_line) Message : Item {
   Link arrival_previous;
   Link lane_next;  ///< those of the same sender
   Link lane_previous;
-  std::uint32_t keeper;        ///< of an adopted one: world rank of the cell's owner
+  std::uint32_t keeper;  ///< of an adopted one, or from elsewhere: whose the cell is, a world rank
   std::uint64_t fetched_send;  ///< with owes_notice, and of a notice: its LocalSend, for the sender
 
   char* payload_behind(std::size_t offset) { return reinterpret_cast<char*>(this) + offset; }
@@ -126,6 +135,7 @@ static_assert(sizeof(Message) == 2 * cache_line);
 ///   piped    through a ring of chunks in the segment that the sender fills and the receiver
 ///            empties: for non-contiguous senders, and without cross-memory attach
 ///   by wire  direct, but in the three steps of a network (match/ways/test_wire.h): a test setting
+///   by network  from another node (match/ways/remote.h)
 /// Lifetime: `holders` counts who may still touch it besides its owner, the sender: one for the
 /// bytes that are not there yet, one for a receiver that takes part. Only the last to leave says
 /// `delivered`, and only then may the sender reuse the cell.

@@ -10,6 +10,7 @@
 
 #include "match/credit.h"
 #include "match/items.h"
+#include "net/network.h"
 
 namespace meantime::match {
 
@@ -98,13 +99,22 @@ struct Peer : Credit::Account {
   SendList waiting;              ///< for credit
   SendList offered;              ///< until they are found to be over: Account::offers of them
   SendList overflowed;           ///< … though nobody waits for that; owned
+
+  // Of a rank of another node (match/ways/remote.h):
+  bool elsewhere = false;
+  bool is_creditor = false;  ///< on the list of those
+  bool has_left = false;     ///< it has said so
+  std::uint32_t sent = 0;    ///< messages to it
+  std::uint32_t heard = 0;   ///< … and from it, that were taken
+  std::size_t owed = 0;      ///< credit, in bytes
 };
 
 /// The other ranks, by world rank.
 class Peers {
  public:
   explicit Peers(int ranks)
-      : blocks_((static_cast<std::size_t>(ranks) + peers_a_block - 1) / peers_a_block) {}
+      : ranks_(ranks),
+        blocks_((static_cast<std::size_t>(ranks) + peers_a_block - 1) / peers_a_block) {}
 
   ~Peers() {
     for_each([](Peer& to) { to.overflowed.for_each([](LocalSend& send) { delete &send; }); });
@@ -117,6 +127,9 @@ class Peers {
     std::unique_ptr<Block>& block = blocks_[index / peers_a_block];
     if (block == nullptr) [[unlikely]] {
       block = std::make_unique<Block>();
+      if (net::network() != nullptr) {
+        mark_elsewhere(*block, index / peers_a_block * peers_a_block);
+      }
     }
     return (*block)[index % peers_a_block];
   }
@@ -133,6 +146,18 @@ class Peers {
   /// Most ranks send to few others, and a word of each for each were 8 MB in a host of a thousand.
   static constexpr std::size_t peers_a_block = 16;
   using Block = std::array<Peer, peers_a_block>;
+
+  void mark_elsewhere(Block& block, std::size_t first) const {
+    const std::size_t end = std::min(peers_a_block, static_cast<std::size_t>(ranks_) - first);
+    for (std::size_t place = 0; place < end; ++place) {
+      if (net::network()->is_elsewhere(static_cast<int>(first + place))) {
+        block[place].elsewhere = true;
+        block[place].until_ring = Peer::never;
+      }
+    }
+  }
+
+  const int ranks_;
   std::vector<std::unique_ptr<Block>> blocks_;
 };
 

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include "base/clock.h"
+#include "match/ways/remote.h"
 #include "node/cross_memory.h"
 
 namespace meantime::match {
@@ -44,7 +45,7 @@ bool Sends::copy_to_posted(int destination, const Envelope& envelope, const char
 
 Message* Sends::eager_cell(int destination, std::size_t bytes, bool contiguous) {
   Peer& to = ground_.peers[destination];
-  if (!to.waiting.empty()) [[unlikely]] {
+  if (to.elsewhere || !to.waiting.empty()) [[unlikely]] {
     return nullptr;
   }
   return free_eager_cell(to, destination, bytes, contiguous);
@@ -133,9 +134,14 @@ bool Sends::offer(LocalSend& send, Peer& to) {
   return true;
 }
 
+bool Sends::send_or_offer(LocalSend& send, Peer& to) {
+  return to.elsewhere ? ground_.remote->send(send, to)
+                      : ground_.credit.allows_offer(to) && offer(send, to);
+}
+
 int Sends::start(LocalSend& send) {
   Peer& to = ground_.peers[send.destination];
-  if (to.waiting.empty() && ground_.credit.allows_offer(to) && offer(send, to)) {
+  if (to.waiting.empty() && send_or_offer(send, to)) {
     if (transfers_.test_wire != nullptr) [[unlikely]] {
       transfers_.test_wire->take_what_arrived();
     }
@@ -175,7 +181,7 @@ bool Sends::send_waiting() {
       LocalSend* send = to.waiting.front();
       to.waiting.erase(*send);
       --waiting_;
-      if (!send_in_cell(*send, to) && (!ground_.credit.allows_offer(to) || !offer(*send, to))) {
+      if ((to.elsewhere || !send_in_cell(*send, to)) && !send_or_offer(*send, to)) {
         to.waiting.push_front(*send);
         ++waiting_;
         break;

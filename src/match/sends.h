@@ -78,6 +78,7 @@ class Sends {
   Message* find_cell(int destination, std::size_t bytes);
   void fill_envelope(Message& message, int destination, const Peer& to, std::size_t bytes);
   bool offer(LocalSend& send, Peer& to);
+  bool send_or_offer(LocalSend& send, Peer& to);
   bool send_in_cell(LocalSend& send, Peer& to);
   bool go_on();
   bool send_waiting();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "match/ways/remote.h"
 #include "node/cross_memory.h"
 #include "policy/policy.h"
 
@@ -43,6 +44,9 @@ void Transfers::deliver_from_cell(Message& message, Receive& receive) {
 
 /// The way of a payload that stayed with its sender.
 Piped Transfers::choose(const Message& message, const Transfer& transfer, const Receive& receive) {
+  if ((message.flags & from_elsewhere) != 0) {
+    return by_network;
+  }
   if (pipe_is_quicker(message, transfer, receive)) {
     pipes.time(receive);
     return from_the_start;
@@ -68,6 +72,9 @@ Way& Transfers::way_of(std::uint32_t piped) {
   if (piped == by_wire) [[unlikely]] {
     return *test_wire;
   }
+  if (piped == by_network) {
+    return *ground_.remote;
+  }
   return piped == not_piped ? static_cast<Way&>(copies) : pipes;
 }
 
@@ -79,7 +86,7 @@ void Transfers::begin(Message& message, Receive& receive) {
   const Piped way = choose(message, transfer, receive);
   transfer.piped.store(way, std::memory_order_relaxed);
   receive.directly.store(way == from_the_start ? 0 : 1, std::memory_order_relaxed);
-  if (transfer.bytes == 0) {
+  if (transfer.bytes == 0 && way != by_network) {
     transfer.holders.store(1, std::memory_order_relaxed);
     transitions_.finish(receive, done);
     transitions_.leave(message);

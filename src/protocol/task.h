@@ -4,7 +4,9 @@
 //   wire-up    a program of ours (libexec/meantime/meantime-wire-up), started by each task, that
 //              asks the launcher by PMIx who is who. That of the node's first task leaves a
 //              supervisor behind
-// The task reads one line from its wire-up, connects to the supervisor and says hello. When all
+// If the job has several nodes the wire-up first asks the task for its address on the network, and
+// the others' follow the line. The task reads one line from its wire-up, connects to the supervisor
+// and says hello. When all
 // tasks have, each gets the descriptors and variables that mpiexec's ranks inherit. From then on it
 // is one of them, and the connection is its control socket (protocol/control.h).
 #pragma once
@@ -18,6 +20,12 @@ namespace meantime::launch {
 /// zero byte) and of the launcher's programs the number of this one; or what is wrong.
 inline constexpr char wired_up[] = "supervisor ";
 inline constexpr char not_wired_up[] = "error ";
+/// Before that: the task answers with a line, which is its address in hexadecimal digits, or what
+/// is wrong behind `not_wired_up`.
+inline constexpr char asks_for_address[] = "address?";
+/// Behind that, for each rank of the job: NODE ADDRESS, the first rank of its node and the address
+/// of the rank, or "-" for one of this node.
+inline constexpr char here[] = "-";
 
 inline constexpr std::uint32_t task_magic = 0x4d455453;
 

@@ -13,6 +13,7 @@ FLOORS = (
     {"base"},  # clocks, timers, the pause of a polling loop
     {"protocol"},  # the words between mpiexec, the host of thread ranks and the library
     {"libc"},  # which of libc's functions the library calls
+    {"net"},  # bytes to and from other nodes
     {"machine"},  # what is measured of the machine, and changed in it
     {"settings"},  # every setting in one table
     {"node"},  # the segment of the node's hosts, cross-memory attach, the line to mpiexec

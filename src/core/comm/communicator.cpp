@@ -5,6 +5,7 @@
 #include "core/object/attribute.h"
 #include "core/object/info.h"
 #include "core/topology/topology.h"
+#include "net/network.h"
 #include "policy/policy.h"
 #include "rank/rank.h"
 #include "wait/wait.h"
@@ -25,6 +26,19 @@ Communicator::~Communicator() {
   drop(remote_group);
   drop(errhandler);
   drop(info);
+}
+
+bool Communicator::is_on_one_node() const {
+  const net::Network* const network = net::network();
+  const auto is_here = [network](const Group* members) {
+    for (int member = 0; members != nullptr && member < members->size; ++member) {
+      if (network->is_elsewhere(members->world_rank(member))) {
+        return false;
+      }
+    }
+    return true;
+  };
+  return network == nullptr || (is_here(group) && is_here(remote_group));
 }
 
 void Communicator::describe(int peer, int tag, wait::Situation& situation) const {

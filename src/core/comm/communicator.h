@@ -71,6 +71,8 @@ struct Communicator : Object {
   MPI_Comm handle() {
     return constant != MPI_COMM_NULL ? constant : reinterpret_cast<MPI_Comm>(this);
   }
+  /// All of its ranks, and so of a remote group.
+  bool is_on_one_node() const;
   bool is_inter() const { return remote_group != nullptr; }
   /// How many ranks a destination or source argument may name.
   int peers() const { return remote_group != nullptr ? remote_group->size : size; }

@@ -12,6 +12,7 @@
 #include "core/error/error.h"
 #include "core/request/segment_memory.h"
 #include "match/engine.h"
+#include "net/network.h"
 #include "node/collective_area_bytes.h"
 #include "node/segment.h"
 #include "rank/rank.h"
@@ -165,10 +166,35 @@ class FarBehind {
   std::uint64_t since_ns_ = 0;
 };
 
+/// Of a job with several nodes: a number that no node gives twice, and no block, for the members
+/// of other nodes could not count themselves out of it. The highest bit keeps these apart from
+/// those of blocks.
+int number_over_nodes(const net::Network& network, int members, Context* context) {
+  constexpr std::uint32_t over_nodes = 1u << 31;
+  const auto nodes = static_cast<std::uint32_t>(network.nodes());
+  const std::uint32_t most = over_nodes / context_step / nodes;
+  const std::uint32_t mine =
+      node::segment().header().contexts.fetch_add(1, std::memory_order_relaxed);
+  if (mine >= most) {
+    node::segment().header().contexts.store(most, std::memory_order_relaxed);
+    return fail(MPI_ERR_INTERN,
+                "{} communicators were made over several nodes: there are no context numbers left",
+                most);
+  }
+  context->number =
+      over_nodes + (mine * nodes + static_cast<std::uint32_t>(network.node())) * context_step;
+  context->members = static_cast<std::uint32_t>(members);
+  context->block = 0;
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 
 int acquire_context(const Communicator& parent, int members, bool with_collectives,
                     Context* context) {
+  if (const net::Network* const network = net::network(); network != nullptr) {
+    return number_over_nodes(*network, members, context);
+  }
   const int capacity = with_collectives && members > 1 && members <= 1 << (node::context_kinds - 1)
                            ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(members)))
                            : 0;

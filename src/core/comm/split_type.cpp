@@ -1,14 +1,20 @@
-// MPI_Comm_split_type (MPI 5.0 7.4.2): by the node, which all ranks of a job share, by a set of
-// ranks, or by the hardware that a rank is kept to.
+// MPI_Comm_split_type (MPI 5.0 7.4.2): by the node, by a set of ranks, or by the hardware that a
+// rank is kept to.
 #include "core/comm/communicator_make.h"
 #include "core/error/error.h"
 #include "core/object/info.h"
 #include "core/topology/hardware.h"
+#include "net/network.h"
 
 namespace meantime::core {
 namespace {
 
 constexpr int together = 0;
+
+/// Of the ranks that share this node's memory.
+int node_color() {
+  return net::network() != nullptr ? net::network()->node() : together;
+}
 
 /// The value of `mpi_hw_resource_type`, or of the info's key for sets of ranks.
 const std::string* find(const Info* info, const char* key) {
@@ -16,11 +22,11 @@ const std::string* find(const Info* info, const char* key) {
 }
 
 int color_of(int instance) {
-  return instance < 0 ? MPI_UNDEFINED : instance;
+  return instance < 0 ? MPI_UNDEFINED : node_color() * CPU_SETSIZE + instance;
 }
 
 int color_of_resource(const std::string& resource) {
-  return resource == "mpi_shared_memory" ? together
+  return resource == "mpi_shared_memory" ? node_color()
                                          : color_of(instance_of(resource, allowed_cpus()));
 }
 
@@ -28,8 +34,15 @@ int color_of_resource(const std::string& resource) {
 /// order, and stop at the same one, since until then each was in one part with all others. (One
 /// that has said MPI_UNDEFINED takes part in the first split, which is the last then.)
 int split_by_hardware(Communicator& comm, int key, Communicator** made) {
+  std::vector<int> colors;
+  if (net::network() != nullptr) {
+    colors.push_back(node_color());
+  }
   for (const Hardware& kind : hardware(allowed_cpus())) {
-    if (const int error = split(comm, color_of(kind.instance), key, made); error != MPI_SUCCESS) {
+    colors.push_back(color_of(kind.instance));
+  }
+  for (const int color : colors) {
+    if (const int error = split(comm, color, key, made); error != MPI_SUCCESS) {
       return error;
     }
     if (*made == nullptr || (*made)->size < comm.size) {
@@ -53,7 +66,7 @@ int split_by_type(Communicator& comm, int split_type, int key, const Info* info,
     case MPI_UNDEFINED:
       break;
     case MPI_COMM_TYPE_SHARED:
-      color = together;
+      color = node_color();
       break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
       if (resource == nullptr && set != nullptr) {

@@ -7,6 +7,7 @@
 #include "core/comm/tag_ranges.h"
 #include "core/datatype/datatype.h"
 #include "core/error/initial_errhandler.h"
+#include "net/network.h"
 #include "node/segment.h"
 #include "protocol/control.h"
 
@@ -62,7 +63,9 @@ int make_world(Rank& rank) {
   all.universe_size = rank.world_size;
   rank.all_ranks = make_predefined(MPI_COMM_WORLD, "MPI_COMM_WORLD", world_context,
                                    make_identity_group(rank.world_size));
-  rank.all_ranks->collective_area = node::segment().header().world_collective;
+  if (net::network() == nullptr) {  // else its collectives go by messages
+    rank.all_ranks->collective_area = node::segment().header().world_collective;
+  }
   rank.only_this =
       make_predefined(MPI_COMM_SELF, "MPI_COMM_SELF", self_context, make_group({rank.world_rank}));
   return MPI_SUCCESS;

@@ -258,6 +258,7 @@ void let_go_before_sleep(Rank& rank) {
   hand_over_background(rank);
   if (rank.engine != nullptr) {
     rank.engine->let_go();
+    rank.engine->hear_network();
   }
 }
 

@@ -42,6 +42,11 @@
 namespace meantime::core {
 namespace {
 
+void tell_of_lost_rank(int world_rank, const char* problem) {
+  abort_job(1, fmt::format("the connection to rank {}, on another node, is lost: {}", world_rank,
+                           problem));
+}
+
 /// What a process does for all of its ranks.
 void start_host(const Settings& settings, bool crowded) {
   node::Header& header = node::segment().header();
@@ -58,6 +63,7 @@ void start_host(const Settings& settings, bool crowded) {
   wait::deadlock_hook = tell_of_deadlock;
   wait::stillness_hook = tell_of_stillness;
   wait::lack_hook = tell_of_lack;
+  match::Remote::give_up = tell_of_lost_rank;
   wait::still_ns = settings.still_ns;
   counts_calls() = number_from_environment(launch::count_calls_variable) == 1;
   wait::beside_guests() = number_from_environment(launch::guests_variable) == 1;

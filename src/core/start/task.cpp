@@ -9,18 +9,22 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error/abort.h"
 #include "core/start/joining.h"
 #include "core/start/settings.h"
+#include "net/network.h"
 #include "protocol/control.h"
 #include "protocol/task.h"
 #include "settings/settings.h"
@@ -32,16 +36,37 @@ using launch::TaskHello;
 
 constexpr char job_of_launcher[] = "PMIX_NAMESPACE";
 
-/// What the program wrote, whole.
-std::string output_of(const std::string& program, std::string& problem) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    problem = std::strerror(errno);
-    return {};
+/// The wire-up program, with a pipe to it and one from it.
+class WireUp {
+ public:
+  /// Empty, or what is wrong.
+  std::string start(const std::string& program);
+  void say(const std::string& line) const {
+    const std::string text = line + '\n';
+    [[maybe_unused]] const auto written = write(to_, text.data(), text.size());
+  }
+  /// Without its end; empty: it has ended.
+  std::string hear_line();
+  void end();
+
+ private:
+  pid_t pid_ = -1;
+  int to_ = -1;
+  int from_ = -1;
+  std::string heard_;
+};
+
+std::string WireUp::start(const std::string& program) {
+  int input[2];
+  int output[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0 ||
+      pipe2(output, O_CLOEXEC) != 0) {
+    return std::strerror(errno);
   }
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, input[0], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&files, output[1], STDOUT_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -53,25 +78,72 @@ std::string output_of(const std::string& program, std::string& problem) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::string name = program;
   char* arguments[] = {name.data(), nullptr};
-  pid_t child = -1;
-  const int error = posix_spawn(&child, program.c_str(), &files, &attributes, arguments, __environ);
+  const int error = posix_spawn(&pid_, program.c_str(), &files, &attributes, arguments, __environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
-  close(ends[1]);
-  std::string text;
-  char part[512];
-  for (ssize_t bytes = 0; error == 0 && (bytes = read(ends[0], part, sizeof part)) != 0;) {
+  close(input[0]);
+  close(output[1]);
+  to_ = input[1];
+  from_ = output[0];
+  return error != 0 ? std::strerror(error) : "";
+}
+
+std::string WireUp::hear_line() {
+  char part[4096];
+  std::size_t end = std::string::npos;
+  while ((end = heard_.find('\n')) == std::string::npos) {
+    const ssize_t bytes = read(from_, part, sizeof part);
     if (bytes > 0) {
-      text.append(part, static_cast<std::size_t>(bytes));
-    } else if (errno != EINTR) {
-      break;
+      heard_.append(part, static_cast<std::size_t>(bytes));
+    } else if (bytes == 0 || errno != EINTR) {
+      return {};
     }
   }
-  close(ends[0]);
-  while (error == 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  std::string line = heard_.substr(0, end);
+  heard_.erase(0, end + 1);
+  return line;
+}
+
+void WireUp::end() {
+  close(to_);
+  close(from_);
+  while (pid_ > 0 && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
-  problem = error != 0 ? std::strerror(error) : "";
+}
+
+std::string in_hexadecimal(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  }
   return text;
+}
+
+std::string from_hexadecimal(std::string_view text) {
+  std::string bytes;
+  for (std::size_t place = 0; place + 2 <= text.size(); place += 2) {
+    unsigned byte = 0;
+    std::from_chars(text.data() + place, text.data() + place + 2, byte, 16);
+    bytes += static_cast<char>(byte);
+  }
+  return bytes;
+}
+
+/// The lines about all ranks, of which `first` is the first. False: they are not complete.
+bool hear_addresses(WireUp& wire_up, net::Network& network) {
+  std::vector<int> nodes;
+  std::vector<std::string> addresses;
+  for (std::string line; !(line = wire_up.hear_line()).empty();) {
+    const std::size_t blank = line.find(' ');
+    if (blank == std::string::npos) {
+      return false;
+    }
+    const std::string address = line.substr(blank + 1);
+    nodes.push_back(std::atoi(line.c_str()));
+    addresses.push_back(address == launch::here ? std::string() : from_hexadecimal(address));
+  }
+  network.set_peers(std::move(nodes), std::move(addresses));
+  return true;
 }
 
 /// Where the supervisor is, and who this task is.
@@ -84,8 +156,23 @@ struct Place {
 
 Place place_of_supervisor() {
   const std::string program = prefix() + "/libexec/meantime/meantime-wire-up";
-  std::string problem;
-  const std::string line = output_of(program, problem);
+  WireUp wire_up;
+  std::string problem = wire_up.start(program);
+  std::string line = problem.empty() ? wire_up.hear_line() : std::string();
+  std::unique_ptr<net::Network> network;
+  if (line == launch::asks_for_address) {
+    network = std::make_unique<net::Network>();
+    const std::string no_network = network->open();
+    wire_up.say(no_network.empty() ? in_hexadecimal(network->address())
+                                   : launch::not_wired_up + no_network);
+    line = wire_up.hear_line();
+  }
+  if (network != nullptr && line.starts_with(launch::wired_up) &&
+      !hear_addresses(wire_up, *network)) {
+    line.clear();
+  }
+  wire_up.end();
+  net::detail::host_network = network.release();  // for as long as the process lives
   Place place;
   char name[64] = {};
   unsigned long long secret[2] = {};
@@ -101,7 +188,6 @@ Place place_of_supervisor() {
   }
   if (line.starts_with(launch::not_wired_up)) {
     problem = line.substr(std::strlen(launch::not_wired_up));
-    problem.resize(problem.find_last_not_of('\n') + 1);
     if (problem.empty()) {
       abort_job(1, "");  // the first task says what
     }

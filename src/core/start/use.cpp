@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/comm/invitation.h"
 #include "core/error/error.h"
 #include "core/object/tables.h"
 #include "core/request/ending.h"
+#include "core/request/point_to_point.h"
 #include "core/start/guest_function.h"
 #include "core/start/startup.h"
 #include "deadlock/deadlock.h"
@@ -104,6 +106,9 @@ void come_back(Rank& rank) {
     node::segment().untrim();
   }
   rank.engine->come_back();
+  if (rank.engine->remote != nullptr) {
+    rank.engine->remote->come_back();
+  }
   if (rank.control != nullptr) {
     rank.control->back();
   }
@@ -127,6 +132,9 @@ void leave_for_good() {
   }
   delete_named_types_attributes();
   set_state(rank, node::RankState::finalized);
+  if (rank.engine != nullptr && rank.engine->remote != nullptr) {
+    rank.engine->remote->say_goodbye();
+  }
   look_once_more();
   free_world(rank);
   rank.spare_requests.free_all();
@@ -191,6 +199,26 @@ int begin_use(Rank& rank, int thread_level) {
   }
   ++rank.users;
   return MPI_SUCCESS;
+}
+
+void wait_for_other_nodes(Rank& rank) {
+  match::Remote* const remote = rank.engine->remote;
+  if (remote == nullptr) {
+    return;
+  }
+  wait_for_quiet();
+  remote->say_goodbye();
+  Communicator& all = *rank.all_ranks;
+  Datatype& byte = *resolve(MPI_BYTE);
+  char token = 0;
+  char other = 0;
+  for (int distance = 1; distance < all.size; distance *= 2) {
+    const int to = (all.rank + distance) % all.size;
+    const int from = (all.rank + all.size - distance) % all.size;
+    send_receive(send_of(&token, 1, byte, to, last_tag, ContextOffset::collective),
+                 receive_of(&other, 1, byte, from, last_tag, ContextOffset::collective), all,
+                 MPI_STATUS_IGNORE);
+  }
 }
 
 int end_use(Rank& rank) {

@@ -14,5 +14,9 @@ int begin_use(Rank& rank, int thread_level);
 /// Ends a use. The last one waits until the rank's sends are in nobody's way; then only what the
 /// standard allows after MPI_Finalize works.
 int end_use(Rank& rank);
+/// Of MPI_Finalize: over several nodes a rank stays until all are here, so that what it has sent is
+/// taken, and nobody takes its end for that of its node. (A dissemination barrier; Hensgen, Finkel,
+/// Manber, 1988.)
+void wait_for_other_nodes(Rank& rank);
 
 }  // namespace meantime::core

@@ -78,6 +78,10 @@ std::string job_report(const Job& job, int segment) {
   std::string text;
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const RankProcess& rank = job.ranks[i];
+    if (rank.elsewhere) {
+      text += fmt::format("  rank {} is on another node\n", i);
+      continue;
+    }
     // Between its hello and its first words in the segment a line has no pid yet. And its hello may
     // still have to be read.
     bool has_spoken = i < lines.size() && lines[i].find("(pid ") != std::string::npos;

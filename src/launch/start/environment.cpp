@@ -183,7 +183,7 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
     std::string path = user_value(job.command, program.request, "LD_LIBRARY_PATH");
     set(variables_, "LD_LIBRARY_PATH", job.library_folder + (path.empty() ? "" : ":" + path));
   }
-  set(variables_, local_size_variable, fmt::to_string(job.ranks.size()));
+  set(variables_, local_size_variable, fmt::to_string(job.ranks_here()));
   drop(variables_, rank_variable);
   drop(variables_, rank_pid_variable);
   drop(variables_, local_rank_variable);
@@ -217,10 +217,10 @@ void RankEnvironment::apply_settings(const Job& job, const ProgramRequest& progr
   }
 }
 
-std::string RankEnvironment::of_task(int rank) const {
+std::string RankEnvironment::of_task(int rank, int rank_on_node) const {
   std::string text = fmt::format("{}={}", rank_variable, rank);
   text += '\0';
-  text += fmt::format("{}={}", local_rank_variable, rank);
+  text += fmt::format("{}={}", local_rank_variable, rank_on_node);
   text += '\0';
   for (const std::string& variable : variables_) {
     if (variable.starts_with("MEANTIME_") || name_of(variable) == local_size_variable) {
@@ -246,7 +246,7 @@ std::vector<char*> RankEnvironment::of_rank(int rank, std::vector<std::string>& 
     pointers.push_back(const_cast<char*>(variable.c_str()));
   }
   texts = {fmt::format("{}={}", rank_variable, rank),
-           fmt::format("{}={}", local_rank_variable, rank),  // there is one node
+           fmt::format("{}={}", local_rank_variable, rank),  // its mpiexec has one node
            fmt::format("{}={:010}", rank_pid_variable, 0)};
   for (std::string& text : texts) {
     pointers.push_back(text.data());

@@ -29,7 +29,7 @@ class RankEnvironment {
   std::vector<char*> of_rank(int rank, std::vector<std::string>& texts) const;
   /// What a task is to set, NAME=VALUE with a zero byte each: that of its own which mpiexec's ranks
   /// inherit. Its descriptors it knows itself.
-  [[nodiscard]] std::string of_task(int rank) const;
+  [[nodiscard]] std::string of_task(int rank, int rank_on_node) const;
   /// Those of a host of thread ranks, which knows their numbers.
   std::vector<char*> of_host() const;
 

@@ -156,7 +156,9 @@ int Starter::new_lifeline() const {
 std::string Starter::welcome_task(int rank) {
   const RankProcess& process = job_.ranks[rank];
   const int lifeline = new_lifeline();
-  const std::string text = environments_[process.program].of_task(rank);
+  const auto before = std::count_if(job_.ranks.begin(), job_.ranks.begin() + rank,
+                                    [](const RankProcess& other) { return !other.elsewhere; });
+  const std::string text = environments_[process.program].of_task(rank, static_cast<int>(before));
   const int descriptors[] = {segment_, lifeline};
   iovec part{const_cast<char*>(text.data()), text.size()};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof descriptors)] = {};

@@ -120,6 +120,10 @@ bool Supervisor::start_ranks() {
   }
   const int all = static_cast<int>(job_.ranks.size());
   for (int rank = 0; rank < all;) {
+    if (job_.ranks[rank].elsewhere) {
+      ++rank;
+      continue;
+    }
     early_.look(rank, front_);
     const int host = job_.ranks[rank].host;
     if (!(host >= 0 ? start_host(host) : start_process(rank))) {
@@ -330,8 +334,7 @@ void Supervisor::act_on(int signal, int ranks_with_it) {
     guests_.stop();
   } else if (signal == SIGCONT) {
     guests_.go_on();
-    if (std::exchange(stopped_, false) && inside_ == static_cast<int>(job_.ranks.size()) &&
-        !guests_.told_to_end()) {
+    if (std::exchange(stopped_, false) && inside_ == job_.ranks_here() && !guests_.told_to_end()) {
       look_at_waits();
     }
   }

@@ -109,7 +109,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         process.phase = MpiPhase::inside;
         ++inside_;
         guests_.begin();
-        if (inside_ == static_cast<int>(job_.ranks.size())) {
+        if (inside_ == job_.ranks_here()) {
           look_at_waits();
         }
         if (process.mpi_pid != process.pid && process.host < 0) {

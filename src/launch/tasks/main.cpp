@@ -2,6 +2,7 @@
 // (protocol/task.h). Nobody starts it by hand.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -18,6 +20,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "launch/messages.h"
 #include "launch/report/report_files.h"
@@ -56,7 +59,7 @@ void use_cpus_of(const Job& job) {
   sched_setaffinity(0, sizeof all, &all);
 }
 
-void prepare(Job& job, int size, const std::string& path) {
+void prepare(Job& job, int size, const std::vector<int>& here, const std::string& path) {
   ProgramRequest program;
   program.ranks = size;
   program.arguments = {path};
@@ -65,6 +68,11 @@ void prepare(Job& job, int size, const std::string& path) {
   prepared.inspection.uses_mpi = true;
   job.programs = {prepared};
   job.ranks.resize(static_cast<std::size_t>(size));
+  for (int rank = 0; rank < size; ++rank) {
+    if (!std::binary_search(here.begin(), here.end(), rank)) {
+      job.ranks[static_cast<std::size_t>(rank)].be_elsewhere();
+    }
+  }
   job.of_tasks = true;
   job.library_folder = library_folder();
   job.settings.read(prefix(), settings::own_environment());
@@ -74,8 +82,8 @@ void prepare(Job& job, int size, const std::string& path) {
 }
 
 /// The supervisor that the node's first task leaves behind.
-[[noreturn]] void supervise_tasks(const std::string& program, int size, pid_t first_task,
-                                  pid_t launcher) {
+[[noreturn]] void supervise_tasks(const std::string& program, int size,
+                                  const std::vector<int>& here, pid_t first_task, pid_t launcher) {
   prctl(PR_SET_NAME, supervisor_name);
   setsid();
   speak_as("Meantime");
@@ -95,7 +103,7 @@ void prepare(Job& job, int size, const std::string& path) {
   dup2(nothing, STDIN_FILENO);
   dup2(nothing, STDOUT_FILENO);
   Job job;
-  prepare(job, size, program);
+  prepare(job, size, here, program);
   job.launcher = watch_process(launcher);
   if (const std::string wrong = listener.wait_for_all(job, first_task); !wrong.empty()) {
     mention(wrong);
@@ -112,13 +120,15 @@ void prepare(Job& job, int size, const std::string& path) {
 /// Two forks, so that the supervisor is not a child of the task's, which would be surprised by its
 /// end; an exec, because the PMIx library has threads and descriptors in this process. Returns the
 /// supervisor's address, or what is wrong behind `not_wired_up`.
-std::string start_supervisor(int size) {
+std::string start_supervisor(int size, const std::vector<int>& here) {
   std::error_code ignored;
   const auto program =
       std::filesystem::read_symlink(fmt::format("/proc/{}/exe", getppid()), ignored);
   std::string words[] = {tasks_of + program.string(), fmt::to_string(size),
-                         fmt::to_string(getppid()), fmt::to_string(launcher_of(getppid()))};
-  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+                         fmt::to_string(getppid()), fmt::to_string(launcher_of(getppid())),
+                         fmt::format("{}", fmt::join(here, ","))};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(),
+                       words[3].data(), words[4].data(), nullptr};
   int ends[2];
   pid_t between = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
   if (between < 0) {
@@ -144,28 +154,63 @@ std::string start_supervisor(int size) {
   return answer.empty() ? std::string(not_wired_up) + "the supervisor cannot be started" : answer;
 }
 
+/// Of this task, what all others are to know: the first rank of its node, and its address. Empty,
+/// or what is wrong.
+std::string ask_for_card(const Pmix& pmix, std::string& card) {
+  write_all(STDOUT_FILENO, std::string(asks_for_address) + '\n');
+  std::string line;
+  for (char letter = 0; read(STDIN_FILENO, &letter, 1) == 1 && letter != '\n';) {
+    line += letter;
+  }
+  if (line.empty() || line.starts_with(not_wired_up)) {
+    return line.empty() ? std::string("the task has no address")
+                        : line.substr(std::strlen(not_wired_up));
+  }
+  card = fmt::format("{} {}", pmix.on_this_node().front(), line);
+  return {};
+}
+
+/// A line for each rank.
+std::string addresses(Pmix& pmix, std::string& wrong) {
+  std::string lines;
+  const std::vector<int>& near = pmix.on_this_node();
+  for (int rank = 0; rank < pmix.size() && wrong.empty(); ++rank) {
+    std::string card = fmt::format("{} {}", near.front(), here);
+    if (!std::binary_search(near.begin(), near.end(), rank)) {
+      wrong = pmix.read_card(rank, card);
+    }
+    lines += '\n' + card;
+  }
+  return lines;
+}
+
 /// What the task is to read.
 std::string wire_up(Pmix& pmix) {
   if (const std::string wrong = pmix.connect(launcher_of(getppid())); !wrong.empty()) {
     return not_wired_up + wrong;
   }
-  const int here = static_cast<int>(pmix.on_this_node().size());
-  if (here != pmix.size()) {
-    return fmt::format(
-        "{}{} of the job's {} tasks are on this node: Meantime does not support several nodes yet; "
-        "give it one (srun -N1, mpirun --host)",
-        not_wired_up, here, pmix.size());
-  }
+  const bool has_other_nodes = static_cast<int>(pmix.on_this_node().size()) != pmix.size();
+  std::string card;
+  std::string wrong = has_other_nodes ? ask_for_card(pmix, card) : std::string();
   const bool is_first = pmix.rank() == pmix.on_this_node().front();
-  std::string address = is_first ? start_supervisor(here) : std::string();
+  std::string address = !wrong.empty() ? not_wired_up + wrong
+                        : is_first     ? start_supervisor(pmix.size(), pmix.on_this_node())
+                                       : std::string();
   // Also what is wrong: the others wait for it. The first task says it for all.
-  if (const std::string wrong = pmix.share_from_first(address); !wrong.empty()) {
+  if (const std::string not_shared = pmix.share(address, card); !not_shared.empty()) {
+    return not_wired_up + not_shared;
+  }
+  if (!wrong.empty()) {
     return not_wired_up + wrong;
   }
   if (address.starts_with(not_wired_up)) {
     return is_first ? address : not_wired_up;
   }
-  return fmt::format("{}{} {} {}", wired_up, address, pmix.rank(), pmix.app_number());
+  std::string others = has_other_nodes ? addresses(pmix, wrong) : std::string();
+  if (!wrong.empty()) {
+    return not_wired_up + wrong;
+  }
+  return fmt::format("{}{} {} {}{}", wired_up, address, pmix.rank(), pmix.app_number(), others);
 }
 
 [[noreturn]] void answer() {
@@ -179,18 +224,20 @@ std::string wire_up(Pmix& pmix) {
 }  // namespace
 }  // namespace meantime::launch
 
-// With four words it is the tasks' supervisor: their program's name, their number, and the pids of
-// the first one and of the launcher. All but the name are wiped: `ps` shows that alone.
+// With five words it is the tasks' supervisor: their program's name, the job's number of ranks, the
+// pids of the first task and of the launcher, and the ranks of this node. All but the name are
+// wiped: `ps` shows that alone.
 int main(int count, char** words) {
   using namespace meantime::launch;
-  if (count != 4 || !std::string_view(words[0]).starts_with(tasks_of)) {
+  if (count != 5 || !std::string_view(words[0]).starts_with(tasks_of)) {
     answer();
   }
   const int size = std::atoi(words[1]);
   const pid_t first = std::atoi(words[2]);
   const pid_t launcher = std::atoi(words[3]);
+  const std::vector<int> here = numbers_in(words[4]);
   for (int word = 1; word < count; ++word) {
     std::memset(words[word], 0, std::strlen(words[word]));
   }
-  supervise_tasks(words[0] + std::strlen(tasks_of), size, first, launcher);
+  supervise_tasks(words[0] + std::strlen(tasks_of), size, here, first, launcher);
 }

@@ -17,8 +17,10 @@ namespace {
 
 constexpr char library_name[] = "libpmix.so.2";
 constexpr char key_of_text[] = "meantime.node";
+constexpr char key_of_card[] = "meantime.card";
 
-/// "0,1,2,3"
+}  // namespace
+
 std::vector<int> numbers_in(std::string_view list) {
   std::vector<int> numbers;
   while (!list.empty()) {
@@ -34,8 +36,6 @@ std::vector<int> numbers_in(std::string_view list) {
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
-
-}  // namespace
 
 struct Pmix::Library {
   decltype(&PMIx_Init) init;
@@ -117,31 +117,45 @@ std::string Pmix::connect(pid_t launcher) {
   return {};
 }
 
-std::string Pmix::share_from_first(std::string& text) {
+std::string Pmix::share(std::string& text, const std::string& card) {
   const int first = on_this_node_.front();
-  if (rank_ == first) {
+  const auto publish = [this](pmix_scope_t scope, const char* key, std::string words) {
     pmix_value_t value{};
     value.type = PMIX_STRING;
-    value.data.string = text.data();
-    pmix_status_t status = library_->put(PMIX_LOCAL, key_of_text, &value);
-    status = status == PMIX_SUCCESS ? library_->commit() : status;
-    if (status != PMIX_SUCCESS) {
-      return library_->problem("PMIx_Put", status);
-    }
+    value.data.string = words.data();
+    return library_->put(scope, key, &value);
+  };
+  pmix_status_t status =
+      rank_ == first ? publish(PMIX_LOCAL, key_of_text, text) : pmix_status_t{PMIX_SUCCESS};
+  if (status == PMIX_SUCCESS && !card.empty()) {
+    status = publish(PMIX_GLOBAL, key_of_card, card);
   }
-  if (const pmix_status_t status = library_->fence(nullptr, 0, nullptr, 0);
-      status != PMIX_SUCCESS) {
+  status = status == PMIX_SUCCESS ? library_->commit() : status;
+  if (status != PMIX_SUCCESS) {
+    return library_->problem("PMIx_Put", status);
+  }
+  pmix_info_t collects{};
+  std::strncpy(collects.key, PMIX_COLLECT_DATA, PMIX_MAX_KEYLEN);
+  collects.value.type = PMIX_BOOL;
+  collects.value.data.flag = true;
+  status = library_->fence(nullptr, 0, &collects, card.empty() ? 0 : 1);
+  if (status != PMIX_SUCCESS) {
     return library_->problem("PMIx_Fence", status);
   }
-  if (rank_ != first) {
-    pmix_value_t* value = nullptr;
-    if (std::string wrong = library_->look_up(static_cast<pmix_rank_t>(first), key_of_text, value);
-        !wrong.empty()) {
-      return wrong;
-    }
+  return rank_ == first ? std::string() : read(first, key_of_text, text);
+}
+
+std::string Pmix::read_card(int rank, std::string& card) {
+  return read(rank, key_of_card, card);
+}
+
+std::string Pmix::read(int rank, const char* key, std::string& text) {
+  pmix_value_t* value = nullptr;
+  std::string wrong = library_->look_up(static_cast<pmix_rank_t>(rank), key, value);
+  if (wrong.empty()) {
     text = value->type == PMIX_STRING && value->data.string != nullptr ? value->data.string : "";
   }
-  return {};
+  return wrong;
 }
 
 void Pmix::disconnect() {

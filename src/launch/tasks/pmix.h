@@ -7,9 +7,13 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace meantime::launch {
+
+/// "0,1,2,3", in ascending order.
+std::vector<int> numbers_in(std::string_view list);
 
 class Pmix {
  public:
@@ -29,11 +33,15 @@ class Pmix {
   [[nodiscard]] const std::vector<int>& on_this_node() const { return on_this_node_; }
 
   /// To be called by all tasks of the job: `text` of the node's first one becomes that of all
-  /// others of the node. Empty, or one line why not.
-  std::string share_from_first(std::string& text);
+  /// others of the node, and `card` can be read by all others. Empty, or one line why not.
+  std::string share(std::string& text, const std::string& card);
+  /// Afterwards, that of another. Empty, or one line why not.
+  std::string read_card(int rank, std::string& card);
 
  private:
   struct Library;
+  std::string read(int rank, const char* key, std::string& text);
+
   Library* library_ = nullptr;
   int rank_ = -1;
   int size_ = 0;

@@ -82,7 +82,7 @@ TaskListener::Heard TaskListener::hear(Job& job, int descriptor) const {
     return Heard::stranger;
   }
   RankProcess& rank = job.ranks[static_cast<std::size_t>(hello.rank)];
-  if (rank.control >= 0) {
+  if (rank.control >= 0 || rank.elsewhere) {
     return Heard::stranger;
   }
   const pid_t pid = credentials_of(descriptor).pid;
@@ -105,7 +105,8 @@ TaskListener::Heard TaskListener::hear(Job& job, int descriptor) const {
 std::string TaskListener::wait_for_all(Job& job, pid_t first_task) {
   const int first = watch_process(first_task);
   std::string wrong = first < 0 ? "the first task has ended before MPI_Init" : "";
-  for (std::size_t come = 0; wrong.empty() && come < job.ranks.size();) {
+  const auto all = static_cast<std::size_t>(job.ranks_here());
+  for (std::size_t come = 0; wrong.empty() && come < all;) {
     std::vector<pollfd> news{{socket_, POLLIN, 0}, {first, POLLIN, 0}, {job.launcher, POLLIN, 0}};
     const std::size_t ahead = news.size();
     for (const RankProcess& rank : job.ranks) {

@@ -26,10 +26,15 @@ bool Job::all_threads() const {
   return carried == ranks.size();
 }
 
+int Job::ranks_here() const {
+  return static_cast<int>(std::count_if(ranks.begin(), ranks.end(),
+                                        [](const RankProcess& rank) { return !rank.elsewhere; }));
+}
+
 int Job::runners() const {
   int count = 0;
   for (const RankProcess& rank : ranks) {
-    count += rank.host < 0 ? 1 : 0;
+    count += rank.host < 0 && !rank.elsewhere ? 1 : 0;
   }
   for (const ThreadHost& host : hosts) {
     count += host.workers;

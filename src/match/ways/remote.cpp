@@ -1,0 +1,433 @@
+#include "match/ways/remote.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "match/matcher.h"
+#include "match/memory.h"
+
+namespace meantime::match {
+namespace {
+
+/// So much credit is owed before it is returned for its own sake: a message that nobody waits for.
+constexpr std::size_t most_owed = 64 * 1024;
+
+void ring(int world_rank) {
+  wait::ring_rank(world_rank);
+}
+
+/// In place of a payload of no bytes, which UCX cannot offer.
+char nothing[8] = {};
+
+}  // namespace
+
+void (*Remote::give_up)(int world_rank, const char* problem) = nullptr;
+
+/// A message that UCX may still have under way.
+class Remote::Sending final : public net::Operation {
+ public:
+  explicit Sending(Remote& remote) : remote_(remote) {}
+
+  void over(const char* problem) override {
+    if (problem != nullptr) {
+      remote_.lost(static_cast<int>(header.destination), problem);
+    }
+    --remote_.under_way_;
+    finish();
+    remote_.spare_.emplace_back(this);
+  }
+  /// Nobody needs its payload any more.
+  void finish() {
+    if (beyond_credit) {
+      std::erase(remote_.beyond_, this);
+      remote_.ground_.credit.count_out(*to, credit_for(header.bytes));
+    }
+    if (offers) {
+      --to->offers;
+    }
+    end_send();
+    packed.reset();
+    to = nullptr;
+    offers = beyond_credit = false;
+  }
+  /// Its sender may go on.
+  void end_send() {
+    if (LocalSend* const over = std::exchange(send, nullptr); over != nullptr) {
+      over->done = true;
+      remote_.ground_.bells.ring(std::exchange(over->sleep, 0));
+    }
+  }
+
+  Header header{};
+  LocalSend* send = nullptr;  ///< its sender's, until that may go on
+  Peer* to = nullptr;
+  bool offers = false;
+  bool beyond_credit = false;
+  std::uint64_t since_ns = 0;    ///< of one beyond credit
+  std::unique_ptr<char[]> packed;  ///< a copy of the payload
+
+ private:
+  Remote& remote_;
+};
+
+/// A payload on its way to a receive.
+class Remote::Fetching final : public net::Operation {
+ public:
+  Fetching(Remote& remote, Message& message, Receive& receive)
+      : remote_(remote), message_(message), receive_(receive) {}
+
+  /// Where it goes: the user's memory if all of it fits there.
+  void* place() {
+    if (receive_.address != 0 && message_.bytes != 0 && message_.bytes <= receive_.capacity) {
+      return reinterpret_cast<void*>(receive_.address);
+    }
+    bounce_ = std::make_unique<char[]>(std::max(message_.bytes, sizeof nothing));
+    return bounce_.get();
+  }
+  std::size_t bytes() const { return std::max(message_.bytes, std::uint64_t{1}); }
+
+  void over(const char* problem) override {
+    if (problem != nullptr) {
+      remote_.lost(static_cast<int>(message_.origin), problem);
+    } else if (bounce_ != nullptr && receive_.received.bytes != 0) {
+      if (receive_.address != 0) {
+        std::memcpy(reinterpret_cast<void*>(receive_.address), bounce_.get(),
+                    receive_.received.bytes);
+      } else {
+        remote_.ground_.typed.unpack(local(receive_), 0, bounce_.get(), receive_.received.bytes);
+      }
+    }
+    remote_.fetched(message_, receive_);
+    delete this;
+  }
+
+ private:
+  Remote& remote_;
+  Message& message_;
+  Receive& receive_;
+  std::unique_ptr<char[]> bounce_;
+};
+
+Remote::Remote(Ground& ground, Cells& cells, Transitions& transitions, Memory& memory,
+               Matcher& matcher, net::Network& network)
+    : ground_(ground),
+      cells_(cells),
+      transitions_(transitions),
+      memory_(memory),
+      matcher_(matcher),
+      network_(network),
+      listener_(network.efd(), ring, ground.rank.world_rank) {
+  network_.set_receiver(*this);
+}
+
+Remote::~Remote() = default;
+
+/// Of an eager message, by both sides alike.
+std::size_t Remote::credit_for(std::size_t payload) {
+  return std::bit_ceil(sizeof(Message) + payload);
+}
+
+// --- Sending
+
+bool Remote::send(LocalSend& send, Peer& to) {
+  const std::size_t credit = credit_for(send.bytes);
+  const bool eager = !send.synchronous && send.bytes <= ground_.limits.remote_eager &&
+                     ground_.credit.allows(to, credit);
+  if (!eager && !ground_.credit.allows_offer(to)) {
+    return false;
+  }
+  Sending& sending = fresh_sending();
+  sending.header.envelope = send;
+  sending.header.origin = static_cast<std::uint32_t>(ground_.rank.world_rank);
+  sending.header.destination = static_cast<std::uint32_t>(send.destination);
+  sending.header.kind = Kind::message;
+  sending.header.number = to.sent++;
+  sending.header.bytes = send.bytes;
+  sending.send = &send;
+  sending.to = &to;
+  sending.offers = !eager;
+  sending.beyond_credit = !eager && !send.synchronous && send.bytes <= ground_.limits.eager &&
+                          ground_.credit.may_overflow(send.bytes);
+  const void* payload = send.contiguous;
+  if (send.bytes == 0) {
+    payload = nothing;
+  } else if (send.contiguous == nullptr || sending.beyond_credit) {
+    sending.packed = std::make_unique<char[]>(send.bytes);
+    ground_.typed.pack(send, 0, sending.packed.get(), send.bytes);
+    payload = sending.packed.get();
+  }
+  if (eager || sending.beyond_credit) {
+    ground_.credit.count_in(to, credit);
+  }
+  to.offers += eager ? 0 : 1;
+  const std::size_t bytes = eager ? send.bytes : std::max<std::size_t>(send.bytes, 1);
+  if (hand_over(sending, payload, bytes, !eager) && sending.beyond_credit) {
+    sending.since_ns = now_ns();
+    beyond_.push_back(&sending);
+    ground_.starve(ground_.limits.overflow_after_ns);
+  }
+  return true;
+}
+
+/// The last of the spare ones.
+Remote::Sending& Remote::fresh_sending() {
+  if (spare_.empty()) {
+    spare_.push_back(std::make_unique<Sending>(*this));
+  }
+  return *spare_.back();
+}
+
+/// The last of the spare ones. True if it is under way, and none of those any more.
+bool Remote::hand_over(Sending& sending, const void* payload, std::size_t bytes, bool offer) {
+  const auto to = static_cast<int>(sending.header.destination);
+  switch (network_.send(to, &sending.header, sizeof(Header), payload, bytes, offer, sending)) {
+    case net::Sent::under_way:
+      ++under_way_;
+      static_cast<void>(spare_.back().release());
+      spare_.pop_back();
+      return true;
+    case net::Sent::failed:
+      lost(to, network_.problem().c_str());
+      break;
+    case net::Sent::now:
+      break;
+  }
+  sending.finish();
+  return false;
+}
+
+/// No message.
+void Remote::say(int world_rank, Kind kind, std::uint64_t bytes) {
+  Sending& sending = fresh_sending();
+  sending.header = {};
+  sending.header.origin = static_cast<std::uint32_t>(ground_.rank.world_rank);
+  sending.header.destination = static_cast<std::uint32_t>(world_rank);
+  sending.header.kind = kind;
+  sending.header.bytes = bytes;
+  hand_over(sending, nullptr, 0, false);
+}
+
+/// What has waited for long enough. True if anything moved.
+bool Remote::check_beyond() {
+  const std::uint64_t now = now_ns();
+  const std::size_t before = beyond_.size();
+  std::erase_if(beyond_, [&](Sending* sending) {
+    const bool over = ground_.credit.is_within_credit(*sending->to) ||
+                      now - sending->since_ns >= ground_.limits.overflow_after_ns;
+    if (over) {
+      ground_.credit.grow(*sending->to);
+      sending->end_send();
+    }
+    return over;
+  });
+  return beyond_.size() != before;
+}
+
+// --- Receiving
+
+void Remote::arrived(const void* header, std::size_t header_bytes, const void* payload,
+                     std::size_t bytes) {
+  Header of_message;
+  if (header_bytes != sizeof of_message) {
+    return;
+  }
+  std::memcpy(&of_message, header, sizeof of_message);
+  if (of_message.kind == Kind::credit) {
+    ground_.credit.count_out(ground_.peers[static_cast<int>(of_message.origin)], of_message.bytes);
+  } else if (of_message.kind == Kind::goodbye) {
+    ground_.peers[static_cast<int>(of_message.origin)].has_left = true;
+  } else if (bytes == of_message.bytes) {
+    heard(of_message, payload, nullptr);
+  }
+}
+
+void Remote::offered(const void* header, std::size_t header_bytes, void* payload,
+                     std::size_t /*bytes*/) {
+  Header of_message;
+  if (header_bytes != sizeof of_message) {
+    network_.drop(payload);
+    return;
+  }
+  std::memcpy(&of_message, header, sizeof of_message);
+  heard(of_message, nullptr, payload);
+}
+
+void Remote::heard(const Header& header, const void* payload, void* offer) {
+  const std::uint32_t expected = ground_.peers[static_cast<int>(header.origin)].heard;
+  if (header.number != expected || !take(header, payload, offer)) {
+    Held& held = held_[{header.origin, header.number}];
+    held = {header, offer, {}};
+    if (offer == nullptr && header.bytes != 0) {
+      const char* const first = static_cast<const char*>(payload);
+      held.payload.assign(first, first + header.bytes);
+    }
+  } else if (!held_.empty()) [[unlikely]] {
+    take_held(header.origin);
+  }
+}
+
+/// What is held of that rank's, as far as it goes on.
+bool Remote::take_held(std::uint32_t origin) {
+  bool moved = false;
+  for (;;) {
+    const auto next = held_.find({origin, ground_.peers[static_cast<int>(origin)].heard});
+    if (next == held_.end() ||
+        !take(next->second.header, next->second.payload.data(), next->second.offer)) {
+      return moved;
+    }
+    held_.erase(next);
+    moved = true;
+  }
+}
+
+Message* Remote::cell(std::size_t bytes) {
+  Message* const message = cells_.take(ground_.rank.world_rank, bytes);
+  if (message != nullptr) {
+    return message;
+  }
+  const int size_class = Cells::class_for(bytes);
+  const Link place = memory_.search(std::size_t{1} << size_class);
+  if (place == 0) {
+    return nullptr;
+  }
+  cells_.add_fresh(place, size_class);
+  return cells_.take(ground_.rank.world_rank, bytes);
+}
+
+/// The next of its stream, to the mailbox. False: there is no memory.
+bool Remote::take(const Header& header, const void* payload, void* offer) {
+  const bool comes_along = offer == nullptr;
+  Message* const message =
+      cell(!comes_along ? offer_bytes(0)
+                        : sizeof(Message) + (header.bytes > tiny_bytes ? header.bytes : 0));
+  lacks_memory_ = message == nullptr;
+  if (message == nullptr) {
+    ground_.starve(wait::nap_for_memory_ns);
+    return false;
+  }
+  message->envelope() = header.envelope;
+  message->kind = comes_along ? ItemKind::eager : ItemKind::rendezvous;
+  message->flags = from_elsewhere;
+  message->keeper = static_cast<std::uint32_t>(ground_.rank.world_rank);
+  message->origin = header.origin;
+  message->destination = header.destination;
+  message->bytes = header.bytes;
+  message->copy_ns = 0;
+  if (!comes_along) {
+    Transfer& transfer = *new (&transfer_of(*message)) Transfer{};
+    transfer.word.store(orphaned, std::memory_order_relaxed);
+    transfer.sender = reinterpret_cast<std::uint64_t>(offer);
+  } else if (header.bytes != 0) {
+    std::memcpy(payload_of(*message), payload, header.bytes);
+  }
+  ++ground_.peers[static_cast<int>(header.origin)].heard;
+  matcher_.push(*message);
+  return true;
+}
+
+Way::First Remote::begin(Message& message, Receive& receive) {
+  transitions_.begin_shared(message, receive, false);
+  return First::receiver;
+}
+
+void Remote::receive(Message& message, Receive& receive) {
+  auto* const fetching = new Fetching(*this, message, receive);
+  void* const offer = reinterpret_cast<void*>(transfer_of(message).sender);
+  const net::Sent sent =
+      network_.fetch(offer, fetching->place(), fetching->bytes(), *fetching);
+  if (sent != net::Sent::under_way) {
+    fetching->over(sent == net::Sent::now ? nullptr : network_.problem().c_str());
+  }
+  transitions_.leave(message);
+}
+
+void Remote::fetched(Message& message, Receive& receive) {
+  transitions_.finish(receive, done);
+  transitions_.leave(message);
+}
+
+// --- Credit
+
+void Remote::owe_credit(std::uint32_t origin, std::size_t payload) {
+  Peer& to = ground_.peers[static_cast<int>(origin)];
+  if (!to.is_creditor) {
+    to.is_creditor = true;
+    creditors_.push_back(static_cast<int>(origin));
+  }
+  to.owed += credit_for(payload);
+  if (to.owed >= most_owed) {
+    return_credit(static_cast<int>(origin), to);
+  }
+}
+
+void Remote::return_credit(int world_rank, Peer& to) {
+  say(world_rank, Kind::credit, std::exchange(to.owed, 0));
+}
+
+void Remote::return_all_credit() {
+  while (!creditors_.empty() && !says_goodbye_) {
+    const int world_rank = creditors_.back();
+    creditors_.pop_back();
+    Peer& to = ground_.peers[world_rank];
+    to.is_creditor = false;
+    if (to.owed != 0) {
+      return_credit(world_rank, to);
+    }
+  }
+}
+
+// --- Turns
+
+bool Remote::progress() {
+  bool moved = network_.progress();
+  if (!beyond_.empty()) [[unlikely]] {
+    moved |= check_beyond();
+  }
+  if (!held_.empty()) [[unlikely]] {
+    for (auto next = held_.begin(); next != held_.end();) {
+      const std::uint32_t origin = next->first.first;
+      moved |= take_held(origin);
+      next = held_.lower_bound({origin + 1, 0});
+    }
+  }
+  return moved;
+}
+
+bool Remote::prepare_sleep() {
+  let_go();
+  if (network_.progress() || !network_.arm()) {
+    return false;
+  }
+  if (listener_.listen() != 0) {
+    ground_.starve(wait::nap_for_memory_ns);  // nobody rings for what comes
+  }
+  return true;
+}
+
+void Remote::say_goodbye() {
+  if (says_goodbye_) {
+    return;
+  }
+  says_goodbye_ = true;
+  for (int rank = 0; rank < ground_.rank.world_size; ++rank) {
+    if (network_.is_connected(rank) && !ground_.peers[rank].has_left) {
+      say(rank, Kind::goodbye, 0);
+    }
+  }
+  while (under_way_ != 0) {
+    progress();
+  }
+}
+
+void Remote::lost(int world_rank, const char* problem) {
+  if (!says_goodbye_ && !ground_.peers[world_rank].has_left && give_up != nullptr) {
+    give_up(world_rank, problem);
+  }
+}
+
+}  // namespace meantime::match

@@ -1,0 +1,130 @@
+// Messages to and from ranks of other nodes (src/net). The matching stays ours: what arrives
+// becomes a Message in a cell of this rank's, its origin the rank of another node, and goes to the
+// mailbox as if a neighbour had pushed it.
+//   eager     the payload comes along, into the cell. Its sender counts it as credit, until the
+//             receiver returns that: when it owes a fair part, or has nothing else to do
+//   beyond    credit: a short one. It is offered from a copy, and its sender waits for credit, but
+//             not for ever: where nothing is read for limits.overflow_after_ns its send is over, as
+//             inside a node (match/overflow.cpp), up to limits.most_credit
+//   offered   long, synchronous, or beyond credit: the payload stays with its sender until there is
+//             a match, then it is fetched to where the user wants it. Its cell is the receiver's,
+//             so the Transfer in it begins `orphaned`
+//   number    of each message from one rank to another: they are taken in this order, whichever way
+//             they came
+//   held      arrived, but not taken yet: an earlier one is still under way, or there is no memory
+//             for it. Bounded by the senders' credit
+// Private to the rank, its lock held. One rank a process has the network so far.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "match/transitions.h"
+#include "match/ways/way.h"
+#include "net/listener.h"
+#include "net/network.h"
+
+namespace meantime::match {
+
+class Matcher;
+class Memory;
+
+class Remote final : public Way, public net::Receiver {
+ public:
+  Remote(Ground& ground, Cells& cells, Transitions& transitions, Memory& memory, Matcher& matcher,
+         net::Network& network);
+  ~Remote();
+
+  /// False: it lacks credit, and waits. Else it is done, or will be.
+  bool send(LocalSend& send, Peer& to);
+
+  First begin(Message& message, Receive& receive) override;
+  void receive(Message& message, Receive& receive) override;
+  void send(Message& /*message*/) override {}  // who sends is elsewhere
+  bool progress() override;
+
+  /// A message of that rank's is out of its cell.
+  void owe_credit(std::uint32_t origin, std::size_t payload);
+  bool lacks_memory() const { return lacks_memory_; }
+  bool awaits_credit() const { return !beyond_.empty(); }
+  /// With nothing else to do: credit that is owed.
+  void let_go() {
+    if (!creditors_.empty()) {
+      return_all_credit();
+    }
+  }
+  /// The same, before a sleep. False: something has come meanwhile.
+  bool prepare_sleep();
+  /// This rank may end soon: those that it has sent to know that it is not lost then. All that was
+  /// sent is out when this returns, or somebody is gone.
+  void say_goodbye();
+  void come_back() { says_goodbye_ = false; }
+
+  // Of net::Receiver.
+  void arrived(const void* header, std::size_t header_bytes, const void* payload,
+               std::size_t bytes) override;
+  void offered(const void* header, std::size_t header_bytes, void* payload,
+               std::size_t bytes) override;
+  void lost(int world_rank, const char* problem) override;
+
+  /// Ends the job, with one line. Set by the core.
+  static void (*give_up)(int world_rank, const char* problem);
+
+ private:
+  enum class Kind : std::uint32_t { message, credit, goodbye };
+
+  /// What goes before each payload. Both sides are of the same version and byte order.
+  struct Header {
+    Envelope envelope;
+    std::uint32_t origin;       ///< world rank
+    std::uint32_t destination;  ///< world rank
+    Kind kind;
+    std::uint32_t number;
+    std::uint32_t reserved;
+    std::uint64_t bytes;  ///< of the message, or of the credit
+  };
+
+  struct Held {
+    Header header;
+    void* offer;  ///< of one that is offered; else it has
+    std::vector<char> payload;
+  };
+
+  class Sending;
+  class Fetching;
+
+  static std::size_t credit_for(std::size_t payload);
+  Sending& fresh_sending();
+  bool hand_over(Sending& sending, const void* payload, std::size_t bytes, bool offer);
+  void say(int world_rank, Kind kind, std::uint64_t bytes);
+  bool check_beyond();
+  void return_credit(int world_rank, Peer& to);
+  void return_all_credit();
+  void heard(const Header& header, const void* payload, void* offer);
+  bool take(const Header& header, const void* payload, void* offer);
+  bool take_held(std::uint32_t origin);
+  Message* cell(std::size_t bytes);
+  void fetched(Message& message, Receive& receive);
+
+  Ground& ground_;
+  Cells& cells_;
+  Transitions& transitions_;
+  Memory& memory_;
+  Matcher& matcher_;
+  net::Network& network_;
+  net::Listener listener_;
+
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Held> held_;  ///< by origin and number
+  std::vector<int> creditors_;  ///< world ranks that credit was owed to since the last return of all
+  std::vector<std::unique_ptr<Sending>> spare_;
+  std::vector<Sending*> beyond_;  ///< credit
+  std::size_t under_way_ = 0;
+  bool lacks_memory_ = false;
+  bool says_goodbye_ = false;
+};
+
+}  // namespace meantime::match
