@@ -33,6 +33,7 @@ enum class MpiPhase { outside, inside, finalized };
 
 struct RankProcess {
   int program = 0;       ///< index in Job::programs
+  int node = 0;          ///< which of the job's
   int host = -1;         ///< of a thread rank: index in Job::hosts; its pid and control are -1
   pid_t pid = -1;        ///< the process that mpiexec started, or the task; -1 before
   pid_t mpi_pid = -1;    ///< the one that called MPI_Init: pid, or a descendant of it
@@ -77,6 +78,7 @@ struct ThreadHost {
 
 struct Job {
   CommandLine command;
+  int nodes = 1;                  ///< of mpiexec's own, which are all on this machine
   bool of_tasks = false;          ///< another launcher has started the ranks (tasks/) …
   int launcher = -1;              ///< … a pidfd of it
   std::vector<ThreadHost> hosts;  ///< in the order of their ranks

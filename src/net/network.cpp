@@ -118,8 +118,8 @@ std::string Network::open() {
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
-  ucs_status_t status = ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config,
-                                             &parts_->context);
+  ucs_status_t status =
+      ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &parts_->context);
   ucx.ucp_config_release(config);
   if (status != UCS_OK) {
     return failed("ucp_init", status);
@@ -180,9 +180,9 @@ Sent Network::send(int world_rank, const void* header, std::size_t header_bytes,
   how.cb.send = &Parts::on_sent;
   how.user_data = &operation;
   how.flags = offer ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
-  return outcome(parts_->ucx.ucp_am_send_nbx(
-      parts_->endpoints[static_cast<std::size_t>(world_rank)]->endpoint, message_id, header,
-      header_bytes, payload, bytes, &how));
+  return outcome(
+      parts_->ucx.ucp_am_send_nbx(parts_->endpoints[static_cast<std::size_t>(world_rank)]->endpoint,
+                                  message_id, header, header_bytes, payload, bytes, &how));
 }
 
 bool Network::is_connected(int world_rank) const {

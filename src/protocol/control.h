@@ -28,6 +28,8 @@ inline constexpr char control_variable[] = "MEANTIME_CONTROL_FD";
 /// Read end of a pipe nobody writes to; it hangs up when mpiexec's supervisor is gone, inherited.
 /// Each rank has an open file description of its own, so that it can own the signal it asks for.
 inline constexpr char lifeline_variable[] = "MEANTIME_LIFELINE_FD";
+/// Of a job with several nodes: the board of addresses (net/board.h), a memfd, inherited.
+inline constexpr char board_variable[] = "MEANTIME_BOARD_FD";
 /// How many CPUs this job may use at a time: those of the affinity mask, capped by the quota.
 inline constexpr char workers_variable[] = "MEANTIME_WORKERS";
 /// Nanoseconds that waking a sleeper costs on this machine; not there if it is unknown.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Programs that srun starts, by PMIx: under a Slurm of the test's own, of one node, where there is one to be run
-(packaging/dependencies slurm) and root may."""
+"""Programs that srun starts, by PMIx: under a Slurm of the test's own, of two nodes on this machine, where there is one to
+be run (packaging/dependencies slurm) and root may."""
 
 import os
 import shutil
@@ -20,24 +20,24 @@ CONFIGURATION = """
 ClusterName=test
 SlurmctldHost={node}(127.0.0.1)
 SlurmctldPort={controller}
-SlurmdPort={daemon}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 CryptoType=crypto/munge
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool-%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 ReturnToService=2
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 MpiDefault=none
-NodeName={node} NodeAddr=127.0.0.1 CPUs={cpus}
-PartitionName=all Nodes={node} Default=YES State=UP OverSubscribe=FORCE:8
+NodeName=one NodeHostname={node} NodeAddr=127.0.0.1 Port={one} CPUs={cpus}
+NodeName=two NodeHostname={node} NodeAddr=127.0.0.1 Port={two} CPUs={cpus}
+PartitionName=all Nodes=one,two Default=YES State=UP OverSubscribe=FORCE:8
 """
 
 
@@ -55,13 +55,13 @@ class Slurm:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="meantime-slurm-")
         self.daemons = []
-        for name in ("state", "spool"):
+        for name in ("state", "spool-one", "spool-two"):
             os.mkdir(os.path.join(self.folder, name))
         self.configuration = os.path.join(self.folder, "slurm.conf")
-        controller, daemon = free_ports(2)
+        controller, one, two = free_ports(3)
         with open(self.configuration, "w", encoding="ascii") as file:
             file.write(CONFIGURATION.format(folder=self.folder, node=os.uname().nodename, cpus=os.cpu_count(),
-                                            controller=controller, daemon=daemon))
+                                            controller=controller, one=one, two=two))
         key = os.path.join(self.folder, "munge.key")
         with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o400), "wb") as file:
             file.write(os.urandom(128))
@@ -69,16 +69,17 @@ class Slurm:
                     f"--seed-file={self.folder}/munge.seed", f"--pid-file={self.folder}/munge.pid",
                     f"--log-file={self.folder}/munge.log")
         self._start("slurmctld", "-D", "-f", self.configuration)
-        self._start("slurmd", "-D", "-f", self.configuration)
+        for node in ("one", "two"):
+            self._start("slurmd", "-D", "-f", self.configuration, "-N", node)
 
     def _start(self, *words):
-        with open(os.path.join(self.folder, words[0] + ".out"), "wb") as log:
+        with open(os.path.join(self.folder, words[0] + ".out"), "ab") as log:
             self.daemons.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
 
     def is_ready(self):
         state = subprocess.run(["sinfo", "-h", "-o", "%T"], env=dict(os.environ, SLURM_CONF=self.configuration),
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
-        return state.stdout.strip() == "idle"
+        return state.stdout.split() == ["idle"]
 
     def log(self):
         text = ""
@@ -117,8 +118,8 @@ class TasksOfSlurm(MpiexecTest):
         self.program = self.path("tasks")
         subprocess.run([MPICC, *CFLAGS, self.path("tasks.c", PROGRAM), "-o", self.program], check=True)
 
-    def srun(self, tasks, *words, mpi="pmix", environment=None):
-        return subprocess.Popen(["srun", "-N1", "-n", str(tasks), "--overcommit", f"--mpi={mpi}", *words], text=True,
+    def srun(self, tasks, *words, nodes=1, mpi="pmix", environment=None):
+        return subprocess.Popen(["srun", f"-N{nodes}", "-n", str(tasks), "--overcommit", f"--mpi={mpi}", *words], text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 env=dict(self.environment, **environment or {}), cwd=self.folder.name)
 

@@ -355,6 +355,28 @@ def split_runs():
                 yield f"{way}.{program.title()}.n{ranks}.{wait}.cma{cma}", program, ranks, wait, cma, options
 
 
+# What is about one node, or about options that this runner does not pass on to several.
+ONE_NODE = {"affinity", "counters", "counters_migrations", "hardware", "clocks", "counts_beyond_int",
+            "errors_unchecked"}
+
+
+def node_runs():
+    """(name, program, ranks, wait, options): over 2, 3 or 4 nodes that mpiexec plays, which send each
+    other their messages by UCX and TCP. Those that die do so on two nodes."""
+    for shift, program in enumerate(PROGRAMS):
+        if program.folder == "hang" or program.full_only or program.name in ONE_NODE:
+            continue
+        ranks, nodes = ((4, 2), (7, 3), (4, 4))[shift % 3] if program.folder == "mpi" else (4, 2)
+        ranks = ranks if ranks in program.ranks else max(r for r in program.ranks if r <= 7)
+        if ranks < 2:
+            continue
+        wait = WAITS[(shift // 3) % 4] if program.waits == WAITS else program.waits[0]
+        wait = wait if makes_sense(program, ranks, wait) else "adaptive"
+        nodes = min(nodes, ranks)
+        yield (f"nodes.{program.title()}.n{ranks}.{wait}.on{nodes}", program, ranks, wait,
+               ["--env", f"MEANTIME_TEST_NODES={nodes}"])
+
+
 def uncovered_pairs():
     """Pairs that the quick tier does not have: must be empty (checked by a test)."""
     axes = [(RANKS, WAITS), (RANKS, CROSS_MEMORY), (WAITS, CROSS_MEMORY)]
@@ -412,6 +434,11 @@ def write_cmake(kind):
                   + " ".join(f"[==[{word}]==]" for word in command) + ")")
         print("endif()")
         return
+    for name, program, ranks, wait, options in node_runs():
+        command = ["--ranks", str(ranks), "--wait", wait, "--time-limit", str(program.seconds), *options, *program.extra,
+                   "--", f"@{program.folder}/{program.name}", *program.arguments(ranks, wait)]
+        print(f"meantime_mpi_test({name} \"nodes\" {program.seconds + 60} {int(program.alone)} "
+              + " ".join(f"[==[{word}]==]" for word in command) + ")")
     print("if(TARGET meantime-host)")
     for name, program, ranks, wait in thread_rank_runs():
         command = ["--ranks", str(ranks), "--wait", wait, "--time-limit", str(program.seconds),
@@ -481,16 +508,17 @@ def matrix():
         for _, program, ranks, *_ in runs(kind):
             row = cells.setdefault(f"{program.folder}.{program.title()}", {})
             row[(kind, ranks)] = row.get((kind, ranks), 0) + 1
-    for run in (*thread_rank_runs(), *split_runs()):
-        row = cells[f"{run[1].folder}.{run[1].title()}"]
-        row[("threads", run[2])] = row.get(("threads", run[2]), 0) + 1
-    kinds = ("release", "threads", "asan", "tsan")
+    for kind, kind_runs in (("threads", (*thread_rank_runs(), *split_runs())), ("nodes", node_runs())):
+        for run in kind_runs:
+            row = cells[f"{run[1].folder}.{run[1].title()}"]
+            row[(kind, run[2])] = row.get((kind, run[2]), 0) + 1
+    kinds = ("release", "threads", "nodes", "asan", "tsan")
     columns = sorted({key for row in cells.values() for key in row}, key=lambda key: (kinds.index(key[0]), key[1]))
     lines = ["# What is run", "",
              "The programs of `tests/mpi`, `tests/hang` and `tests/death` under `mpiexec`, as `make test-all` runs",
              "them: programs down, ranks across. A number counts runs, over ways of waiting and cross-memory",
-             "attach on and off; *threads* are thread ranks, of one process, of two, or beside process ranks; asan",
-             "and tsan are builds with sanitizers. `make test` has one run of a program for each number of ranks,",
+             "attach on and off; *threads* are thread ranks, of one process, of two, or beside process ranks; *nodes*",
+             "are process ranks over several nodes that mpiexec plays; asan and tsan are builds with sanitizers. `make test` has one run of a program for each number of ranks,",
              "chosen so that all pairs of ranks, ways of waiting and cross-memory attach come up, and asan.", "",
              "Written by `tests/mpi/catalogue.py --matrix`; a test compares.", "",
              "| program | " + " | ".join(title_of(*column) for column in columns) + " |",

@@ -98,6 +98,20 @@ inline bool in_a_host() {
   return found;
 }
 
+// The ranks are blocks of nodes that mpiexec plays (MEANTIME_TEST_NODES).
+inline int node_of(int world_rank) {
+  const char* nodes = getenv("MEANTIME_TEST_NODES");
+  return nodes != nullptr ? static_cast<int>(static_cast<long>(world_rank) * atoi(nodes) / size)
+                          : 0;
+}
+inline std::vector<int> ranks_of_own_node() {
+  std::vector<int> ranks;
+  for (int other = 0; other < size; ++other) {
+    if (node_of(other) == node_of(rank)) ranks.push_back(other);
+  }
+  return ranks;
+}
+
 inline bool on_mpich() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;

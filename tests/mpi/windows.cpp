@@ -83,14 +83,17 @@ void flavors() {
 }
 
 // Each rank writes its part; every other reads it by loads.
-void shared_memory(bool apart) {
+void shared_memory(MPI_Comm node, bool apart) {
+  int rank, size;
+  MUST(MPI_Comm_rank(node, &rank));
+  MUST(MPI_Comm_size(node, &size));
   MPI_Info info;
   MUST(MPI_Info_create(&info));
   MUST(MPI_Info_set(info, "alloc_shared_noncontig", apart ? "true" : "false"));
   MPI_Win win;
   int* mine = nullptr;
   const MPI_Aint bytes = sizeof(int) * (rank % 3);
-  MUST(MPI_Win_allocate_shared(bytes, sizeof(int), info, MPI_COMM_WORLD, &mine, &win));
+  MUST(MPI_Win_allocate_shared(bytes, sizeof(int), info, node, &mine, &win));
   for (int i = 0; i < rank % 3; ++i) mine[i] = rank * 10 + i;
   MUST(MPI_Win_fence(0, win));
   char* behind = nullptr;
@@ -120,7 +123,10 @@ void shared_memory(bool apart) {
 }
 
 // Ranks that do not agree on a hint come to the same places all the same.
-void shared_memory_with_different_hints() {
+void shared_memory_with_different_hints(MPI_Comm node) {
+  int rank, size;
+  MUST(MPI_Comm_rank(node, &rank));
+  MUST(MPI_Comm_size(node, &size));
   MPI_Info info;
   MUST(MPI_Info_create(&info));
   MUST(
@@ -128,8 +134,7 @@ void shared_memory_with_different_hints() {
   MPI_Win win;
   const int count = 1000;
   int* mine = nullptr;
-  MUST(
-      MPI_Win_allocate_shared(count * sizeof(int), sizeof(int), info, MPI_COMM_WORLD, &mine, &win));
+  MUST(MPI_Win_allocate_shared(count * sizeof(int), sizeof(int), info, node, &mine, &win));
   for (int i = 0; i < count; ++i) mine[i] = rank * count + i;
   MUST(MPI_Win_fence(0, win));
   for (int r = 0; r < size; ++r) {
@@ -249,7 +254,9 @@ void error_handlers() {
     void* base = nullptr;
     const int class_of_it =
         error_class(MPI_Win_allocate_shared(half, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &none));
-    CHECK(class_of_it == (size == 1 ? MPI_ERR_NO_MEM : MPI_ERR_SIZE));
+    CHECK(class_of_it == (static_cast<int>(ranks_of_own_node().size()) < size ? MPI_ERR_RMA_SHARED
+                          : size == 1                                         ? MPI_ERR_NO_MEM
+                                                                              : MPI_ERR_SIZE));
   }
   MUST(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
   MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
@@ -306,9 +313,12 @@ void names_and_hints() {
 int main(int argc, char** argv) {
   start(argc, argv);
   flavors();
-  shared_memory(false);
-  shared_memory(true);
-  shared_memory_with_different_hints();
+  MPI_Comm node;
+  MUST(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  shared_memory(node, false);
+  shared_memory(node, true);
+  shared_memory_with_different_hints(node);
+  MUST(MPI_Comm_free(&node));
   attributes();
   error_handlers();
   files();

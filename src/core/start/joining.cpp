@@ -13,10 +13,13 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/error/abort.h"
 #include "core/error/error.h"
 #include "core/start/task.h"
+#include "net/board.h"
+#include "net/network.h"
 #include "node/segment.h"
 #include "protocol/control.h"
 #include "rank/rank.h"
@@ -121,6 +124,25 @@ void refuse_to_be_alone() {
                             sign.launcher));
     }
   }
+}
+
+void join_network(const Rank& rank) {
+  const int board = number_from_environment(launch::board_variable);
+  if (board < 0) {
+    return;
+  }
+  auto* const network = new net::Network;  // for as long as the process lives
+  std::string problem = network->open();
+  net::Addresses all;
+  if (problem.empty()) {
+    problem = net::exchange_addresses(board, rank.world_rank, network->address(), all);
+  }
+  if (!problem.empty()) {
+    abort_job(1, problem);
+  }
+  close(board);
+  network->set_peers(std::move(all.nodes), std::move(all.of_rank));
+  net::detail::host_network = network;
 }
 
 int make_singleton(Rank& rank) {

@@ -18,6 +18,8 @@ bool wants_to_be_alone();
 /// here, with one line that says what to do: N silent singletons would be wrong.
 void refuse_to_be_alone();
 /// An MPI error class.
+/// If mpiexec has made several nodes: returns when all ranks are known.
+void join_network(const Rank& rank);
 int make_singleton(Rank& rank);
 
 }  // namespace meantime::core

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,14 @@
 namespace meantime::core {
 namespace {
 
+/// A rank that dies takes its connections with it. Whoever finds that first leaves it to mpiexec,
+/// or the launcher, to say who has died, and waits to be ended; a node or a link that is gone
+/// nobody else may notice.
 void tell_of_lost_rank(int world_rank, const char* problem) {
+  for (int moment = 0; moment < 200; ++moment) {
+    constexpr timespec pause{0, 10'000'000};
+    nanosleep(&pause, nullptr);
+  }
   abort_job(1, fmt::format("the connection to rank {}, on another node, is lost: {}", world_rank,
                            problem));
 }
@@ -132,6 +140,9 @@ int start_up(Rank& rank) {
     if (rank.fiber == nullptr && node::hold_lifeline(number_from_environment(
                                      launch::lifeline_variable)) == node::Lifeline::cut) {
       abort_job(1, "mpiexec ended before this program called MPI_Init");
+    }
+    if (rank.fiber == nullptr) {
+      join_network(rank);
     }
   }
   rank.engine = std::make_shared<match::Engine>(rank, typed);

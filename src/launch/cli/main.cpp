@@ -216,6 +216,24 @@ void say_where_ranks_run(const Job& job) {
   }
 }
 
+/// In blocks. Empty, or one line why not.
+std::string divide_among_nodes(Job& job) {
+  const std::string nodes = job.setting("MEANTIME_TEST_NODES");
+  const auto ranks = static_cast<int>(job.ranks.size());
+  job.nodes = nodes.empty() ? 1 : std::clamp(std::atoi(nodes.c_str()), 1, ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    job.ranks[static_cast<std::size_t>(rank)].node =
+        static_cast<int>(std::int64_t{rank} * job.nodes / ranks);
+  }
+  if (job.nodes > 1 && !job.hosts.empty()) {
+    return "thread ranks of several nodes are not there yet: use process ranks (--as processes)";
+  }
+  if (job.nodes > 1 && (job.guests || !job.guest_function.empty())) {
+    return "guest work beside several nodes is not there yet";
+  }
+  return {};
+}
+
 int start(int count, char** words) {
   const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
   open_standard_descriptors();
@@ -273,6 +291,10 @@ int start(int count, char** words) {
     say_where_ranks_run(job);
   }
   if (std::string refusal = plan_guests(job); !refusal.empty()) {
+    say(refusal);
+    return 1;
+  }
+  if (std::string refusal = divide_among_nodes(job); !refusal.empty()) {
     say(refusal);
     return 1;
   }

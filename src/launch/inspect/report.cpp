@@ -38,7 +38,8 @@ const char* kernel_state(pid_t pid) {
   }
 }
 
-/// What the ranks that are in MPI have written about themselves: a line each, in order.
+/// What the ranks of a node that are in MPI have written about themselves: a line for each rank of
+/// the job, in order.
 std::vector<std::string> lines_of_segment(int descriptor) {
   std::vector<std::string> lines;
   node::Segment segment;
@@ -73,8 +74,17 @@ std::string own_words(const RankProcess& rank) {
 
 }  // namespace
 
-std::string job_report(const Job& job, int segment) {
-  std::vector<std::string> lines = lines_of_segment(segment);
+std::string job_report(const Job& job, const std::vector<int>& segments) {
+  std::vector<std::string> lines;
+  for (std::size_t node = 0; node < segments.size(); ++node) {
+    std::vector<std::string> of_node = lines_of_segment(segments[node]);
+    lines.resize(std::max(lines.size(), of_node.size()));
+    for (std::size_t rank = 0; rank < std::min(of_node.size(), job.ranks.size()); ++rank) {
+      if (job.ranks[rank].node == static_cast<int>(node)) {
+        lines[rank] = std::move(of_node[rank]);
+      }
+    }
+  }
   std::string text;
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const RankProcess& rank = job.ranks[i];

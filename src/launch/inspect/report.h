@@ -8,7 +8,7 @@
 
 namespace meantime::launch {
 
-/// Many lines, the last one not ended. `segment` is the job's descriptor, or -1.
-std::string job_report(const Job& job, int segment);
+/// Many lines, the last one not ended. `segments`: the job's descriptors, one a node; or none.
+std::string job_report(const Job& job, const std::vector<int>& segments);
 
 }  // namespace meantime::launch

@@ -1,6 +1,7 @@
 #include "launch/report/job_figures.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ledger/histogram.h"
 #include "node/segment.h"
@@ -8,14 +9,26 @@
 
 namespace meantime::launch {
 
-ledger::Figures figures_in(int descriptor) {
-  ledger::Figures figures;
-  node::Segment segment;
-  if (descriptor >= 0 && segment.map(descriptor) == 0) {
-    figures = ledger::read(segment);
+ledger::Figures figures_in(const Job& job, const std::vector<int>& segments) {
+  ledger::Figures all;
+  for (std::size_t node = 0; node < segments.size(); ++node) {
+    node::Segment segment;
+    if (segment.map(segments[node]) != 0) {
+      continue;
+    }
+    ledger::Figures figures = ledger::read(segment);
     segment.unmap();
+    if (all.ranks.empty()) {
+      all = std::move(figures);
+      continue;
+    }
+    for (std::size_t rank = 0; rank < all.ranks.size(); ++rank) {
+      if (job.ranks[rank].node == static_cast<int>(node)) {
+        all.ranks[rank] = std::move(figures.ranks[rank]);
+      }
+    }
   }
-  return figures;
+  return all;
 }
 
 namespace {
@@ -66,8 +79,8 @@ std::optional<double> cpu_time(const ledger::RankFigures& rank, const RankProces
                                     : std::nullopt;
 }
 
-double cpu_time_of_ranks(const Job& job, int segment) {
-  const ledger::Figures figures = figures_in(segment);
+double cpu_time_of_ranks(const Job& job, const std::vector<int>& segments) {
+  const ledger::Figures figures = figures_in(job, segments);
   double sum = 0;
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     sum += cpu_time(figures.ranks[rank], job.ranks[rank]).value_or(0);

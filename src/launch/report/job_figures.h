@@ -14,8 +14,8 @@
 
 namespace meantime::launch {
 
-/// Of the job's segment; -1: there is none.
-ledger::Figures figures_in(int descriptor);
+/// Of the job's segments, one a node; of no rank if there are none.
+ledger::Figures figures_in(const Job& job, const std::vector<int>& segments);
 
 CodeAddress address_of(const ledger::SiteFigures& site);
 /// Of all call sites.
@@ -29,7 +29,7 @@ std::uint64_t quantile(const ledger::SiteFigures& site, double q);
 std::optional<double> cpu_time(const ledger::RankFigures& rank, const RankProcess& process);
 /// Of all, without what they start and what they do outside of MPI_Init to MPI_Finalize, seconds:
 /// of tasks, whom the kernel does not count as children of ours.
-double cpu_time_of_ranks(const Job& job, int segment);
+double cpu_time_of_ranks(const Job& job, const std::vector<int>& segments);
 
 inline double seconds(std::uint64_t ns) {
   return static_cast<double>(ns) * 1e-9;

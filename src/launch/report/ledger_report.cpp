@@ -79,8 +79,8 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
 
 }  // namespace
 
-std::string ledger_json(const Job& job, int segment, const JobTimes& times) {
-  const ledger::Figures figures = figures_in(segment);
+std::string ledger_json(const Job& job, const std::vector<int>& segments, const JobTimes& times) {
+  const ledger::Figures figures = figures_in(job, segments);
   const std::map<CodeAddress, SourceLocation> names = names_of(figures);
   const CoreSeconds sums = core_seconds(job, figures, times);
   const std::vector<std::string> ways = ways_of_ranks(job);

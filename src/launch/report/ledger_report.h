@@ -26,8 +26,8 @@ struct JobTimes {
 };
 
 /// For people; many lines, the last of them not ended.
-std::string ledger_table(const Job& job, int segment, const JobTimes& times);
+std::string ledger_table(const Job& job, const std::vector<int>& segments, const JobTimes& times);
 /// The same and more, for programs: docs/reference/report.md describes it.
-std::string ledger_json(const Job& job, int segment, const JobTimes& times);
+std::string ledger_json(const Job& job, const std::vector<int>& segments, const JobTimes& times);
 
 }  // namespace meantime::launch

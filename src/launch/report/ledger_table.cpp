@@ -219,8 +219,8 @@ std::string wake_up_line(const Job& job) {
 
 }  // namespace
 
-std::string ledger_table(const Job& job, int segment, const JobTimes& times) {
-  const ledger::Figures figures = figures_in(segment);
+std::string ledger_table(const Job& job, const std::vector<int>& segments, const JobTimes& times) {
+  const ledger::Figures figures = figures_in(job, segments);
   const std::vector<SiteRow> sites = sites_of_all(figures);
   const CoreSeconds sums = core_seconds(job, figures, times);
   std::string text =

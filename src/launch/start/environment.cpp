@@ -13,6 +13,8 @@ namespace meantime::launch {
 namespace {
 
 constexpr char unbuffered_variable[] = "GFORTRAN_UNBUFFERED_PRECONNECTED";
+/// Of UCX: which ways it may take.
+constexpr char transports_variable[] = "UCX_TLS";
 
 std::string_view name_of(std::string_view variable) {
   return variable.substr(0, variable.find('='));
@@ -140,6 +142,15 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   set(variables_, segment_variable, fmt::to_string(descriptors.segment));
   set(variables_, control_variable, fmt::to_string(descriptors.control));
   set(variables_, lifeline_variable, fmt::to_string(descriptors.lifeline));
+  if (job.nodes > 1) {
+    set(variables_, board_variable, fmt::to_string(descriptors.board));
+    if (user_value(job.command, program.request, transports_variable).empty()) {
+      set(variables_, transports_variable,
+          "tcp,self");  // what nodes of one machine share is no network
+    }
+  } else {
+    drop(variables_, board_variable);
+  }
   set(variables_, workers_variable, fmt::to_string(job.cpus.workers));
   if (job.frequencies.prepared()) {
     set(variables_, frequency_variable, "1");

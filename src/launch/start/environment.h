@@ -15,6 +15,7 @@ struct RankDescriptors {
   int segment;
   int control;
   int lifeline;
+  int board;  ///< of a job with several nodes
 };
 
 /// The environment of one program's ranks. All of it is the same for each of them but the rank's

@@ -14,6 +14,7 @@
 #include "launch/start/debugger.h"
 #include "launch/start/installation.h"
 #include "launch/supervise/control_channel.h"
+#include "net/board.h"
 #include "node/segment.h"
 #include "protocol/host_words.h"
 #include "protocol/task.h"
@@ -41,19 +42,43 @@ std::string binding_of(const cpu_set_t* cpus) {
 
 }  // namespace
 
+std::string Starter::make_segments() {
+  std::vector<int> ranks_on_node(static_cast<std::size_t>(job_.nodes));
+  std::vector<int> nodes;
+  for (const RankProcess& rank : job_.ranks) {
+    ++ranks_on_node[static_cast<std::size_t>(rank.node)];
+    nodes.push_back(rank.node);
+  }
+  for (int node = 0; node < job_.nodes; ++node) {
+    const int runners =
+        job_.nodes == 1 ? job_.runners() : ranks_on_node[static_cast<std::size_t>(node)];
+    const int segment = node::create_segment(
+        static_cast<int>(job_.ranks.size()), job_.cpus.workers,
+        {runners, job_.all_threads() ? static_cast<int>(job_.hosts.size()) : 0});
+    if (segment < 0) {
+      const std::string limit = node::what_limits(static_cast<std::uint32_t>(-segment));
+      return fmt::format("cannot make the job's shared memory: {}{}", std::strerror(-segment),
+                         segment == -ENOMEM ? " (is the address space limited by ulimit -v?)"
+                         : limit.empty()    ? ""
+                                            : fmt::format(" ({})", limit));
+    }
+    segments_.push_back(segment);
+  }
+  if (job_.nodes > 1) {
+    board_ = net::create_board(nodes);
+    if (board_ < 0) {
+      return fmt::format("cannot make the job's board of addresses: {}", std::strerror(-board_));
+    }
+  }
+  return {};
+}
+
 std::string Starter::prepare() {
   if (std::string problem = raise_descriptor_limit(); !problem.empty()) {
     return problem;
   }
-  segment_ = node::create_segment(
-      static_cast<int>(job_.ranks.size()), job_.cpus.workers,
-      {job_.runners(), job_.all_threads() ? static_cast<int>(job_.hosts.size()) : 0});
-  if (segment_ < 0) {
-    const std::string limit = node::what_limits(static_cast<std::uint32_t>(-segment_));
-    return fmt::format("cannot make the job's shared memory: {}{}", std::strerror(-segment_),
-                       segment_ == -ENOMEM ? " (is the address space limited by ulimit -v?)"
-                       : limit.empty()     ? ""
-                                           : fmt::format(" ({})", limit));
+  if (std::string problem = make_segments(); !problem.empty()) {
+    return problem;
   }
   int lifeline[2];
   no_input_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -64,7 +89,8 @@ std::string Starter::prepare() {
     return fmt::format("cannot start: {}", std::strerror(errno));
   }
   lifeline_read_ = lifeline[0];  // the other end stays open for as long as this process lives
-  for (int* number : {&known_as_.segment, &known_as_.control, &known_as_.lifeline}) {
+  for (int* number :
+       {&known_as_.segment, &known_as_.control, &known_as_.lifeline, &known_as_.board}) {
     *number = fcntl(no_input_, F_DUPFD_CLOEXEC, first_inherited);
     if (*number < 0) {
       return fmt::format("cannot start: {}", std::strerror(errno));
@@ -159,7 +185,7 @@ std::string Starter::welcome_task(int rank) {
   const auto before = std::count_if(job_.ranks.begin(), job_.ranks.begin() + rank,
                                     [](const RankProcess& other) { return !other.elsewhere; });
   const std::string text = environments_[process.program].of_task(rank, static_cast<int>(before));
-  const int descriptors[] = {segment_, lifeline};
+  const int descriptors[] = {segment_of(rank), lifeline};
   iovec part{const_cast<char*>(text.data()), text.size()};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof descriptors)] = {};
   msghdr packet{};
@@ -220,9 +246,12 @@ std::string Starter::start_rank(int rank) {
   child.environment = environments_[process.program].of_rank(rank, child.texts);
   child.end_of_own_pid = child.texts.back().data() + child.texts.back().size();
   inherit(child, program);
-  child.descriptors = {{segment_, known_as_.segment},
+  child.descriptors = {{segment_of(rank), known_as_.segment},
                        {channel.theirs, known_as_.control},
                        {lifeline, known_as_.lifeline}};
+  if (board_ >= 0) {
+    child.descriptors.push_back({board_, known_as_.board});
+  }
   if (rank != job_.command.stdin_rank) {
     child.descriptors.push_back({no_input_, STDIN_FILENO});
   }
@@ -291,7 +320,7 @@ std::string Starter::start_host(int number) {
     }
     ++words.programs.back().ranks;
   }
-  child.descriptors = {{segment_, known_as_.segment},
+  child.descriptors = {{segment_of(host.first_rank), known_as_.segment},
                        {channel.theirs, known_as_.control},
                        {lifeline, known_as_.lifeline},
                        {no_input_, words.no_input}};

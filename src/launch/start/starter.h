@@ -19,7 +19,7 @@ class Starter {
  public:
   explicit Starter(Job& job) : job_(job) {}
 
-  /// What all ranks share: the segment, the lifeline, limits. Empty, or one line why not.
+  /// What all ranks share: the segments, the lifeline, limits. Empty, or one line why not.
   std::string prepare();
 
   /// Starts one rank and fills in its RankProcess. Empty, or one line why not.
@@ -46,9 +46,14 @@ class Starter {
   /// Of a rank that has ended, or of the host of this first rank: why its process never became its
   /// program, if that is so. Then the whole job is a mistake.
   [[nodiscard]] std::optional<Failure> failed_start(int rank) const;
-  [[nodiscard]] int segment() const { return segment_; }
+  /// Of each node; none before `prepare`.
+  [[nodiscard]] const std::vector<int>& segments() const { return segments_; }
+  [[nodiscard]] int segment_of(int rank) const {
+    return segments_.empty() ? -1 : segments_[static_cast<std::size_t>(job_.ranks[rank].node)];
+  }
 
  private:
+  std::string make_segments();
   std::string raise_descriptor_limit();
   static machine::WakeUpCost wake_up_cost(const Job& job);
   void choose_signals();
@@ -61,7 +66,8 @@ class Starter {
   void inherit(Spawn& child, const PreparedProgram& program) const;
 
   Job& job_;
-  int segment_ = -1;
+  std::vector<int> segments_;
+  int board_ = -1;  ///< of a job with several nodes
   int no_input_ = -1;
   int lifeline_read_ = -1;
   RankDescriptors known_as_{};  ///< reserved numbers, the same in every rank

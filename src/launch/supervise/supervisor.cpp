@@ -287,7 +287,7 @@ void Supervisor::wait_for_event() {
         if (!ending_.begun()) {
           ending_.begin(timeout_status, fmt::format("the time limit of {} s is over:\n{}",
                                                     job_.command.timeout_seconds,
-                                                    job_report(job_, starter_.segment())));
+                                                    job_report(job_, starter_.segments())));
         }
         break;
     }
@@ -346,7 +346,7 @@ void Supervisor::act_on(int signal, int ranks_with_it) {
     remove_empty_reports(job_);
     _exit(ending_.status());
   } else if (signal == SIGQUIT) {
-    mention("what each rank does:\n{}", job_report(job_, starter_.segment()));
+    mention("what each rank does:\n{}", job_report(job_, starter_.segments()));
   } else if (job_.of_tasks) {
     // Their launcher signals them itself.
   } else if (waiting_for_readers_ && ends_a_process(signal)) {
@@ -386,13 +386,13 @@ void Supervisor::report_ledger() {
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
   const double by_ranks =
-      job_.of_tasks ? cpu_time_of_ranks(job_, starter_.segment()) : machine::cpu_seconds(used);
+      job_.of_tasks ? cpu_time_of_ranks(job_, starter_.segments()) : machine::cpu_seconds(used);
   times.cpu_seconds = by_ranks - guests_.cpu_seconds();
   times.guests = job_.guests ? &guests_.account() : nullptr;
   times.guest_bound = job_.guest_bound ? &trials_.bound() : nullptr;
   std::string guests = guest_table(job_, times);
   if (has_function) {
-    const ledger::Figures figures = figures_in(starter_.segment());
+    const ledger::Figures figures = figures_in(job_, starter_.segments());
     times.cpu_seconds = std::max(0.0, times.cpu_seconds - guest_function_seconds(figures));
     guests = guest_function_table(job_, figures);
   }
@@ -411,7 +411,7 @@ void Supervisor::report_ledger() {
   times.joules = energy_->readable() ? energy_->joules() : -1;
   times.energy_source = energy_->source();
   const std::string json =
-      job_.report_files.empty() ? "" : ledger_json(job_, starter_.segment(), times);
+      job_.report_files.empty() ? "" : ledger_json(job_, starter_.segments(), times);
   for (std::size_t file = 0; file < job_.report_files.size(); ++file) {
     if (!write_file(job_.report_files[file], job_.command.report_files[file], json)) {
       mention("--report: cannot write '{}': {}",
@@ -420,7 +420,7 @@ void Supervisor::report_ledger() {
     }
   }
   if (job_.command.report) {
-    mention(ledger_table(job_, starter_.segment(), times));
+    mention(ledger_table(job_, starter_.segments(), times));
   }
 }
 

@@ -163,15 +163,15 @@ void Supervisor::on_host_ended(int number, int wait_status) {
                                                                                       : host.text(),
                                     host.pid, host_name(), killed_by(signal),
                                     WCOREDUMP(wait_status) ? ", core dumped" : "",
-                                    !job_.guest_function.empty() &&
-                                            ended_in_guest_work(figures_in(starter_.segment()))
+                                    !job_.guest_function.empty() && ended_in_guest_work(figures_in(
+                                                                        job_, starter_.segments()))
                                         ? ", in guest work"
                                         : ""));
   } else if (!all_told) {
     // If it could not start its ranks it has said why.
     const int code = WEXITSTATUS(wait_status);
     const bool by_guest =
-        !job_.guest_function.empty() && ended_in_guest_work(figures_in(starter_.segment()));
+        !job_.guest_function.empty() && ended_in_guest_work(figures_in(job_, starter_.segments()));
     ending_.begin(code == 0 ? 1 : code,
                   by_guest
                       ? fmt::format("the guest function has ended the process of {} (pid {} on "
@@ -229,9 +229,9 @@ bool Supervisor::all_tasks_are_gone() const {
 
 void Supervisor::judge(int rank, int wait_status) {
   const RankProcess& process = job_.ranks[rank];
-  const bool finalized = has_finalized(process, starter_.segment(), rank);
+  const bool finalized = has_finalized(process, starter_.segment_of(rank), rank);
   if (finalized) {
-    node::note_end(starter_.segment(), rank);
+    node::note_end(starter_.segment_of(rank), rank);
   }
   if (WIFSIGNALED(wait_status)) {
     int signal = WTERMSIG(wait_status);
@@ -269,7 +269,7 @@ void Supervisor::judge(int rank, int wait_status) {
   }
   if (process.phase == MpiPhase::inside) {
     if (code == deadlock_status && job_.command.on_deadlock == DeadlockAction::abort &&
-        found_deadlock(starter_.segment())) {
+        found_deadlock(starter_.segment_of(rank))) {
       tell_of_deadlock(rank, fmt::format("Meantime: {}:", deadlock_found), {}, true);
     }
     end_job(
@@ -293,9 +293,9 @@ void Supervisor::judge(int rank, int wait_status) {
 void Supervisor::on_mpi_process_gone(int rank) {
   on_control(rank);
   RankProcess& process = job_.ranks[rank];
-  if (has_finalized(process, starter_.segment(), rank)) {
+  if (has_finalized(process, starter_.segment_of(rank), rank)) {
     process.phase = MpiPhase::finalized;
-    node::note_end(starter_.segment(), rank);
+    node::note_end(starter_.segment_of(rank), rank);
   } else if (process.phase == MpiPhase::inside && !process.ended && !ending_.begun()) {
     if (process.crash_signal != 0) {
       judge(rank, W_EXITCODE(0, process.crash_signal));

@@ -8,7 +8,8 @@ void Supervisor::look_at_waits() {
   if (!job_.guests && job_.guest_function.empty()) {
     return;
   }
-  if (segment_.mapped() || (starter_.segment() >= 0 && segment_.map(starter_.segment()) == 0)) {
+  if (segment_.mapped() ||
+      (starter_.segment_of(0) >= 0 && segment_.map(starter_.segment_of(0)) == 0)) {
     trials_.begin();
     freeze_.begin();
   }

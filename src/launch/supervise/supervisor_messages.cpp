@@ -231,7 +231,7 @@ void Supervisor::tell_of_deadlock(int rank, std::string_view what, std::string_v
     return;
   }
   const std::string report =
-      fmt::format("{}\n{}\n{}", what, job_report(job_, starter_.segment()), hint);
+      fmt::format("{}\n{}\n{}", what, job_report(job_, starter_.segments()), hint);
   const bool ends = for_ever && job_.command.on_deadlock == DeadlockAction::abort;
   if (ends && !job_.of_tasks) {
     ending_.begin(deadlock_status, {});

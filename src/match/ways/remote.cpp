@@ -68,7 +68,7 @@ class Remote::Sending final : public net::Operation {
   Peer* to = nullptr;
   bool offers = false;
   bool beyond_credit = false;
-  std::uint64_t since_ns = 0;    ///< of one beyond credit
+  std::uint64_t since_ns = 0;      ///< of one beyond credit
   std::unique_ptr<char[]> packed;  ///< a copy of the payload
 
  private:
@@ -338,8 +338,7 @@ Way::First Remote::begin(Message& message, Receive& receive) {
 void Remote::receive(Message& message, Receive& receive) {
   auto* const fetching = new Fetching(*this, message, receive);
   void* const offer = reinterpret_cast<void*>(transfer_of(message).sender);
-  const net::Sent sent =
-      network_.fetch(offer, fetching->place(), fetching->bytes(), *fetching);
+  const net::Sent sent = network_.fetch(offer, fetching->place(), fetching->bytes(), *fetching);
   if (sent != net::Sent::under_way) {
     fetching->over(sent == net::Sent::now ? nullptr : network_.problem().c_str());
   }

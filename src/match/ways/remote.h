@@ -119,7 +119,8 @@ class Remote final : public Way, public net::Receiver {
   net::Listener listener_;
 
   std::map<std::pair<std::uint32_t, std::uint32_t>, Held> held_;  ///< by origin and number
-  std::vector<int> creditors_;  ///< world ranks that credit was owed to since the last return of all
+  std::vector<int>
+      creditors_;  ///< world ranks that credit was owed to since the last return of all
   std::vector<std::unique_ptr<Sending>> spare_;
   std::vector<Sending*> beyond_;  ///< credit
   std::size_t under_way_ = 0;
