@@ -517,9 +517,10 @@ def matrix():
     lines = ["# What is run", "",
              "The programs of `tests/mpi`, `tests/hang` and `tests/death` under `mpiexec`, as `make test-all` runs",
              "them: programs down, ranks across. A number counts runs, over ways of waiting and cross-memory",
-             "attach on and off; *threads* are thread ranks, of one process, of two, or beside process ranks; *nodes*",
-             "are process ranks over several nodes that mpiexec plays; asan and tsan are builds with sanitizers. `make test` has one run of a program for each number of ranks,",
-             "chosen so that all pairs of ranks, ways of waiting and cross-memory attach come up, and asan.", "",
+             "attach on and off; *threads* are thread ranks, of one process, of two, or beside process ranks;",
+             "*nodes* are process ranks over several nodes that mpiexec plays; asan and tsan are builds with",
+             "sanitizers. `make test` has one run of a program for each number of ranks, chosen so that all pairs",
+             "of ranks, ways of waiting and cross-memory attach come up, and asan.", "",
              "Written by `tests/mpi/catalogue.py --matrix`; a test compares.", "",
              "| program | " + " | ".join(title_of(*column) for column in columns) + " |",
              "|---|" + "---|" * len(columns)]
