@@ -48,6 +48,13 @@ void Engine::prepare() {
 Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
   const bool else_to_do =
       transfers_.attention_waits() || !transfers_.pipes.idle() || sends.has_waiting();
+  if (remote != nullptr) {
+    if (Message* const message = else_to_do ? nullptr : matcher.catch_message(hand, 0, at_once)) {
+      return message;
+    }
+    remote->progress();
+    turns = 0;  // the mailbox alone is not where it will come to
+  }
   return else_to_do ? nullptr : matcher.catch_message(hand, turns, at_once);
 }
 
@@ -125,9 +132,6 @@ bool Engine::progress() {
   }
   if (!moved) {
     let_go();
-    if (remote != nullptr) {
-      remote->let_go();
-    }
   }
   return moved;
 }

@@ -74,8 +74,8 @@ int create_board(const std::vector<int>& nodes) {
 std::string exchange_addresses(int descriptor, int world_rank, const std::string& address,
                                Addresses& all) {
   struct stat file {};
-  const bool is_file = fstat(descriptor, &file) == 0 &&
-                       file.st_size >= static_cast<off_t>(bytes_of(1));
+  const bool is_file =
+      fstat(descriptor, &file) == 0 && file.st_size >= static_cast<off_t>(bytes_of(1));
   const auto bytes = static_cast<std::size_t>(is_file ? file.st_size : 0);
   Board* const board = is_file ? map(descriptor, bytes) : nullptr;
   if (board == nullptr || board->magic != board_magic || bytes_of(board->ranks) != bytes ||

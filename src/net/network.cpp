@@ -85,7 +85,7 @@ struct Network::Parts {
                         UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
     params.address = reinterpret_cast<const ucp_address_t*>(
         network.addresses_[static_cast<std::size_t>(world_rank)].data());
-    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_mode = UCP_ERR_HANDLING_MODE_NONE;
     params.err_handler.cb = &Parts::on_error;
     params.err_handler.arg = made.get();
     const ucs_status_t status = ucx.ucp_ep_create(worker, &params, &made->endpoint);

@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from mpiexec import CFLAGS, MpiexecTest
+from mpiexec import BUILD, CFLAGS, MpiexecTest
 from test_tasks import MPICC, PROGRAM, WIRE_UP
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
@@ -27,6 +27,7 @@ AuthInfo=socket={folder}/munge.socket
 CryptoType=crypto/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool-%n
+TmpFS={folder}/tmp-%n
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd-%n.pid
 ProctrackType=proctrack/linuxproc
@@ -55,7 +56,7 @@ class Slurm:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="meantime-slurm-")
         self.daemons = []
-        for name in ("state", "spool-one", "spool-two"):
+        for name in ("state", "spool-one", "spool-two", "tmp-one", "tmp-two"):
             os.mkdir(os.path.join(self.folder, name))
         self.configuration = os.path.join(self.folder, "slurm.conf")
         controller, one, two = free_ports(3)
@@ -133,6 +134,22 @@ class TasksOfSlurm(MpiexecTest):
             status, output, error = self.run_tasks(tasks, self.program)
             expected = [f"rank {rank} of {tasks}: {tasks * (tasks - 1) // 2}" for rank in range(tasks)]
             self.assertEqual((status, sorted(output.splitlines())), (0, sorted(expected)), error)
+
+    def test_over_two_nodes(self):
+        traffic = os.path.join(BUILD, "tests", "mpi", "traffic")
+        for tasks in (2, 5, 8):
+            status, output, error = self.run_tasks(tasks, self.program, nodes=2)
+            expected = [f"rank {rank} of {tasks}: {tasks * (tasks - 1) // 2}" for rank in range(tasks)]
+            self.assertEqual((status, sorted(output.splitlines())), (0, sorted(expected)), error)
+        for transports in ("tcp,self", "all"):
+            status, output, error = self.run_tasks(6, traffic, nodes=2, environment={"UCX_TLS": transports})
+            self.assertEqual((status, output), (0, " No Errors\n"), error)
+
+    def test_ends_over_two_nodes(self):
+        for what in ("abort", "crash", "kill", "leave"):
+            status, _, error = self.run_tasks(4, self.program, what, nodes=2)
+            self.assertNotEqual(status, 0, what)
+            self.assertNotIn("connection", error, what)
 
     def test_a_deadlock_is_told(self):
         status, _, error = self.run_tasks(3, self.program, "dead")

@@ -82,6 +82,18 @@ class Tasks(MpiexecTest):
             expected = [f"rank {rank} of {tasks}: {tasks * (tasks - 1) // 2}" for rank in range(tasks)]
             self.assertEqual((status, sorted(output.splitlines())), (0, sorted(expected)), error)
 
+    def test_over_nodes(self):
+        """Open MPI's daemons of two nodes, which are both here."""
+        agent = self.path("agent", '#!/bin/sh\nTMPDIR=$TMPDIR/$1; mkdir -p $TMPDIR; export TMPDIR; shift; exec sh -c "$*"\n')
+        os.chmod(agent, 0o755)
+        traffic = os.path.join(BUILD, "tests", "mpi", "traffic")
+        on_two = ("--mca", "plm_rsh_agent", agent, "--mca", "rtc", "^hwloc", "--bind-to", "none", "--host", "one:2,two:2")
+        environment = {"TMPDIR": self.folder.name, "UCX_TLS": "tcp,self"}
+        status, output, error = self.run_tasks(4, *on_two, self.program, environment=environment)
+        self.assertEqual((status, output.count("of 4: 6\n")), (0, 4), error)
+        status, output, error = self.run_tasks(4, *on_two, traffic, environment=environment)
+        self.assertEqual((status, output), (0, " No Errors\n"), error)
+
     def test_through_a_script(self):
         status, output, error = self.run_tasks(3, "sh", "-c", f"{self.program}; echo then")
         self.assertEqual((status, output.count("of 3: 3\n"), output.count("then\n")), (0, 3, 3), error)

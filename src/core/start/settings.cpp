@@ -256,11 +256,10 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
       !wrong.empty()) {
     return wrong;
   }
-  const Size sizes[] = {{"MEANTIME_EAGER_LIMIT", limits.eager},
-                        {"MEANTIME_EAGER_PAIR", limits.pair_credit},
-                        {"MEANTIME_EAGER_RANK", limits.rank_credit},
-                        {"MEANTIME_EAGER_MOST", limits.most_credit},
-                        {"MEANTIME_FRAGMENT", limits.fragment}};
+  const Size sizes[] = {
+      {"MEANTIME_EAGER_LIMIT", limits.eager},      {"MEANTIME_EAGER_PAIR", limits.pair_credit},
+      {"MEANTIME_EAGER_RANK", limits.rank_credit}, {"MEANTIME_EAGER_MOST", limits.most_credit},
+      {"MEANTIME_FRAGMENT", limits.fragment},      {"MEANTIME_REMOTE_EAGER", limits.remote_eager}};
   for (const Size& size : sizes) {
     if (const std::string value = setting(size.name); !value.empty()) {
       size.bytes = settings::number(*settings::find(size.name), value).value_or(size.bytes);
@@ -294,6 +293,9 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
   const std::string action = setting(launch::deadlock_variable);
   if (const std::string still = setting("MEANTIME_TEST_STILL"); !still.empty()) {
     settings.still_ns = std::strtoull(still.c_str(), nullptr, 10) * 1'000'000'000;
+  }
+  if (const std::string lost = setting("MEANTIME_LOST_AFTER"); !lost.empty()) {
+    settings.lost_after_s = std::atoi(lost.c_str());
   }
   settings.on_deadlock = action == "report" ? 1 : action == "ignore" ? 2 : 0;
   return {};

@@ -43,11 +43,13 @@
 namespace meantime::core {
 namespace {
 
+int lost_after_s = 8;
+
 /// A rank that dies takes its connections with it. Whoever finds that first leaves it to mpiexec,
 /// or the launcher, to say who has died, and waits to be ended; a node or a link that is gone
 /// nobody else may notice.
 void tell_of_lost_rank(int world_rank, const char* problem) {
-  for (int moment = 0; moment < 200; ++moment) {
+  for (int moment = 0; moment < 100 * lost_after_s; ++moment) {
     constexpr timespec pause{0, 10'000'000};
     nanosleep(&pause, nullptr);
   }
@@ -72,6 +74,7 @@ void start_host(const Settings& settings, bool crowded) {
   wait::stillness_hook = tell_of_stillness;
   wait::lack_hook = tell_of_lack;
   match::Remote::give_up = tell_of_lost_rank;
+  lost_after_s = settings.lost_after_s;
   wait::still_ns = settings.still_ns;
   counts_calls() = number_from_environment(launch::count_calls_variable) == 1;
   wait::beside_guests() = number_from_environment(launch::guests_variable) == 1;

@@ -14,7 +14,8 @@
 namespace meantime::match {
 namespace {
 
-/// So much credit is owed before it is returned for its own sake: a message that nobody waits for.
+/// So much credit is owed, if its sender has as much as usual, before it is returned for its own
+/// sake, in a message that nobody waits for. (What it lacks it offers.)
 constexpr std::size_t most_owed = 64 * 1024;
 
 void ring(int world_rank) {
@@ -147,6 +148,7 @@ bool Remote::send(LocalSend& send, Peer& to) {
   sending.header.destination = static_cast<std::uint32_t>(send.destination);
   sending.header.kind = Kind::message;
   sending.header.number = to.sent++;
+  sending.header.credit = std::exchange(to.owed, 0);
   sending.header.bytes = send.bytes;
   sending.send = &send;
   sending.to = &to;
@@ -202,13 +204,13 @@ bool Remote::hand_over(Sending& sending, const void* payload, std::size_t bytes,
 }
 
 /// No message.
-void Remote::say(int world_rank, Kind kind, std::uint64_t bytes) {
+void Remote::say(int world_rank, Kind kind) {
   Sending& sending = fresh_sending();
   sending.header = {};
   sending.header.origin = static_cast<std::uint32_t>(ground_.rank.world_rank);
   sending.header.destination = static_cast<std::uint32_t>(world_rank);
   sending.header.kind = kind;
-  sending.header.bytes = bytes;
+  sending.header.credit = std::exchange(ground_.peers[world_rank].owed, 0);
   hand_over(sending, nullptr, 0, false);
 }
 
@@ -237,10 +239,11 @@ void Remote::arrived(const void* header, std::size_t header_bytes, const void* p
     return;
   }
   std::memcpy(&of_message, header, sizeof of_message);
-  if (of_message.kind == Kind::credit) {
-    ground_.credit.count_out(ground_.peers[static_cast<int>(of_message.origin)], of_message.bytes);
-  } else if (of_message.kind == Kind::goodbye) {
+  if (of_message.kind == Kind::goodbye) {
     ground_.peers[static_cast<int>(of_message.origin)].has_left = true;
+  }
+  if (of_message.kind != Kind::message) {
+    take_credit(of_message);
   } else if (bytes == of_message.bytes) {
     heard(of_message, payload, nullptr);
   }
@@ -257,7 +260,14 @@ void Remote::offered(const void* header, std::size_t header_bytes, void* payload
   heard(of_message, nullptr, payload);
 }
 
+void Remote::take_credit(const Header& header) {
+  if (header.credit != 0) {
+    ground_.credit.count_out(ground_.peers[static_cast<int>(header.origin)], header.credit);
+  }
+}
+
 void Remote::heard(const Header& header, const void* payload, void* offer) {
+  take_credit(header);
   const std::uint32_t expected = ground_.peers[static_cast<int>(header.origin)].heard;
   if (header.number != expected || !take(header, payload, offer)) {
     Held& held = held_[{header.origin, header.number}];
@@ -350,33 +360,11 @@ void Remote::fetched(Message& message, Receive& receive) {
   transitions_.leave(message);
 }
 
-// --- Credit
-
 void Remote::owe_credit(std::uint32_t origin, std::size_t payload) {
   Peer& to = ground_.peers[static_cast<int>(origin)];
-  if (!to.is_creditor) {
-    to.is_creditor = true;
-    creditors_.push_back(static_cast<int>(origin));
-  }
-  to.owed += credit_for(payload);
-  if (to.owed >= most_owed) {
-    return_credit(static_cast<int>(origin), to);
-  }
-}
-
-void Remote::return_credit(int world_rank, Peer& to) {
-  say(world_rank, Kind::credit, std::exchange(to.owed, 0));
-}
-
-void Remote::return_all_credit() {
-  while (!creditors_.empty() && !says_goodbye_) {
-    const int world_rank = creditors_.back();
-    creditors_.pop_back();
-    Peer& to = ground_.peers[world_rank];
-    to.is_creditor = false;
-    if (to.owed != 0) {
-      return_credit(world_rank, to);
-    }
+  to.owed += static_cast<std::uint32_t>(credit_for(payload));
+  if (to.owed >= std::min(most_owed, ground_.limits.pair_credit / 4) && !says_goodbye_) {
+    say(static_cast<int>(origin), Kind::credit);
   }
 }
 
@@ -398,7 +386,6 @@ bool Remote::progress() {
 }
 
 bool Remote::prepare_sleep() {
-  let_go();
   if (network_.progress() || !network_.arm()) {
     return false;
   }
@@ -415,7 +402,7 @@ void Remote::say_goodbye() {
   says_goodbye_ = true;
   for (int rank = 0; rank < ground_.rank.world_size; ++rank) {
     if (network_.is_connected(rank) && !ground_.peers[rank].has_left) {
-      say(rank, Kind::goodbye, 0);
+      say(rank, Kind::goodbye);
     }
   }
   while (under_way_ != 0) {

@@ -2,7 +2,7 @@
 // becomes a Message in a cell of this rank's, its origin the rank of another node, and goes to the
 // mailbox as if a neighbour had pushed it.
 //   eager     the payload comes along, into the cell. Its sender counts it as credit, until the
-//             receiver returns that: when it owes a fair part, or has nothing else to do
+//             receiver returns that: with what it sends itself, or when it owes a fair part
 //   beyond    credit: a short one. It is offered from a copy, and its sender waits for credit, but
 //             not for ever: where nothing is read for limits.overflow_after_ns its send is over, as
 //             inside a node (match/overflow.cpp), up to limits.most_credit
@@ -51,13 +51,7 @@ class Remote final : public Way, public net::Receiver {
   void owe_credit(std::uint32_t origin, std::size_t payload);
   bool lacks_memory() const { return lacks_memory_; }
   bool awaits_credit() const { return !beyond_.empty(); }
-  /// With nothing else to do: credit that is owed.
-  void let_go() {
-    if (!creditors_.empty()) {
-      return_all_credit();
-    }
-  }
-  /// The same, before a sleep. False: something has come meanwhile.
+  /// From here on the network rings. False: something has come meanwhile.
   bool prepare_sleep();
   /// This rank may end soon: those that it has sent to know that it is not lost then. All that was
   /// sent is out when this returns, or somebody is gone.
@@ -84,8 +78,8 @@ class Remote final : public Way, public net::Receiver {
     std::uint32_t destination;  ///< world rank
     Kind kind;
     std::uint32_t number;
-    std::uint32_t reserved;
-    std::uint64_t bytes;  ///< of the message, or of the credit
+    std::uint32_t credit;  ///< that its sender owed
+    std::uint64_t bytes;   ///< of the message
   };
 
   struct Held {
@@ -100,10 +94,9 @@ class Remote final : public Way, public net::Receiver {
   static std::size_t credit_for(std::size_t payload);
   Sending& fresh_sending();
   bool hand_over(Sending& sending, const void* payload, std::size_t bytes, bool offer);
-  void say(int world_rank, Kind kind, std::uint64_t bytes);
+  void say(int world_rank, Kind kind);
   bool check_beyond();
-  void return_credit(int world_rank, Peer& to);
-  void return_all_credit();
+  void take_credit(const Header& header);
   void heard(const Header& header, const void* payload, void* offer);
   bool take(const Header& header, const void* payload, void* offer);
   bool take_held(std::uint32_t origin);
@@ -119,8 +112,6 @@ class Remote final : public Way, public net::Receiver {
   net::Listener listener_;
 
   std::map<std::pair<std::uint32_t, std::uint32_t>, Held> held_;  ///< by origin and number
-  std::vector<int>
-      creditors_;  ///< world ranks that credit was owed to since the last return of all
   std::vector<std::unique_ptr<Sending>> spare_;
   std::vector<Sending*> beyond_;  ///< credit
   std::size_t under_way_ = 0;
