@@ -185,6 +185,11 @@ Sent Network::send(int world_rank, const void* header, std::size_t header_bytes,
                                   message_id, header, header_bytes, payload, bytes, &how));
 }
 
+void Network::connect(int world_rank) {
+  parts_->endpoints.resize(addresses_.size());
+  parts_->connect(*this, world_rank);
+}
+
 bool Network::is_connected(int world_rank) const {
   const auto place = static_cast<std::size_t>(world_rank);
   return place < parts_->endpoints.size() && parts_->endpoints[place] != nullptr;
@@ -230,6 +235,7 @@ Sent Network::outcome(void*) {
 Sent Network::send(int, const void*, std::size_t, const void*, std::size_t, bool, Operation&) {
   return Sent::failed;
 }
+void Network::connect(int) {}
 bool Network::is_connected(int) const {
   return false;
 }

@@ -62,6 +62,8 @@ class Network {
   /// How many nodes the job has, and which of them this one is, from 0.
   int nodes() const { return node_count_; }
   int node() const { return own_node_; }
+  /// Before anything is sent to it, so that its end is noticed.
+  void connect(int world_rank);
   /// It has been sent to.
   bool is_connected(int world_rank) const;
 

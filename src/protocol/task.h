@@ -20,6 +20,8 @@ namespace meantime::launch {
 /// zero byte) and of the launcher's programs the number of this one; or what is wrong.
 inline constexpr char wired_up[] = "supervisor ";
 inline constexpr char not_wired_up[] = "error ";
+/// Its second word for another use: that the launcher ends the job, with the status that follows.
+inline constexpr char asks_for_end[] = "end";
 /// Before that: the task answers with a line, which is its address in hexadecimal digits, or what
 /// is wrong behind `not_wired_up`.
 inline constexpr char asks_for_address[] = "address?";

@@ -212,7 +212,7 @@ bool found_deadlock(int descriptor) {
 void Supervisor::end_job(int rank, int status, const std::string& line) {
   if (job_.of_tasks && !ending_.begun()) {
     mention(line);
-    let_task_end(rank);
+    let_task_end(rank, status);
     ending_.begin(status, {});
   } else {
     ending_.begin(status, line);
@@ -254,7 +254,7 @@ void Supervisor::judge(int rank, int wait_status) {
       ending_.note(128 + signal);
     } else if (job_.of_tasks) {
       tell("");
-      let_task_end(rank);
+      let_task_end(rank, 128 + signal);
       ending_.begin(128 + signal, {});
     } else {
       ending_.begin(128 + signal, {});

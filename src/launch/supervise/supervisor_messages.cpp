@@ -14,6 +14,7 @@
 #include "launch/messages.h"
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/supervisor_parts.h"
+#include "protocol/task.h"
 #include "settings/shown.h"
 #include "symbolize/symbolized_text.h"
 
@@ -155,7 +156,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         ending_.begin(status, {});
       }
       mention(line.named(most_naming_seconds));
-      let_task_end(rank);
+      let_task_end(rank, status);
       ending_.begin(status, {});
       break;
     }
@@ -197,7 +198,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       process.crash = text;
       if (job_.of_tasks && !ending_.begun()) {  // it waits, for the launcher to be told first
         judge(rank, W_EXITCODE(0, process.crash_signal));
-        let_task_end(rank);
+        let_task_end(rank, 128 + process.crash_signal);
       }
       break;
     case ControlKind::deadlock: {
@@ -209,12 +210,48 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
   }
 }
 
+namespace {
+
+/// By its PMIx server, whose client the program that this process runs can be.
+void ask_launcher_to_end(const Job& job, int status) {
+  std::string words[] = {"meantime-wire-up", std::string(asks_for_end), fmt::to_string(status),
+                         fmt::to_string(job.launcher_pid)};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  const pid_t child = fork();
+  if (child == 0) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execv("/proc/self/exe", arguments);
+    _exit(1);
+  }
+  constexpr int patience_ms = 2000;
+  const int process = child > 0 ? watch_process(child) : -1;
+  pollfd over{process, POLLIN, 0};
+  if (process >= 0 && poll(&over, 1, patience_ms) == 0) {
+    kill(child, SIGKILL);
+  }
+  if (process >= 0) {
+    close(process);
+  }
+  if (child > 0) {
+    waitpid(child, nullptr, 0);
+  }
+}
+
+}  // namespace
+
 /// It has told what ends the job, and goes first, with the exit status for that: launchers go by
 /// whose end they hear of first.
-void Supervisor::let_task_end(int rank) {
+void Supervisor::let_task_end(int rank, int status) {
   constexpr int patience_ms = 100;
   constexpr timespec until_heard_of{0, 50'000'000};
   RankProcess& process = job_.ranks[rank];
+  if (job_.of_tasks && job_.ranks_here() < static_cast<int>(job_.ranks.size())) {
+    if (!std::exchange(asked_launcher_, true)) {
+      ask_launcher_to_end(job_, status);  // it may not by itself, and others wait on other nodes
+    }
+  }
   if (job_.of_tasks && process.control >= 0) {
     shutdown(process.control, SHUT_RDWR);
     pollfd gone{process.mpi_process, POLLIN, 0};
@@ -241,7 +278,7 @@ void Supervisor::tell_of_deadlock(int rank, std::string_view what, std::string_v
           : job_.of_tasks ? "the job is ended (MEANTIME_ON_DEADLOCK=report lets it go on)"
                           : "the job is ended (--on-deadlock=report lets it go on)");
   if (ends) {
-    let_task_end(rank);
+    let_task_end(rank, deadlock_status);
     ending_.begin(deadlock_status, {});
   }
 }

@@ -90,7 +90,7 @@ class Supervisor {
   void hear_all();
   void on_message(int rank, const ControlMessage& message, std::string_view text);
   void on_foreign_message(int rank);
-  void let_task_end(int rank);
+  void let_task_end(int rank, int status);
   void end_job(int rank, int status, const std::string& line);
   [[nodiscard]] bool all_tasks_are_gone() const;
   void tell_of_deadlock(int rank, std::string_view what, std::string_view hint, bool for_ever);
@@ -125,9 +125,10 @@ class Supervisor {
   GuestFreeze freeze_;
   Timer time_limit_;
   ControlChannel channel_;
-  int running_ = 0;  ///< started processes that have not ended
-  int inside_ = 0;   ///< ranks that have called MPI_Init
-  int silent_ = -1;  ///< a rank that ended without ever calling MPI_Init
+  int running_ = 0;              ///< started processes that have not ended
+  int inside_ = 0;               ///< ranks that have called MPI_Init
+  bool asked_launcher_ = false;  ///< to end the job
+  int silent_ = -1;              ///< a rank that ended without ever calling MPI_Init
 
   bool stopped_ = false;              ///< by SIGTSTP, until SIGCONT
   bool died_late_ = false;            ///< a signal has killed a rank after MPI_Finalize

@@ -105,6 +105,7 @@ void prepare(Job& job, int size, const std::vector<int>& here, const std::string
   Job job;
   prepare(job, size, here, program);
   job.launcher = watch_process(launcher);
+  job.launcher_pid = launcher;
   if (const std::string wrong = listener.wait_for_all(job, first_task); !wrong.empty()) {
     mention(wrong);
     _exit(1);  // and the tasks that wait for an answer hear that there is none
@@ -213,6 +214,13 @@ std::string wire_up(Pmix& pmix) {
   return fmt::format("{}{} {} {}{}", wired_up, address, pmix.rank(), pmix.app_number(), others);
 }
 
+/// Its status says whether the launcher was told.
+int end_job(int status, pid_t launcher) {
+  Pmix pmix;
+  const bool told = pmix.connect(launcher).empty() && pmix.abort(status).empty();
+  _exit(told ? 0 : 1);
+}
+
 [[noreturn]] void answer() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody else ends it while it waits for other tasks
   Pmix pmix;
@@ -229,6 +237,9 @@ std::string wire_up(Pmix& pmix) {
 // wiped: `ps` shows that alone.
 int main(int count, char** words) {
   using namespace meantime::launch;
+  if (count == 4 && std::string_view(words[1]) == asks_for_end) {
+    return end_job(std::atoi(words[2]), std::atoi(words[3]));
+  }
   if (count != 5 || !std::string_view(words[0]).starts_with(tasks_of)) {
     answer();
   }

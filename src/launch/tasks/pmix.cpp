@@ -44,6 +44,7 @@ struct Pmix::Library {
   decltype(&PMIx_Put) put;
   decltype(&PMIx_Commit) commit;
   decltype(&PMIx_Fence) fence;
+  decltype(&PMIx_Abort) abort;
   decltype(&PMIx_Error_string) error_string;
   pmix_proc_t self;
 
@@ -83,6 +84,7 @@ std::string Pmix::connect(pid_t launcher) {
   find(library.put, "PMIx_Put");
   find(library.commit, "PMIx_Commit");
   find(library.fence, "PMIx_Fence");
+  find(library.abort, "PMIx_Abort");
   find(library.error_string, "PMIx_Error_string");
   if (missing != nullptr) {
     return fmt::format("{} is no PMIx library: it lacks {}", library_name, missing);
@@ -143,6 +145,11 @@ std::string Pmix::share(std::string& text, const std::string& card) {
     return library_->problem("PMIx_Fence", status);
   }
   return rank_ == first ? std::string() : read(first, key_of_text, text);
+}
+
+std::string Pmix::abort(int status) {
+  const pmix_status_t answer = library_->abort(status, "", nullptr, 0);
+  return answer == PMIX_SUCCESS ? std::string() : library_->problem("PMIx_Abort", answer);
 }
 
 std::string Pmix::read_card(int rank, std::string& card) {

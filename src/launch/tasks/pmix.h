@@ -35,6 +35,8 @@ class Pmix {
   /// To be called by all tasks of the job: `text` of the node's first one becomes that of all
   /// others of the node, and `card` can be read by all others. Empty, or one line why not.
   std::string share(std::string& text, const std::string& card);
+  /// Asks the launcher to end the job. Empty, or one line why not.
+  std::string abort(int status);
   /// Afterwards, that of another. Empty, or one line why not.
   std::string read_card(int rank, std::string& card);
 

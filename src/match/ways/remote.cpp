@@ -269,6 +269,9 @@ void Remote::take_credit(const Header& header) {
 void Remote::heard(const Header& header, const void* payload, void* offer) {
   take_credit(header);
   const std::uint32_t expected = ground_.peers[static_cast<int>(header.origin)].heard;
+  if (header.number == 0) {
+    network_.connect(static_cast<int>(header.origin));
+  }
   if (header.number != expected || !take(header, payload, offer)) {
     Held& held = held_[{header.origin, header.number}];
     held = {header, offer, {}};
