@@ -246,7 +246,8 @@ struct Header {
   /// core/comm/context.cpp
   alignas(cache_line) std::atomic<std::uint64_t> free_contexts[context_kinds];
   std::atomic<std::uint32_t> contexts;  ///< context numbers made so far, see core/comm/context.h
-  std::atomic<std::uint64_t> leaving;   ///< bytes of areas that some of their members have left
+  std::atomic<std::uint32_t> contexts_over_nodes;  ///< … those for ranks of several nodes
+  std::atomic<std::uint64_t> leaving;  ///< bytes of areas that some of their members have left
   alignas(cache_line) std::atomic<std::uint32_t> asleep;  ///< ranks that have a sleeping waiter
   std::atomic<std::uint32_t> finalized;                   ///< ranks that are away or finalized
   std::atomic<std::uint32_t> ending;  ///< 1: the deadlock is told; 2: doubts are

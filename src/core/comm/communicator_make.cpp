@@ -43,7 +43,7 @@ int create_over(Communicator& parent, Group& group, int tag, const Communicator*
   // A copy: the handle to `group` is the user's, and is to be none once it is freed.
   *made = assemble(invitation.context, make_session_group(group, group.session_buffer), nullptr,
                    inherit_from);
-  return MPI_SUCCESS;
+  return share_block(**made);
 }
 
 int check_members(const Communicator& comm, const Group& group) {
@@ -120,7 +120,8 @@ int split(Communicator& comm, int color, int key, Communicator** made) {
     if (const int error = gather_split_keys(comm, own, keys); error != MPI_SUCCESS) {
       return error;
     }
-    return answer_split_keys(comm, keys, made);
+    const int error = answer_split_keys(comm, keys, made);
+    return error != MPI_SUCCESS || *made == nullptr ? error : share_block(**made);
   }
   if (const int error = send_bytes(&own, sizeof own, 0, split_key_tag, comm);
       error != MPI_SUCCESS) {
@@ -139,7 +140,7 @@ int split(Communicator& comm, int color, int key, Communicator** made) {
   }
   Group* group = members.empty() ? hold(*comm.group) : make_group(std::move(members));
   *made = assemble(invitation.context, group, nullptr, &comm);
-  return MPI_SUCCESS;
+  return share_block(**made);
 }
 
 int create(Communicator& comm, Group& group, Communicator** made) {

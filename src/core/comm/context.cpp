@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "core/comm/communicator.h"
+#include "core/comm/invitation.h"
 #include "core/error/error.h"
 #include "core/request/segment_memory.h"
 #include "match/engine.h"
@@ -166,17 +167,17 @@ class FarBehind {
   std::uint64_t since_ns_ = 0;
 };
 
-/// Of a job with several nodes: a number that no node gives twice, and no block, for the members
-/// of other nodes could not count themselves out of it. The highest bit keeps these apart from
-/// those of blocks.
+/// Where members may be on several nodes: a number that no node gives twice, and no block, for
+/// those of other nodes could not count themselves out of it. The highest bit keeps these apart
+/// from those of blocks.
 int number_over_nodes(const net::Network& network, int members, Context* context) {
   constexpr std::uint32_t over_nodes = 1u << 31;
   const auto nodes = static_cast<std::uint32_t>(network.nodes());
   const std::uint32_t most = over_nodes / context_step / nodes;
   const std::uint32_t mine =
-      node::segment().header().contexts.fetch_add(1, std::memory_order_relaxed);
+      node::segment().header().contexts_over_nodes.fetch_add(1, std::memory_order_relaxed);
   if (mine >= most) {
-    node::segment().header().contexts.store(most, std::memory_order_relaxed);
+    node::segment().header().contexts_over_nodes.store(most, std::memory_order_relaxed);
     return fail(MPI_ERR_INTERN,
                 "{} communicators were made over several nodes: there are no context numbers left",
                 most);
@@ -188,16 +189,14 @@ int number_over_nodes(const net::Network& network, int members, Context* context
   return MPI_SUCCESS;
 }
 
-}  // namespace
+/// Of the area of so many members' collectives; 0: they have none.
+int capacity_for(int members) {
+  return members > 1 && members <= 1 << (node::context_kinds - 1)
+             ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(members)))
+             : 0;
+}
 
-int acquire_context(const Communicator& parent, int members, bool with_collectives,
-                    Context* context) {
-  if (const net::Network* const network = net::network(); network != nullptr) {
-    return number_over_nodes(*network, members, context);
-  }
-  const int capacity = with_collectives && members > 1 && members <= 1 << (node::context_kinds - 1)
-                           ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(members)))
-                           : 0;
+int acquire_block(const Communicator& parent, int members, int capacity, Context* context) {
   FarBehind far_behind;
   const node::Link place = segment_memory(parent, batch_bytes, [capacity, &far_behind] {
     if (!far_behind.are_others()) {
@@ -217,6 +216,40 @@ int acquire_context(const Communicator& parent, int members, bool with_collectiv
   context->number = block->number;
   context->members = block->size;
   context->block = place;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int acquire_context(const Communicator& parent, int members, bool with_collectives,
+                    Context* context) {
+  if (const net::Network* const network = net::network();
+      network != nullptr && !parent.is_on_one_node()) {
+    return number_over_nodes(*network, members, context);
+  }
+  return acquire_block(parent, members, with_collectives ? capacity_for(members) : 0, context);
+}
+
+int share_block(Communicator& comm) {
+  if (net::network() == nullptr || comm.context_block != 0 || comm.size == 1 || comm.is_inter() ||
+      !comm.is_on_one_node()) {
+    return MPI_SUCCESS;
+  }
+  Context context;
+  if (comm.rank != 0) {
+    const int error = receive_bytes(&context.block, sizeof context.block, 0, share_tag, comm);
+    comm.context_block = context.block;
+    return error;
+  }
+  // Without memory for one it goes on by messages.
+  acquire_block(comm, comm.size, capacity_for(comm.size), &context);
+  for (int member = 1; member < comm.size; ++member) {
+    if (const int error = send_bytes(&context.block, sizeof context.block, member, share_tag, comm);
+        error != MPI_SUCCESS) {
+      return error;
+    }
+  }
+  comm.context_block = context.block;
   return MPI_SUCCESS;
 }
 

@@ -34,6 +34,10 @@ inline constexpr std::uint32_t self_context = 2 * context_step;
 int acquire_context(const Communicator& parent, int members, bool with_collectives,
                     Context* context);
 
+/// Of a new communicator whose parent is on several nodes, by all of its members: if they are all
+/// on one, they get a block in their node's segment for its collectives.
+int share_block(Communicator& comm);
+
 /// This rank's last collective in the context is over.
 void finish_context(node::Link block);
 /// All ranks have finished: nobody reads what this rank gave to the collectives any more.

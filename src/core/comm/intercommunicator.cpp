@@ -303,7 +303,7 @@ int merge(Communicator& comm, bool high, Communicator** made) {
       world_ranks(invitation.own_first != 0 ? *comm.remote_group : *comm.group);
   world.insert(world.end(), last.begin(), last.end());
   *made = assemble(invitation.context, make_group(std::move(world)), nullptr, &comm);
-  return MPI_SUCCESS;
+  return share_block(**made);
 }
 
 }  // namespace meantime::core
