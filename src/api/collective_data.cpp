@@ -1,6 +1,7 @@
 // Entry points of the collectives that move data (MPI 5.0, 6.3 to 6.8; non-blocking 6.12,
 // persistent 6.13). Those of one shape (MPI_Gather, MPI_Gatherv) are one collective with other
 // blocks.
+#include "coll/by_nodes.h"
 #include "coll/collectives.h"
 #include "core/object/handles.h"
 #include "generated/calls.h"
@@ -21,6 +22,8 @@ struct Barrier {
 
   bool can_meet() const { return coll::has_area(comm); }
   int meet() const { return shared::barrier(comm); }
+  bool can_go_by_nodes() const { return coll::by_nodes::possible(comm); }
+  int by_nodes() const { return coll::by_nodes::barrier(comm); }
   int plan(Schedule& schedule) const { return plans::barrier(schedule, comm); }
 };
 
@@ -31,6 +34,8 @@ struct Bcast {
 
   bool can_meet() const { return coll::has_area(comm); }
   int meet() const { return shared::bcast(piece, root, comm); }
+  bool can_go_by_nodes() const { return coll::by_nodes::possible(comm); }
+  int by_nodes() const { return coll::by_nodes::bcast(piece, root, comm); }
   int plan(Schedule& schedule) const { return plans::bcast(schedule, piece, root, comm); }
 };
 

@@ -1,4 +1,5 @@
 // Entry points of the reductions (MPI 5.0, 6.9 to 6.11; non-blocking 6.12, persistent 6.13).
+#include "coll/by_nodes.h"
 #include "coll/collectives.h"
 #include "core/object/handles.h"
 #include "generated/calls.h"
@@ -28,6 +29,8 @@ struct Reduce {
   }
   bool can_meet() const { return fits(reduction, comm); }
   int meet() const { return shared::reduce(reduction, root, comm); }
+  bool can_go_by_nodes() const { return coll::by_nodes::possible(reduction, comm); }
+  int by_nodes() const { return coll::by_nodes::reduce(reduction, root, comm); }
   int plan(Schedule& schedule) const { return plans::reduce(schedule, reduction, root, comm); }
 };
 
@@ -38,6 +41,8 @@ struct Allreduce {
   int check() const { return check_op(reduction.op, reduction.type); }
   bool can_meet() const { return fits(reduction, comm); }
   int meet() const { return shared::allreduce(reduction, comm); }
+  bool can_go_by_nodes() const { return coll::by_nodes::possible(reduction, comm); }
+  int by_nodes() const { return coll::by_nodes::allreduce(reduction, comm); }
   int plan(Schedule& schedule) const { return plans::allreduce(schedule, reduction, comm); }
 };
 

@@ -4,6 +4,8 @@
 //   check()           an error class, or MPI_SUCCESS; left out where there is nothing to check
 //   can_meet()        whether its blocking form goes by shared memory, and
 //   meet()            that form; both left out where it never does
+//   can_go_by_nodes(), by_nodes()
+//                     the same of two steps, where ranks are on several nodes
 //   plan(schedule)    adds the messages of the calling rank
 // Rank's lock held; arguments checked; an MPI error class comes back.
 #pragma once
@@ -46,6 +48,11 @@ int blocking(const Collective& collective) {
   if constexpr (requires { collective.meet(); }) {
     if (collective.can_meet()) {
       return collective.meet();
+    }
+  }
+  if constexpr (requires { collective.by_nodes(); }) {
+    if (collective.can_go_by_nodes()) {
+      return collective.by_nodes();
     }
   }
   auto schedule = std::make_unique<Schedule>();

@@ -102,10 +102,11 @@ struct Peer : Credit::Account {
 
   // Of a rank of another node (match/ways/remote.h):
   bool elsewhere = false;
-  bool has_left = false;    ///< it has said so
-  std::uint32_t sent = 0;   ///< messages to it
-  std::uint32_t heard = 0;  ///< … and from it, that were taken
-  std::uint32_t owed = 0;   ///< credit, in bytes
+  bool told_goodbye = false;  ///< by this rank …
+  bool has_left = false;      ///< … and by it
+  std::uint32_t sent = 0;     ///< messages to it
+  std::uint32_t heard = 0;    ///< … and from it, that were taken
+  std::uint32_t owed = 0;     ///< credit, in bytes
 };
 
 /// The other ranks, by world rank.

@@ -158,7 +158,7 @@ int create_segment(int ranks, int workers, Carriers carriers) {
   header->runners = static_cast<std::uint32_t>(carriers.runners != 0 ? carriers.runners : ranks);
   header->thread_hosts = static_cast<std::uint32_t>(carriers.thread_hosts);
   header->heap_end = heap;
-  header->contexts = 12;  // 0 is none, 4 is the world's, 8 that of every rank alone
+  header->contexts = 16;  // those before are given (core/comm/context.h)
   header->magic = segment_magic;
   munmap(place, page);
   return descriptor;

@@ -1,6 +1,7 @@
 #include "core/comm/communicator.h"
 
 #include "core/comm/context.h"
+#include "core/comm/nodes.h"
 #include "core/error/errhandler.h"
 #include "core/object/attribute.h"
 #include "core/object/info.h"

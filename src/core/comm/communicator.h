@@ -22,6 +22,7 @@ struct Errhandler;
 struct Info;
 struct Topology;
 struct AttributeTable;
+struct Nodes;
 namespace wait {
 struct Policy;
 struct Situation;
@@ -61,6 +62,7 @@ struct Communicator : Object {
   /// What the collectives keep here, which only they know, and end. They make it at first use.
   std::unique_ptr<coll::State, void (*)(coll::State*)> collectives{nullptr, nullptr};
   std::uint64_t collective_area = 0;  ///< MPI_COMM_WORLD's; for others see core/comm/context.h
+  std::unique_ptr<Nodes> nodes;       ///< if it has several (core/comm/nodes.h)
   std::uint64_t context_block =
       0;  ///< node::Link of what counts its members, see core/comm/context.h
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/comm/invitation.h"
+#include "core/comm/nodes.h"
 #include "core/comm/split_keys.h"
 #include "core/comm/string_tag.h"
 #include "core/error/error.h"
@@ -43,7 +44,7 @@ int create_over(Communicator& parent, Group& group, int tag, const Communicator*
   // A copy: the handle to `group` is the user's, and is to be none once it is freed.
   *made = assemble(invitation.context, make_session_group(group, group.session_buffer), nullptr,
                    inherit_from);
-  return share_block(**made);
+  return settle_on_nodes(**made);
 }
 
 int check_members(const Communicator& comm, const Group& group) {
@@ -121,7 +122,7 @@ int split(Communicator& comm, int color, int key, Communicator** made) {
       return error;
     }
     const int error = answer_split_keys(comm, keys, made);
-    return error != MPI_SUCCESS || *made == nullptr ? error : share_block(**made);
+    return error != MPI_SUCCESS || *made == nullptr ? error : settle_on_nodes(**made);
   }
   if (const int error = send_bytes(&own, sizeof own, 0, split_key_tag, comm);
       error != MPI_SUCCESS) {
@@ -140,7 +141,7 @@ int split(Communicator& comm, int color, int key, Communicator** made) {
   }
   Group* group = members.empty() ? hold(*comm.group) : make_group(std::move(members));
   *made = assemble(invitation.context, group, nullptr, &comm);
-  return share_block(**made);
+  return settle_on_nodes(**made);
 }
 
 int create(Communicator& comm, Group& group, Communicator** made) {

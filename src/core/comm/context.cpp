@@ -230,9 +230,12 @@ int acquire_context(const Communicator& parent, int members, bool with_collectiv
   return acquire_block(parent, members, with_collectives ? capacity_for(members) : 0, context);
 }
 
+int acquire_context_here(const Communicator& parent, int members, Context* context) {
+  return acquire_block(parent, members, capacity_for(members), context);
+}
+
 int share_block(Communicator& comm) {
-  if (net::network() == nullptr || comm.context_block != 0 || comm.size == 1 || comm.is_inter() ||
-      !comm.is_on_one_node()) {
+  if (comm.context_block != 0) {
     return MPI_SUCCESS;
   }
   Context context;

@@ -26,6 +26,7 @@ struct Context {
 
 inline constexpr std::uint32_t world_context = context_step;
 inline constexpr std::uint32_t self_context = 2 * context_step;
+inline constexpr std::uint32_t node_context = 3 * context_step;  ///< of the ranks of a node
 
 /// A context for a new communicator of `members` ranks, each of which must leave it once.
 /// `with_collectives`: these may want an area. Waits for memory in a call on `parent`,
@@ -34,8 +35,10 @@ inline constexpr std::uint32_t self_context = 2 * context_step;
 int acquire_context(const Communicator& parent, int members, bool with_collectives,
                     Context* context);
 
-/// Of a new communicator whose parent is on several nodes, by all of its members: if they are all
-/// on one, they get a block in their node's segment for its collectives.
+/// For ranks of this node alone, whose parent is on several.
+int acquire_context_here(const Communicator& parent, int members, Context* context);
+/// Of a new communicator whose ranks are all on one node and whose parent's were on several, by all
+/// of its members: they get a block in their node's segment for its collectives.
 int share_block(Communicator& comm);
 
 /// This rank's last collective in the context is over.

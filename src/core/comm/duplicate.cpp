@@ -4,6 +4,7 @@
 
 #include "core/comm/communicator_make.h"
 #include "core/comm/invitation.h"
+#include "core/comm/nodes.h"
 #include "core/error/error.h"
 #include "core/object/attribute.h"
 #include "core/object/tables.h"
@@ -209,7 +210,7 @@ int duplicate(Communicator& comm, const Info* info, Communicator** made) {
       *made = nullptr;
     }
   }
-  return error;
+  return error == MPI_SUCCESS ? settle_on_nodes(**made) : error;
 }
 
 }  // namespace meantime::core

@@ -6,6 +6,7 @@
 
 #include "core/comm/communicator_make.h"
 #include "core/comm/invitation.h"
+#include "core/comm/nodes.h"
 #include "core/comm/split_keys.h"
 #include "core/comm/string_tag.h"
 #include "core/error/error.h"
@@ -303,7 +304,7 @@ int merge(Communicator& comm, bool high, Communicator** made) {
       world_ranks(invitation.own_first != 0 ? *comm.remote_group : *comm.group);
   world.insert(world.end(), last.begin(), last.end());
   *made = assemble(invitation.context, make_group(std::move(world)), nullptr, &comm);
-  return share_block(**made);
+  return settle_on_nodes(**made);
 }
 
 }  // namespace meantime::core

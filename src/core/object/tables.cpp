@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/comm/context.h"
+#include "core/comm/nodes.h"
 #include "core/comm/tag_ranges.h"
 #include "core/datatype/datatype.h"
 #include "core/error/initial_errhandler.h"
@@ -63,7 +64,9 @@ int make_world(Rank& rank) {
   all.universe_size = rank.world_size;
   rank.all_ranks = make_predefined(MPI_COMM_WORLD, "MPI_COMM_WORLD", world_context,
                                    make_identity_group(rank.world_size));
-  if (net::network() == nullptr) {  // else its collectives go by messages
+  if (net::network() != nullptr) {
+    settle_world_on_nodes(*rank.all_ranks);
+  } else {
     rank.all_ranks->collective_area = node::segment().header().world_collective;
   }
   rank.only_this =

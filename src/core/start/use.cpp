@@ -2,11 +2,13 @@
 
 #include <mpi.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <new>
 
+#include "base/clock.h"
 #include "core/comm/invitation.h"
 #include "core/error/error.h"
 #include "core/object/tables.h"
@@ -218,6 +220,14 @@ void wait_for_other_nodes(Rank& rank) {
     send_receive(send_of(&token, 1, byte, to, last_tag, ContextOffset::collective),
                  receive_of(&other, 1, byte, from, last_tag, ContextOffset::collective), all,
                  MPI_STATUS_IGNORE);
+  }
+  // It is on its way; unless somebody has died.
+  constexpr std::uint64_t patience_ns = 2'000'000'000;
+  for (const std::uint64_t began = now_ns();
+       !remote->all_said_goodbye() && now_ns() - began < patience_ns;) {
+    if (!progress()) {
+      sched_yield();
+    }
   }
 }
 

@@ -173,6 +173,9 @@ bool Remote::send(LocalSend& send, Peer& to) {
     beyond_.push_back(&sending);
     ground_.starve(ground_.limits.overflow_after_ns);
   }
+  if (says_goodbye_) {
+    tell_goodbye(send.destination);
+  }
   return true;
 }
 
@@ -271,6 +274,9 @@ void Remote::heard(const Header& header, const void* payload, void* offer) {
   const std::uint32_t expected = ground_.peers[static_cast<int>(header.origin)].heard;
   if (header.number == 0) {
     network_.connect(static_cast<int>(header.origin));
+    if (says_goodbye_) {
+      tell_goodbye(static_cast<int>(header.origin));
+    }
   }
   if (header.number != expected || !take(header, payload, offer)) {
     Held& held = held_[{header.origin, header.number}];
@@ -366,7 +372,8 @@ void Remote::fetched(Message& message, Receive& receive) {
 void Remote::owe_credit(std::uint32_t origin, std::size_t payload) {
   Peer& to = ground_.peers[static_cast<int>(origin)];
   to.owed += static_cast<std::uint32_t>(credit_for(payload));
-  if (to.owed >= std::min(most_owed, ground_.limits.pair_credit / 4) && !says_goodbye_) {
+  if (to.owed >= std::min(most_owed, ground_.limits.pair_credit / 4) && !says_goodbye_ &&
+      !to.has_left) {
     say(static_cast<int>(origin), Kind::credit);
   }
 }
@@ -398,19 +405,31 @@ bool Remote::prepare_sleep() {
   return true;
 }
 
-void Remote::say_goodbye() {
-  if (says_goodbye_) {
-    return;
+void Remote::tell_goodbye(int world_rank) {
+  if (Peer& to = ground_.peers[world_rank]; !to.told_goodbye) {
+    to.told_goodbye = true;
+    say(world_rank, Kind::goodbye);
   }
+}
+
+void Remote::say_goodbye() {
   says_goodbye_ = true;
   for (int rank = 0; rank < ground_.rank.world_size; ++rank) {
-    if (network_.is_connected(rank) && !ground_.peers[rank].has_left) {
-      say(rank, Kind::goodbye);
+    if (network_.is_connected(rank)) {
+      tell_goodbye(rank);
     }
   }
-  while (under_way_ != 0) {
-    progress();
+  while (progress() || under_way_ != 0) {
   }
+}
+
+bool Remote::all_said_goodbye() const {
+  for (int rank = 0; rank < ground_.rank.world_size; ++rank) {
+    if (network_.is_connected(rank) && !ground_.peers[rank].has_left) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void Remote::lost(int world_rank, const char* problem) {

@@ -53,9 +53,12 @@ class Remote final : public Way, public net::Receiver {
   bool awaits_credit() const { return !beyond_.empty(); }
   /// From here on the network rings. False: something has come meanwhile.
   bool prepare_sleep();
-  /// This rank may end soon: those that it has sent to know that it is not lost then. All that was
-  /// sent is out when this returns, or somebody is gone.
+  /// This rank may end soon: those that it has to do with know that it is not lost then. All that
+  /// was sent is out when this returns, or somebody is gone.
   void say_goodbye();
+  /// Those have said so, too: nothing comes any more. (What came and was not read would make the
+  /// kernel reset the connection at this process's end, and what it has sent could be lost.)
+  bool all_said_goodbye() const;
   void come_back() { says_goodbye_ = false; }
 
   // Of net::Receiver.
@@ -96,6 +99,7 @@ class Remote final : public Way, public net::Receiver {
   bool hand_over(Sending& sending, const void* payload, std::size_t bytes, bool offer);
   void say(int world_rank, Kind kind);
   bool check_beyond();
+  void tell_goodbye(int world_rank);
   void take_credit(const Header& header);
   void heard(const Header& header, const void* payload, void* offer);
   bool take(const Header& header, const void* payload, void* offer);
