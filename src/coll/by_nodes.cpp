@@ -90,8 +90,7 @@ class Exchange {
   void receive(const Piece& piece, int from) {
     start(core::receive_of(piece.buffer, piece.count, *piece.type, from, core::nodes_tag,
                            ContextOffset::collective),
-          piece.bytes(),
-          [](const Operation& operation, Communicator& comm, Request** request) {
+          piece.bytes(), [](const Operation& operation, Communicator& comm, Request** request) {
             return core::start_receive(operation, comm, request);
           });
   }
@@ -257,8 +256,7 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
   const Nodes& nodes = *comm.nodes;
   Values values(reduction, comm);
   const bool with_root = nodes.own == nodes.node_of(root);
-  const int speaker_here =
-      with_root ? nodes.here->group->member(comm.group->world_rank(root)) : 0;
+  const int speaker_here = with_root ? nodes.here->group->member(comm.group->world_rank(root)) : 0;
   FirstError error;
   error += values.gather(speaker_here, *nodes.here, comm.rank);
   if (nodes.here->rank != speaker_here) {

@@ -6,39 +6,43 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 
 namespace meantime::net {
 
 Listener::Listener(int descriptor, void (*ring)(int), int argument)
     : descriptor_(descriptor), ring_(ring), argument_(argument) {}
 
-/// Its thread lives as long as the process.
+/// Its thread lives as long as the process. (Its stack is as large as others': the program's
+/// thread-local data lie in it, too.)
 int Listener::start() {
-  events_ = epoll_create1(EPOLL_CLOEXEC);
+  const int events = epoll_create1(EPOLL_CLOEXEC);
   epoll_event nothing{};
   nothing.events = EPOLLONESHOT;
-  if (events_ < 0 || epoll_ctl(events_, EPOLL_CTL_ADD, descriptor_, &nothing) != 0) {
-    return errno;
+  if (events < 0 || epoll_ctl(events, EPOLL_CTL_ADD, descriptor_, &nothing) != 0) {
+    const int error = errno;
+    close(events);
+    return error;
   }
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, std::size_t{256} * 1024);
+  events_ = events;
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are the program's own threads' affair
   pthread_t thread;
   const int error = pthread_create(
-      &thread, &attributes,
+      &thread, nullptr,
       [](void* listener) -> void* {
         static_cast<Listener*>(listener)->run();
         return nullptr;
       },
       this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
+  if (error == 0) {
+    pthread_detach(thread);
+  } else {
+    close(events);
+    events_ = -1;
+  }
   return error;
 }
 

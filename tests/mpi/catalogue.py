@@ -373,8 +373,12 @@ def node_runs():
         wait = WAITS[(shift // 3) % 4] if program.waits == WAITS else program.waits[0]
         wait = wait if makes_sense(program, ranks, wait) else "adaptive"
         nodes = min(nodes, ranks)
-        yield (f"nodes.{program.title()}.n{ranks}.{wait}.on{nodes}", program, ranks, wait,
-               ["--env", f"MEANTIME_TEST_NODES={nodes}"])
+        options = ["--env", f"MEANTIME_TEST_NODES={nodes}"]
+        if shift % 4 == 1:  # everything is fetched by its receiver
+            options += ["--env", "MEANTIME_REMOTE_EAGER=0"]
+        elif shift % 4 == 3:  # much is beyond credit
+            options += ["--env", "MEANTIME_EAGER_PAIR=20K"]
+        yield f"nodes.{program.title()}.n{ranks}.{wait}.on{nodes}", program, ranks, wait, options
 
 
 def uncovered_pairs():

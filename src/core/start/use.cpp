@@ -209,7 +209,7 @@ void wait_for_other_nodes(Rank& rank) {
     return;
   }
   wait_for_quiet();
-  remote->say_goodbye();
+  remote->expect_ends();
   Communicator& all = *rank.all_ranks;
   Datatype& byte = *resolve(MPI_BYTE);
   char token = 0;
@@ -221,7 +221,9 @@ void wait_for_other_nodes(Rank& rank) {
                  receive_of(&other, 1, byte, from, last_tag, ContextOffset::collective), all,
                  MPI_STATUS_IGNORE);
   }
-  // It is on its way; unless somebody has died.
+  // Nobody wants anything of this rank any more, an acknowledgement for instance, once it has said
+  // so.
+  remote->say_goodbye();
   constexpr std::uint64_t patience_ns = 2'000'000'000;
   for (const std::uint64_t began = now_ns();
        !remote->all_said_goodbye() && now_ns() - began < patience_ns;) {

@@ -173,9 +173,6 @@ bool Remote::send(LocalSend& send, Peer& to) {
     beyond_.push_back(&sending);
     ground_.starve(ground_.limits.overflow_after_ns);
   }
-  if (says_goodbye_) {
-    tell_goodbye(send.destination);
-  }
   return true;
 }
 
@@ -372,7 +369,7 @@ void Remote::fetched(Message& message, Receive& receive) {
 void Remote::owe_credit(std::uint32_t origin, std::size_t payload) {
   Peer& to = ground_.peers[static_cast<int>(origin)];
   to.owed += static_cast<std::uint32_t>(credit_for(payload));
-  if (to.owed >= std::min(most_owed, ground_.limits.pair_credit / 4) && !says_goodbye_ &&
+  if (to.owed >= std::min(most_owed, ground_.limits.pair_credit / 4) && !expects_ends_ &&
       !to.has_left) {
     say(static_cast<int>(origin), Kind::credit);
   }
@@ -413,12 +410,13 @@ void Remote::tell_goodbye(int world_rank) {
 }
 
 void Remote::say_goodbye() {
-  says_goodbye_ = true;
+  expect_ends();
   for (int rank = 0; rank < ground_.rank.world_size; ++rank) {
     if (network_.is_connected(rank)) {
       tell_goodbye(rank);
     }
   }
+  says_goodbye_ = true;
   while (progress() || under_way_ != 0) {
   }
 }
@@ -433,7 +431,7 @@ bool Remote::all_said_goodbye() const {
 }
 
 void Remote::lost(int world_rank, const char* problem) {
-  if (!says_goodbye_ && !ground_.peers[world_rank].has_left && give_up != nullptr) {
+  if (!expects_ends_ && !ground_.peers[world_rank].has_left && give_up != nullptr) {
     give_up(world_rank, problem);
   }
 }

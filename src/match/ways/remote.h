@@ -53,13 +53,15 @@ class Remote final : public Way, public net::Receiver {
   bool awaits_credit() const { return !beyond_.empty(); }
   /// From here on the network rings. False: something has come meanwhile.
   bool prepare_sleep();
-  /// This rank may end soon: those that it has to do with know that it is not lost then. All that
-  /// was sent is out when this returns, or somebody is gone.
+  /// Others may end from now on, and credit is worth nothing any more.
+  void expect_ends() { expects_ends_ = true; }
+  /// All that this rank has sent is over, and all that it wanted is here: those that it has to do
+  /// with may end. What was sent is out when this returns, or somebody is gone.
   void say_goodbye();
   /// Those have said so, too: nothing comes any more. (What came and was not read would make the
   /// kernel reset the connection at this process's end, and what it has sent could be lost.)
   bool all_said_goodbye() const;
-  void come_back() { says_goodbye_ = false; }
+  void come_back() { expects_ends_ = says_goodbye_ = false; }
 
   // Of net::Receiver.
   void arrived(const void* header, std::size_t header_bytes, const void* payload,
@@ -120,6 +122,7 @@ class Remote final : public Way, public net::Receiver {
   std::vector<Sending*> beyond_;  ///< credit
   std::size_t under_way_ = 0;
   bool lacks_memory_ = false;
+  bool expects_ends_ = false;
   bool says_goodbye_ = false;
 };
 

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Jobs over several nodes, which mpiexec plays: what is not one program's behaviour (those run in tests/mpi/catalogue.py)."""
+
+import os
+import subprocess
+import unittest
+
+from mpiexec import BUILD, CFLAGS, MpiexecTest
+
+MPICC = os.path.join(BUILD, "bin", "mpicc")
+
+# The sums of values of which the order of additions shows in the last bits.
+SUMS = """
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  int rank, size;
+  MPI_Init(0, 0);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int count = 1; count <= 30000; count *= 30) {
+    double *mine = malloc(count * sizeof *mine), *sum = malloc(count * sizeof *sum), all = 0;
+    MPI_Request request;
+    for (int i = 0; i < count; ++i) mine[i] = sin(1.0 + i + 77.7 * rank) * pow(10, rank % 5);
+    MPI_Allreduce(mine, sum, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < count; ++i) all += sum[i] * (1 + i % 3);
+    if (rank == size - 1) printf("%d %a", count, all);
+    all = 0;
+    MPI_Reduce(mine, sum, count, MPI_DOUBLE, MPI_SUM, size - 1, MPI_COMM_WORLD);
+    for (int i = 0; i < count; ++i) all += sum[i] * (1 + i % 3);
+    if (rank == size - 1) printf(" %a", all);
+    all = 0;
+    MPI_Iallreduce(mine, sum, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < count; ++i) all += sum[i] * (1 + i % 3);
+    if (rank == size - 1) printf(" %a\\n", all);
+    free(mine);
+    free(sum);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+class Nodes(MpiexecTest):
+    def program(self, name, source):
+        path = self.path(name)
+        subprocess.run([MPICC, *CFLAGS, self.path(name + ".c", source), "-o", path, "-lm"], check=True)
+        return path
+
+    def on_nodes(self, nodes, *words, **variables):
+        return self.run_job(*words, env=dict(self.environment, MEANTIME_TEST_NODES=str(nodes), **variables))
+
+    def test_same_bits_wherever_ranks_are(self):
+        sums = self.program("sums", SUMS)
+        first = self.on_nodes(1, "-n", 7, sums)
+        self.assertEqual((first.status, len(first.output.splitlines())), (0, 4), first.error)
+        for line in first.output.splitlines():
+            self.assertEqual(len(set(line.split()[1:])), 1, line)
+        for nodes in (2, 3, 7):
+            self.assertEqual(self.on_nodes(nodes, "-n", 7, sums).output, first.output, f"{nodes} nodes")
+
+    def test_the_report_is_of_all(self):
+        result = self.on_nodes(2, "--report", "-n", 4, self.program("sums", SUMS))
+        self.assertEqual(result.status, 0, result.error)
+        self.assertRegex(result.error, r"where the time of 4 ranks .* went")
+
+    def test_what_is_not_there_yet(self):
+        for words, said in ((("--as", "threads"), "thread ranks of several nodes are not there yet"),
+                            (("--guest", "proc:true"), "guest work beside several nodes is not there yet")):
+            result = self.on_nodes(2, *words, "-n", 4, self.program("sums", SUMS))
+            self.assertEqual(result.status, 1)
+            self.assertIn(said, result.error)
+
+    def test_much_of_a_thread_s_own(self):
+        """The thread that hears the network has the program's thread-local data, too."""
+        source = """
+#include <mpi.h>
+#include <unistd.h>
+static __thread char large[1000000];
+int main(void) {
+  int rank;
+  MPI_Init(0, 0);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 3; ++i) {
+    if (rank == i % 2) usleep(50000);
+    large[i] = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+        result = self.on_nodes(2, "--wait", "event", "--timeout", 20, "-n", 2, self.program("large", source))
+        self.assertEqual(result.status, 0, result.error)
+
+    def test_the_end_behind_a_last_send(self):
+        source = """
+#include <mpi.h>
+int main(void) {
+  int rank, size, data[100] = {0};
+  MPI_Init(0, 0);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (rank == 0) for (int i = 1; i < size; ++i) MPI_Send(data, 100, MPI_INT, i, 0, MPI_COMM_WORLD);
+  else MPI_Recv(data, 100, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+  return 0;
+}
+"""
+        program = self.program("last", source)
+        for number in range(40):
+            result = self.on_nodes(3, "--timeout", 20, "-n", 3, program, MEANTIME_REMOTE_EAGER=("0", "64K")[number % 2])
+            self.assertEqual((result.status, result.error), (0, ""))
+
+    def test_a_connection_is_lost(self):
+        """Somebody who knows of no death says what he sees, once he has waited for others to."""
+        source = """
+#include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
+int main(void) {
+  int rank, data = 0;
+  MPI_Init(0, 0);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) for (int i = 3; i < 1024; ++i) close(i);
+  for (int i = 0; rank == 0 && i < 100000; ++i) MPI_Send(&data, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  sleep(20);
+  return 0;
+}
+"""
+        result = self.on_nodes(2, "--timeout", 30, "-n", 2, self.program("lost", source), MEANTIME_LOST_AFTER="1")
+        self.assertNotEqual(result.status, 0)
+        self.assertRegex(result.error, r"rank 0 \(pid .*\): the connection to rank 1, on another node, is lost")
+
+
+if __name__ == "__main__":
+    unittest.main()
