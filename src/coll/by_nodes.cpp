@@ -141,9 +141,10 @@ class Values {
         bytes_(elements_.bytes(reduction.count)),
         deposits_(static_cast<std::size_t>(comm.size)),
         // What the operator works on must be aligned for any type.
-        memory_((bytes_ * deposits_.size() + sizeof(std::max_align_t) - 1) /
-                sizeof(std::max_align_t)) {
-    char* place = reinterpret_cast<char*>(memory_.data());
+        memory_(std::make_unique_for_overwrite<std::max_align_t[]>(
+            (bytes_ * deposits_.size() + sizeof(std::max_align_t) - 1) /
+            sizeof(std::max_align_t))) {
+    char* place = reinterpret_cast<char*>(memory_.get());
     for (const std::vector<int>& node : nodes_.members) {
       for (const int rank : node) {
         deposits_[static_cast<std::size_t>(rank)] = place;
@@ -168,6 +169,8 @@ class Values {
     elements_.join([this](int rank) { return of(rank); }, members, reduction_.count);
     return result();
   }
+  /// In place of what an error has kept from being there: of another size than others expect.
+  static Piece nothing() { return {nullptr, 0, *resolve(MPI_BYTE)}; }
   Piece result() const {
     return {deposits_.back(), static_cast<MPI_Count>(bytes_), *resolve(MPI_BYTE)};
   }
@@ -179,7 +182,7 @@ class Values {
   Elements elements_;
   std::size_t bytes_;
   std::vector<char*> deposits_;  ///< by rank; those of a node side by side
-  std::vector<std::max_align_t> memory_;
+  std::unique_ptr<std::max_align_t[]> memory_;
 };
 
 }  // namespace
@@ -190,8 +193,6 @@ bool possible(const Communicator& comm) {
 
 bool possible(const Reduction& reduction, const Communicator& comm) {
   const Elements elements(reduction.type, reduction.op);
-  // With a rank a node there is nobody to meet; a node that has all but one would not be asked
-  // otherwise by the others.
   return possible(comm) && reduction.count > 0 && elements.fit() &&
          elements.bytes(reduction.count) * static_cast<std::size_t>(comm.size) <= most_values;
 }
@@ -264,7 +265,7 @@ int reduce(const Reduction& reduction, int root, Communicator& comm) {
   }
   Exchange exchange(comm);
   if (!with_root) {
-    exchange.send(values.of_node(nodes.own), root);
+    exchange.send(error == MPI_SUCCESS ? values.of_node(nodes.own) : Values::nothing(), root);
     error += exchange.wait();
     return error;
   }
@@ -301,7 +302,8 @@ int allreduce(const Reduction& reduction, Communicator& comm) {
         exchange.receive(values.of_node(node), nodes.first(node));
       }
       if (to_all || (node == 0 && !joins)) {
-        exchange.send(values.of_node(nodes.own), nodes.first(node));
+        exchange.send(error == MPI_SUCCESS ? values.of_node(nodes.own) : Values::nothing(),
+                      nodes.first(node));
       }
     }
     error += exchange.wait();
@@ -309,8 +311,8 @@ int allreduce(const Reduction& reduction, Communicator& comm) {
       values.join();
     }
   }
-  error += to_all ? bcast_here(values.result(), 0, *nodes.here)
-                  : bcast(values.result(), nodes.first(0), comm);
+  const Piece result = error == MPI_SUCCESS ? values.result() : Values::nothing();
+  error += to_all ? bcast_here(result, 0, *nodes.here) : bcast(result, nodes.first(0), comm);
   if (error == MPI_SUCCESS) {
     values.give();
   }

@@ -136,6 +136,21 @@ bool Engine::progress() {
   return moved;
 }
 
+/// Where so much comes that there is always something, or nobody would hear it, no thread of the
+/// rank sleeps: the one that fell asleep last, which may be the caller, goes on looking.
+void Engine::hear_network_now() {
+  constexpr int most_turns = 100;
+  for (int turn = 0; !remote->prepare_sleep(); ++turn) {
+    if (turn == most_turns) {
+      if (const node::SleepLink last = box.sleeper.load(std::memory_order_relaxed); last != 0) {
+        wait::ring(wait::waiter_of(last));
+      }
+      return;
+    }
+    progress();
+  }
+}
+
 std::uint64_t Engine::nap_ns() const {
   return sends.awaits_credit() && !starves_without_end() ? sends.check_interval_ns()
                                                          : wait::nap_for_memory_ns;

@@ -60,8 +60,8 @@ struct Engine : Ground {
   /// The last of that, before a sleep: from here on the network rings, too. What comes meanwhile
   /// is moved, and who waits for it is signalled.
   void hear_network() {
-    while (remote != nullptr && !remote->prepare_sleep()) {
-      progress();
+    if (remote != nullptr) {
+      hear_network_now();
     }
   }
   /// Others wait for notices of this rank's, which must not leave MPI before.
@@ -75,6 +75,7 @@ struct Engine : Ground {
   Sends sends;
 
  private:
+  void hear_network_now();
   bool collect(LocalReceive& receive);
   bool starves_without_end() const {
     return sends.has_waiting() || transfers_.pipes.lacks_memory() || memory.is_lacking() ||

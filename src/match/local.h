@@ -102,6 +102,7 @@ struct Peer : Credit::Account {
 
   // Of a rank of another node (match/ways/remote.h):
   bool elsewhere = false;
+  bool is_creditor = false;   ///< on the list of those
   bool told_goodbye = false;  ///< by this rank …
   bool has_left = false;      ///< … and by it
   std::uint32_t sent = 0;     ///< messages to it

@@ -1,8 +1,13 @@
 #include "net/network.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -31,6 +36,53 @@ namespace {
 
 constexpr unsigned message_id = 1;
 
+std::set<int> open_descriptors() {
+  std::set<int> all;
+  if (DIR* const folder = opendir("/proc/self/fd"); folder != nullptr) {
+    while (const dirent* const entry = readdir(folder)) {
+      all.insert(std::atoi(entry->d_name));
+    }
+    all.erase(dirfd(folder));
+    closedir(folder);
+  }
+  return all;
+}
+
+/// For MPI_Init, where UCX opens descriptors: they are not for what the program executes. (What it
+/// opens for connections later could be told from what another thread opens by nobody.)
+class CloseOnExecute {
+ public:
+  CloseOnExecute() : before_(open_descriptors()) {}
+  ~CloseOnExecute() {
+    for (const int descriptor : open_descriptors()) {
+      if (before_.count(descriptor) == 0) {
+        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+      }
+    }
+  }
+  CloseOnExecute(const CloseOnExecute&) = delete;
+  CloseOnExecute& operator=(const CloseOnExecute&) = delete;
+
+ private:
+  const std::set<int> before_;
+};
+
+/// For a scope in which UCX starts threads: signals are the program's own threads' affair.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 struct Network::Parts {
@@ -48,8 +100,7 @@ struct Network::Parts {
                                  void* data, std::size_t bytes, const ucp_am_recv_param_t* how) {
     Receiver& receiver = *static_cast<Network*>(argument)->receiver_;
     if ((how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
-      receiver.offered(header, header_bytes, data, bytes);
-      return UCS_INPROGRESS;
+      return receiver.offered(header, header_bytes, data, bytes) ? UCS_INPROGRESS : UCS_OK;
     }
     receiver.arrived(header, header_bytes, data, bytes);
     return UCS_OK;
@@ -104,6 +155,8 @@ Network::~Network() = default;
 
 std::string Network::open() {
   Ucx& ucx = parts_->ucx;
+  const CloseOnExecute scope;
+  const SignalsBlocked elsewhere;
   if (std::string problem = ucx.load(); !problem.empty()) {
     return problem;
   }
@@ -203,10 +256,6 @@ Sent Network::fetch(void* payload, void* to, std::size_t bytes, Operation& opera
   return outcome(parts_->ucx.ucp_am_recv_data_nbx(parts_->worker, payload, to, bytes, &how));
 }
 
-void Network::drop(void* payload) {
-  parts_->ucx.ucp_am_data_release(parts_->worker, payload);
-}
-
 bool Network::progress() {
   return parts_->ucx.ucp_worker_progress(parts_->worker) != 0;
 }
@@ -242,7 +291,6 @@ bool Network::is_connected(int) const {
 Sent Network::fetch(void*, void*, std::size_t, Operation&) {
   return Sent::failed;
 }
-void Network::drop(void*) {}
 bool Network::progress() {
   return false;
 }

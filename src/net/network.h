@@ -1,7 +1,7 @@
 // The network of this process: bytes to and from processes of other nodes, by UCX's active
 // messages. Knows ranks as addresses, and nothing of MPI.
 //   message   a header, and a payload that either comes with it (eager) or, offered, stays with its
-//             sender until the receiver fetches it to where it wants it, or drops it
+//             sender until the receiver fetches it to where it wants it
 //   operation what UCX has under way: it tells its owner once, within `progress`, that it is over
 //   efd       a descriptor that becomes readable with the next event after `arm`
 // One thread at a time. A connection is made when it is first sent to.
@@ -29,8 +29,8 @@ class Receiver {
  public:
   virtual void arrived(const void* header, std::size_t header_bytes, const void* payload,
                        std::size_t bytes) = 0;
-  /// `payload` is to be fetched or dropped, once, at any time.
-  virtual void offered(const void* header, std::size_t header_bytes, void* payload,
+  /// `payload` is to be fetched, once, at any time; or the answer is false: it is not wanted.
+  virtual bool offered(const void* header, std::size_t header_bytes, void* payload,
                        std::size_t bytes) = 0;
   /// Nothing goes to that rank any more, and what was under way to it may not have come.
   virtual void lost(int world_rank, const char* problem) = 0;
@@ -55,6 +55,7 @@ class Network {
   /// Of each world rank the node, as the first rank on it, and the address; empty: on this node.
   void set_peers(std::vector<int> nodes, std::vector<std::string> addresses);
 
+  int ranks() const { return static_cast<int>(nodes_.size()); }
   int node_of(int world_rank) const { return nodes_[static_cast<std::size_t>(world_rank)]; }
   bool is_elsewhere(int world_rank) const {
     return !addresses_[static_cast<std::size_t>(world_rank)].empty();
@@ -72,7 +73,6 @@ class Network {
   Sent send(int world_rank, const void* header, std::size_t header_bytes, const void* payload,
             std::size_t bytes, bool offer, Operation& operation);
   Sent fetch(void* payload, void* to, std::size_t bytes, Operation& operation);
-  void drop(void* payload);
   /// True if anything moved.
   bool progress();
 

@@ -231,7 +231,10 @@ int acquire_context(const Communicator& parent, int members, bool with_collectiv
 }
 
 int acquire_context_here(const Communicator& parent, int members, Context* context) {
-  return acquire_block(parent, members, capacity_for(members), context);
+  if (acquire_block(parent, members, capacity_for(members), context) == MPI_SUCCESS) {
+    return MPI_SUCCESS;
+  }
+  return number_over_nodes(*net::network(), members, context);
 }
 
 int share_block(Communicator& comm) {

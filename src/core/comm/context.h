@@ -35,7 +35,8 @@ inline constexpr std::uint32_t node_context = 3 * context_step;  ///< of the ran
 int acquire_context(const Communicator& parent, int members, bool with_collectives,
                     Context* context);
 
-/// For ranks of this node alone, whose parent is on several.
+/// For ranks of this node alone, whose parent is on several. Without memory for a block it has
+/// none, and they go by messages.
 int acquire_context_here(const Communicator& parent, int members, Context* context);
 /// Of a new communicator whose ranks are all on one node and whose parent's were on several, by all
 /// of its members: they get a block in their node's segment for its collectives.

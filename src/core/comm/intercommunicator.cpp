@@ -11,6 +11,7 @@
 #include "core/comm/string_tag.h"
 #include "core/error/error.h"
 #include "core/object/tables.h"
+#include "net/network.h"
 
 namespace meantime::core {
 namespace {
@@ -38,7 +39,9 @@ int negotiate(const Group& own, Communicator& bridge, int remote_leader, int tag
   }
   Offer offer;
   if (self().world_rank < bridge.peer_world_rank(remote_leader)) {
-    offer.error = acquire_context(bridge, own.size + remote_size, false, &offer.context);
+    // Whose members the bridge does not have; they may be anywhere.
+    const Communicator& all = net::network() != nullptr ? *self().all_ranks : bridge;
+    offer.error = acquire_context(all, own.size + remote_size, false, &offer.context);
   }
   const std::vector<int> list = world_ranks(own);
   std::vector<char> message(sizeof offer + sizeof(int) * list.size());

@@ -127,6 +127,12 @@ void refuse_to_be_alone() {
 }
 
 void join_network(const Rank& rank) {
+  if (const net::Network* const known = net::network(); known != nullptr) {  // a task's
+    if (known->ranks() != rank.world_size) {
+      abort_job(1, "the launcher does not say where all ranks are");
+    }
+    return;
+  }
   const int board = number_from_environment(launch::board_variable);
   if (board < 0) {
     return;

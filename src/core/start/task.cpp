@@ -43,7 +43,8 @@ class WireUp {
   std::string start(const std::string& program);
   void say(const std::string& line) const {
     const std::string text = line + '\n';
-    [[maybe_unused]] const auto written = write(to_, text.data(), text.size());
+    // One that has ended is found by its silence.
+    [[maybe_unused]] const auto sent = ::send(to_, text.data(), text.size(), MSG_NOSIGNAL);
   }
   /// Without its end; empty: it has ended.
   std::string hear_line();
@@ -270,6 +271,7 @@ void become_rank() {
   set(launch::control_variable, fmt::to_string(connection));
   set(launch::rank_pid_variable, fmt::to_string(getpid()));
   set(launch::task_variable, place.job);
+  unsetenv(launch::board_variable);  // of a job that this one is in
 }
 
 }  // namespace meantime::core

@@ -223,6 +223,10 @@ void wait_for_other_nodes(Rank& rank) {
   }
   // Nobody wants anything of this rank any more, an acknowledgement for instance, once it has said
   // so.
+  if (rank.users > 1) {  // a session goes on; it says goodbye at the end of the process
+    remote->come_back();
+    return;
+  }
   remote->say_goodbye();
   constexpr std::uint64_t patience_ns = 2'000'000'000;
   for (const std::uint64_t began = now_ns();

@@ -102,7 +102,9 @@ std::string rank_table(const Job& job, const ledger::Figures& figures) {
   std::vector<std::size_t> without;
   std::vector<RankRow> rows;
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
-    (figures.ranks[rank].in_mpi ? numbers : without).push_back(rank);
+    if (!job.ranks[rank].elsewhere) {
+      (figures.ranks[rank].in_mpi ? numbers : without).push_back(rank);
+    }
   }
   for (const std::size_t rank : numbers) {
     rows.push_back(row_of(figures.ranks[rank], job.ranks[rank]));
@@ -217,6 +219,12 @@ std::string wake_up_line(const Job& job) {
                                : "";
 }
 
+/// Of which their own nodes tell.
+std::string of_other_nodes(const Job& job) {
+  const std::size_t others = job.ranks.size() - static_cast<std::size_t>(job.ranks_here());
+  return others == 0 ? std::string() : fmt::format("; {} are on other nodes", others);
+}
+
 }  // namespace
 
 std::string ledger_table(const Job& job, const std::vector<int>& segments, const JobTimes& times) {
@@ -224,9 +232,9 @@ std::string ledger_table(const Job& job, const std::vector<int>& segments, const
   const std::vector<SiteRow> sites = sites_of_all(figures);
   const CoreSeconds sums = core_seconds(job, figures, times);
   std::string text =
-      fmt::format("where the time of {} rank{} on {} worker{} went, {:.3f} s\n",
-                  figures.ranks.size(), figures.ranks.size() == 1 ? "" : "s", job.cpus.workers,
-                  job.cpus.workers == 1 ? "" : "s", times.wall_seconds);
+      fmt::format("where the time of {} rank{} on {} worker{} went, {:.3f} s{}\n", job.ranks_here(),
+                  job.ranks_here() == 1 ? "" : "s", job.cpus.workers,
+                  job.cpus.workers == 1 ? "" : "s", times.wall_seconds, of_other_nodes(job));
   text += "  " +
           advice(job, figures, sums, sites.empty() ? "" : sites.front().where,
                  sites.empty() ? 0 : sites.front().figures.total_ns, times.ended_early) +

@@ -51,6 +51,7 @@ class Remote::Sending final : public net::Operation {
     if (offers) {
       --to->offers;
     }
+    remote_.unread_ -= std::exchange(is_unread, false) ? 1 : 0;
     end_send();
     packed.reset();
     to = nullptr;
@@ -69,6 +70,7 @@ class Remote::Sending final : public net::Operation {
   Peer* to = nullptr;
   bool offers = false;
   bool beyond_credit = false;
+  bool is_unread = false;          ///< its send is over, and nobody may ever fetch it
   std::uint64_t since_ns = 0;      ///< of one beyond credit
   std::unique_ptr<char[]> packed;  ///< a copy of the payload
 
@@ -87,7 +89,7 @@ class Remote::Fetching final : public net::Operation {
     if (receive_.address != 0 && message_.bytes != 0 && message_.bytes <= receive_.capacity) {
       return reinterpret_cast<void*>(receive_.address);
     }
-    bounce_ = std::make_unique<char[]>(std::max(message_.bytes, sizeof nothing));
+    bounce_ = std::make_unique_for_overwrite<char[]>(std::max(message_.bytes, sizeof nothing));
     return bounce_.get();
   }
   std::size_t bytes() const { return std::max(message_.bytes, std::uint64_t{1}); }
@@ -159,7 +161,7 @@ bool Remote::send(LocalSend& send, Peer& to) {
   if (send.bytes == 0) {
     payload = nothing;
   } else if (send.contiguous == nullptr || sending.beyond_credit) {
-    sending.packed = std::make_unique<char[]>(send.bytes);
+    sending.packed = std::make_unique_for_overwrite<char[]>(send.bytes);
     ground_.typed.pack(send, 0, sending.packed.get(), send.bytes);
     payload = sending.packed.get();
   }
@@ -224,6 +226,8 @@ bool Remote::check_beyond() {
     if (over) {
       ground_.credit.grow(*sending->to);
       sending->end_send();
+      sending->is_unread = true;
+      ++unread_;
     }
     return over;
   });
@@ -232,13 +236,23 @@ bool Remote::check_beyond() {
 
 // --- Receiving
 
+/// False: it is a stranger's.
+bool Remote::is_header(const void* bytes, std::size_t count, Header& header) const {
+  if (count != sizeof header) {
+    return false;
+  }
+  std::memcpy(&header, bytes, sizeof header);
+  return ground_.is_me(header.destination) &&
+         header.origin < static_cast<std::uint32_t>(ground_.rank.world_size) &&
+         network_.is_elsewhere(static_cast<int>(header.origin));
+}
+
 void Remote::arrived(const void* header, std::size_t header_bytes, const void* payload,
                      std::size_t bytes) {
   Header of_message;
-  if (header_bytes != sizeof of_message) {
+  if (!is_header(header, header_bytes, of_message)) {
     return;
   }
-  std::memcpy(&of_message, header, sizeof of_message);
   if (of_message.kind == Kind::goodbye) {
     ground_.peers[static_cast<int>(of_message.origin)].has_left = true;
   }
@@ -249,15 +263,15 @@ void Remote::arrived(const void* header, std::size_t header_bytes, const void* p
   }
 }
 
-void Remote::offered(const void* header, std::size_t header_bytes, void* payload,
-                     std::size_t /*bytes*/) {
+bool Remote::offered(const void* header, std::size_t header_bytes, void* payload,
+                     std::size_t bytes) {
   Header of_message;
-  if (header_bytes != sizeof of_message) {
-    network_.drop(payload);
-    return;
+  if (!is_header(header, header_bytes, of_message) || of_message.kind != Kind::message ||
+      bytes != std::max<std::uint64_t>(of_message.bytes, 1)) {
+    return false;
   }
-  std::memcpy(&of_message, header, sizeof of_message);
   heard(of_message, nullptr, payload);
+  return true;
 }
 
 void Remote::take_credit(const Header& header) {
@@ -268,6 +282,7 @@ void Remote::take_credit(const Header& header) {
 
 void Remote::heard(const Header& header, const void* payload, void* offer) {
   take_credit(header);
+  ground_.peers[static_cast<int>(header.origin)].has_left = false;  // or it is back
   const std::uint32_t expected = ground_.peers[static_cast<int>(header.origin)].heard;
   if (header.number == 0) {
     network_.connect(static_cast<int>(header.origin));
@@ -321,8 +336,8 @@ bool Remote::take(const Header& header, const void* payload, void* offer) {
   Message* const message =
       cell(!comes_along ? offer_bytes(0)
                         : sizeof(Message) + (header.bytes > tiny_bytes ? header.bytes : 0));
-  lacks_memory_ = message == nullptr;
   if (message == nullptr) {
+    lacks_memory_ = true;
     ground_.starve(wait::nap_for_memory_ns);
     return false;
   }
@@ -369,16 +384,32 @@ void Remote::fetched(Message& message, Receive& receive) {
 void Remote::owe_credit(std::uint32_t origin, std::size_t payload) {
   Peer& to = ground_.peers[static_cast<int>(origin)];
   to.owed += static_cast<std::uint32_t>(credit_for(payload));
-  if (to.owed >= std::min(most_owed, ground_.limits.pair_credit / 4) && !expects_ends_ &&
-      !to.has_left) {
-    say(static_cast<int>(origin), Kind::credit);
+  if (to.owed >= std::min(most_owed, ground_.limits.pair_credit / 4) && !to.is_creditor) {
+    to.is_creditor = true;
+    creditors_.push_back(static_cast<int>(origin));  // a match lock may be held
   }
+}
+
+bool Remote::return_credit() {
+  const bool any = !creditors_.empty();
+  while (!creditors_.empty()) {
+    const int world_rank = creditors_.back();
+    creditors_.pop_back();
+    Peer& to = ground_.peers[world_rank];
+    to.is_creditor = false;
+    if (to.owed != 0 && !expects_ends_ && !to.has_left) {
+      say(world_rank, Kind::credit);
+    }
+  }
+  return any;
 }
 
 // --- Turns
 
 bool Remote::progress() {
   bool moved = network_.progress();
+  moved |= return_credit();
+  lacks_memory_ = lacks_memory_ && !held_.empty();
   if (!beyond_.empty()) [[unlikely]] {
     moved |= check_beyond();
   }
@@ -393,13 +424,7 @@ bool Remote::progress() {
 }
 
 bool Remote::prepare_sleep() {
-  if (network_.progress() || !network_.arm()) {
-    return false;
-  }
-  if (listener_.listen() != 0) {
-    ground_.starve(wait::nap_for_memory_ns);  // nobody rings for what comes
-  }
-  return true;
+  return !network_.progress() && creditors_.empty() && network_.arm() && listener_.listen() == 0;
 }
 
 void Remote::tell_goodbye(int world_rank) {
@@ -417,8 +442,16 @@ void Remote::say_goodbye() {
     }
   }
   says_goodbye_ = true;
-  while (progress() || under_way_ != 0) {
+  // Somebody may be gone.
+  constexpr std::uint64_t patience_ns = 2'000'000'000;
+  const std::uint64_t began = now_ns();
+  while ((progress() || under_way_ != unread_) && now_ns() - began < patience_ns) {
   }
+}
+
+void Remote::come_back() {
+  expects_ends_ = says_goodbye_ = false;
+  ground_.peers.for_each([](Peer& to) { to.told_goodbye = false; });
 }
 
 bool Remote::all_said_goodbye() const {

@@ -49,7 +49,7 @@ class Remote final : public Way, public net::Receiver {
 
   /// A message of that rank's is out of its cell.
   void owe_credit(std::uint32_t origin, std::size_t payload);
-  bool lacks_memory() const { return lacks_memory_; }
+  bool lacks_memory() const { return lacks_memory_ && !held_.empty(); }
   bool awaits_credit() const { return !beyond_.empty(); }
   /// From here on the network rings. False: something has come meanwhile.
   bool prepare_sleep();
@@ -61,12 +61,12 @@ class Remote final : public Way, public net::Receiver {
   /// Those have said so, too: nothing comes any more. (What came and was not read would make the
   /// kernel reset the connection at this process's end, and what it has sent could be lost.)
   bool all_said_goodbye() const;
-  void come_back() { expects_ends_ = says_goodbye_ = false; }
+  void come_back();
 
   // Of net::Receiver.
   void arrived(const void* header, std::size_t header_bytes, const void* payload,
                std::size_t bytes) override;
-  void offered(const void* header, std::size_t header_bytes, void* payload,
+  bool offered(const void* header, std::size_t header_bytes, void* payload,
                std::size_t bytes) override;
   void lost(int world_rank, const char* problem) override;
 
@@ -101,7 +101,9 @@ class Remote final : public Way, public net::Receiver {
   bool hand_over(Sending& sending, const void* payload, std::size_t bytes, bool offer);
   void say(int world_rank, Kind kind);
   bool check_beyond();
+  bool return_credit();
   void tell_goodbye(int world_rank);
+  bool is_header(const void* bytes, std::size_t count, Header& header) const;
   void take_credit(const Header& header);
   void heard(const Header& header, const void* payload, void* offer);
   bool take(const Header& header, const void* payload, void* offer);
@@ -121,6 +123,8 @@ class Remote final : public Way, public net::Receiver {
   std::vector<std::unique_ptr<Sending>> spare_;
   std::vector<Sending*> beyond_;  ///< credit
   std::size_t under_way_ = 0;
+  std::size_t unread_ = 0;      ///< of those
+  std::vector<int> creditors_;  ///< world ranks that much credit is owed to
   bool lacks_memory_ = false;
   bool expects_ends_ = false;
   bool says_goodbye_ = false;
