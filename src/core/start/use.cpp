@@ -121,6 +121,19 @@ void come_back(Rank& rank) {
   rank.phase.store(Phase::active);
 }
 
+/// What others of other nodes have sent is read when all have said goodbye, or for so long: they
+/// may have died, or be ranks whose sessions go on.
+void part(match::Remote& remote) {
+  constexpr std::uint64_t patience_ns = 1'000'000'000;
+  remote.say_goodbye();
+  for (const std::uint64_t began = now_ns();
+       !remote.all_said_goodbye() && now_ns() - began < patience_ns;) {
+    if (!progress()) {
+      sched_yield();
+    }
+  }
+}
+
 /// At exit: no session will be opened any more.
 void leave_for_good() {
   Rank& rank = self();
@@ -135,7 +148,7 @@ void leave_for_good() {
   delete_named_types_attributes();
   set_state(rank, node::RankState::finalized);
   if (rank.engine != nullptr && rank.engine->remote != nullptr) {
-    rank.engine->remote->say_goodbye();
+    part(*rank.engine->remote);
   }
   look_once_more();
   free_world(rank);
@@ -227,14 +240,7 @@ void wait_for_other_nodes(Rank& rank) {
     remote->come_back();
     return;
   }
-  remote->say_goodbye();
-  constexpr std::uint64_t patience_ns = 2'000'000'000;
-  for (const std::uint64_t began = now_ns();
-       !remote->all_said_goodbye() && now_ns() - began < patience_ns;) {
-    if (!progress()) {
-      sched_yield();
-    }
-  }
+  part(*remote);
 }
 
 int end_use(Rank& rank) {
