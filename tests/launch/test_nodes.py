@@ -6,6 +6,7 @@ import subprocess
 import unittest
 
 from mpiexec import BUILD, CFLAGS, MpiexecTest
+from test_tasks import WITH_UCX
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 
@@ -47,8 +48,7 @@ int main(void) {
 class Nodes(MpiexecTest):
     def setUp(self):
         super().setUp()
-        # The leak sanitizer itself crashes where UCX's libraries are loaded.
-        self.environment["ASAN_OPTIONS"] = self.environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+        self.environment.update(WITH_UCX)
 
     def program(self, name, source):
         path = self.path(name)

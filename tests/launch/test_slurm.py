@@ -12,7 +12,7 @@ import time
 import unittest
 
 from mpiexec import BUILD, CFLAGS, MpiexecTest
-from test_tasks import MPICC, PROGRAM, WIRE_UP
+from test_tasks import MPICC, PROGRAM, WIRE_UP, WITH_UCX
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
 
@@ -138,16 +138,16 @@ class TasksOfSlurm(MpiexecTest):
     def test_over_two_nodes(self):
         traffic = os.path.join(BUILD, "tests", "mpi", "traffic")
         for tasks in (2, 5, 8):
-            status, output, error = self.run_tasks(tasks, self.program, nodes=2)
+            status, output, error = self.run_tasks(tasks, self.program, nodes=2, environment=WITH_UCX)
             expected = [f"rank {rank} of {tasks}: {tasks * (tasks - 1) // 2}" for rank in range(tasks)]
             self.assertEqual((status, sorted(output.splitlines())), (0, sorted(expected)), error)
         for transports in ("tcp,self", "all"):
-            status, output, error = self.run_tasks(6, traffic, nodes=2, environment={"UCX_TLS": transports})
+            status, output, error = self.run_tasks(6, traffic, nodes=2, environment={"UCX_TLS": transports, **WITH_UCX})
             self.assertEqual((status, output), (0, " No Errors\n"), error)
 
     def test_ends_over_two_nodes(self):
         for what in ("abort", "crash", "kill", "leave"):
-            status, _, error = self.run_tasks(4, self.program, what, nodes=2)
+            status, _, error = self.run_tasks(4, self.program, what, nodes=2, environment=WITH_UCX)
             self.assertNotEqual(status, 0, what)
             self.assertNotIn("connection", error, what)
 
