@@ -34,42 +34,41 @@ class FirstError {
 
 // --- On this node
 
-int barrier_here(Communicator& here) {
-  if (has_area(here)) {
-    return shared::barrier(here);
-  }
-  auto schedule = std::make_unique<Schedule>();
-  const int error = plans::barrier(*schedule, here);
-  return error == MPI_SUCCESS ? run(std::move(schedule), here) : error;
-}
-
-int bcast_here(const Piece& piece, int root, Communicator& here) {
+/// In shared memory, or by messages where there was no memory for that.
+template <class Meet, class Plan>
+int on_node(Communicator& here, Meet meet, Plan plan) {
   if (here.size == 1) {
     return MPI_SUCCESS;
   }
   if (has_area(here)) {
-    return shared::bcast(piece, root, here);
+    return meet();
   }
   auto schedule = std::make_unique<Schedule>();
-  const int error = plans::bcast(*schedule, piece, root, here);
+  const int error = plan(*schedule);
   return error == MPI_SUCCESS ? run(std::move(schedule), here) : error;
+}
+
+int barrier_here(Communicator& here) {
+  return on_node(
+      here, [&] { return shared::barrier(here); },
+      [&](Schedule& schedule) { return plans::barrier(schedule, here); });
+}
+
+int bcast_here(const Piece& piece, int root, Communicator& here) {
+  return on_node(
+      here, [&] { return shared::bcast(piece, root, here); },
+      [&](Schedule& schedule) { return plans::bcast(schedule, piece, root, here); });
 }
 
 /// `bytes` of each to `to` at the root, whose own are there already.
 int gather_here(const char* own, char* to, std::size_t bytes, int root, Communicator& here) {
-  if (here.size == 1) {
-    return MPI_SUCCESS;
-  }
   Datatype& byte = *resolve(MPI_BYTE);
   const auto count = static_cast<MPI_Count>(bytes);
   const Piece send(here.rank == root ? MPI_IN_PLACE : own, count, byte);
   const Blocks receive(to, count, byte);
-  if (has_area(here)) {
-    return shared::gather(send, receive, root, here);
-  }
-  auto schedule = std::make_unique<Schedule>();
-  const int error = plans::gather(*schedule, send, receive, root, here);
-  return error == MPI_SUCCESS ? run(std::move(schedule), here) : error;
+  return on_node(
+      here, [&] { return shared::gather(send, receive, root, here); },
+      [&](Schedule& schedule) { return plans::gather(schedule, send, receive, root, here); });
 }
 
 // --- Between nodes
@@ -140,7 +139,6 @@ class Values {
         elements_(reduction.type, reduction.op),
         bytes_(elements_.bytes(reduction.count)),
         deposits_(static_cast<std::size_t>(comm.size)),
-        // What the operator works on must be aligned for any type.
         memory_(std::make_unique_for_overwrite<std::max_align_t[]>(
             (bytes_ * deposits_.size() + sizeof(std::max_align_t) - 1) /
             sizeof(std::max_align_t))) {
@@ -163,11 +161,10 @@ class Values {
   int gather(int rank, Communicator& here, int own) const {
     return gather_here(of(own), of(nodes_.first(nodes_.own)), bytes_, rank, here);
   }
-  /// Of all; where they are.
-  Piece join() {
+  /// Of all.
+  void join() const {
     const auto members = static_cast<int>(deposits_.size());
     elements_.join([this](int rank) { return of(rank); }, members, reduction_.count);
-    return result();
   }
   /// In place of what an error has kept from being there: of another size than others expect.
   static Piece nothing() { return {nullptr, 0, *resolve(MPI_BYTE)}; }

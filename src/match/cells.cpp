@@ -41,6 +41,16 @@ Message* Cells::take(int destination, std::size_t bytes) {
   return message;
 }
 
+Message* Cells::search(int destination, std::size_t bytes) {
+  const int size_class = class_for(bytes);
+  const Link place = memory_.search(std::size_t{1} << size_class);
+  if (place == 0) {
+    return nullptr;
+  }
+  add_fresh(place, size_class);
+  return take(destination, bytes);
+}
+
 void Cells::give_back(Message& message) {
   if ((message.flags & (in_hand | adopted | from_elsewhere)) != 0) {
     if ((message.flags & in_hand) != 0) {
@@ -74,14 +84,9 @@ void Cells::give_back(Message& message) {
 void Cells::send_notices() {
   while (!owed_.empty()) {
     const Owed owed = owed_.back();
-    Message* notice = take(owed.sender, sizeof(Message));
+    Message* const notice = find(owed.sender, sizeof(Message));
     if (notice == nullptr) {
-      const Link place = memory_.search(sizeof(Message));
-      if (place == 0) {
-        return;  // whoever waits naps (starving), and finds some
-      }
-      add_fresh(place, class_for(sizeof(Message)));
-      notice = take(owed.sender, sizeof(Message));
+      return;  // whoever waits naps (starving), and finds some
     }
     owed_.pop_back();
     ground_.credit.count_in(ground_.peers[owed.sender], size_of(*notice));

@@ -27,6 +27,11 @@ class Cells {
 
   /// nullptr: this rank has none, and its pool no memory for one.
   Message* take(int destination, std::size_t bytes);
+  /// The same, or after a search of all memory; nullptr: there is none. No match lock held.
+  Message* find(int destination, std::size_t bytes) {
+    Message* const message = take(destination, bytes);
+    return message != nullptr ? message : search(destination, bytes);
+  }
   /// It is free: fresh memory, or nobody needs the message in it any more.
   void add(Message& cell) {
     Link& first = free_[cell.size_class];
@@ -67,6 +72,7 @@ class Cells {
   void come_back();
 
  private:
+  Message* search(int destination, std::size_t bytes);
   bool take_back_some();
   void take_back_one(Message& cell);
   template <class Take>

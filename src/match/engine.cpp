@@ -13,8 +13,7 @@ Engine::Engine(Rank& owner, const Typed& types)
       transitions_(*this, cells_),
       transfers_(*this, cells_, transitions_, memory) {
   if (net::network() != nullptr) {
-    remote_ =
-        std::make_unique<Remote>(*this, cells_, transitions_, memory, matcher, *net::network());
+    remote_ = std::make_unique<Remote>(*this, cells_, transitions_, matcher, *net::network());
     remote = remote_.get();
   }
   constexpr std::size_t most = 1u << 30;
@@ -48,14 +47,19 @@ void Engine::prepare() {
 Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
   const bool else_to_do =
       transfers_.attention_waits() || !transfers_.pipes.idle() || sends.has_waiting();
-  if (remote != nullptr) {
-    if (Message* const message = else_to_do ? nullptr : matcher.catch_message(hand, 0, at_once)) {
-      return message;
-    }
-    remote->progress();
-    turns = 0;  // the mailbox alone is not where it will come to
+  if (remote != nullptr) [[unlikely]] {
+    return else_to_do ? nullptr : catch_message_from_anywhere(hand, at_once);
   }
   return else_to_do ? nullptr : matcher.catch_message(hand, turns, at_once);
+}
+
+/// The mailbox alone is not where it will come to.
+Message* Engine::catch_message_from_anywhere(const Envelope& hand, bool* at_once) {
+  Message* const message = matcher.catch_message(hand, 0, at_once);
+  if (message != nullptr || !remote->progress()) {
+    return message;
+  }
+  return matcher.catch_message(hand, 0, at_once);
 }
 
 void Engine::receive_probed(LocalReceive& receive, Message& message) {

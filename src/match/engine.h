@@ -75,6 +75,7 @@ struct Engine : Ground {
   Sends sends;
 
  private:
+  [[gnu::noinline]] Message* catch_message_from_anywhere(const Envelope& hand, bool* at_once);
   void hear_network_now();
   bool collect(LocalReceive& receive);
   bool starves_without_end() const {

@@ -96,12 +96,12 @@ struct Peer : Credit::Account {
   EagerRing* ring = nullptr;
   std::uint32_t ring_taken = 0;  ///< as last seen
   std::uint32_t until_ring = 0;  ///< short messages so far; never: there will be none
+  bool elsewhere = false;        ///< on another node; looked at with each send, as what is above
   SendList waiting;              ///< for credit
   SendList offered;              ///< until they are found to be over: Account::offers of them
   SendList overflowed;           ///< … though nobody waits for that; owned
 
-  // Of a rank of another node (match/ways/remote.h):
-  bool elsewhere = false;
+  // Of such a rank (match/ways/remote.h):
   bool is_creditor = false;   ///< on the list of those
   bool told_goodbye = false;  ///< by this rank …
   bool has_left = false;      ///< … and by it

@@ -63,23 +63,13 @@ inline Message* Sends::free_eager_cell(Peer& to, int destination, std::size_t by
     }
     return nullptr;
   }
-  Message* message = cell(destination, need);
+  Message* message = cells_.find(destination, need);
   if (message != nullptr) {
     ground_.credit.count_in(to, Cells::size_of(*message));
     message->kind = ItemKind::eager;
     fill_envelope(*message, destination, to, bytes);
   }
   return message;
-}
-
-Message* Sends::find_cell(int destination, std::size_t bytes) {
-  const int size_class = Cells::class_for(bytes);
-  const Link place = memory_.search(std::size_t{1} << size_class);
-  if (place == 0) {
-    return nullptr;
-  }
-  cells_.add_fresh(place, size_class);
-  return cells_.take(destination, bytes);
 }
 
 bool Sends::offer(LocalSend& send, Peer& to) {
@@ -98,12 +88,12 @@ bool Sends::offer(LocalSend& send, Peer& to) {
       is_short && !send.synchronous && !scarce && ground_.credit.may_overflow(send.bytes);
   const bool may_be_carried = (send.synchronous && !(scarce && can_be_fetched)) || may_overflow;
   bool carried = send.bytes <= (may_be_carried ? ground_.limits.eager : tiny_bytes);
-  Message* message = cell(send.destination, offer_bytes(carried ? send.bytes : 0));
+  Message* message = cells_.find(send.destination, offer_bytes(carried ? send.bytes : 0));
   if (message == nullptr && carried && send.synchronous && send.bytes > tiny_bytes &&
       (can_be_fetched || without_cell_ == nullptr)) {
     carried = false;
     lacks_cell = !can_be_fetched;
-    message = cell(send.destination, offer_bytes(0));
+    message = cells_.find(send.destination, offer_bytes(0));
   }
   if (message == nullptr) {
     return false;

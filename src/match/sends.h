@@ -71,11 +71,6 @@ class Sends {
  private:
   Message* free_eager_cell(Peer& to, int destination, std::size_t bytes, bool contiguous);
   bool goes_through_cell(int destination, std::size_t bytes, bool contiguous);
-  Message* cell(int destination, std::size_t bytes) {
-    Message* const message = cells_.take(destination, bytes);
-    return message != nullptr ? message : find_cell(destination, bytes);
-  }
-  Message* find_cell(int destination, std::size_t bytes);
   void fill_envelope(Message& message, int destination, const Peer& to, std::size_t bytes);
   bool offer(LocalSend& send, Peer& to);
   bool send_or_offer(LocalSend& send, Peer& to);

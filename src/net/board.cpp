@@ -40,6 +40,8 @@ Board* map(int descriptor, std::size_t bytes) {
   return place == MAP_FAILED ? nullptr : static_cast<Board*>(place);
 }
 
+/// No wake-up is lost: it is filled (release) before the wake, and the kernel looks at the word
+/// once more before it sleeps.
 void wait_for(Slot& slot) {
   while (slot.filled.load(std::memory_order_acquire) == 0) {
     syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&slot.filled), FUTEX_WAIT, 0, nullptr,

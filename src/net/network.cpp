@@ -125,10 +125,12 @@ struct Network::Parts {
     detail::host_network->parts_->over(request, status, operation);
   }
 
-  ucs_status_t connect(Network& network, int world_rank) {
+  /// nullptr: it cannot be made, and the network's problem says why.
+  ucp_ep_h endpoint_of(Network& network, int world_rank) {
+    endpoints.resize(network.addresses_.size());
     auto& place = endpoints[static_cast<std::size_t>(world_rank)];
     if (place != nullptr) {
-      return UCS_OK;
+      return place->endpoint;
     }
     auto made = std::make_unique<Endpoint>(Endpoint{&network, world_rank, nullptr});
     ucp_ep_params_t params{};
@@ -140,10 +142,12 @@ struct Network::Parts {
     params.err_handler.cb = &Parts::on_error;
     params.err_handler.arg = made.get();
     const ucs_status_t status = ucx.ucp_ep_create(worker, &params, &made->endpoint);
-    if (status == UCS_OK) {
-      place = std::move(made);
+    if (status != UCS_OK) {
+      network.problem_ = ucx.ucs_status_string(status);
+      return nullptr;
     }
-    return status;
+    place = std::move(made);
+    return place->endpoint;
   }
 };
 
@@ -222,9 +226,8 @@ Sent Network::outcome(void* request) {
 
 Sent Network::send(int world_rank, const void* header, std::size_t header_bytes,
                    const void* payload, std::size_t bytes, bool offer, Operation& operation) {
-  parts_->endpoints.resize(addresses_.size());
-  if (const ucs_status_t status = parts_->connect(*this, world_rank); status != UCS_OK) {
-    problem_ = parts_->ucx.ucs_status_string(status);
+  const ucp_ep_h endpoint = parts_->endpoint_of(*this, world_rank);
+  if (endpoint == nullptr) {
     return Sent::failed;
   }
   ucp_request_param_t how{};
@@ -233,14 +236,12 @@ Sent Network::send(int world_rank, const void* header, std::size_t header_bytes,
   how.cb.send = &Parts::on_sent;
   how.user_data = &operation;
   how.flags = offer ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
-  return outcome(
-      parts_->ucx.ucp_am_send_nbx(parts_->endpoints[static_cast<std::size_t>(world_rank)]->endpoint,
-                                  message_id, header, header_bytes, payload, bytes, &how));
+  return outcome(parts_->ucx.ucp_am_send_nbx(endpoint, message_id, header, header_bytes, payload,
+                                             bytes, &how));
 }
 
 void Network::connect(int world_rank) {
-  parts_->endpoints.resize(addresses_.size());
-  parts_->connect(*this, world_rank);
+  parts_->endpoint_of(*this, world_rank);
 }
 
 bool Network::is_connected(int world_rank) const {

@@ -6,9 +6,9 @@
 //              supervisor behind
 // If the job has several nodes the wire-up first asks the task for its address on the network, and
 // the others' follow the line. The task reads one line from its wire-up, connects to the supervisor
-// and says hello. When all
-// tasks have, each gets the descriptors and variables that mpiexec's ranks inherit. From then on it
-// is one of them, and the connection is its control socket (protocol/control.h).
+// and says hello. When all tasks have, each gets the descriptors and variables that mpiexec's ranks
+// inherit. From then on it is one of them, and the connection is its control socket
+// (protocol/control.h).
 #pragma once
 
 #include <cstddef>

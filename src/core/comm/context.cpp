@@ -174,6 +174,7 @@ int number_over_nodes(const net::Network& network, int members, Context* context
   constexpr std::uint32_t over_nodes = 1u << 31;
   const auto nodes = static_cast<std::uint32_t>(network.nodes());
   const std::uint32_t most = over_nodes / context_step / nodes;
+  // Relaxed: only that no two get the same matters.
   const std::uint32_t mine =
       node::segment().header().contexts_over_nodes.fetch_add(1, std::memory_order_relaxed);
   if (mine >= most) {

@@ -5,6 +5,8 @@
 // again when no rank has a communicator, or an operation in flight, with it: a job may make and
 // free communicators for ever. An area stays with its block; there are lists for blocks with areas
 // of different sizes, so the memory is never more than what was in use at once.
+//   over nodes
+//            where members may be on several: a number without a block, given once and never again
 // Numbers go up in steps of `context_step`; those between are for the context offsets
 // (core/request/point_to_point.h).
 #pragma once

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "match/matcher.h"
-#include "match/memory.h"
 
 namespace meantime::match {
 namespace {
@@ -116,12 +115,11 @@ class Remote::Fetching final : public net::Operation {
   std::unique_ptr<char[]> bounce_;
 };
 
-Remote::Remote(Ground& ground, Cells& cells, Transitions& transitions, Memory& memory,
-               Matcher& matcher, net::Network& network)
+Remote::Remote(Ground& ground, Cells& cells, Transitions& transitions, Matcher& matcher,
+               net::Network& network)
     : ground_(ground),
       cells_(cells),
       transitions_(transitions),
-      memory_(memory),
       matcher_(matcher),
       network_(network),
       listener_(network.efd(), ring, ground.rank.world_rank) {
@@ -281,24 +279,27 @@ void Remote::take_credit(const Header& header) {
 }
 
 void Remote::heard(const Header& header, const void* payload, void* offer) {
+  const auto origin = static_cast<int>(header.origin);
+  Peer& from = ground_.peers[origin];
   take_credit(header);
-  ground_.peers[static_cast<int>(header.origin)].has_left = false;  // or it is back
-  const std::uint32_t expected = ground_.peers[static_cast<int>(header.origin)].heard;
+  from.has_left = false;  // or it is back
   if (header.number == 0) {
-    network_.connect(static_cast<int>(header.origin));
+    network_.connect(origin);
     if (says_goodbye_) {
-      tell_goodbye(static_cast<int>(header.origin));
+      tell_goodbye(origin);
     }
   }
-  if (header.number != expected || !take(header, payload, offer)) {
-    Held& held = held_[{header.origin, header.number}];
-    held = {header, offer, {}};
-    if (offer == nullptr && header.bytes != 0) {
-      const char* const first = static_cast<const char*>(payload);
-      held.payload.assign(first, first + header.bytes);
+  if (header.number == from.heard && take(header, payload, offer)) {
+    if (!held_.empty()) [[unlikely]] {
+      take_held(header.origin);
     }
-  } else if (!held_.empty()) [[unlikely]] {
-    take_held(header.origin);
+    return;
+  }
+  Held& held = held_[{header.origin, header.number}];
+  held = {header, offer, {}};
+  if (offer == nullptr && header.bytes != 0) {
+    const char* const first = static_cast<const char*>(payload);
+    held.payload.assign(first, first + header.bytes);
   }
 }
 
@@ -316,26 +317,13 @@ bool Remote::take_held(std::uint32_t origin) {
   }
 }
 
-Message* Remote::cell(std::size_t bytes) {
-  Message* const message = cells_.take(ground_.rank.world_rank, bytes);
-  if (message != nullptr) {
-    return message;
-  }
-  const int size_class = Cells::class_for(bytes);
-  const Link place = memory_.search(std::size_t{1} << size_class);
-  if (place == 0) {
-    return nullptr;
-  }
-  cells_.add_fresh(place, size_class);
-  return cells_.take(ground_.rank.world_rank, bytes);
-}
-
 /// The next of its stream, to the mailbox. False: there is no memory.
 bool Remote::take(const Header& header, const void* payload, void* offer) {
   const bool comes_along = offer == nullptr;
   Message* const message =
-      cell(!comes_along ? offer_bytes(0)
-                        : sizeof(Message) + (header.bytes > tiny_bytes ? header.bytes : 0));
+      cells_.find(ground_.rank.world_rank,
+                  !comes_along ? offer_bytes(0)
+                               : sizeof(Message) + (header.bytes > tiny_bytes ? header.bytes : 0));
   if (message == nullptr) {
     lacks_memory_ = true;
     ground_.starve(wait::nap_for_memory_ns);

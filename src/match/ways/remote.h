@@ -31,11 +31,10 @@
 namespace meantime::match {
 
 class Matcher;
-class Memory;
 
 class Remote final : public Way, public net::Receiver {
  public:
-  Remote(Ground& ground, Cells& cells, Transitions& transitions, Memory& memory, Matcher& matcher,
+  Remote(Ground& ground, Cells& cells, Transitions& transitions, Matcher& matcher,
          net::Network& network);
   ~Remote();
 
@@ -108,13 +107,11 @@ class Remote final : public Way, public net::Receiver {
   void heard(const Header& header, const void* payload, void* offer);
   bool take(const Header& header, const void* payload, void* offer);
   bool take_held(std::uint32_t origin);
-  Message* cell(std::size_t bytes);
   void fetched(Message& message, Receive& receive);
 
   Ground& ground_;
   Cells& cells_;
   Transitions& transitions_;
-  Memory& memory_;
   Matcher& matcher_;
   net::Network& network_;
   net::Listener listener_;
