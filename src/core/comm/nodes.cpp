@@ -61,7 +61,9 @@ int settle_on_nodes(Communicator& comm) {
   const std::vector<int>& near = nodes->members[static_cast<std::size_t>(nodes->own)];
   Context context;
   int error = MPI_SUCCESS;
-  if (comm.rank == near.front()) {
+  if (near.size() == 1) {
+    // Nobody to speak to.
+  } else if (comm.rank == near.front()) {
     error = acquire_context_here(comm, static_cast<int>(near.size()), &context);
     for (std::size_t member = 1; error == MPI_SUCCESS && member < near.size(); ++member) {
       error = send_bytes(&context, sizeof context, near[member], share_tag, comm);
