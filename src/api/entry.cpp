@@ -20,6 +20,7 @@
 #include "core/error/error.h"
 #include "core/error/error_attribution.h"
 #include "core/object/handle_names.h"
+#include "core/request/helper.h"
 #include "core/start/settings.h"
 #include "deadlock/report.h"
 #include "protocol/call_names.h"
@@ -172,6 +173,9 @@ void Entry::leave_locked() {
   }
   if (rank_.lock.enabled()) {  // else the main thread may be in MPI, without the lock
     core::hand_over_background(rank_);
+  }
+  if (core::host_helper != nullptr) {
+    core::host_helper->take_over(rank_);
   }
   rank_.lock.unlock();
 }

@@ -74,7 +74,7 @@ class Entry {
       check_phase(site);
     }
     locked_ =
-        calling == Calling::any_time || (calling == Calling::while_active && rank_.lock.enabled());
+        calling == Calling::any_time || (calling == Calling::while_active && rank_.lock.is_taken());
     if (locked_) {
       rank_.lock.lock();
     }

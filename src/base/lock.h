@@ -32,6 +32,7 @@ template <class Standard>
 class MEANTIME_CAPABILITY("mutex") CheckedMutex {
  public:
   void lock() MEANTIME_ACQUIRE() { mutex_.lock(); }
+  bool try_lock() MEANTIME_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
   void unlock() MEANTIME_RELEASE() { mutex_.unlock(); }
 
  private:

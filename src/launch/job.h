@@ -107,6 +107,8 @@ struct Job {
   [[nodiscard]] int ranks_here() const;
   /// Kernel threads that run ranks: process ranks, and the hosts' workers.
   [[nodiscard]] int runners() const;
+  /// On one of the nodes.
+  [[nodiscard]] int runners(int node) const;
   /// Whose CPUs a request for a lower frequency is about, as an index of what `frequencies` were
   /// prepared with: the process rank, or that worker, if it is one of the thread rank's host. -1:
   /// of neither.

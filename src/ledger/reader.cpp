@@ -191,6 +191,11 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   rank.held_up_ns = value(account.held_up_ns);
   rank.offloaded_ns = value(account.offloaded_ns);
   rank.offloaded_cpu_ns = value(account.offloaded_cpu_ns);
+  rank.helped_messages = value(account.helped_messages);
+  rank.helped_bytes = value(account.helped_bytes);
+  rank.helper_cpu_ns = value(account.helper_cpu_ns);
+  rank.carried_messages = value(account.carried_messages);
+  rank.carried_bytes = value(account.carried_bytes);
   rank.guest = figures_of(account.guest_work);
   if (ended != 0) {
     rank.cpu_ns = value(account.cpu_ns);

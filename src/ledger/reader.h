@@ -85,6 +85,11 @@ struct RankFigures {
   int home = -1;    ///< … and of its first
   std::uint64_t offloaded_ns = 0;  ///< of a thread rank: beside its worker …
   std::uint64_t offloaded_cpu_ns = 0;
+  std::uint64_t helped_messages = 0;  ///< by its helper, while it computed …
+  std::uint64_t helped_bytes = 0;
+  std::uint64_t helper_cpu_ns = 0;     ///< … which needed so much
+  std::uint64_t carried_messages = 0;  ///< by others of its process that looked, in its place
+  std::uint64_t carried_bytes = 0;
   GuestFigures guest;
   std::vector<SiteFigures> sites;
   std::vector<ChangeFigures> changes;  ///< of how it waits, each once

@@ -13,7 +13,8 @@ Engine::Engine(Rank& owner, const Typed& types)
       transitions_(*this, cells_),
       transfers_(*this, cells_, transitions_, memory) {
   if (net::network() != nullptr) {
-    remote_ = std::make_unique<Remote>(*this, cells_, transitions_, matcher, *net::network());
+    remote_ =
+        std::make_unique<Remote>(*this, cells_, transitions_, matcher, sends, *net::network());
     remote = remote_.get();
   }
   constexpr std::size_t most = 1u << 30;
@@ -42,6 +43,9 @@ void Engine::prepare() {
     transfers_.test_wire = std::make_unique<TestWire>(*this, transitions_, transfers_.copies);
   }
   matcher.prepare();
+  if (remote != nullptr) {
+    remote->open();
+  }
 }
 
 Message* Engine::catch_message(const Envelope& hand, int turns, bool* at_once) {
@@ -160,7 +164,18 @@ std::uint64_t Engine::nap_ns() const {
                                                          : wait::nap_for_memory_ns;
 }
 
+void Engine::come_back() {
+  cells_.come_back();
+  if (remote != nullptr) {
+    remote->open();
+    remote->come_back();
+  }
+}
+
 void Engine::leave() {
+  if (remote != nullptr) {
+    remote->close();
+  }
   memory.end_want();
   cells_.flush();
   sends.orphan_overflowed();

@@ -64,11 +64,15 @@ struct Engine : Ground {
       hear_network_now();
     }
   }
+  /// Something that it has begun can be moved on when the network brings more.
+  bool waits_for_network() const {
+    return remote != nullptr && (remote->is_under_way() || matcher.may_have_posted());
+  }
   /// Others wait for notices of this rank's, which must not leave MPI before.
   bool owes_notices() const { return cells_.owes_notices(); }
   /// It leaves MPI: what it has free is for the others.
   void leave();
-  void come_back() { cells_.come_back(); }
+  void come_back();
 
   Memory memory;
   Matcher matcher;

@@ -103,6 +103,7 @@ struct Peer : Credit::Account {
 
   // Of such a rank (match/ways/remote.h):
   bool is_creditor = false;   ///< on the list of those
+  bool is_known = false;      ///< one of the two has sent the other something
   bool told_goodbye = false;  ///< by this rank …
   bool has_left = false;      ///< … and by it
   std::uint32_t sent = 0;     ///< messages to it

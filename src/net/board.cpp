@@ -73,33 +73,36 @@ int create_board(const std::vector<int>& nodes) {
   return descriptor;
 }
 
-std::string exchange_addresses(int descriptor, int world_rank, const std::string& address,
-                               Addresses& all) {
+std::string exchange_addresses(int descriptor, int first_rank, int ranks,
+                               const std::string& address, Addresses& all) {
   struct stat file {};
   const bool is_file =
       fstat(descriptor, &file) == 0 && file.st_size >= static_cast<off_t>(bytes_of(1));
   const auto bytes = static_cast<std::size_t>(is_file ? file.st_size : 0);
   Board* const board = is_file ? map(descriptor, bytes) : nullptr;
   if (board == nullptr || board->magic != board_magic || bytes_of(board->ranks) != bytes ||
-      static_cast<std::size_t>(world_rank) >= board->ranks) {
+      static_cast<std::size_t>(first_rank) + static_cast<std::size_t>(ranks) > board->ranks) {
     return fmt::format("file descriptor {} is not the job's board of addresses", descriptor);
   }
-  Slot& own = board->slots[world_rank];
-  if (address.size() > sizeof own.address) {
+  if (address.size() > sizeof board->slots[0].address) {
     return fmt::format("its address has {} bytes, of which {} are the most", address.size(),
-                       sizeof own.address);
+                       sizeof board->slots[0].address);
   }
-  std::memcpy(own.address, address.data(), address.size());
-  own.bytes = static_cast<std::uint32_t>(address.size());
-  own.filled.store(1, std::memory_order_release);
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&own.filled), FUTEX_WAKE, INT32_MAX, nullptr,
-          nullptr, 0);
+  for (int rank = first_rank; rank < first_rank + ranks; ++rank) {
+    Slot& own = board->slots[rank];
+    std::memcpy(own.address, address.data(), address.size());
+    own.bytes = static_cast<std::uint32_t>(address.size());
+    own.filled.store(1, std::memory_order_release);
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&own.filled), FUTEX_WAKE, INT32_MAX,
+            nullptr, nullptr, 0);
+  }
+  const int node = board->slots[first_rank].node;
   for (std::size_t rank = 0; rank < board->ranks; ++rank) {
     Slot& slot = board->slots[rank];
     wait_for(slot);
     all.nodes.push_back(slot.node);
-    all.of_rank.push_back(slot.node == own.node ? std::string()
-                                                : std::string(slot.address, slot.bytes));
+    all.of_rank.push_back(slot.node == node ? std::string()
+                                            : std::string(slot.address, slot.bytes));
   }
   munmap(board, bytes);
   return {};

@@ -16,9 +16,9 @@ struct Addresses {
   std::vector<std::string> of_rank;  ///< empty: on the node of whoever asked
 };
 
-/// Writes the address of `world_rank` there, and returns when all ranks have. Empty, or one line
-/// what is wrong with the board.
-std::string exchange_addresses(int descriptor, int world_rank, const std::string& address,
-                               Addresses& all);
+/// Writes the address of `ranks` ranks from `first_rank` on there, and returns when all ranks' are.
+/// Empty, or one line what is wrong with the board.
+std::string exchange_addresses(int descriptor, int first_rank, int ranks,
+                               const std::string& address, Addresses& all);
 
 }  // namespace meantime::net

@@ -1,16 +1,19 @@
 #include "net/listener.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 
+#include "net/outside_of_rank.h"
+
 namespace meantime::net {
 
-Listener::Listener(int descriptor, void (*ring)(int), int argument)
-    : descriptor_(descriptor), ring_(ring), argument_(argument) {}
+Listener::Listener(int descriptor, void (*call)(int), int argument, Urgency urgency)
+    : descriptor_(descriptor), call_(call), argument_(argument), urgency_(urgency) {}
 
 /// Its thread lives as long as the process. (Its stack is as large as others': the program's
 /// thread-local data lie in it, too.)
@@ -47,6 +50,8 @@ int Listener::start() {
 }
 
 int Listener::listen() {
+  const LockGuard guard(lock_);
+  const OutsideOfRank scope;
   if (events_ < 0) {
     if (const int error = start(); error != 0) {
       return error;
@@ -58,11 +63,21 @@ int Listener::listen() {
 }
 
 void Listener::run() const {
+  // Who listened first may be a worker, bound to its CPU; the main thread never is.
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  if (sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0) {
+    sched_setaffinity(0, sizeof cpus, &cpus);
+  }
+  if (urgency_ == Urgency::leaves_cpus_to_others) {
+    const sched_param no_priority{};
+    sched_setscheduler(0, SCHED_BATCH, &no_priority);
+  }
   for (;;) {
     epoll_event event{};
     const int count = epoll_wait(events_, &event, 1, -1);
     if (count == 1) {
-      ring_(argument_);
+      call_(argument_);
     } else if (count < 0 && errno != EINTR) {
       return;  // the program has closed what is not its own
     }

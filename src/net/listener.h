@@ -1,5 +1,5 @@
-// Hears the network while the ranks of its process sleep: a thread that waits for a descriptor to
-// become readable, and rings. It looks at nothing else and moves nothing.
+// Hears the network while the rank of its process sleeps, or computes: a thread that waits for a
+// descriptor to become readable, and calls. It looks at nothing else.
 //   listen   once for each sleep, after the network was armed: the next event is told once. What
 //            comes while nobody sleeps is found by who polls, and wakes this thread once at most
 // Why no wake-up is lost. The sleeper has said that it sleeps (its word is `arming`, and it stands
@@ -8,18 +8,25 @@
 // sleeper wherever between `arming` and its sleep it is.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
+
+#include "base/lock.h"
 
 namespace meantime::net {
 
+enum class Urgency : std::uint8_t {
+  as_others,
+  leaves_cpus_to_others,  ///< it has an idle CPU at once, and of one in use its share
+};
+
 class Listener {
  public:
-  /// `ring` is called by the listener's thread. Not in a child that the process has forked.
-  Listener(int descriptor, void (*ring)(int), int argument);
+  /// `call` is called by the listener's thread. Not in a child that the process has forked.
+  Listener(int descriptor, void (*call)(int), int argument, Urgency urgency);
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// Rings with the next event. 0, or an errno: then nobody hears the network.
+  /// Calls with the next event. 0, or an errno: then nobody hears the network.
   int listen();
 
  private:
@@ -27,8 +34,10 @@ class Listener {
   void run() const;
 
   const int descriptor_;
-  void (*const ring_)(int);
+  void (*const call_)(int);
   const int argument_;
+  const Urgency urgency_;
+  Mutex lock_;
   int events_ = -1;
 };
 

@@ -8,12 +8,18 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <map>
 #include <set>
+#include <string_view>
 #include <utility>
+
+#include "net/outside_of_rank.h"
 
 namespace meantime::net {
 
 constinit Network* detail::host_network = nullptr;
+constinit ActFor detail::act_for = nullptr;
 
 void Network::set_peers(std::vector<int> nodes, std::vector<std::string> addresses) {
   nodes_ = std::move(nodes);
@@ -24,6 +30,89 @@ void Network::set_peers(std::vector<int> nodes, std::vector<std::string> address
                                  [](const std::string& address) { return address.empty(); });
   const int own = nodes_[static_cast<std::size_t>(here - addresses_.begin())];
   own_node_ = static_cast<int>(std::distance(different.begin(), different.find(own)));
+  std::map<std::string_view, int> first_with;
+  for (const std::string& address : addresses_) {
+    const auto rank = static_cast<int>(process_of_.size());
+    process_of_.push_back(first_with.try_emplace(address, rank).first->second);
+  }
+  inboxes_ = std::vector<Inbox>(addresses_.size());
+}
+
+void Network::prepare(void (*ring)(int), void (*call)(int), int argument) {
+  ring_ = ring;
+  listener_ = std::make_unique<Listener>(efd_, call, argument, Urgency::as_others);
+}
+
+void Network::take_for(int world_rank, Receiver& receiver) {
+  const LockGuard guard(lock_);
+  inbox(world_rank).receiver = &receiver;
+}
+
+void Network::take_no_more_for(int world_rank) {
+  const LockGuard guard(lock_);
+  inbox(world_rank).receiver = nullptr;
+}
+
+// Why no rank sleeps beside its queue: it says that it sleeps, then looks whether there is any. Who
+// queues says that there is, then looks whether it sleeps (`ring`). Both in one order (seq_cst).
+void Network::queue(int world_rank, Queued&& what) {
+  Inbox& to = inbox(world_rank);
+  to.queue.push_back(std::move(what));
+  to.any.store(true, std::memory_order_seq_cst);
+  ring_(world_rank);
+}
+
+/// Under way to a receiver. False: it is to be queued.
+template <class Take>
+bool Network::hand_over(Inbox& to, Take take) {
+  if (to.receiver == nullptr) {
+    return false;
+  }
+  if (to.receiver == polls_as_) {
+    take(*to.receiver);
+    return true;
+  }
+  if (!to.receiver->try_enter()) {
+    return false;
+  }
+  Receiver* const before = std::exchange(polls_as_, to.receiver);
+  take(*to.receiver);
+  to.receiver->leave(poller_);
+  polls_as_ = before;
+  return true;
+}
+
+bool Network::take_queued_now(int world_rank) {
+  std::vector<Queued> taken;
+  Receiver* receiver = nullptr;
+  {
+    const LockGuard guard(lock_);
+    Inbox& from = inbox(world_rank);
+    from.any.store(false, std::memory_order_relaxed);
+    taken.swap(from.queue);
+    receiver = from.receiver;
+  }
+  for (Queued& each : taken) {
+    const char* const problem = each.problem.empty() ? nullptr : each.problem.c_str();
+    switch (each.kind) {
+      case Queued::Kind::message:
+        receiver->arrived(each.header.data(), each.header.size(), each.payload.data(),
+                          each.payload.size());
+        break;
+      case Queued::Kind::offer:
+        if (!receiver->offered(each.header.data(), each.header.size(), each.offer, each.bytes)) {
+          refuse(each.offer);
+        }
+        break;
+      case Queued::Kind::operation:
+        each.operation->over(problem);
+        break;
+      case Queued::Kind::loss:
+        receiver->lost(each.lost, problem);
+        break;
+    }
+  }
+  return !taken.empty();
 }
 
 }  // namespace meantime::net
@@ -94,41 +183,81 @@ struct Network::Parts {
     int world_rank;
     ucp_ep_h endpoint;
   };
-  std::vector<std::unique_ptr<Endpoint>> endpoints;  ///< by world rank, made when first used
+  std::vector<std::unique_ptr<Endpoint>> endpoints;  ///< by process_of, made when first used
 
   static ucs_status_t on_message(void* argument, const void* header, std::size_t header_bytes,
                                  void* data, std::size_t bytes, const ucp_am_recv_param_t* how) {
-    Receiver& receiver = *static_cast<Network*>(argument)->receiver_;
-    if ((how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
-      return receiver.offered(header, header_bytes, data, bytes) ? UCS_INPROGRESS : UCS_OK;
+    Network& network = *static_cast<Network*>(argument);
+    std::uint32_t destination = 0;
+    if (header_bytes < sizeof destination) {
+      return UCS_OK;
     }
-    receiver.arrived(header, header_bytes, data, bytes);
+    std::memcpy(&destination, header, sizeof destination);
+    if (destination >= network.inboxes_.size() ||
+        network.is_elsewhere(static_cast<int>(destination))) {
+      return UCS_OK;  // a stranger's
+    }
+    Inbox& to = network.inboxes_[destination];
+    const char* const first = static_cast<const char*>(header);
+    const char* const payload = static_cast<const char*>(data);
+    if ((how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
+      bool wanted = true;
+      if (!network.hand_over(to, [&](Receiver& receiver) {
+            wanted = receiver.offered(header, header_bytes, data, bytes);
+          })) {
+        network.queue(static_cast<int>(destination), {.kind = Queued::Kind::offer,
+                                                      .header = {first, first + header_bytes},
+                                                      .offer = data,
+                                                      .bytes = bytes});
+      }
+      return wanted ? UCS_INPROGRESS : UCS_OK;
+    }
+    if (!network.hand_over(
+            to, [&](Receiver& receiver) { receiver.arrived(header, header_bytes, data, bytes); })) {
+      network.queue(static_cast<int>(destination), {.kind = Queued::Kind::message,
+                                                    .header = {first, first + header_bytes},
+                                                    .payload = {payload, payload + bytes}});
+    }
     return UCS_OK;
   }
   static void on_error(void* argument, ucp_ep_h /*endpoint*/, ucs_status_t status) {
     const Endpoint& to = *static_cast<Endpoint*>(argument);
     Network& network = *to.network;
-    if (network.receiver_ != nullptr) {
-      network.receiver_->lost(to.world_rank, network.parts_->ucx.ucs_status_string(status));
+    const char* const problem = network.parts_->ucx.ucs_status_string(status);
+    for (std::size_t rank = 0; rank < network.inboxes_.size(); ++rank) {
+      Inbox& inbox = network.inboxes_[rank];
+      if (inbox.receiver != nullptr && inbox.receiver == network.polls_as_) {
+        inbox.receiver->lost(to.world_rank, problem);
+      } else if (inbox.receiver != nullptr) {
+        network.queue(static_cast<int>(rank),
+                      {.kind = Queued::Kind::loss, .problem = problem, .lost = to.world_rank});
+      }
     }
   }
-  void over(void* request, ucs_status_t status, void* operation) const {
+  void over(Network& network, void* request, ucs_status_t status, Operation& operation) const {
     ucx.ucp_request_free(request);
-    static_cast<Operation*>(operation)->over(status == UCS_OK ? nullptr
-                                                              : ucx.ucs_status_string(status));
+    const char* const problem = status == UCS_OK ? nullptr : ucx.ucs_status_string(status);
+    Inbox& of = network.inbox(operation.owner_rank());
+    if (!network.hand_over(of, [&](Receiver&) { operation.over(problem); })) {
+      network.queue(operation.owner_rank(), {.kind = Queued::Kind::operation,
+                                             .operation = &operation,
+                                             .problem = problem != nullptr ? problem : ""});
+    }
   }
   static void on_sent(void* request, ucs_status_t status, void* operation) {
-    detail::host_network->parts_->over(request, status, operation);
+    detail::host_network->parts_->over(*detail::host_network, request, status,
+                                       *static_cast<Operation*>(operation));
   }
   static void on_fetched(void* request, ucs_status_t status, std::size_t /*bytes*/,
                          void* operation) {
-    detail::host_network->parts_->over(request, status, operation);
+    detail::host_network->parts_->over(*detail::host_network, request, status,
+                                       *static_cast<Operation*>(operation));
   }
 
   /// nullptr: it cannot be made, and the network's problem says why.
   ucp_ep_h endpoint_of(Network& network, int world_rank) {
     endpoints.resize(network.addresses_.size());
-    auto& place = endpoints[static_cast<std::size_t>(world_rank)];
+    auto& place = endpoints[static_cast<std::size_t>(network.process_of(world_rank))];
     if (place != nullptr) {
       return place->endpoint;
     }
@@ -226,6 +355,8 @@ Sent Network::outcome(void* request) {
 
 Sent Network::send(int world_rank, const void* header, std::size_t header_bytes,
                    const void* payload, std::size_t bytes, bool offer, Operation& operation) {
+  const LockGuard guard(lock_);
+  const OutsideOfRank scope;
   const ucp_ep_h endpoint = parts_->endpoint_of(*this, world_rank);
   if (endpoint == nullptr) {
     return Sent::failed;
@@ -241,15 +372,14 @@ Sent Network::send(int world_rank, const void* header, std::size_t header_bytes,
 }
 
 void Network::connect(int world_rank) {
+  const LockGuard guard(lock_);
+  const OutsideOfRank scope;
   parts_->endpoint_of(*this, world_rank);
 }
 
-bool Network::is_connected(int world_rank) const {
-  const auto place = static_cast<std::size_t>(world_rank);
-  return place < parts_->endpoints.size() && parts_->endpoints[place] != nullptr;
-}
-
 Sent Network::fetch(void* payload, void* to, std::size_t bytes, Operation& operation) {
+  const LockGuard guard(lock_);
+  const OutsideOfRank scope;
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   how.cb.recv_am = &Parts::on_fetched;
@@ -257,12 +387,48 @@ Sent Network::fetch(void* payload, void* to, std::size_t bytes, Operation& opera
   return outcome(parts_->ucx.ucp_am_recv_data_nbx(parts_->worker, payload, to, bytes, &how));
 }
 
-bool Network::progress() {
-  return parts_->ucx.ucp_worker_progress(parts_->worker) != 0;
+bool Network::progress(Receiver* as, Poller poller) {
+  if (!lock_.try_lock()) {
+    return false;  // another rank looks
+  }
+  const OutsideOfRank scope;
+  Receiver* const before = std::exchange(polls_as_, as);
+  poller_ = poller;
+  const bool moved = parts_->ucx.ucp_worker_progress(parts_->worker) != 0;
+  polls_as_ = before;
+  lock_.unlock();
+  return moved;
+}
+
+void Network::refuse(void* offer) {
+  const LockGuard guard(lock_);
+  parts_->ucx.ucp_am_data_release(parts_->worker, offer);
 }
 
 bool Network::arm() {
+  const LockGuard guard(lock_);
+  const OutsideOfRank scope;
   return parts_->ucx.ucp_worker_arm(parts_->worker) == UCS_OK;
+}
+
+bool Network::listen() {
+  if (is_listening_.load(std::memory_order_seq_cst)) {
+    return true;
+  }
+  const LockGuard guard(lock_);
+  if (is_listening_.load(std::memory_order_relaxed)) {
+    return true;
+  }
+  const OutsideOfRank scope;
+  if (!arm()) {
+    return false;
+  }
+  is_listening_.store(true, std::memory_order_seq_cst);
+  if (listener_->listen() != 0) {
+    is_listening_.store(false, std::memory_order_seq_cst);
+    return false;
+  }
+  return true;
 }
 
 }  // namespace meantime::net
@@ -286,17 +452,18 @@ Sent Network::send(int, const void*, std::size_t, const void*, std::size_t, bool
   return Sent::failed;
 }
 void Network::connect(int) {}
-bool Network::is_connected(int) const {
-  return false;
-}
 Sent Network::fetch(void*, void*, std::size_t, Operation&) {
   return Sent::failed;
 }
-bool Network::progress() {
+bool Network::progress(Receiver*, Poller) {
   return false;
 }
+void Network::refuse(void*) {}
 bool Network::arm() {
   return true;
+}
+bool Network::listen() {
+  return false;
 }
 
 }  // namespace meantime::net

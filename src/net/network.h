@@ -1,38 +1,60 @@
 // The network of this process: bytes to and from processes of other nodes, by UCX's active
-// messages. Knows ranks as addresses, and nothing of MPI.
-//   message   a header, and a payload that either comes with it (eager) or, offered, stays with its
-//             sender until the receiver fetches it to where it wants it
-//   operation what UCX has under way: it tells its owner once, within `progress`, that it is over
-//   efd       a descriptor that becomes readable with the next event after `arm`
-// One thread at a time. A connection is made when it is first sent to.
+// messages, for all of its ranks. Knows ranks as addresses, and nothing of MPI.
+//   message   a header, which begins with the world rank that it is for, and a payload that either
+//             comes with it (eager) or, offered, stays with its sender until the receiver fetches
+//             it to where it wants it
+//   receiver  a rank of this process: takes what arrives for it, and hears what is over
+//   operation what UCX has under way: it tells its owner once that it is over
+//   poller    who is in `progress`, one at a time. What is for its own rank it hands over at once,
+//             and so what is for a rank that is not in MPI, or sleeps there, and lets itself be
+//             entered: the poller is that rank for a moment. All else it queues
+//   queue     of a receiver, which takes it when it comes to `progress`, and is rung
+//   listening somebody is called with the next event (net/listener.h)
+// A connection is made when it is first sent to; ranks of one process are at its other end
+// together.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/lock.h"
+#include "net/listener.h"
+
 namespace meantime::net {
+
+/// In whose time the network is polled.
+enum class Poller : std::uint8_t {
+  waits,  ///< a rank's in MPI, or a worker's with nothing to run
+  helper  ///< a thread's that is called for it
+};
 
 class Operation {
  public:
   /// `problem`: nullptr, or what has failed. It may be gone when this returns.
   virtual void over(const char* problem) = 0;
+  virtual int owner_rank() const = 0;
 
  protected:
   ~Operation() = default;
 };
 
-/// Who takes what arrives, within `progress`.
 class Receiver {
  public:
+  /// The caller is this rank until it leaves. False: the rank is busy in MPI itself.
+  virtual bool try_enter() = 0;
+  virtual void leave(Poller poller) = 0;
+
   virtual void arrived(const void* header, std::size_t header_bytes, const void* payload,
                        std::size_t bytes) = 0;
   /// `payload` is to be fetched, once, at any time; or the answer is false: it is not wanted.
   virtual bool offered(const void* header, std::size_t header_bytes, void* payload,
                        std::size_t bytes) = 0;
-  /// Nothing goes to that rank any more, and what was under way to it may not have come.
+  /// Nothing goes to the process of that rank any more, and what was under way to it may not have
+  /// come.
   virtual void lost(int world_rank, const char* problem) = 0;
 
  protected:
@@ -65,20 +87,33 @@ class Network {
   int node() const { return own_node_; }
   /// Before anything is sent to it, so that its end is noticed.
   void connect(int world_rank);
-  /// It has been sent to.
-  bool is_connected(int world_rank) const;
+  bool is_same_process(int world_rank, int other) const {
+    return process_of(world_rank) == process_of(other);
+  }
 
-  void set_receiver(Receiver& receiver) { receiver_ = &receiver; }
+  /// From now on, and what has come before. `ring` wakes that rank if it sleeps.
+  void take_for(int world_rank, Receiver& receiver);
+  void take_no_more_for(int world_rank);
   /// Header and payload must stay as they are until it is `now`, or the operation over.
   Sent send(int world_rank, const void* header, std::size_t header_bytes, const void* payload,
             std::size_t bytes, bool offer, Operation& operation);
   Sent fetch(void* payload, void* to, std::size_t bytes, Operation& operation);
-  /// True if anything moved.
-  bool progress();
+  /// As that rank; nullptr: as none of them. True if anything moved.
+  bool progress(Receiver* as, Poller poller);
+  /// Of what was queued for it. True if there was any.
+  bool take_queued(int world_rank) {
+    return inbox(world_rank).any.load(std::memory_order_seq_cst) && take_queued_now(world_rank);
+  }
 
   int efd() const { return efd_; }
   /// False: something is there already, so progress first.
   bool arm();
+  /// Somebody is called with the next event. False: as `arm`, or nobody can be.
+  bool listen();
+  /// Called: `listen` has to be asked again.
+  void heard() { is_listening_.store(false, std::memory_order_seq_cst); }
+  /// Before the first rank takes. `call` when something is heard, by a thread of the listener's.
+  void prepare(void (*ring)(int world_rank), void (*call)(int argument), int argument);
 
   /// Of the last `failed`.
   const std::string& problem() const { return problem_; }
@@ -87,14 +122,46 @@ class Network {
 
  private:
   friend struct Parts;
+
+  struct Queued {
+    enum class Kind { message, offer, operation, loss };
+    Kind kind;
+    std::vector<char> header{};
+    std::vector<char> payload{};
+    void* offer = nullptr;
+    std::size_t bytes = 0;
+    Operation* operation = nullptr;
+    std::string problem{};
+    int lost = 0;
+  };
+  struct Inbox {
+    std::atomic<bool> any{false};
+    Receiver* receiver = nullptr;
+    std::vector<Queued> queue;
+  };
+
   Sent outcome(void* request);
+  int process_of(int world_rank) const { return process_of_[static_cast<std::size_t>(world_rank)]; }
+  Inbox& inbox(int world_rank) { return inboxes_[static_cast<std::size_t>(world_rank)]; }
+  bool take_queued_now(int world_rank);
+  void refuse(void* offer);
+  void queue(int world_rank, Queued&& what);
+  template <class Take>
+  bool hand_over(Inbox& to, Take take);
 
   std::unique_ptr<Parts> parts_;
-  Receiver* receiver_ = nullptr;
+  RecursiveMutex lock_;  ///< UCX's, the queues' and what else changes here; no rank's is waited for
+  Receiver* polls_as_ = nullptr;
+  Poller poller_ = Poller::waits;
+  std::vector<Inbox> inboxes_;  ///< by world rank
+  std::atomic<bool> is_listening_{false};
+  std::unique_ptr<Listener> listener_;
+  void (*ring_)(int world_rank) = nullptr;
   std::string address_;
   std::string problem_;
   std::vector<int> nodes_;
   std::vector<std::string> addresses_;
+  std::vector<int> process_of_;  ///< of each world rank the first one with its address
   int node_count_ = 1;
   int own_node_ = 0;
   int efd_ = -1;

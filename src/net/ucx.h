@@ -12,8 +12,8 @@ namespace meantime::net {
       each(ucp_worker_create) each(ucp_worker_destroy) each(ucp_worker_get_address)              \
           each(ucp_worker_release_address) each(ucp_worker_get_efd) each(ucp_worker_arm)         \
               each(ucp_worker_progress) each(ucp_worker_set_am_recv_handler) each(ucp_ep_create) \
-                  each(ucp_am_send_nbx) each(ucp_am_recv_data_nbx) each(ucp_request_free)        \
-                      each(ucs_status_string)
+                  each(ucp_am_send_nbx) each(ucp_am_recv_data_nbx) each(ucp_am_data_release)     \
+                      each(ucp_request_free) each(ucs_status_string)
 
 struct Ucx {
 #define MEANTIME_MEMBER(name) decltype(&::name) name = nullptr;  // NOLINT: it names a member

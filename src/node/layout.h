@@ -164,6 +164,13 @@ struct alignas(cache_line) Account {
   std::atomic<std::uint64_t> offloaded_ns;      ///< until it is back on a worker
   std::atomic<std::uint64_t> offloaded_cpu_ns;  ///< what these threads needed, by the kernel
   GuestWork guest_work;                         ///< in sleeps
+  // What its helper did while it computed (core/request/helper.h):
+  std::atomic<std::uint64_t> helped_messages;
+  std::atomic<std::uint64_t> helped_bytes;
+  std::atomic<std::uint64_t> helper_cpu_ns;  ///< by the kernel
+  // … and what ranks of its process that waited, or their workers, did for it (net/network.h):
+  std::atomic<std::uint64_t> carried_messages;
+  std::atomic<std::uint64_t> carried_bytes;
 };
 
 // In `returned`.

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define MEANTIME_HOST_INTERFACE 8
+#define MEANTIME_HOST_INTERFACE 9
 
 struct meantime_host_plan {
   int interface_version; /* MEANTIME_HOST_INTERFACE */
@@ -28,6 +28,9 @@ struct meantime_host_plan {
   void (*prepare)(int index);  /* on the rank's own thread, once, before it runs */
   void (*run)(int index);      /* the rank's life: its constructors, main, its exit handlers */
   void (*worker_begins)(void); /* on each worker's kernel thread */
+  /* Until it is called again what the caller makes and asks of libc is this one's, and not its
+     rank's: NULL is the host. Returns whose it was. */
+  void* (*act_for)(void* rank);
 };
 
 /* Runs all ranks to their end. 0 or an errno. */

@@ -1,4 +1,5 @@
-// The rank's lock: under MPI_THREAD_MULTIPLE it serialises the threads of one rank inside MPI;
+// The rank's lock: under MPI_THREAD_MULTIPLE it serialises the threads of one rank inside MPI, and
+// where it has a helper (core/request/helper.h) the rank and that;
 // calls that are legal at any time take it always, because before MPI is initialised any thread may
 // make them (MPI 5.0, 11.4.1 and 11.6). It guards what is private to the rank in its host
 // (requests, communicators, pools), never what other ranks touch. It is recursive, because a user's
@@ -6,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "base/lock.h"
 
@@ -14,14 +16,33 @@ namespace meantime {
 class MEANTIME_CAPABILITY("mutex") RankLock {
  public:
   /// Off until MPI_Init_thread provides MPI_THREAD_MULTIPLE; then on for good.
-  void enable() { enabled_.store(true, std::memory_order_relaxed); }
-  /// Whether calls that are legal only while MPI is initialised take it.
+  void enable() {
+    enabled_.store(true, std::memory_order_relaxed);
+    enable_for_helper();
+  }
+  void enable_for_helper() { is_taken_.store(true, std::memory_order_relaxed); }
+  /// Whether several threads of the program may be in MPI.
   bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
+  /// Whether calls that are legal only while MPI is initialised take it.
+  bool is_taken() const { return is_taken_.load(std::memory_order_relaxed); }
 
   void lock() MEANTIME_ACQUIRE() {
-    mutex_.lock();
+    if (!mutex_.try_lock()) [[unlikely]] {
+      wanted_.fetch_add(1, std::memory_order_relaxed);
+      mutex_.lock();
+      wanted_.fetch_sub(1, std::memory_order_relaxed);
+    }
     ++depth_;
   }
+  bool try_lock() MEANTIME_TRY_ACQUIRE(true) {
+    if (!mutex_.try_lock()) {
+      return false;
+    }
+    ++depth_;
+    return true;
+  }
+  /// Somebody waits for it. A hint.
+  bool is_wanted() const { return wanted_.load(std::memory_order_relaxed) != 0; }
   void unlock() MEANTIME_RELEASE() {
     --depth_;
     mutex_.unlock();
@@ -32,7 +53,7 @@ class MEANTIME_CAPABILITY("mutex") RankLock {
   /// Lets go of every level that the calling thread holds; returns how many, for `reacquire`
   /// (wait/others_turn.h).
   int release_all() MEANTIME_NO_LOCK_ANALYSIS {
-    if (!enabled()) {
+    if (!is_taken()) {
       return 0;
     }
     const int levels = depth_;
@@ -49,6 +70,8 @@ class MEANTIME_CAPABILITY("mutex") RankLock {
 
  private:
   std::atomic<bool> enabled_{false};
+  std::atomic<bool> is_taken_{false};
+  std::atomic<std::uint32_t> wanted_{0};
   RecursiveMutex mutex_;
   int depth_ MEANTIME_GUARDED_BY(mutex_) = 0;
 };

@@ -67,7 +67,7 @@ struct alignas(64) Rank {
   std::atomic<Phase> phase{Phase::before_init};
   std::atomic<bool> uses_clocks{false};  ///< a thread of it has asked for one (rank/clocks.h)
   std::uint32_t waits_to_sample = 1;     ///< until one is timed (wait/short_wait.h)
-  RankLock lock;                         ///< taken by entry points under MPI_THREAD_MULTIPLE only
+  RankLock lock;                         ///< taken by entry points under MPI_THREAD_MULTIPLE
 
   int workers = 1;  ///< CPUs that the job may use on this node (mask capped by the cgroup quota)
   int thread_level = 0;  ///< the highest that was provided

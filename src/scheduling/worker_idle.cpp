@@ -14,6 +14,9 @@
 #include "sleep/doorbell.h"
 
 namespace meantime::ranks {
+
+constinit WhenIdle detail::when_idle = nullptr;
+
 namespace {
 
 /// How long to look where a rank would look for a while: as the job says, if it does say how long.
@@ -84,6 +87,9 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
       if (now >= countdown.next_ns()) [[unlikely]] {
         countdown.ask(now);
       }
+    }
+    if (when_idle() != nullptr) [[unlikely]] {
+      when_idle()();
     }
     const wait::Step rung = looking.next(turn, waited, plan);
     if (rung == wait::Step::park) {

@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 2> machine_words = {"try", "require"};
 constexpr std::array<std::string_view, 1> none_word = {"none"};
 constexpr std::array<std::string_view, 1> auto_word = {"auto"};
 constexpr std::array<std::string_view, 2> missing_words = {"abort", "error"};
+constexpr std::array<std::string_view, 3> helper_words = {"off", "auto", "on"};
 constexpr std::array<std::string_view, 3> deadlock_words = {"abort", "report", "ignore"};
 
 // clang-format off
@@ -87,6 +88,8 @@ constexpr Setting table[] = {
      "the largest fragment of a direct copy"},
     {"MEANTIME_REMOTE_EAGER", Kind::bytes, Scope::start, "64K", {}, 0, 1024 * 1024,
      "a message that is sent to another node at once; longer ones are fetched by their receiver"},
+    {"MEANTIME_HELPER", Kind::word, Scope::start, "auto", helper_words, 0, 0,
+     "a thread that takes in what comes from other nodes while ranks compute: auto, where a CPU is idle"},
     {"MEANTIME_LOST_AFTER", Kind::count, Scope::start, "8", {}, 0, 3600,
      "seconds from a lost connection to the end of the job, if nothing else ends it: who died is better known to others"},
     {"MEANTIME_CMA", Kind::word, Scope::start, "1", no_yes, 0, 0,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Jobs over several nodes, which mpiexec plays: what is not one program's behaviour (those run in tests/mpi/catalogue.py)."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -65,7 +66,8 @@ class Nodes(MpiexecTest):
         for line in first.output.splitlines():
             self.assertEqual(len(set(line.split()[1:])), 1, line)
         for nodes in (2, 3, 7):
-            self.assertEqual(self.on_nodes(nodes, "-n", 7, sums).output, first.output, f"{nodes} nodes")
+            for kind in ("processes", "threads"):
+                self.assertEqual(self.on_nodes(nodes, "--as", kind, "-n", 7, sums).output, first.output, f"{nodes} nodes, {kind}")
 
     def test_the_report_is_of_all(self):
         result = self.on_nodes(2, "--report", "-n", 4, self.program("sums", SUMS))
@@ -73,11 +75,50 @@ class Nodes(MpiexecTest):
         self.assertRegex(result.error, r"where the time of 4 ranks .* went")
 
     def test_what_is_not_there_yet(self):
-        for words, said in ((("--as", "threads"), "thread ranks of several nodes are not there yet"),
-                            (("--guest", "proc:true"), "guest work beside several nodes is not there yet")):
-            result = self.on_nodes(2, *words, "-n", 4, self.program("sums", SUMS))
-            self.assertEqual(result.status, 1)
-            self.assertIn(said, result.error)
+        result = self.on_nodes(2, "--guest", "proc:true", "-n", 4, self.program("sums", SUMS))
+        self.assertEqual(result.status, 1)
+        self.assertIn("guest work beside several nodes is not there yet", result.error)
+
+    def test_messages_arrive_while_a_rank_computes(self):
+        """Long after the message has come its rank looks for the first time: somebody has taken it in."""
+        source = """
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+enum { bytes = 1 << 20 };
+int main(void) {
+  int rank, size;
+  MPI_Init(0, 0);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  char *data = calloc(1, bytes);
+  if (rank == size - 1) {
+    MPI_Request request;
+    MPI_Irecv(data, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (double end = MPI_Wtime() + 0.4; MPI_Wtime() < end;) {}
+    if (data[bytes - 1] != 1) MPI_Abort(MPI_COMM_WORLD, 7);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    data[bytes - 1] = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) MPI_Send(data, bytes, MPI_CHAR, size - 1, 0, MPI_COMM_WORLD);
+    sleep(1);  // its CPU is idle
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+        program = self.program("computes", source)
+        for kind in ("processes", "threads"):
+            for helper in ("on", "off"):
+                report = self.path("report.json")
+                result = self.on_nodes(2, "--as", kind, f"--report={report}", "-n", 2, program, MEANTIME_HELPER=helper)
+                self.assertEqual(result.status, 0 if helper == "on" else 7, (kind, helper, result.error))
+                if helper == "on":
+                    with open(report) as file:
+                        helped = json.load(file)["ranks"][1]["helped"]
+                    self.assertGreaterEqual(helped["bytes"], 1 << 20, (kind, helped))
 
     def test_much_of_a_thread_s_own(self):
         """The thread that hears the network has the program's thread-local data, too."""

@@ -152,6 +152,7 @@ PROGRAMS = [
     Program("memory_unexpected", label="million", ranks=(2, 16), waits=("adaptive",), seconds=600,
             full_only=True, sanitizers=(),
             arguments=lambda ranks, wait: ["--messages=1000000", "--isends=100000"]),
+    Program("pt2pt_computing", seconds=120, arguments=lambda ranks, wait: ["--rounds=6"] if ranks > 4 else []),
 ]
 
 
@@ -379,6 +380,11 @@ def node_runs():
         elif shift % 4 == 3:  # much is beyond credit
             options += ["--env", "MEANTIME_EAGER_PAIR=20K"]
         yield f"nodes.{program.title()}.n{ranks}.{wait}.on{nodes}", program, ranks, wait, options
+        if not {program.name, program.title()} & ONLY_PROCESSES:
+            options += ["--mpiexec-argument=--as", "--mpiexec-argument=threads"]
+            if shift % 3 == 1:  # two processes on a node
+                options += ["--mpiexec-argument=--ranks-per-process", "--mpiexec-argument=2"]
+            yield f"nodes.{program.title()}.n{ranks}.{wait}.threads.on{nodes}", program, ranks, wait, options
 
 
 def uncovered_pairs():

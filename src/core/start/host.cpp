@@ -6,6 +6,7 @@
 #include "core/error/abort.h"
 #include "core/start/settings.h"
 #include "core/start/startup.h"
+#include "net/outside_of_rank.h"
 #include "node/control_client.h"
 #include "node/segment.h"
 #include "rank/rank.h"
@@ -33,6 +34,7 @@ MEANTIME_FOR_HOSTS int meantime_host_run(const meantime_host_plan* plan) {
   ours.prepare = plan->prepare;
   ours.run = plan->run;
   ours.worker_begins = plan->worker_begins;
+  meantime::net::act_for() = plan->act_for;
   return meantime::core::start_thread_ranks(ours, plan->segment);
 }
 

@@ -126,7 +126,7 @@ void refuse_to_be_alone() {
   }
 }
 
-void join_network(const Rank& rank) {
+void join_network(const Rank& rank, int ranks) {
   if (const net::Network* const known = net::network(); known != nullptr) {  // a task's
     if (known->ranks() != rank.world_size) {
       abort_job(1, "the launcher does not say where all ranks are");
@@ -141,7 +141,7 @@ void join_network(const Rank& rank) {
   std::string problem = network->open();
   net::Addresses all;
   if (problem.empty()) {
-    problem = net::exchange_addresses(board, rank.world_rank, network->address(), all);
+    problem = net::exchange_addresses(board, rank.world_rank, ranks, network->address(), all);
   }
   if (!problem.empty()) {
     abort_job(1, problem);

@@ -19,7 +19,7 @@ bool wants_to_be_alone();
 void refuse_to_be_alone();
 /// An MPI error class.
 /// If mpiexec has made several nodes: returns when all ranks are known.
-void join_network(const Rank& rank);
+void join_network(const Rank& rank, int ranks);
 int make_singleton(Rank& rank);
 
 }  // namespace meantime::core

@@ -285,6 +285,10 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
       return "MEANTIME_TEST_WIRE needs MEANTIME_WAIT=yield or poll";
     }
   }
+  const std::string helper = setting("MEANTIME_HELPER");
+  settings.helps = helper == "off"  ? Helps::never
+                   : helper == "on" ? Helps::always
+                                    : Helps::if_cpus_are_idle;
   settings.cross_memory = setting("MEANTIME_CMA") != "0";
   settings.attaches = setting("MEANTIME_TEST_ATTACHES") == "1";
   settings.argument_checks = setting("MEANTIME_CHECKS") != "0";

@@ -16,6 +16,7 @@
 #include "core/error/crash.h"
 #include "core/error/error.h"
 #include "core/object/tables.h"
+#include "core/request/helper.h"
 #include "core/request/requests.h"
 #include "core/start/energy.h"
 #include "core/start/guest_function.h"
@@ -145,10 +146,13 @@ int start_up(Rank& rank) {
       abort_job(1, "mpiexec ended before this program called MPI_Init");
     }
     if (rank.fiber == nullptr) {
-      join_network(rank);
+      join_network(rank, 1);
     }
   }
   rank.engine = std::make_shared<match::Engine>(rank, typed);
+  if (rank.fiber != nullptr && net::network() != nullptr) {
+    rank.lock.enable_for_helper();
+  }
   Settings settings;
   if (const std::string wrong = read_settings(settings, rank.engine->limits); !wrong.empty()) {
     abort_job(1, wrong);
@@ -168,6 +172,9 @@ int start_up(Rank& rank) {
     if (in_job) {
       print_whole_lines();
     }
+  }
+  if (rank.fiber == nullptr) {
+    hear_network_for(rank, settings.helps);
   }
   rank.policy = wait::policy();
   rank.yielding[static_cast<int>(wait::Kind::messages)] = wait::Yielding::for_messages(sharers());
@@ -215,6 +222,8 @@ int start_thread_ranks(ranks::Plan plan, int segment) {
     abort_job(1, wrong);
   }
   start_host(settings, sharers() > 1);
+  join_network(host, plan.ranks);
+  hear_network_for_host(plan.first_rank, plan.ranks, settings.helps);
   start_energy_of_workers(host.control);
   plan.held_up = tell_of_held_up;
   plan.always_move = settings.always_move;

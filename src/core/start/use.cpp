@@ -108,9 +108,6 @@ void come_back(Rank& rank) {
     node::segment().untrim();
   }
   rank.engine->come_back();
-  if (rank.engine->remote != nullptr) {
-    rank.engine->remote->come_back();
-  }
   if (rank.control != nullptr) {
     rank.control->back();
   }
@@ -125,10 +122,11 @@ void come_back(Rank& rank) {
 /// may have died, or be ranks whose sessions go on.
 void part(match::Remote& remote) {
   constexpr std::uint64_t patience_ns = 1'000'000'000;
+  remote.open();
   remote.say_goodbye();
   for (const std::uint64_t began = now_ns();
        !remote.all_said_goodbye() && now_ns() - began < patience_ns;) {
-    if (!progress()) {
+    if (!progress() && !ranks::yield()) {
       sched_yield();
     }
   }

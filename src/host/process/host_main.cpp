@@ -71,6 +71,9 @@ std::vector<int> descriptors_of_meantime(const launch::HostWords& words) {
   std::vector<int> all = {words.no_input, number(std::getenv(launch::segment_variable)),
                           number(std::getenv(launch::control_variable)),
                           number(std::getenv(launch::lifeline_variable))};
+  if (const int board = number(std::getenv(launch::board_variable)); board >= 0) {
+    all.push_back(board);
+  }
   for (int i = 0; words.first_label >= 0 && i < 2 * words.ranks; ++i) {
     all.push_back(words.first_label + i);
   }
@@ -137,6 +140,9 @@ MEANTIME_INTERPOSED int meantime_host_main(int count, char** arguments, char* bl
   plan.prepare = prepare_rank;
   plan.run = run_rank;
   plan.worker_begins = prepare_thread_for_crashes;
+  plan.act_for = [](void* rank) -> void* {
+    return std::exchange(detail::current, static_cast<RankState*>(rank));
+  };
   if (const int error = meantime_host_run(&plan); error != 0) {
     give_up_starting(words.ranks, error);
   }

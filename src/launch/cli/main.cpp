@@ -216,8 +216,8 @@ void say_where_ranks_run(const Job& job) {
   }
 }
 
-/// In blocks. Empty, or one line why not.
-std::string divide_among_nodes(Job& job) {
+/// In blocks.
+void divide_among_nodes(Job& job) {
   const std::string nodes = job.setting("MEANTIME_TEST_NODES");
   const auto ranks = static_cast<int>(job.ranks.size());
   job.nodes = nodes.empty() ? 1 : std::clamp(std::atoi(nodes.c_str()), 1, ranks);
@@ -225,13 +225,6 @@ std::string divide_among_nodes(Job& job) {
     job.ranks[static_cast<std::size_t>(rank)].node =
         static_cast<int>(std::int64_t{rank} * job.nodes / ranks);
   }
-  if (job.nodes > 1 && !job.hosts.empty()) {
-    return "thread ranks of several nodes are not there yet: use process ranks (--as processes)";
-  }
-  if (job.nodes > 1 && (job.guests || !job.guest_function.empty())) {
-    return "guest work beside several nodes is not there yet";
-  }
-  return {};
 }
 
 int start(int count, char** words) {
@@ -281,6 +274,7 @@ int start(int count, char** words) {
     return status;
   }
   job.ranks.resize(static_cast<std::size_t>(job.command.ranks()));
+  divide_among_nodes(job);
   if (std::string refusal = choose_thread_ranks(job); !refusal.empty()) {
     say(refusal);
     return 1;
@@ -294,8 +288,8 @@ int start(int count, char** words) {
     say(refusal);
     return 1;
   }
-  if (std::string refusal = divide_among_nodes(job); !refusal.empty()) {
-    say(refusal);
+  if (job.nodes > 1 && (job.guests || !job.guest_function.empty())) {
+    say("guest work beside several nodes is not there yet");
     return 1;
   }
   if (asked_to_poll(job) || job.command.verbose) {  // the report has it anyway

@@ -22,9 +22,13 @@ ledger::Figures figures_in(const Job& job, const std::vector<int>& segments) {
       all = std::move(figures);
       continue;
     }
+    const auto before = static_cast<int>(all.workers.size());
+    all.workers.insert(all.workers.end(), figures.workers.begin(), figures.workers.end());
     for (std::size_t rank = 0; rank < all.ranks.size(); ++rank) {
       if (job.ranks[rank].node == static_cast<int>(node)) {
-        all.ranks[rank] = std::move(figures.ranks[rank]);
+        ledger::RankFigures& moved = all.ranks[rank] = std::move(figures.ranks[rank]);
+        moved.worker += moved.worker >= 0 ? before : 0;
+        moved.home += moved.home >= 0 ? before : 0;
       }
     }
   }

@@ -63,14 +63,17 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
   std::string text = fmt::format(
       R"(    {{"rank": {}, "wait": {}, "energy_policy": {}, "changed": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
       R"("rung_in_vain": {}, "spent": {}, )"
-      R"("held_up": {:.9f}, "elsewhere": {:.9f}, "cpu": {}, "preempted": {}, "prorated": {}, "sites": [)",
+      R"("held_up": {:.9f}, "elsewhere": {:.9f}, "cpu": {}, "preempted": {}, "prorated": {}, )"
+      R"("helped": {{"messages": {}, "bytes": {}, "cpu": {:.9f}}}, )"
+      R"("carried": {{"messages": {}, "bytes": {}}}, "sites": [)",
       number, quoted(way), quoted(policy), json_changes(rank), seconds(rank.wall_ns),
       seconds(rank.wait_ns), rank.waits, rank.parks, rank.signalled_in_vain,
       json_activities(rank.spent_ns), seconds(rank.held_up_ns), seconds(rank.offloaded_ns),
       cpu ? fmt::format("{:.9f}", *cpu) : "null",
       rank.cpu_ns != 0 && rank.preempted_ns ? fmt::format("{:.9f}", seconds(*rank.preempted_ns))
                                             : "null",
-      rank.worker >= 0);
+      rank.worker >= 0, rank.helped_messages, rank.helped_bytes, seconds(rank.helper_cpu_ns),
+      rank.carried_messages, rank.carried_bytes);
   for (std::size_t index = 0; index < rank.sites.size(); ++index) {
     text += (index == 0 ? "\n      " : ",\n      ") + json_site(rank.sites[index], names);
   }

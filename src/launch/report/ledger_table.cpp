@@ -212,6 +212,29 @@ std::string energy_line(const Job& job, const JobTimes& times) {
                                : "";
 }
 
+/// What came from other nodes, and was not taken in by who it was for.
+std::string carried_line(const ledger::Figures& figures) {
+  RankFigures sum;
+  for (const RankFigures& rank : figures.ranks) {
+    sum.carried_messages += rank.carried_messages;
+    sum.carried_bytes += rank.carried_bytes;
+    sum.helped_messages += rank.helped_messages;
+    sum.helped_bytes += rank.helped_bytes;
+    sum.helper_cpu_ns += rank.helper_cpu_ns;
+  }
+  const auto line = [](std::uint64_t messages, std::uint64_t bytes, const std::string& by) {
+    return messages == 0 && bytes == 0
+               ? std::string()
+               : fmt::format(
+                     "carried: {} messages, {:.3f} MB, for ranks that computed or slept, "
+                     "by {}\n",
+                     messages, static_cast<double>(bytes) * 1e-6, by);
+  };
+  return line(sum.carried_messages, sum.carried_bytes, "others that waited") +
+         line(sum.helped_messages, sum.helped_bytes,
+              fmt::format("helpers, in {} of CPU time", duration(sum.helper_cpu_ns)));
+}
+
 std::string wake_up_line(const Job& job) {
   return job.wake_up.ns != 0
              ? fmt::format("a wake-up: {} ({})\n", duration(job.wake_up.ns), job.wake_up.source)
@@ -251,6 +274,7 @@ std::string ledger_table(const Job& job, const std::vector<int>& segments, const
   if (figures.energy_handler.empty()) {
     text += energy_policy_line(job);
   }
+  text += carried_line(figures);
   for (const std::string& note : job.notes) {
     text += fmt::format("note: {}\n", note);
   }

@@ -43,18 +43,17 @@ std::string binding_of(const cpu_set_t* cpus) {
 }  // namespace
 
 std::string Starter::make_segments() {
-  std::vector<int> ranks_on_node(static_cast<std::size_t>(job_.nodes));
   std::vector<int> nodes;
   for (const RankProcess& rank : job_.ranks) {
-    ++ranks_on_node[static_cast<std::size_t>(rank.node)];
     nodes.push_back(rank.node);
   }
   for (int node = 0; node < job_.nodes; ++node) {
-    const int runners =
-        job_.nodes == 1 ? job_.runners() : ranks_on_node[static_cast<std::size_t>(node)];
+    const auto hosts = std::count_if(
+        job_.hosts.begin(), job_.hosts.end(),
+        [&](const ThreadHost& host) { return job_.ranks[host.first_rank].node == node; });
     const int segment = node::create_segment(
         static_cast<int>(job_.ranks.size()), job_.cpus.workers,
-        {runners, job_.all_threads() ? static_cast<int>(job_.hosts.size()) : 0});
+        {job_.runners(node), job_.all_threads() ? static_cast<int>(hosts) : 0});
     if (segment < 0) {
       const std::string limit = node::what_limits(static_cast<std::uint32_t>(-segment));
       return fmt::format("cannot make the job's shared memory: {}{}", std::strerror(-segment),
@@ -308,7 +307,7 @@ std::string Starter::start_host(int number) {
   words.first_worker = host.first_worker;
   words.job_workers = job_.all_threads() ? job_.runners() : 0;
   words.stdin_rank = job_.command.stdin_rank;
-  words.no_input = known_as_.lifeline + 1;
+  words.no_input = known_as_.board + 1;
   words.round_robin = job_.command.placement == Placement::round_robin ? 1 : 0;
   words.first_workers = job_.first_workers;
   words.steal = job_.command.balance == Balance::steal ? 1 : 0;
@@ -324,6 +323,9 @@ std::string Starter::start_host(int number) {
                        {channel.theirs, known_as_.control},
                        {lifeline, known_as_.lifeline},
                        {no_input_, words.no_input}};
+  if (board_ >= 0) {
+    child.descriptors.push_back({board_, known_as_.board});
+  }
   if (words.stdin_rank < host.first_rank || words.stdin_rank >= host.first_rank + host.ranks) {
     child.descriptors.push_back({no_input_, STDIN_FILENO});
   }

@@ -33,11 +33,19 @@ int Job::ranks_here() const {
 
 int Job::runners() const {
   int count = 0;
+  for (int node = 0; node < nodes; ++node) {
+    count += runners(node);
+  }
+  return count;
+}
+
+int Job::runners(int node) const {
+  int count = 0;
   for (const RankProcess& rank : ranks) {
-    count += rank.host < 0 && !rank.elsewhere ? 1 : 0;
+    count += rank.host < 0 && !rank.elsewhere && rank.node == node ? 1 : 0;
   }
   for (const ThreadHost& host : hosts) {
-    count += host.workers;
+    count += ranks[static_cast<std::size_t>(host.first_rank)].node == node ? host.workers : 0;
   }
   return count;
 }
@@ -152,7 +160,8 @@ std::string divide_into_hosts(Job& job) {
       return other.as_threads && share_a_process(program.request, other.request);
     };
     end = first + 1;
-    while (program.as_threads && end < all && goes_along(job.programs[job.ranks[end].program])) {
+    while (program.as_threads && end < all && job.ranks[end].node == job.ranks[first].node &&
+           goes_along(job.programs[job.ranks[end].program])) {
       ++end;
     }
     if (program.as_threads) {

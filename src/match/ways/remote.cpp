@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "ledger/layout.h"
 #include "match/matcher.h"
+#include "match/sends.h"
 
 namespace meantime::match {
 namespace {
@@ -16,10 +18,6 @@ namespace {
 /// So much credit is owed, if its sender has as much as usual, before it is returned for its own
 /// sake, in a message that nobody waits for. (What it lacks it offers.)
 constexpr std::size_t most_owed = 64 * 1024;
-
-void ring(int world_rank) {
-  wait::ring_rank(world_rank);
-}
 
 /// In place of a payload of no bytes, which UCX cannot offer.
 char nothing[8] = {};
@@ -33,6 +31,7 @@ class Remote::Sending final : public net::Operation {
  public:
   explicit Sending(Remote& remote) : remote_(remote) {}
 
+  int owner_rank() const override { return remote_.ground_.rank.world_rank; }
   void over(const char* problem) override {
     if (problem != nullptr) {
       remote_.lost(static_cast<int>(header.destination), problem);
@@ -93,6 +92,7 @@ class Remote::Fetching final : public net::Operation {
   }
   std::size_t bytes() const { return std::max(message_.bytes, std::uint64_t{1}); }
 
+  int owner_rank() const override { return remote_.ground_.rank.world_rank; }
   void over(const char* problem) override {
     if (problem != nullptr) {
       remote_.lost(static_cast<int>(message_.origin), problem);
@@ -116,17 +116,48 @@ class Remote::Fetching final : public net::Operation {
 };
 
 Remote::Remote(Ground& ground, Cells& cells, Transitions& transitions, Matcher& matcher,
-               net::Network& network)
+               Sends& sends, net::Network& network)
     : ground_(ground),
       cells_(cells),
       transitions_(transitions),
       matcher_(matcher),
-      network_(network),
-      listener_(network.efd(), ring, ground.rank.world_rank) {
-  network_.set_receiver(*this);
+      sends_(sends),
+      network_(network) {}
+
+Remote::~Remote() {
+  close();
 }
 
-Remote::~Remote() = default;
+void Remote::open() {
+  network_.take_for(ground_.rank.world_rank, *this);
+}
+
+void Remote::close() {
+  network_.take_no_more_for(ground_.rank.world_rank);
+}
+
+bool Remote::try_enter() {
+  if (!ground_.rank.lock.is_taken() || !ground_.rank.lock.try_lock()) {
+    return false;
+  }
+  before_entry_ = moved_;
+  return true;
+}
+
+/// What arrived may be what a send waits for, and what it was in is owed.
+void Remote::leave(net::Poller poller) {
+  return_credit();
+  if (sends_.has_waiting()) {
+    sends_.progress();
+  }
+  node::Account& account = ground_.area.account;
+  const bool by_helper = poller == net::Poller::helper;
+  ledger::add(by_helper ? account.helped_messages : account.carried_messages,
+              moved_.messages - before_entry_.messages);
+  ledger::add(by_helper ? account.helped_bytes : account.carried_bytes,
+              moved_.bytes - before_entry_.bytes);
+  ground_.rank.lock.unlock();
+}
 
 /// Of an eager message, by both sides alike.
 std::size_t Remote::credit_for(std::size_t payload) {
@@ -152,6 +183,7 @@ bool Remote::send(LocalSend& send, Peer& to) {
   sending.header.bytes = send.bytes;
   sending.send = &send;
   sending.to = &to;
+  to.is_known = true;
   sending.offers = !eager;
   sending.beyond_credit = !eager && !send.synchronous && send.bytes <= ground_.limits.eager &&
                           ground_.credit.may_overflow(send.bytes);
@@ -283,6 +315,7 @@ void Remote::heard(const Header& header, const void* payload, void* offer) {
   Peer& from = ground_.peers[origin];
   take_credit(header);
   from.has_left = false;  // or it is back
+  from.is_known = true;
   if (header.number == 0) {
     network_.connect(origin);
     if (says_goodbye_) {
@@ -345,6 +378,8 @@ bool Remote::take(const Header& header, const void* payload, void* offer) {
     std::memcpy(payload_of(*message), payload, header.bytes);
   }
   ++ground_.peers[static_cast<int>(header.origin)].heard;
+  ++moved_.messages;
+  moved_.bytes += comes_along ? header.bytes : 0;
   matcher_.push(*message);
   return true;
 }
@@ -356,6 +391,7 @@ Way::First Remote::begin(Message& message, Receive& receive) {
 
 void Remote::receive(Message& message, Receive& receive) {
   auto* const fetching = new Fetching(*this, message, receive);
+  ++fetching_;
   void* const offer = reinterpret_cast<void*>(transfer_of(message).sender);
   const net::Sent sent = network_.fetch(offer, fetching->place(), fetching->bytes(), *fetching);
   if (sent != net::Sent::under_way) {
@@ -365,6 +401,8 @@ void Remote::receive(Message& message, Receive& receive) {
 }
 
 void Remote::fetched(Message& message, Receive& receive) {
+  --fetching_;
+  moved_.bytes += message.bytes;
   transitions_.finish(receive, done);
   transitions_.leave(message);
 }
@@ -395,7 +433,8 @@ bool Remote::return_credit() {
 // --- Turns
 
 bool Remote::progress() {
-  bool moved = network_.progress();
+  bool moved = network_.progress(this, net::Poller::waits);
+  moved |= network_.take_queued(ground_.rank.world_rank);
   moved |= return_credit();
   lacks_memory_ = lacks_memory_ && !held_.empty();
   if (!beyond_.empty()) [[unlikely]] {
@@ -412,7 +451,8 @@ bool Remote::progress() {
 }
 
 bool Remote::prepare_sleep() {
-  return !network_.progress() && creditors_.empty() && network_.arm() && listener_.listen() == 0;
+  return !network_.progress(this, net::Poller::waits) &&
+         !network_.take_queued(ground_.rank.world_rank) && creditors_.empty() && network_.listen();
 }
 
 void Remote::tell_goodbye(int world_rank) {
@@ -425,7 +465,7 @@ void Remote::tell_goodbye(int world_rank) {
 void Remote::say_goodbye() {
   expect_ends();
   for (int rank = 0; rank < ground_.rank.world_size; ++rank) {
-    if (network_.is_connected(rank)) {
+    if (ground_.peers[rank].is_known) {
       tell_goodbye(rank);
     }
   }
@@ -444,7 +484,7 @@ void Remote::come_back() {
 
 bool Remote::all_said_goodbye() const {
   for (int rank = 0; rank < ground_.rank.world_size; ++rank) {
-    if (network_.is_connected(rank) && !ground_.peers[rank].has_left) {
+    if (ground_.peers[rank].is_known && !ground_.peers[rank].has_left) {
       return false;
     }
   }
@@ -452,8 +492,11 @@ bool Remote::all_said_goodbye() const {
 }
 
 void Remote::lost(int world_rank, const char* problem) {
-  if (!expects_ends_ && !ground_.peers[world_rank].has_left && give_up != nullptr) {
-    give_up(world_rank, problem);
+  for (int rank = 0; rank < ground_.rank.world_size && !expects_ends_; ++rank) {
+    if (network_.is_same_process(rank, world_rank) && ground_.peers[rank].is_known &&
+        !ground_.peers[rank].has_left && give_up != nullptr) {
+      give_up(rank, problem);
+    }
   }
 }
 

@@ -13,7 +13,8 @@
 //             they came
 //   held      arrived, but not taken yet: an earlier one is still under way, or there is no memory
 //             for it. Bounded by the senders' credit
-// Private to the rank, its lock held. One rank a process has the network so far.
+// Private to the rank, its lock held; or to who has entered it (net/network.h), which is its lock,
+// too.
 #pragma once
 
 #include <cstddef>
@@ -25,16 +26,16 @@
 
 #include "match/transitions.h"
 #include "match/ways/way.h"
-#include "net/listener.h"
 #include "net/network.h"
 
 namespace meantime::match {
 
 class Matcher;
+class Sends;
 
 class Remote final : public Way, public net::Receiver {
  public:
-  Remote(Ground& ground, Cells& cells, Transitions& transitions, Matcher& matcher,
+  Remote(Ground& ground, Cells& cells, Transitions& transitions, Matcher& matcher, Sends& sends,
          net::Network& network);
   ~Remote();
 
@@ -50,8 +51,21 @@ class Remote final : public Way, public net::Receiver {
   void owe_credit(std::uint32_t origin, std::size_t payload);
   bool lacks_memory() const { return lacks_memory_ && !held_.empty(); }
   bool awaits_credit() const { return !beyond_.empty(); }
+  /// A message from here or to here is not over.
+  bool is_under_way() const {
+    return under_way_ != unread_ || fetching_ != 0 || !held_.empty() || !beyond_.empty();
+  }
+  /// What has come so far, and been fetched.
+  struct Moved {
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+  };
+  const Moved& moved() const { return moved_; }
   /// From here on the network rings. False: something has come meanwhile.
   bool prepare_sleep();
+  /// Others may take in what comes for it, from now on or no more.
+  void open();
+  void close();
   /// Others may end from now on, and credit is worth nothing any more.
   void expect_ends() { expects_ends_ = true; }
   /// All that this rank has sent is over, and all that it wanted is here: those that it has to do
@@ -63,6 +77,8 @@ class Remote final : public Way, public net::Receiver {
   void come_back();
 
   // Of net::Receiver.
+  bool try_enter() override;
+  void leave(net::Poller poller) override;
   void arrived(const void* header, std::size_t header_bytes, const void* payload,
                std::size_t bytes) override;
   bool offered(const void* header, std::size_t header_bytes, void* payload,
@@ -77,9 +93,9 @@ class Remote final : public Way, public net::Receiver {
 
   /// What goes before each payload. Both sides are of the same version and byte order.
   struct Header {
-    Envelope envelope;
+    std::uint32_t destination;  ///< world rank: first, for the network
     std::uint32_t origin;       ///< world rank
-    std::uint32_t destination;  ///< world rank
+    Envelope envelope;
     Kind kind;
     std::uint32_t number;
     std::uint32_t credit;  ///< that its sender owed
@@ -113,14 +129,17 @@ class Remote final : public Way, public net::Receiver {
   Cells& cells_;
   Transitions& transitions_;
   Matcher& matcher_;
+  Sends& sends_;
   net::Network& network_;
-  net::Listener listener_;
 
   std::map<std::pair<std::uint32_t, std::uint32_t>, Held> held_;  ///< by origin and number
   std::vector<std::unique_ptr<Sending>> spare_;
   std::vector<Sending*> beyond_;  ///< credit
   std::size_t under_way_ = 0;
-  std::size_t unread_ = 0;      ///< of those
+  std::size_t unread_ = 0;  ///< of those
+  std::size_t fetching_ = 0;
+  Moved moved_;
+  Moved before_entry_;
   std::vector<int> creditors_;  ///< world ranks that much credit is owed to
   bool lacks_memory_ = false;
   bool expects_ends_ = false;

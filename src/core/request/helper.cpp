@@ -1,0 +1,248 @@
+#include "core/request/helper.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <utility>
+
+#include "ledger/layout.h"
+#include "node/segment.h"
+#include "scheduling/worker.h"
+
+namespace meantime::core {
+
+constinit Helper* host_helper = nullptr;
+
+namespace {
+
+/// Who has found nothing to move looks again after so long: what that costs is little beside it.
+constexpr long first_nap_ns = 100'000;
+constexpr long longest_nap_ns = 1'600'000;
+
+void nap(long nanoseconds) {
+  const timespec time{0, nanoseconds};
+  nanosleep(&time, nullptr);
+}
+
+std::uint64_t own_cpu_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+/// For how long the calling thread has been ready to run, and had no CPU, as the kernel counts it.
+class Delay {
+ public:
+  /// Since it was last asked. 0: not known.
+  std::uint64_t since_ns() {
+    if (file_ < 0) {
+      file_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    }
+    char text[64] = {};
+    unsigned long long ran = 0;
+    unsigned long long waited = 0;
+    if (pread(file_, text, sizeof text - 1, 0) <= 0 ||
+        std::sscanf(text, "%llu %llu", &ran, &waited) != 2) {
+      return 0;
+    }
+    return waited - std::exchange(waited_ns_, waited);
+  }
+
+ private:
+  int file_ = -1;
+  std::uint64_t waited_ns_ = 0;
+};
+
+/// More than it takes to begin on a CPU that is idle (27 to 50 us, LIMITS.md).
+constexpr std::uint64_t busy_ns = 200'000;
+
+Delay helper_delay;
+
+// Set before the first rank uses the network.
+int first_of_host = 0;
+int ranks_of_host = 0;
+
+bool any_rank_sleeps() {
+  for (int rank = first_of_host; rank < first_of_host + ranks_of_host; ++rank) {
+    if (node::segment().area(rank).mailbox.sleepers.load(std::memory_order_seq_cst) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void ring(int world_rank) {
+  wait::ring_rank(world_rank);
+}
+
+void ring_the_rank(int world_rank) {
+  net::network()->heard();
+  wait::ring_rank(world_rank);
+}
+
+/// As long as a rank sleeps. A worker may poll meanwhile: then it takes what comes, and this thread
+/// is not to be called for all of that.
+void poll_for_sleepers(int) {
+  net::Network& network = *net::network();
+  network.heard();
+  do {
+    bool moved = false;
+    while (network.progress(nullptr, net::Poller::helper)) {
+      moved = true;
+    }
+    if (!moved) {
+      nap(first_nap_ns);
+    }
+  } while (any_rank_sleeps() && !network.listen());
+}
+
+/// By a worker with nothing to run.
+void look_for_others() {
+  net::network()->progress(nullptr, net::Poller::waits);
+}
+
+void start_helper(Rank* rank, Helps helps) {
+  if (helps != Helps::never && host_helper == nullptr) {
+    host_helper = new Helper(rank, helps);  // as long as its thread: for ever
+  }
+}
+
+}  // namespace
+
+void hear_network_for(Rank& rank, Helps helps) {
+  if (net::network() == nullptr) {
+    return;
+  }
+  net::network()->prepare(ring, ring_the_rank, rank.world_rank);
+  if (helps != Helps::never) {
+    rank.lock.enable_for_helper();
+  }
+  start_helper(&rank, helps);
+}
+
+void hear_network_for_host(int first_rank, int ranks, Helps helps) {
+  if (net::network() == nullptr) {
+    return;
+  }
+  first_of_host = first_rank;
+  ranks_of_host = ranks;
+  net::network()->prepare(ring, poll_for_sleepers, 0);
+  ranks::when_idle() = look_for_others;
+  start_helper(nullptr, helps);
+}
+
+Helper::Helper(Rank* rank, Helps helps)
+    : rank_(rank),
+      helps_(helps),
+      listener_(net::network()->efd(), heard, 0, net::Urgency::leaves_cpus_to_others) {}
+
+/// If more comes than is moved in a few turns, the rank has the next look.
+void Helper::watch(Rank& rank) {
+  constexpr int most_turns = 4;
+  for (int turns = 0; turns < most_turns && rank.engine->waits_for_network(); ++turns) {
+    if (net::network()->arm()) {
+      watches_.store(listener_.listen() == 0, std::memory_order_relaxed);
+      return;
+    }
+    rank.engine->progress();
+  }
+}
+
+void Helper::heard(int) {
+  Helper& helper = *host_helper;
+  long nap_ns = first_nap_ns;
+  for (helper.vain_ = 0;;) {
+    switch (helper.turn()) {
+      case Turn::moved:
+        helper.vain_ = 0;
+        nap_ns = first_nap_ns;
+        break;
+      case Turn::in_vain:
+        ++helper.vain_;
+        nap(nap_ns);
+        nap_ns = std::min(2 * nap_ns, longest_nap_ns);
+        break;
+      case Turn::over:
+        return;
+    }
+  }
+}
+
+Helper::Turn Helper::let_go() {
+  watches_.store(false, std::memory_order_relaxed);
+  return Turn::over;
+}
+
+Helper::Turn Helper::listen_again() {
+  if (!net::network()->arm()) {
+    return Turn::moved;
+  }
+  return listener_.listen() == 0 ? Turn::over : let_go();
+}
+
+Helper::Turn Helper::turn() {
+  if (helps_ != Helps::always && helper_delay.since_ns() > busy_ns) {
+    return Turn::in_vain;  // all CPUs are in use
+  }
+  if (rank_ == nullptr) {
+    return turn_of_host();
+  }
+  if (rank_->lock.is_wanted() || !rank_->lock.try_lock()) {
+    return Turn::in_vain;
+  }
+  const Turn result = turn_of_rank();
+  rank_->lock.unlock();
+  return result;
+}
+
+Helper::Turn Helper::turn_of_rank() {
+  if (rank_->phase.load(std::memory_order_relaxed) != Phase::active) {
+    return let_go();
+  }
+  node::Account& account = rank_->area->account;
+  const node::Mailbox& box = rank_->area->mailbox;
+  if (box.sleepers.load(std::memory_order_relaxed) != 0) {
+    return let_go();
+  }
+  if (box.pollers.load(std::memory_order_relaxed) != 0) {
+    return Turn::in_vain;
+  }
+  const match::Remote& remote = *rank_->engine->remote;
+  const match::Remote::Moved before = remote.moved();
+  bool moved = false;
+  try {
+    moved = rank_->engine->progress();
+  } catch (const std::exception&) {
+    return let_go();  // no memory: the rank has the same look itself, and says so
+  }
+  ledger::add(account.helped_messages, remote.moved().messages - before.messages);
+  ledger::add(account.helped_bytes, remote.moved().bytes - before.bytes);
+  if (moved) {
+    return Turn::moved;
+  }
+  account.helper_cpu_ns.store(own_cpu_ns(), std::memory_order_relaxed);
+  return rank_->engine->waits_for_network() ? listen_again() : let_go();
+}
+
+/// Whose message it is, and whether he may be entered, the network finds out.
+Helper::Turn Helper::turn_of_host() {
+  constexpr int most_in_vain = 3;
+  if (net::network()->progress(nullptr, net::Poller::helper)) {
+    moved_any_ = true;
+    return Turn::moved;
+  }
+  node::segment()
+      .area(first_of_host)
+      .account.helper_cpu_ns.store(own_cpu_ns(), std::memory_order_relaxed);
+  if (std::exchange(moved_any_, false)) {
+    return listen_again();
+  }
+  return vain_ < most_in_vain ? Turn::in_vain : let_go();
+}
+
+}  // namespace meantime::core

@@ -1,0 +1,76 @@
+// Who hears the network for ranks that do not look. Two threads of a process, each asleep until it
+// is called with the network's next event (net/listener.h):
+//   listener  for ranks that sleep in MPI. It rings a process rank; for ranks of a host of threads
+//             it polls, and rings those whose wait is over
+//   helper    for ranks that compute: what comes meanwhile is there when they look, and no
+//             rendezvous waits for them. (Collaborative polling, and the event-driven helper that
+//             its paper names as future work: papers/collaborative-polling.txt.) Called since a
+//             rank left MPI with something under way, it moves what there is, and asks to be called
+//             again
+// Ranks in MPI move all of this themselves, and thread ranks that wait that of others, too
+// (net/network.h): a thread that finds nothing left to move looks a little later, or lets go until
+// a rank leaves MPI again.
+//
+// The helper takes no CPU from who computes: the kernel preempts nobody for a thread of SCHED_BATCH
+// that wakes up, and where it had to wait for a CPU it leaves again. An idle one it has at once, so
+// the more ranks wait the more is moved. (MEANTIME_HELPER=on: also where all CPUs are in use.)
+// It runs no code of the program: operators of reductions are the rank's own.
+#pragma once
+
+#include <atomic>
+
+#include "core/request/helps.h"
+#include "match/engine.h"
+#include "net/listener.h"
+#include "rank/rank.h"
+
+namespace meantime::core {
+
+class Helper {
+ public:
+  /// Of the only rank of its process, or (nullptr) of all ranks of a host.
+  Helper(Rank* rank, Helps helps);
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
+
+  /// The rank leaves MPI, its lock held.
+  void take_over(Rank& rank) {
+    if (!watches_.load(std::memory_order_relaxed) &&
+        rank.phase.load(std::memory_order_relaxed) == Phase::active &&
+        rank.engine->waits_for_network()) {
+      watch(rank);
+    }
+  }
+
+ private:
+  enum class Turn { moved, in_vain, over };
+
+  void watch(Rank& rank);
+  static void heard(int);
+  Turn turn();
+  Turn turn_of_rank();
+  Turn turn_of_host();
+  Turn let_go();
+  Turn listen_again();
+
+  Rank* const rank_;
+  const Helps helps_;
+  net::Listener listener_;
+  /// Whoever sets it has armed, or is the helper in its loop. Of a process rank it belongs to the
+  /// rank's lock, so none that leaves MPI is overlooked; of a host's ranks one may be, until it is
+  /// back or another one leaves.
+  std::atomic<bool> watches_{false};
+  // The helper's own, of a host:
+  bool moved_any_ = false;  ///< since it was called, or listened
+  int vain_ = 0;            ///< turns in a row
+};
+
+/// Of this process, if it has one.
+extern constinit Helper* host_helper;
+
+/// Where the job has several nodes. In MPI_Init of a process rank …
+void hear_network_for(Rank& rank, Helps helps);
+/// … and before the ranks of a host begin.
+void hear_network_for_host(int first_rank, int ranks, Helps helps);
+
+}  // namespace meantime::core
