@@ -22,6 +22,7 @@
 #include "launch/start/debugger.h"
 #include "launch/start/environment.h"
 #include "launch/start/installation.h"
+#include "launch/start/network_namespaces.h"
 #include "launch/start/openmp_teams.h"
 #include "launch/supervise/front.h"
 #include "launch/supervise/machine_changes.h"
@@ -231,7 +232,11 @@ std::string divide_among_nodes(Job& job) {
   if (job.nodes > 1 && (job.guests || !job.guest_function.empty())) {
     return "guest work beside several nodes is not there yet";
   }
-  return {};
+  constexpr std::string_view namespaces = "MEANTIME_TEST_NAMESPACES";
+  const std::string held = job.setting(namespaces);
+  const std::string problem =
+      held.empty() ? "" : open_network_namespaces(held, job.nodes, job.networks);
+  return problem.empty() ? problem : fmt::format("{}: {}", namespaces, problem);
 }
 
 int start(int count, char** words) {
