@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <optional>
 #include <sstream>
@@ -13,6 +14,7 @@
 
 #include "base/version.h"
 #include "launch/start/installation.h"
+#include "played_network.h"
 #include "settings/misspelt.h"
 #include "settings/shown.h"
 #include "settings/terminal.h"
@@ -57,18 +59,25 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
              : fmt::format("{}: {}; `{} --help` shows how", command, text, command);
 }
 
-/// Of `meantime steal` the launcher's command line, which is taken off: behind `--`, or from the
-/// first word on that is no option.
+/// Of `meantime steal` and `cluster` the command that they run, which is taken off: behind `--`, or
+/// from the first word on that is no option, of a cluster the second.
 std::vector<std::string> command_behind_options(int& count, char** words) {
-  if (count < 2 || std::string_view(words[1]) != "steal") {
+  const std::string_view subcommand = count < 2 ? "" : words[1];
+  if (subcommand != "steal" && subcommand != "cluster") {
     return {};
   }
+  static constexpr std::string_view with_value[] = {"--guest",        "--steal",     "--mode",
+                                                    "--max-overhead", "--bandwidth", "--delay"};
+  int own_words = subcommand == "cluster" ? 1 : 0;
   int first = 2;
-  while (first < count && words[first][0] == '-' && std::string_view(words[first]) != "--") {
-    const std::string_view word = words[first];
-    first += word == "--guest" || word == "--steal" || word == "--mode" || word == "--max-overhead"
-                 ? 2
-                 : 1;
+  while (first < count && std::string_view(words[first]) != "--") {
+    const bool is_option = words[first][0] == '-' && std::isdigit(words[first][1]) == 0;
+    if (!is_option && own_words-- == 0) {
+      break;
+    }
+    const bool has_value = std::find(std::begin(with_value), std::end(with_value), words[first]) !=
+                           std::end(with_value);
+    first += has_value ? 2 : 1;
   }
   const int end = std::min(first, count);
   const bool marked = end < count && std::string_view(words[end]) == "--";
@@ -85,6 +94,7 @@ int main(int count, char** words) {
   app.require_subcommand(1);
   app.set_version_flag("-V,--version", fmt::format("Meantime {}", meantime::version));
   int status = 0;
+  const std::vector<std::string> behind_options = command_behind_options(count, words);
 
   app.add_subcommand("version", "Show the version and where it is installed")->callback([] {
     fmt::print("Meantime {} ({}, {})\ninstalled in {}\n", meantime::version, meantime::build_type,
@@ -157,11 +167,26 @@ int main(int count, char** words) {
   steal->add_flag("--print", stealing.print,
                   "Only print the variables, for a shell: eval \"$(meantime steal ... --print)\"");
   steal->add_flag("-v", stealing.verbose, "Say what is done");
-  stealing.command = command_behind_options(count, words);
+  stealing.command = behind_options;
   steal->callback([&] {
     stealing.all = waits == "all";
     status = meantime::tools::steal(stealing);
   });
+
+  CLI::App* cluster =
+      app.add_subcommand("cluster", "Play a cluster: 4 -- mpiexec -n 16 ./program, on 4 nodes");
+  meantime::tools::ClusterOptions playing;
+  cluster
+      ->add_option("nodes", playing.nodes,
+                   fmt::format("How many, 1 to {}", meantime::tools::most_nodes))
+      ->required();
+  cluster->add_option("--bandwidth", playing.bandwidth,
+                      "Of each node, both ways: 100mbit, 1gbit, ...");
+  cluster->add_option("--delay", playing.delay, "Of what a node sends: 50us, 1ms, ...");
+  cluster->add_flag("--loopback", playing.loopback,
+                    "Without network namespaces, as where they are not allowed");
+  playing.command = behind_options;
+  cluster->callback([&] { status = meantime::tools::cluster(playing); });
 
   CLI::App* bench =
       app.add_subcommand("bench", "Measure this machine; without a name: lists the benchmarks");

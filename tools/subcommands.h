@@ -49,6 +49,17 @@ struct StealOptions {
 /// it would have. Returns if the command cannot be run: 1, 2 for a wrong command line, 126 or 127.
 int steal(const StealOptions& options);
 
+struct ClusterOptions {
+  std::string nodes;
+  std::vector<std::string> command;
+  std::string bandwidth;  ///< of a node's device, as tc says it; empty: as fast as it goes
+  std::string delay;      ///< of what a node sends; empty: none
+  bool loopback = false;  ///< not in network namespaces, though they may be allowed
+};
+/// Runs the command so that the mpiexec in it plays nodes: its exit status, or 1 if there is no
+/// such network, 2 for a wrong command line, 126 or 127 if the command cannot be run.
+int cluster(const ClusterOptions& options);
+
 /// Becomes the benchmarks' script with these words; returns, with 2, only if it is not there.
 int bench(std::vector<std::string> words);
 

@@ -78,9 +78,10 @@ struct ThreadHost {
 
 struct Job {
   CommandLine command;
-  int nodes = 1;          ///< of mpiexec's own, which are all on this machine
-  bool of_tasks = false;  ///< another launcher has started the ranks (tasks/) …
-  int launcher = -1;      ///< … a pidfd of it
+  int nodes = 1;              ///< of mpiexec's own, which are all on this machine
+  std::vector<int> networks;  ///< of each node a descriptor of its network namespace; none: ours
+  bool of_tasks = false;      ///< another launcher has started the ranks (tasks/) …
+  int launcher = -1;          ///< … a pidfd of it
   pid_t launcher_pid = -1;
   std::vector<ThreadHost> hosts;  ///< in the order of their ranks
   std::vector<PreparedProgram> programs;

@@ -108,6 +108,8 @@ constexpr Setting table[] = {
      "LATENCY_US[:MB_PER_S][:interface] of a network that the node plays"},
     {"MEANTIME_TEST_NODES", Kind::count, Scope::test, "1", {}, 1, 1000,
      "nodes that the ranks of this machine stand for, in blocks"},
+    {"MEANTIME_TEST_NAMESPACES", Kind::text, Scope::test, "not set", {}, 0, 0,
+     "PID:FD,FD,... of a process that holds these nodes' network namespaces, as `meantime cluster` does"},
     {"MEANTIME_TEST_MACHINE", Kind::text, Scope::test, "not set", {}, 0, 0,
      "a folder that stands for / where mpiexec reads and changes the machine"},
     {"MEANTIME_TEST_MOST_MAPS", Kind::count, Scope::test, "vm.max_map_count", {}, 1, 1'000'000'000,

@@ -22,6 +22,7 @@
 #include "launch/start/debugger.h"
 #include "launch/start/environment.h"
 #include "launch/start/installation.h"
+#include "launch/start/network_namespaces.h"
 #include "launch/start/openmp_teams.h"
 #include "launch/supervise/front.h"
 #include "launch/supervise/machine_changes.h"
@@ -216,8 +217,8 @@ void say_where_ranks_run(const Job& job) {
   }
 }
 
-/// In blocks.
-void divide_among_nodes(Job& job) {
+/// In blocks. Empty, or one line why not.
+std::string divide_among_nodes(Job& job) {
   const std::string nodes = job.setting("MEANTIME_TEST_NODES");
   const auto ranks = static_cast<int>(job.ranks.size());
   job.nodes = nodes.empty() ? 1 : std::clamp(std::atoi(nodes.c_str()), 1, ranks);
@@ -225,6 +226,11 @@ void divide_among_nodes(Job& job) {
     job.ranks[static_cast<std::size_t>(rank)].node =
         static_cast<int>(std::int64_t{rank} * job.nodes / ranks);
   }
+  constexpr std::string_view namespaces = "MEANTIME_TEST_NAMESPACES";
+  const std::string held = job.setting(namespaces);
+  const std::string problem =
+      held.empty() ? "" : open_network_namespaces(held, job.nodes, job.networks);
+  return problem.empty() ? problem : fmt::format("{}: {}", namespaces, problem);
 }
 
 int start(int count, char** words) {
@@ -274,7 +280,10 @@ int start(int count, char** words) {
     return status;
   }
   job.ranks.resize(static_cast<std::size_t>(job.command.ranks()));
-  divide_among_nodes(job);
+  if (std::string refusal = divide_among_nodes(job); !refusal.empty()) {
+    say(refusal);
+    return 1;
+  }
   if (std::string refusal = choose_thread_ranks(job); !refusal.empty()) {
     say(refusal);
     return 1;

@@ -90,6 +90,11 @@ int child_main(void* argument) {
       *--digit = static_cast<char>('0' + rest % 10);
     }
   }
+  if (spawn.network >= 0) {
+    if (long result = raw_call(SYS_setns, spawn.network, CLONE_NEWNET); result < 0) {
+      leave(spawn, SpawnStep::network, result);
+    }
+  }
   for (const ChildDescriptor& descriptor : spawn.descriptors) {
     long result = descriptor.ours == descriptor.theirs
                       ? raw_call(SYS_fcntl, descriptor.ours, F_SETFD, 0)

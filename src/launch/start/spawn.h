@@ -20,7 +20,7 @@ struct ChildDescriptor {
   int theirs;
 };
 
-enum class SpawnStep : int { none, descriptors, directory, run };
+enum class SpawnStep : int { none, network, descriptors, directory, run };
 
 /// Everything a child reads and writes in our memory. It must stay where it is, unchanged, until
 /// the child has executed its program or is gone.
@@ -31,6 +31,7 @@ struct Spawn {
   std::vector<std::string> texts;   ///< whatever these point to and nobody else keeps
   char* end_of_own_pid = nullptr;   ///< of digits in these, all 0, which the child makes its pid
   const char* directory = nullptr;  ///< null: ours
+  int network = -1;                 ///< of the network namespace that it enters; -1: ours
   std::vector<ChildDescriptor> descriptors;
   const cpu_set_t* cpus = nullptr;  ///< null: ours
   const sigset_t* signal_mask = nullptr;

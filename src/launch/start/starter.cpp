@@ -110,7 +110,8 @@ std::string Starter::prepare() {
 // A process takes one descriptor of ours for its socket; a rank two if its output comes through
 // pipes, two more for its files, and with threads also numbers for the ends that it gets.
 std::string Starter::raise_descriptor_limit() {
-  rlim_t wanted = own_descriptors + job_.hosts.size();
+  rlim_t wanted =
+      own_descriptors + job_.hosts.size() + static_cast<rlim_t>(job_.nodes) + job_.networks.size();
   const RankOutput& output = job_.command.output;
   for (const RankProcess& rank : job_.ranks) {
     wanted += (rank.host < 0 ? 1 : 0) +
@@ -209,8 +210,10 @@ std::string Starter::welcome_task(int rank) {
               : fmt::format("cannot make task {} (pid {}) a rank: {}", rank, process.pid, why);
 }
 
-/// What every process of ours gets.
-void Starter::inherit(Spawn& child, const PreparedProgram& program) const {
+/// What every process of ours gets. `rank`: or the first of its threads.
+void Starter::inherit(Spawn& child, const PreparedProgram& program, int rank) const {
+  child.network =
+      job_.networks.empty() ? -1 : job_.networks[static_cast<std::size_t>(job_.ranks[rank].node)];
   child.directory = program.request.directory.empty() ? nullptr : program.request.directory.c_str();
   child.signal_mask = &job_.signal_mask;
   child.ignored_signals = ignored_;
@@ -244,7 +247,7 @@ std::string Starter::start_rank(int rank) {
   child.arguments.push_back(nullptr);
   child.environment = environments_[process.program].of_rank(rank, child.texts);
   child.end_of_own_pid = child.texts.back().data() + child.texts.back().size();
-  inherit(child, program);
+  inherit(child, program, rank);
   child.descriptors = {{segment_of(rank), known_as_.segment},
                        {channel.theirs, known_as_.control},
                        {lifeline, known_as_.lifeline}};
@@ -296,7 +299,7 @@ std::string Starter::start_host(int number) {
   const int first_program = job_.ranks[host.first_rank].program;
   PreparedProgram& program = job_.programs[first_program];
   Spawn& child = *(spawns_[host.first_rank] = std::make_unique<Spawn>());
-  inherit(child, program);
+  inherit(child, program, host.first_rank);
   child.path = host_program();
   child.environment = environments_[first_program].of_host();
   // Far from what programs open, and the labelled ones in a row.
@@ -406,11 +409,13 @@ std::optional<Starter::Failure> Starter::failed_start(int rank) const {
                      fmt::format("cannot run '{}': {}", settings::shown_path(child.path), why)};
     case SpawnStep::directory:
       return Failure{1, fmt::format("-wdir {}: {}", settings::shown_path(child.directory), why)};
+    case SpawnStep::network:
     case SpawnStep::descriptors:
       break;
   }
-  return Failure{1, fmt::format("cannot start rank {} of {}: its descriptors: {}", rank,
-                                job_.ranks.size(), why)};
+  const bool network = child.failed_step == SpawnStep::network;
+  return Failure{1, fmt::format("cannot start rank {} of {}: its {}: {}", rank, job_.ranks.size(),
+                                network ? "node's network namespace" : "descriptors", why)};
 }
 
 void Starter::forward_output() {

@@ -63,7 +63,7 @@ class Starter {
   };
   std::string make_channel(Channel& channel, int& lifeline);
   [[nodiscard]] int new_lifeline() const;
-  void inherit(Spawn& child, const PreparedProgram& program) const;
+  void inherit(Spawn& child, const PreparedProgram& program, int rank) const;
 
   Job& job_;
   std::vector<int> segments_;
