@@ -46,6 +46,9 @@ class GuestBound(MpiexecTest):
                                  "do clock_gettime(CLOCK_MONOTONIC, &n); while ((n.tv_sec - t.tv_sec) * 1000000000L + n.tv_nsec - t.tv_nsec < 90000); }\n")
         job = self.run_job("--guest", guest, "--max-overhead", 2, "-n", 2, self.program(), 12000, 250, "answer")
         self.assertEqual(job.status, 0, job)
+        least = re.search(r"run time \((-?\d+\.\d) to", job.error)
+        if not PLAIN and least and float(least[1]) <= 2:
+            self.skipTest("slow as it is with sanitizers, it could not be sure")
         self.assertRegex(job.error, r"stopped [1-9]\d* times? for more than --max-overhead")
         self.assertGreater(float(re.search(r"without guests for (\S+) s", job.error)[1]), 1.5, job.error)
 
