@@ -34,7 +34,7 @@ int Job::ranks_here() const {
 int Job::runners() const {
   int count = 0;
   for (const RankProcess& rank : ranks) {
-    count += rank.host < 0 && !rank.elsewhere ? 1 : 0;
+    count += rank.host < 0 && rank.is_told_of() ? 1 : 0;
   }
   for (const ThreadHost& host : hosts) {
     count += host.workers;
