@@ -46,6 +46,7 @@ struct RankProcess {
   bool elsewhere = false;      ///< on another node: its supervisor there cares for it
   bool ended = false;          ///< of a thread rank: it has told so
   int wait_status = 0;         ///< of pid, once ended
+  std::string host_name;       ///< of its node, once the figures of all nodes are together
   double cpu_seconds = -1;     ///< of pid and the children it has waited for, once ended
   std::string other_library;   ///< of another MPI, seen in pid's memory map before MPI_Init
   int crash_signal = 0;        ///< of which it has said that it is about to die …
@@ -54,6 +55,8 @@ struct RankProcess {
   std::string way_to_wait;
   std::string energy_policy;
 
+  /// Whether its figures are here.
+  [[nodiscard]] bool is_told_of() const { return !elsewhere || !host_name.empty(); }
   /// Nothing that is to come from a rank is to come from it.
   void be_elsewhere() {
     elsewhere = ended = true;
@@ -83,6 +86,9 @@ struct Job {
   bool of_tasks = false;      ///< another launcher has started the ranks (tasks/) …
   int launcher = -1;          ///< … a pidfd of it
   pid_t launcher_pid = -1;
+  std::string node_name;          ///< … and what it calls this node
+  std::string meeting;            ///< of supervisors of several nodes, if there is to be one …
+  int meeting_socket = -1;        ///< … which that of the first node listens at (other_nodes.h)
   std::vector<ThreadHost> hosts;  ///< in the order of their ranks
   std::vector<PreparedProgram> programs;
   std::vector<RankProcess> ranks;
@@ -106,6 +112,9 @@ struct Job {
   [[nodiscard]] bool all_threads() const;
   /// Ranks of this node.
   [[nodiscard]] int ranks_here() const;
+  [[nodiscard]] bool has_other_nodes() const {
+    return ranks_here() < static_cast<int>(ranks.size());
+  }
   /// Kernel threads that run ranks: process ranks, and the hosts' workers.
   [[nodiscard]] int runners() const;
   /// On one of the nodes.

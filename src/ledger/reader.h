@@ -18,9 +18,8 @@ class Segment;
 
 namespace meantime::ledger {
 
-struct SiteFigures {
-  std::string location;  ///< "solve (script.py:12)", as an interpreter has it; empty: it has none
-  std::string file;      ///< empty: unknown, then offset is an address
+/// Numbers alone, whose bytes may be sent to another node's mpiexec (launch/report/node_report.h).
+struct SiteNumbers {
   std::uint64_t offset = 0;
   std::uint16_t call = 0;
   std::uint64_t waits = 0;
@@ -32,6 +31,11 @@ struct SiteFigures {
   std::uint64_t vain = 0;
   std::uint64_t error_ns = 0;
   std::array<std::uint64_t, histogram_buckets> histogram{};
+};
+
+struct SiteFigures : SiteNumbers {
+  std::string location;  ///< "solve (script.py:12)", as an interpreter has it; empty: it has none
+  std::string file;      ///< empty: unknown, then offset is an address
 
   void add(const SiteFigures& other);
 };
@@ -70,7 +74,8 @@ struct WorkerFigures {
   std::uint64_t idle_cpu_ns() const;
 };
 
-struct RankFigures {
+/// As SiteNumbers.
+struct RankNumbers {
   bool in_mpi = false;  ///< it has called MPI_Init
   std::uint64_t wall_ns = 0;
   std::uint64_t wait_ns = 0;
@@ -91,9 +96,12 @@ struct RankFigures {
   std::uint64_t carried_messages = 0;  ///< by others of its process that looked, in its place
   std::uint64_t carried_bytes = 0;
   GuestFigures guest;
+  std::uint32_t changes_left_out = 0;
+};
+
+struct RankFigures : RankNumbers {
   std::vector<SiteFigures> sites;
   std::vector<ChangeFigures> changes;  ///< of how it waits, each once
-  std::uint32_t changes_left_out = 0;
 };
 
 struct Figures {

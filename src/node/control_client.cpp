@@ -45,6 +45,12 @@ bool ControlClient::finalized() {
   return send(static_cast<unsigned>(ControlKind::finalized), 0, {});
 }
 
+void ControlClient::wait_to_leave() const {
+  char packet = 0;
+  while (is_still_ours() && recv(descriptor_, &packet, sizeof packet, 0) < 0 && errno == EINTR) {
+  }
+}
+
 bool ControlClient::back() {
   return send(static_cast<unsigned>(ControlKind::back), 0, {});
 }
@@ -100,10 +106,14 @@ bool ControlClient::frequency(bool low, int worker) {
               low ? MSG_DONTWAIT : 0, worker);
 }
 
-bool ControlClient::send(unsigned kind, int code, std::string_view text, int flags, int worker) {
+bool ControlClient::is_still_ours() const {
   struct stat status {};
-  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0 || status.st_dev != device_ ||
-      status.st_ino != socket_) {
+  return descriptor_ >= 0 && fstat(descriptor_, &status) == 0 && status.st_dev == device_ &&
+         status.st_ino == socket_;
+}
+
+bool ControlClient::send(unsigned kind, int code, std::string_view text, int flags, int worker) {
+  if (!is_still_ours()) {
     return false;
   }
   ControlMessage message;

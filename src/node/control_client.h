@@ -24,6 +24,8 @@ class ControlClient {
   bool hello(std::string_view library_version, std::string_view way_to_wait = {},
              std::string_view energy_policy = {});
   bool finalized();
+  /// After that, if the job is told so (stay_variable): until the supervisor has made its report.
+  void wait_to_leave() const;
   bool back();
   /// From now on it is in MPI by sessions alone, or not by them alone.
   bool sessions_only(bool only);
@@ -51,6 +53,7 @@ class ControlClient {
   bool crashed(int signal, std::string_view text);
 
  private:
+  [[nodiscard]] bool is_still_ours() const;
   bool send(unsigned kind, int code, std::string_view text, int flags = 0, int worker = -1);
 
   int descriptor_ = -1;

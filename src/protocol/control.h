@@ -1,6 +1,7 @@
 // The words between a rank and mpiexec: what a rank finds in its environment, and the packets it
-// sends on its control socket (SOCK_SEQPACKET, one packet a message, from the rank only).
-// Shared by the library and mpiexec: plain structs and names, no code of either side.
+// sends on its control socket (SOCK_SEQPACKET, one packet a message, from the rank only but for
+// one, see stay_variable). Shared by the library and mpiexec: plain structs and names, no code of
+// either side.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +43,8 @@ inline constexpr char count_calls_variable[] = "MEANTIME_COUNT_CALLS";
 inline constexpr char guest_function_variable[] = "MEANTIME_GUEST_FUNCTION";
 /// What the site's file has locked, as settings::Files::locks says it; not there if nothing is.
 inline constexpr char locked_variable[] = "MEANTIME_LOCKED";
+/// "1": a rank stays in MPI_Finalize until its supervisor lets it leave, by a packet.
+inline constexpr char stay_variable[] = "MEANTIME_STAYS_FOR_REPORT";
 /// Set to 1 if mpiexec follows the ranks' requests for lower frequencies (ControlKind::frequency).
 inline constexpr char frequency_variable[] = "MEANTIME_LOWERS_FREQUENCY";
 /// mpi_errors_return or its like: the error handler that a rank has before it sets one (mpiexec

@@ -2,6 +2,7 @@
 """Programs that srun starts, by PMIx: under a Slurm of the test's own, of two nodes on this machine, where there is one to
 be run (packaging/dependencies slurm) and root may."""
 
+import json
 import os
 import shutil
 import signal
@@ -13,6 +14,31 @@ import unittest
 
 from mpiexec import BUILD, CFLAGS, MpiexecTest
 from test_tasks import MPICC, PROGRAM, WIRE_UP, WITH_UCX
+
+# Rank 0 keeps a session over MPI_Finalize, the others open one after it, in which all meet.
+SESSIONS = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm all;
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Finalize();
+  if (rank != 0) MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "all", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &all);
+  MPI_Barrier(all);
+  MPI_Comm_free(&all);
+  MPI_Group_free(&group);
+  MPI_Session_finalize(&session);
+  puts("through");
+  return 0;
+}
+"""
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
 
@@ -169,6 +195,48 @@ class TasksOfSlurm(MpiexecTest):
         status, _, error = self.run_tasks(3, self.program, environment={"MEANTIME_REPORT": "1"})
         self.assertEqual(status, 0, error)
         self.assertIn("Meantime: where the time of 3 ranks on ", error)
+
+    def test_one_report_of_two_nodes(self):
+        path = self.path("report.json")
+        environment = {"MEANTIME_REPORT": "1", **WITH_UCX}
+        for tasks in (2, 3, 64):
+            status, _, error = self.run_tasks(tasks, self.program, nodes=2, environment=environment)
+            self.assertEqual((status, error.count("where the time of ")), (0, 1), error)
+            self.assertRegex(error, rf"Meantime: where the time of {tasks} ranks on \d+ workers of 2 nodes went, ")
+            self.assertNotIn("missing", error)
+        status, _, error = self.run_tasks(4, self.program, nodes=2, environment={"MEANTIME_REPORT": path, **WITH_UCX})
+        self.assertEqual(status, 0, error)
+        self.assertNotIn("Meantime", error)
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual([rank["node"] for rank in report["ranks"]], ["one", "one", "two", "two"])
+        self.assertEqual(report["missing"], [])
+        for rank in report["ranks"]:
+            self.assertGreater(rank["wall"], 0)
+        for node in ("one", "two"):
+            names = {site["function"] for rank in report["ranks"] if rank["node"] == node for site in rank["sites"]}
+            self.assertEqual(names, {"main"})
+        self.assertEqual([name for name in os.listdir(self.folder.name) if name.startswith("report")], ["report.json"])
+
+    def test_a_report_of_what_was_broken_off(self):
+        for what in ("abort", "kill", "leave"):
+            status, _, error = self.run_tasks(4, self.program, what, nodes=2,
+                                              environment={"MEANTIME_REPORT": "1", **WITH_UCX})
+            self.assertNotEqual(status, 0, what)
+            self.assertNotIn("The job was too short", error)
+
+    def test_one_job_after_the_other(self):
+        status, output, error = self.run_tasks(4, "sh", "-c", f"{self.program} && {self.program}", nodes=2,
+                                               environment={"MEANTIME_REPORT": "1", **WITH_UCX})
+        self.assertEqual((status, output.count("of 4: 6\n"), error.count("of 2 nodes went")), (0, 8, 2), error)
+
+    def test_sessions_after_finalize(self):
+        """Nobody is held for the report as long as another goes on with sessions."""
+        program = self.path("sessions")
+        subprocess.run([MPICC, *CFLAGS, self.path("sessions.c", SESSIONS), "-o", program], check=True)
+        status, output, error = self.run_tasks(4, program, environment={"MEANTIME_REPORT": "1"})
+        self.assertEqual((status, output.count("through\n")), (0, 4), error)
+        self.assertIn("where the time of 4 ranks on ", error)
 
     def test_the_launcher_is_interrupted(self):
         job = self.srun(3, self.program, "wait")

@@ -93,6 +93,11 @@ class Tasks(MpiexecTest):
         environment = {"TMPDIR": self.folder.name, "UCX_TLS": "tcp,self", **WITH_UCX}
         status, output, error = self.run_tasks(4, *on_two, self.program, environment=environment)
         self.assertEqual((status, output.count("of 4: 6\n")), (0, 4), error)
+        status, output, error = self.run_tasks(4, *on_two, self.program, environment=dict(environment, MEANTIME_REPORT="1"))
+        self.assertEqual((status, error.count("where the time of ")), (0, 1), error)
+        self.assertRegex(error, r"Meantime: where the time of 4 ranks on \d+ workers of 2 nodes went, ")
+        self.assertRegex(error, r"\n +3 .*  two\n")
+        self.assertNotIn("missing", error)
         status, output, error = self.run_tasks(4, *on_two, traffic, environment=environment)
         self.assertEqual((status, output), (0, " No Errors\n"), error)
 

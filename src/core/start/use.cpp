@@ -21,6 +21,7 @@
 #include "match/engine.h"
 #include "node/control_client.h"
 #include "node/segment.h"
+#include "protocol/control.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
 #include "sleep/doorbell.h"
@@ -98,6 +99,10 @@ int go_away(Rank& rank) {
   }
   if (rank.control != nullptr) {
     rank.control->finalized();
+    // Not at the end of a session, which others need not end now.
+    if (rank.world_finalized && std::getenv(launch::stay_variable) != nullptr) {
+      rank.control->wait_to_leave();
+    }
   }
   rank.phase.store(Phase::away);
   return result;

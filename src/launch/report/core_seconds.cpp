@@ -16,7 +16,7 @@ double seconds(std::uint64_t ns) {
 CoreSeconds core_seconds(const Job& job, const ledger::Figures& figures, const JobTimes& times) {
   using ledger::Activity;
   CoreSeconds sums;
-  sums.allocated = std::min(job.cpus.workers, job.ranks_here()) * times.wall_seconds;
+  sums.allocated = times.allocated_seconds;
   std::uint64_t awake = 0;
   std::uint64_t slept = 0;
   for (const ledger::RankFigures& rank : figures.ranks) {

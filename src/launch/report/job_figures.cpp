@@ -73,6 +73,16 @@ std::map<CodeAddress, SourceLocation> names_of(const ledger::Figures& figures) {
   return names;
 }
 
+std::vector<std::size_t> missing_ranks(const Job& job) {
+  std::vector<std::size_t> missing;
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    if (!job.ranks[rank].is_told_of()) {
+      missing.push_back(rank);
+    }
+  }
+  return missing;
+}
+
 std::uint64_t quantile(const ledger::SiteFigures& site, double q) {
   return std::min(ledger::quantile(site.histogram, q), site.longest_ns);
 }
@@ -83,8 +93,7 @@ std::optional<double> cpu_time(const ledger::RankFigures& rank, const RankProces
                                     : std::nullopt;
 }
 
-double cpu_time_of_ranks(const Job& job, const std::vector<int>& segments) {
-  const ledger::Figures figures = figures_in(job, segments);
+double cpu_time_of_ranks(const Job& job, const ledger::Figures& figures) {
   double sum = 0;
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     sum += cpu_time(figures.ranks[rank], job.ranks[rank]).value_or(0);

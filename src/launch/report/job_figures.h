@@ -21,6 +21,15 @@ CodeAddress address_of(const ledger::SiteFigures& site);
 /// Of all call sites.
 std::map<CodeAddress, SourceLocation> names_of(const ledger::Figures& figures);
 
+/// What a report is made of.
+struct JobFigures {
+  ledger::Figures ledger;
+  std::map<CodeAddress, SourceLocation> names;  ///< of all call sites
+};
+
+/// Ranks of other nodes whose figures have not come.
+std::vector<std::size_t> missing_ranks(const Job& job);
+
 /// The histogram is coarse; the longest wait is known exactly.
 std::uint64_t quantile(const ledger::SiteFigures& site, double q);
 
@@ -29,7 +38,7 @@ std::uint64_t quantile(const ledger::SiteFigures& site, double q);
 std::optional<double> cpu_time(const ledger::RankFigures& rank, const RankProcess& process);
 /// Of all, without what they start and what they do outside of MPI_Init to MPI_Finalize, seconds:
 /// of tasks, whom the kernel does not count as children of ours.
-double cpu_time_of_ranks(const Job& job, const std::vector<int>& segments);
+double cpu_time_of_ranks(const Job& job, const ledger::Figures& figures);
 
 inline double seconds(std::uint64_t ns) {
   return static_cast<double>(ns) * 1e-9;

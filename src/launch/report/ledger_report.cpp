@@ -1,6 +1,7 @@
 #include "launch/report/ledger_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <optional>
@@ -61,14 +62,15 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
                       const std::map<CodeAddress, SourceLocation>& names) {
   const std::optional<double> cpu = cpu_time(rank, process);
   std::string text = fmt::format(
-      R"(    {{"rank": {}, "wait": {}, "energy_policy": {}, "changed": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
+      R"(    {{"rank": {}, {}"wait": {}, "energy_policy": {}, "changed": {}, "wall": {:.9f}, "waiting": {:.9f}, "waits": {}, "sleeps": {}, )"
       R"("rung_in_vain": {}, "spent": {}, )"
       R"("held_up": {:.9f}, "elsewhere": {:.9f}, "cpu": {}, "preempted": {}, "prorated": {}, )"
       R"("helped": {{"messages": {}, "bytes": {}, "cpu": {:.9f}}}, )"
       R"("carried": {{"messages": {}, "bytes": {}}}, "sites": [)",
-      number, quoted(way), quoted(policy), json_changes(rank), seconds(rank.wall_ns),
-      seconds(rank.wait_ns), rank.waits, rank.parks, rank.signalled_in_vain,
-      json_activities(rank.spent_ns), seconds(rank.held_up_ns), seconds(rank.offloaded_ns),
+      number, process.host_name.empty() ? "" : "\"node\": " + quoted(process.host_name) + ", ",
+      quoted(way), quoted(policy), json_changes(rank), seconds(rank.wall_ns), seconds(rank.wait_ns),
+      rank.waits, rank.parks, rank.signalled_in_vain, json_activities(rank.spent_ns),
+      seconds(rank.held_up_ns), seconds(rank.offloaded_ns),
       cpu ? fmt::format("{:.9f}", *cpu) : "null",
       rank.cpu_ns != 0 && rank.preempted_ns ? fmt::format("{:.9f}", seconds(*rank.preempted_ns))
                                             : "null",
@@ -82,9 +84,8 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
 
 }  // namespace
 
-std::string ledger_json(const Job& job, const std::vector<int>& segments, const JobTimes& times) {
-  const ledger::Figures figures = figures_in(job, segments);
-  const std::map<CodeAddress, SourceLocation> names = names_of(figures);
+std::string ledger_json(const Job& job, const JobFigures& all, const JobTimes& times) {
+  const ledger::Figures& figures = all.ledger;
   const CoreSeconds sums = core_seconds(job, figures, times);
   const std::vector<std::string> ways = ways_of_ranks(job);
   const std::vector<std::string> policies = energy_policies(job, figures);
@@ -95,7 +96,7 @@ std::string ledger_json(const Job& job, const std::vector<int>& segments, const 
       "{:.9f}, \"waiting_asleep\": {:.9f}, \"unused\": {:.9f}, \"preempted\": {}, \"guests\": "
       "{}}},\n"
       "  \"wait\": {},\n  \"changed\": {},\n  \"energy_policy\": {},\n"
-      "  \"notes\": {},\n"
+      "  \"notes\": {},\n  \"missing\": [{}],\n"
       "  \"wake_up\": {{\"seconds\": {}, \"source\": {}}},\n"
       "  \"frequency\": {{\"times_lowered\": {}, \"seconds_lowered\": {:.9f}}},\n"
       "  \"energy\": {{\"joules\": {}, \"source\": {}, \"handler\": {}}},\n"
@@ -108,6 +109,7 @@ std::string ledger_json(const Job& job, const std::vector<int>& segments, const 
       sums.preempted ? fmt::format("{:.9f}", *sums.preempted) : "null",
       sums.guests ? fmt::format("{:.9f}", *sums.guests) : "null", quoted(ways.front()),
       json_changes(figures), quoted(policies.front()), json_notes(job),
+      fmt::join(missing_ranks(job), ", "),
       job.wake_up.ns != 0 ? fmt::format("{:.9f}", seconds(job.wake_up.ns)) : "null",
       quoted(job.wake_up.source), job.frequencies.times_lowered(),
       job.frequencies.seconds_lowered(),
@@ -117,7 +119,7 @@ std::string ledger_json(const Job& job, const std::vector<int>& segments, const 
       json_calls(figures), json_workers(job, figures));
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
     text += json_rank(rank, figures.ranks[rank], job.ranks[rank], ways.at(rank), policies.at(rank),
-                      names);
+                      all.names);
     text += rank + 1 < figures.ranks.size() ? ",\n" : "\n";
   }
   return text + "  ]\n}\n";

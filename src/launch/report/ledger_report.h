@@ -16,6 +16,7 @@ namespace meantime::launch {
 /// What mpiexec itself has measured.
 struct JobTimes {
   double wall_seconds = 0;
+  double allocated_seconds = 0;          ///< of cores: as many as ranks can use, times wall time
   double cpu_seconds = 0;                ///< of its ranks and what they start, by the kernel
   std::optional<double> others_seconds;  ///< of all others on the job's CPUs, if that is known
   bool ended_early = false;              ///< and not by its ranks
@@ -25,9 +26,11 @@ struct JobTimes {
   const guest::Bound* guest_bound = nullptr;  ///< on what they cost, if there was one
 };
 
+struct JobFigures;
+
 /// For people; many lines, the last of them not ended.
-std::string ledger_table(const Job& job, const std::vector<int>& segments, const JobTimes& times);
+std::string ledger_table(const Job& job, const JobFigures& all, const JobTimes& times);
 /// The same and more, for programs: docs/reference/report.md describes it.
-std::string ledger_json(const Job& job, const std::vector<int>& segments, const JobTimes& times);
+std::string ledger_json(const Job& job, const JobFigures& all, const JobTimes& times);
 
 }  // namespace meantime::launch

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <tuple>
 
 #include "launch/report/advice.h"
@@ -72,14 +73,14 @@ RankRow row_of(const RankFigures& rank, const RankProcess& process) {
                                                 : std::nullopt};
 }
 
-std::string rank_line(const std::string& name, const RankRow& row) {
+std::string rank_line(const std::string& name, const RankRow& row, const std::string& node = {}) {
   const auto known = [](std::optional<double> value) {
     return value ? fmt::format("{:.3f}", *value) : std::string("-");
   };
   return fmt::format(
-      "{:>6} {:>9.3f} {:>9.3f} {:>8} {:>5.0f} {:>5.0f} {:>5.0f} {:>5.0f} {:>9} {:>9}\n", name,
+      "{:>6} {:>9.3f} {:>9.3f} {:>8} {:>5.0f} {:>5.0f} {:>5.0f} {:>5.0f} {:>9} {:>9}{}{}\n", name,
       row.running, row.waiting, row.waits, row.help, row.poll, row.yield, row.sleep, known(row.cpu),
-      known(row.preempted));
+      known(row.preempted), node.empty() ? "" : "  ", node);
 }
 
 /// Column by column what a share of the ranks has at most.
@@ -102,7 +103,7 @@ std::string rank_table(const Job& job, const ledger::Figures& figures) {
   std::vector<std::size_t> without;
   std::vector<RankRow> rows;
   for (std::size_t rank = 0; rank < figures.ranks.size(); ++rank) {
-    if (!job.ranks[rank].elsewhere) {
+    if (job.ranks[rank].is_told_of()) {
       (figures.ranks[rank].in_mpi ? numbers : without).push_back(rank);
     }
   }
@@ -127,7 +128,8 @@ std::string rank_table(const Job& job, const ledger::Figures& figures) {
     numbers.resize(worst_ranks);
   }
   for (const std::size_t rank : numbers) {
-    text += rank_line(fmt::to_string(rank), row_of(figures.ranks[rank], job.ranks[rank]));
+    text += rank_line(fmt::to_string(rank), row_of(figures.ranks[rank], job.ranks[rank]),
+                      job.ranks[rank].host_name);
   }
   if (!without.empty()) {
     text += fmt::format("  rank{} {} never called MPI_Init\n", without.size() == 1 ? "" : "s",
@@ -143,13 +145,12 @@ struct SiteRow {
 };
 
 /// The one that took most time first. A line of the program that was compiled several times is one.
-std::vector<SiteRow> sites_of_all(const ledger::Figures& figures) {
-  const std::map<CodeAddress, SourceLocation> names = names_of(figures);
+std::vector<SiteRow> sites_of_all(const JobFigures& all) {
   std::map<std::string, SiteFigures> sums;
-  for (const RankFigures& rank : figures.ranks) {
+  for (const RankFigures& rank : all.ledger.ranks) {
     for (const SiteFigures& site : rank.sites) {
       const std::string where =
-          fmt::format("{} in {}", call_name(site.call), names.at(address_of(site)).text);
+          fmt::format("{} in {}", call_name(site.call), all.names.at(address_of(site)).text);
       const auto [place, is_new] = sums.try_emplace(where, site);
       if (!is_new) {
         place->second.add(site);
@@ -242,22 +243,33 @@ std::string wake_up_line(const Job& job) {
                                : "";
 }
 
-/// Of which their own nodes tell.
-std::string of_other_nodes(const Job& job) {
-  const std::size_t others = job.ranks.size() - static_cast<std::size_t>(job.ranks_here());
-  return others == 0 ? std::string() : fmt::format("; {} are on other nodes", others);
+std::string missing_line(const Job& job) {
+  const std::vector<std::size_t> missing = missing_ranks(job);
+  return missing.empty() ? std::string()
+                         : fmt::format("missing: rank{} {}, on other nodes\n",
+                                       missing.size() == 1 ? "" : "s", list_of_ranks(missing));
+}
+
+/// " of 2 nodes", if there are several.
+std::string of_nodes(const Job& job) {
+  std::set<std::string> nodes;
+  for (const RankProcess& rank : job.ranks) {
+    nodes.insert(rank.host_name);
+  }
+  nodes.erase(std::string());
+  return nodes.size() > 1 ? fmt::format(" of {} nodes", nodes.size()) : std::string();
 }
 
 }  // namespace
 
-std::string ledger_table(const Job& job, const std::vector<int>& segments, const JobTimes& times) {
-  const ledger::Figures figures = figures_in(job, segments);
-  const std::vector<SiteRow> sites = sites_of_all(figures);
+std::string ledger_table(const Job& job, const JobFigures& all, const JobTimes& times) {
+  const ledger::Figures& figures = all.ledger;
+  const std::vector<SiteRow> sites = sites_of_all(all);
   const CoreSeconds sums = core_seconds(job, figures, times);
-  std::string text =
-      fmt::format("where the time of {} rank{} on {} worker{} went, {:.3f} s{}\n", job.ranks_here(),
-                  job.ranks_here() == 1 ? "" : "s", job.cpus.workers,
-                  job.cpus.workers == 1 ? "" : "s", times.wall_seconds, of_other_nodes(job));
+  const std::size_t ranks = job.ranks.size() - missing_ranks(job).size();
+  std::string text = fmt::format(
+      "where the time of {} rank{} on {} worker{}{} went, {:.3f} s\n", ranks, ranks == 1 ? "" : "s",
+      job.cpus.workers, job.cpus.workers == 1 ? "" : "s", of_nodes(job), times.wall_seconds);
   text += "  " +
           advice(job, figures, sums, sites.empty() ? "" : sites.front().where,
                  sites.empty() ? 0 : sites.front().figures.total_ns, times.ended_early) +
@@ -270,7 +282,7 @@ std::string ledger_table(const Job& job, const std::vector<int>& segments, const
       sums.allocated, sums.computing, sums.awake, sums.asleep, sums.unused,
       sums.preempted ? fmt::format("{:.3f}", *sums.preempted) : "unknown",
       sums.guests ? fmt::format("; guests had {:.3f} of what was left", *sums.guests) : "");
-  text += wait_line(job) + changes_line(figures);
+  text += missing_line(job) + wait_line(job) + changes_line(figures);
   if (figures.energy_handler.empty()) {
     text += energy_policy_line(job);
   }

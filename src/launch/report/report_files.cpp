@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -46,6 +47,15 @@ std::string open_report_files(Job& job) {
     }
   }
   return {};
+}
+
+std::string open_report_files_of_node(Job& job) {
+  const auto first = std::find_if(job.ranks.begin(), job.ranks.end(),
+                                  [](const RankProcess& rank) { return !rank.elsewhere; });
+  for (std::string& file : job.command.report_files) {
+    file += fmt::format(".node-of-rank-{}", first - job.ranks.begin());
+  }
+  return open_report_files(job);
 }
 
 void remove_empty_reports(const Job& job) {

@@ -14,6 +14,9 @@ void ask_for_report_by_setting(Job& job);
 /// them.
 std::string open_report_files(Job& job);
 
+/// Of a node that tells of itself though it is not the first: others that nobody else writes.
+std::string open_report_files_of_node(Job& job);
+
 /// Of a job that comes to no report: its files that are still empty are gone again.
 void remove_empty_reports(const Job& job);
 

@@ -157,6 +157,11 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   } else {
     drop(variables_, frequency_variable);
   }
+  if (job.of_tasks && job.command.reports()) {
+    set(variables_, stay_variable, "1");
+  } else {
+    drop(variables_, stay_variable);
+  }
   if (job.wake_up.ns != 0) {
     set(variables_, wake_up_variable, fmt::to_string(job.wake_up.ns));
   } else {

@@ -46,10 +46,11 @@ int Supervisor::run() {
   }
   while (!all_gone()) {
     wait_for_event();
+    report_if_all_stay();
   }
   ending_.undo_changes();
   finish_output();
-  report_ledger();
+  report_ledger(false);
   return ending_.status();
 }
 
@@ -100,16 +101,6 @@ bool Supervisor::killed_meanwhile() {
   ending_.note(128 + SIGKILL);
   return false;
 }
-
-namespace {
-
-/// Of those this process may use, and so its ranks.
-std::optional<double> busy_seconds() {
-  cpu_set_t cpus;
-  return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? machine::busy_seconds(cpus) : std::nullopt;
-}
-
-}  // namespace
 
 bool Supervisor::start_ranks() {
   began_ = now_seconds();
@@ -366,61 +357,12 @@ void Supervisor::finish_output() {
   }
   pollfd done{starter_.output_done(), POLLIN, 0};
   if (!output_done_ && poll(&done, 1, reading_ms) == 0) {
-    report_ledger();
+    report_ledger(false);
     _exit(ending_.status());  // the thread that writes is stuck
   }
   if (const int error = starter_.finish_output(); error != 0) {
     mention("output of the ranks was lost: {}", std::strerror(error));
     ending_.note(1);
-  }
-}
-
-void Supervisor::report_ledger() {
-  const bool has_function = !job_.guest_function.empty();
-  const bool tells_of_guests = (job_.guests || has_function) && !job_.command.quiet;
-  if (!job_.command.reports() && !tells_of_guests) {
-    return;
-  }
-  JobTimes times;
-  times.wall_seconds = (ended_ != 0 ? ended_ : now_seconds()) - began_;
-  rusage used{};
-  getrusage(RUSAGE_CHILDREN, &used);
-  const double by_ranks =
-      job_.of_tasks ? cpu_time_of_ranks(job_, starter_.segments()) : machine::cpu_seconds(used);
-  times.cpu_seconds = by_ranks - guests_.cpu_seconds();
-  times.guests = job_.guests ? &guests_.account() : nullptr;
-  times.guest_bound = job_.guest_bound ? &trials_.bound() : nullptr;
-  std::string guests = guest_table(job_, times);
-  if (has_function) {
-    const ledger::Figures figures = figures_in(job_, starter_.segments());
-    times.cpu_seconds = std::max(0.0, times.cpu_seconds - guest_function_seconds(figures));
-    guests = guest_function_table(job_, figures);
-  }
-  if (tells_of_guests) {
-    write_while_read(STDERR_FILENO, as_shown(guests + guest_cost(times)));
-  }
-  if (!job_.command.reports()) {
-    return;
-  }
-  if (const std::optional<double> busy = busy_seconds(); busy && busy_at_start_) {
-    // Of each CPU a tick at either end may be somebody's who had a part of it only.
-    const double uncertain = 2.0 * job_.cpus.mask / static_cast<double>(sysconf(_SC_CLK_TCK));
-    times.others_seconds = std::max(0.0, *busy - *busy_at_start_ - by_ranks - uncertain);
-  }
-  times.ended_early = ending_.begun();
-  times.joules = energy_->readable() ? energy_->joules() : -1;
-  times.energy_source = energy_->source();
-  const std::string json =
-      job_.report_files.empty() ? "" : ledger_json(job_, starter_.segments(), times);
-  for (std::size_t file = 0; file < job_.report_files.size(); ++file) {
-    if (!write_file(job_.report_files[file], job_.command.report_files[file], json)) {
-      mention("--report: cannot write '{}': {}",
-              settings::shown_path(job_.command.report_files[file]), std::strerror(errno));
-      ending_.note(1);
-    }
-  }
-  if (job_.command.report) {
-    mention(ledger_table(job_, starter_.segments(), times));
   }
 }
 

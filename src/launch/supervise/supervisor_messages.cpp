@@ -126,6 +126,9 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
     }
     case ControlKind::finalized:
       process.phase = MpiPhase::finalized;
+      if (may_leave_) {
+        let_leave(process);
+      }
       if (std::all_of(job_.ranks.begin(), job_.ranks.end(),
                       [](const RankProcess& one) { return one.phase == MpiPhase::finalized; })) {
         ignore_waits();
@@ -247,7 +250,7 @@ void Supervisor::let_task_end(int rank, int status) {
   constexpr int patience_ms = 100;
   constexpr timespec until_heard_of{0, 50'000'000};
   RankProcess& process = job_.ranks[rank];
-  if (job_.of_tasks && job_.ranks_here() < static_cast<int>(job_.ranks.size())) {
+  if (job_.of_tasks && job_.has_other_nodes()) {
     if (!std::exchange(asked_launcher_, true)) {
       ask_launcher_to_end(job_, status);  // it may not by itself, and others wait on other nodes
     }

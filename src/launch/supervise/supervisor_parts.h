@@ -16,6 +16,8 @@
 #include "launch/guests/guest_trials.h"
 #include "launch/guests/guests.h"
 #include "launch/job.h"
+#include "launch/report/job_figures.h"
+#include "launch/report/ledger_report.h"
 #include "launch/start/starter.h"
 #include "launch/supervise/control_channel.h"
 #include "launch/supervise/early_signals.h"
@@ -29,6 +31,9 @@ namespace meantime::launch {
 /// For the addresses in what a rank said last, while the job is ending: mpiexec hears nothing else
 /// meanwhile.
 inline constexpr double most_naming_seconds = 0.4;
+
+/// CPU seconds of all that run on the CPUs that this process may use, and so its ranks.
+std::optional<double> busy_seconds();
 
 /// What an epoll event is about: the high half of its data; the low half is a rank, or a host.
 enum class Source : std::uint32_t {
@@ -108,7 +113,13 @@ class Supervisor {
 
   bool all_gone();
   void finish_output();
-  void report_ledger();
+
+  // The report (supervisor_report.cpp).
+  void report_if_all_stay();
+  static void let_leave(const RankProcess& process);
+  void report_ledger(bool all_stay);
+  JobTimes times_so_far(const ledger::Figures& figures);
+  bool get_together(JobFigures& figures, JobTimes& times, double patience);
   [[nodiscard]] std::string name(int rank) const;
   [[nodiscard]] std::string killed_by(int signal) const;
 
@@ -135,6 +146,8 @@ class Supervisor {
   bool clearing_up_ = false;          ///< the ranks are through, what they left is being ended
   bool waiting_for_readers_ = false;  ///< all processes are gone, labelled output is not
   bool output_done_ = false;
+  bool may_leave_ = false;  ///< tasks that are through MPI_Finalize
+  bool reported_ = false;
 
   const std::uint64_t out_of_memory_kills_ = machine::out_of_memory_kills();  ///< before the job
 

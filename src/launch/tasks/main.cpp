@@ -27,6 +27,7 @@
 #include "launch/start/installation.h"
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/front.h"
+#include "launch/supervise/other_nodes.h"
 #include "launch/supervise/supervisor.h"
 #include "launch/tasks/ancestors.h"
 #include "launch/tasks/pmix.h"
@@ -83,7 +84,8 @@ void prepare(Job& job, int size, const std::vector<int>& here, const std::string
 
 /// The supervisor that the node's first task leaves behind.
 [[noreturn]] void supervise_tasks(const std::string& program, int size,
-                                  const std::vector<int>& here, pid_t first_task, pid_t launcher) {
+                                  const std::vector<int>& here, const std::string& node_name,
+                                  pid_t first_task, pid_t launcher) {
   prctl(PR_SET_NAME, supervisor_name);
   setsid();
   speak_as("Meantime");
@@ -97,41 +99,65 @@ void prepare(Job& job, int size, const std::vector<int>& here, const std::string
     write_all(STDOUT_FILENO, not_wired_up + wrong);
     _exit(1);
   }
-  write_all(STDOUT_FILENO, listener.address());
+  Job job;
+  prepare(job, size, here, program);
+  if (job.command.reports() && job.has_other_nodes() && here.front() == 0) {
+    job.meeting = open_meeting(job.meeting_socket);
+  }
+  write_all(STDOUT_FILENO, listener.address() + '\n' + job.meeting);
   // The launcher waits until nobody has the task's output open.
+  const int from_wire_up = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
   dup2(nothing, STDOUT_FILENO);
-  Job job;
-  prepare(job, size, here, program);
   job.launcher = watch_process(launcher);
   job.launcher_pid = launcher;
+  job.node_name = node_name;
   if (const std::string wrong = listener.wait_for_all(job, first_task); !wrong.empty()) {
     mention(wrong);
     _exit(1);  // and the tasks that wait for an answer hear that there is none
   }
+  if (here.front() != 0) {
+    job.meeting = read_all(from_wire_up);  // the first task's is through: that one has come
+  }
+  close(from_wire_up);
   use_cpus_of(job);
   job.cpus = cpu_budget();
-  if (const std::string wrong = open_report_files(job); !wrong.empty()) {
+  // The first node's supervisor writes for all.
+  if (const std::string wrong = here.front() == 0 ? open_report_files(job) : std::string();
+      !wrong.empty()) {
     mention(wrong);
   }
   _exit(supervise(job, getppid()));
 }
 
+/// What users know this node by.
+std::string node_name(const Pmix& pmix) {
+  const char* const of_slurm = std::getenv("SLURMD_NODENAME");  // which does not say it by PMIx
+  return !pmix.node_name().empty() ? pmix.node_name()
+         : of_slurm != nullptr     ? of_slurm
+                                   : host_name();
+}
+
 /// Two forks, so that the supervisor is not a child of the task's, which would be surprised by its
 /// end; an exec, because the PMIx library has threads and descriptors in this process. Returns the
-/// supervisor's address, or what is wrong behind `not_wired_up`.
-std::string start_supervisor(int size, const std::vector<int>& here) {
+/// supervisor's address and, in a second line, where those of other nodes bring their reports; or
+/// what is wrong behind `not_wired_up`. What is written to `to_supervisor` it reads to its end.
+std::string start_supervisor(const Pmix& pmix, int& to_supervisor) {
   std::error_code ignored;
   const auto program =
       std::filesystem::read_symlink(fmt::format("/proc/{}/exe", getppid()), ignored);
-  std::string words[] = {tasks_of + program.string(), fmt::to_string(size),
-                         fmt::to_string(getppid()), fmt::to_string(launcher_of(getppid())),
-                         fmt::format("{}", fmt::join(here, ","))};
-  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(),
-                       words[3].data(), words[4].data(), nullptr};
+  std::string words[] = {tasks_of + program.string(),
+                         fmt::to_string(pmix.size()),
+                         fmt::to_string(getppid()),
+                         fmt::to_string(launcher_of(getppid())),
+                         fmt::format("{}", fmt::join(pmix.on_this_node(), ",")),
+                         node_name(pmix)};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(),
+                       words[4].data(), words[5].data(), nullptr};
   int ends[2];
-  pid_t between = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
+  int back[2];
+  pid_t between = pipe2(ends, O_CLOEXEC) == 0 && pipe2(back, O_CLOEXEC) == 0 ? fork() : -1;
   if (between < 0) {
     return fmt::format("{}cannot start a process: {}", not_wired_up, std::strerror(errno));
   }
@@ -142,6 +168,7 @@ std::string start_supervisor(int size, const std::vector<int>& here) {
         const timespec moment{0, 1'000'000};
         nanosleep(&moment, nullptr);
       }
+      dup2(back[0], STDIN_FILENO);
       dup2(ends[1], STDOUT_FILENO);
       syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
       execv("/proc/self/exe", arguments);
@@ -149,6 +176,8 @@ std::string start_supervisor(int size, const std::vector<int>& here) {
     _exit(0);
   }
   close(ends[1]);
+  close(back[0]);
+  to_supervisor = back[1];
   waitpid(between, nullptr, 0);
   const std::string answer = read_all(ends[0]);
   close(ends[0]);
@@ -187,18 +216,23 @@ std::string addresses(Pmix& pmix, std::string& wrong) {
 
 /// What the task is to read.
 std::string wire_up(Pmix& pmix) {
-  if (const std::string wrong = pmix.connect(launcher_of(getppid())); !wrong.empty()) {
+  std::string wrong = pmix.connect(launcher_of(getppid()));
+  wrong = wrong.empty() ? pmix.read_place() : wrong;
+  if (!wrong.empty()) {
     return not_wired_up + wrong;
   }
   const bool has_other_nodes = static_cast<int>(pmix.on_this_node().size()) != pmix.size();
   std::string card;
-  std::string wrong = has_other_nodes ? ask_for_card(pmix, card) : std::string();
+  wrong = has_other_nodes ? ask_for_card(pmix, card) : std::string();
   const bool is_first = pmix.rank() == pmix.on_this_node().front();
+  int to_supervisor = -1;
   std::string address = !wrong.empty() ? not_wired_up + wrong
-                        : is_first     ? start_supervisor(pmix.size(), pmix.on_this_node())
+                        : is_first     ? start_supervisor(pmix, to_supervisor)
                                        : std::string();
+  std::string meeting = address.substr(std::min(address.find('\n'), address.size()));
+  address.resize(address.size() - meeting.size());
   // Also what is wrong: the others wait for it. The first task says it for all.
-  if (const std::string not_shared = pmix.share(address, card); !not_shared.empty()) {
+  if (const std::string not_shared = pmix.share(address, card, meeting); !not_shared.empty()) {
     return not_wired_up + not_shared;
   }
   if (!wrong.empty()) {
@@ -208,6 +242,11 @@ std::string wire_up(Pmix& pmix) {
     return is_first ? address : not_wired_up;
   }
   std::string others = has_other_nodes ? addresses(pmix, wrong) : std::string();
+  if (has_other_nodes && is_first && wrong.empty()) {
+    wrong = pmix.read_meeting(meeting);
+    write_all(to_supervisor, meeting);
+  }
+  close(to_supervisor);
   if (!wrong.empty()) {
     return not_wired_up + wrong;
   }
@@ -232,23 +271,24 @@ int end_job(int status, pid_t launcher) {
 }  // namespace
 }  // namespace meantime::launch
 
-// With five words it is the tasks' supervisor: their program's name, the job's number of ranks, the
-// pids of the first task and of the launcher, and the ranks of this node. All but the name are
-// wiped: `ps` shows that alone.
+// With six words it is the tasks' supervisor: their program's name, the job's number of ranks, the
+// pids of the first task and of the launcher, the ranks of this node and its name. All but the
+// first are wiped: `ps` shows that alone.
 int main(int count, char** words) {
   using namespace meantime::launch;
   if (count == 4 && std::string_view(words[1]) == asks_for_end) {
     return end_job(std::atoi(words[2]), std::atoi(words[3]));
   }
-  if (count != 5 || !std::string_view(words[0]).starts_with(tasks_of)) {
+  if (count != 6 || !std::string_view(words[0]).starts_with(tasks_of)) {
     answer();
   }
   const int size = std::atoi(words[1]);
   const pid_t first = std::atoi(words[2]);
   const pid_t launcher = std::atoi(words[3]);
   const std::vector<int> here = numbers_in(words[4]);
+  const std::string node_name = words[5];
   for (int word = 1; word < count; ++word) {
     std::memset(words[word], 0, std::strlen(words[word]));
   }
-  supervise_tasks(words[0] + std::strlen(tasks_of), size, here, first, launcher);
+  supervise_tasks(words[0] + std::strlen(tasks_of), size, here, node_name, first, launcher);
 }

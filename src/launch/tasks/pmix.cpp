@@ -18,6 +18,7 @@ namespace {
 constexpr char library_name[] = "libpmix.so.2";
 constexpr char key_of_text[] = "meantime.node";
 constexpr char key_of_card[] = "meantime.card";
+constexpr char key_of_meeting[] = "meantime.meeting";
 
 }  // namespace
 
@@ -102,11 +103,16 @@ std::string Pmix::connect(pid_t launcher) {
     return wrong;
   }
   size_ = value->type == PMIX_UINT32 ? static_cast<int>(value->data.uint32) : 0;
-  if (library.look_up(library.self.rank, PMIX_APPNUM, value).empty() &&
+  return {};
+}
+
+std::string Pmix::read_place() {
+  pmix_value_t* value = nullptr;
+  if (library_->look_up(library_->self.rank, PMIX_APPNUM, value).empty() &&
       value->type == PMIX_UINT32) {
     app_number_ = static_cast<int>(value->data.uint32);
   }
-  if (std::string wrong = library.look_up(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, value);
+  if (std::string wrong = library_->look_up(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, value);
       !wrong.empty()) {
     return wrong;
   }
@@ -116,10 +122,14 @@ std::string Pmix::connect(pid_t launcher) {
   if (!std::binary_search(on_this_node_.begin(), on_this_node_.end(), rank_)) {
     return "the launcher's PMIx server does not say who is on this node (PMIX_LOCAL_PEERS)";
   }
+  if (library_->look_up(library_->self.rank, PMIX_HOSTNAME, value).empty() &&
+      value->type == PMIX_STRING && value->data.string != nullptr) {
+    node_name_ = value->data.string;
+  }
   return {};
 }
 
-std::string Pmix::share(std::string& text, const std::string& card) {
+std::string Pmix::share(std::string& text, const std::string& card, const std::string& meeting) {
   const int first = on_this_node_.front();
   const auto publish = [this](pmix_scope_t scope, const char* key, std::string words) {
     pmix_value_t value{};
@@ -131,6 +141,9 @@ std::string Pmix::share(std::string& text, const std::string& card) {
       rank_ == first ? publish(PMIX_LOCAL, key_of_text, text) : pmix_status_t{PMIX_SUCCESS};
   if (status == PMIX_SUCCESS && !card.empty()) {
     status = publish(PMIX_GLOBAL, key_of_card, card);
+  }
+  if (status == PMIX_SUCCESS && !card.empty() && rank_ == 0) {
+    status = publish(PMIX_GLOBAL, key_of_meeting, meeting);
   }
   status = status == PMIX_SUCCESS ? library_->commit() : status;
   if (status != PMIX_SUCCESS) {
@@ -154,6 +167,10 @@ std::string Pmix::abort(int status) {
 
 std::string Pmix::read_card(int rank, std::string& card) {
   return read(rank, key_of_card, card);
+}
+
+std::string Pmix::read_meeting(std::string& meeting) {
+  return read(0, key_of_meeting, meeting);
 }
 
 std::string Pmix::read(int rank, const char* key, std::string& text) {

@@ -23,6 +23,9 @@ class Pmix {
 
   /// To the server of that process. Empty, or one line why not.
   std::string connect(pid_t launcher);
+  /// Of a task's first connection, for Open MPI 4.1 does not tell later ones the truth: what
+  /// follows but for `rank` and `size`. Empty, or one line why not.
+  std::string read_place();
   void disconnect();
 
   [[nodiscard]] int rank() const { return rank_; }
@@ -31,14 +34,18 @@ class Pmix {
   [[nodiscard]] int app_number() const { return app_number_; }
   /// Ranks of this job on this node, in ascending order.
   [[nodiscard]] const std::vector<int>& on_this_node() const { return on_this_node_; }
+  /// This node, as the launcher has it; empty if it does not say.
+  [[nodiscard]] const std::string& node_name() const { return node_name_; }
 
   /// To be called by all tasks of the job: `text` of the node's first one becomes that of all
-  /// others of the node, and `card` can be read by all others. Empty, or one line why not.
-  std::string share(std::string& text, const std::string& card);
+  /// others of the node, and `card`, and of rank 0 `meeting`, can be read by all others. Empty, or
+  /// one line why not.
+  std::string share(std::string& text, const std::string& card, const std::string& meeting);
   /// Asks the launcher to end the job. Empty, or one line why not.
   std::string abort(int status);
   /// Afterwards, that of another. Empty, or one line why not.
   std::string read_card(int rank, std::string& card);
+  std::string read_meeting(std::string& meeting);
 
  private:
   struct Library;
@@ -49,6 +56,7 @@ class Pmix {
   int size_ = 0;
   int app_number_ = 0;
   std::vector<int> on_this_node_;
+  std::string node_name_;
 };
 
 }  // namespace meantime::launch

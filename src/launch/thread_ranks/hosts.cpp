@@ -42,7 +42,7 @@ int Job::runners() const {
 int Job::runners(int node) const {
   int count = 0;
   for (const RankProcess& rank : ranks) {
-    count += rank.host < 0 && !rank.elsewhere && rank.node == node ? 1 : 0;
+    count += rank.host < 0 && rank.is_told_of() && rank.node == node ? 1 : 0;
   }
   for (const ThreadHost& host : hosts) {
     count += ranks[static_cast<std::size_t>(host.first_rank)].node == node ? host.workers : 0;
