@@ -223,8 +223,8 @@ def run_jobs(command, environment, at_once, limit):
     return None
 
 
-def ucx_ping_pong(size, turns, environment, limit):
-    """A Sample, or the Outcome of a run that failed. Both processes bound, to the first and the last CPU."""
+def ucx_perftest(arguments, environment, limit):
+    """The client's Outcome. Both processes bound, to the first and the last CPU."""
     cpus = sorted(os.sched_getaffinity(0))
     environment = {**os.environ, **environment}
     common = ["-p", str(UCX_PORT)]
@@ -233,24 +233,29 @@ def ucx_ping_pong(size, turns, environment, limit):
                               stderr=subprocess.DEVNULL)
     try:
         time.sleep(0.5)
-        client = ["ucx_perftest", *common, "-c", str(cpus[0]), "127.0.0.1", "-t", "tag_lat", "-s", size,
-                  "-n", turns, "-w", str(max(10, int(turns) // 10)), "-f", "-v"]
-        median = launch.run([*client, "-R", "50"], limit, environment)
+        return launch.run(["ucx_perftest", *common, "-c", str(cpus[0]), "127.0.0.1", *arguments, "-f", "-v"], limit,
+                          environment)
     finally:
         launch.stop(server)
         server.wait()
-    value = ucx_percentile(median.output)
-    if median.timed_out or median.status or value is None:
-        return median
+
+
+def ucx_ping_pong(size, turns, environment, limit):
+    """A Sample, or the Outcome of a run that failed."""
+    outcome = ucx_perftest(["-t", "tag_lat", "-s", size, "-n", turns, "-w", str(max(10, int(turns) // 10)), "-R", "50"],
+                           environment, limit)
+    value = ucx_figure(outcome.output, 1)
+    if outcome.timed_out or outcome.status or value is None:
+        return outcome
     return Sample("us", value, None, None, int(turns))
 
 
-def ucx_percentile(output):
-    """The percentile asked for, in us: the second figure of the last line (-f -v: iterations, percentile …)."""
+def ucx_figure(output, column):
+    """Of the last line (-f -v: iterations, percentile of the latency in us, …, overall messages a second)."""
     for line in reversed(output.strip().splitlines()):
         figures = line.split(",")
         try:
-            return float(figures[1])
+            return float(figures[column])
         except (IndexError, ValueError):
             continue
     return None

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent.parent
-BARE = {name: f"limits/{name}.cpp" for name in ("mailbox", "barrier", "fibers", "wake", "move")}
+BARE = {name: f"limits/{name}.cpp" for name in ("mailbox", "barrier", "fibers", "wake", "move", "tcp")}
 MPI = {
     "latency": "latency/latency.cpp",
     "bandwidth": "bandwidth/bandwidth.cpp",
@@ -19,6 +19,8 @@ MPI = {
     "oversubscription": "oversubscription/oversubscription.cpp",
     "empty": "startup/empty.c",
     "phases": "startup/phases.cpp",
+    "network": "network/network.cpp",
+    "libra": "libra/libra.cpp",
 }
 CXX_FLAGS = ["-std=c++17", "-O2", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
 
@@ -31,14 +33,14 @@ def newest(directory):
     return max(path.stat().st_mtime for path in directory.rglob("*.[hc]*") if path.is_file())
 
 
-def compile_one(compiler, flags, source, target):
+def compile_one(compiler, flags, source, target, libraries=()):
     """Does nothing if the program is newer than all sources and the compiler."""
     compiler = shutil.which(compiler) or compiler
     source = BENCH / source
     if target.exists() and target.stat().st_mtime > max(newest(BENCH), os.stat(compiler).st_mtime):
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([compiler, *flags, str(source), "-o", str(target)],
+    done = subprocess.run([compiler, *flags, str(source), "-o", str(target), *libraries],
                           capture_output=True, text=True, check=False)
     if done.returncode:
         raise CompileError(f"{compiler} cannot compile {source.name}:\n{done.stdout}{done.stderr}")

@@ -219,8 +219,8 @@ class Scripts(unittest.TestCase):
 
     def test_the_answer_of_ucx_perftest(self):
         text = "iterations,50.0_percentile_lat,avg_lat\n1000,6.299,961.161\n"
-        self.assertEqual(measure.ucx_percentile(text), 6.299)
-        self.assertIsNone(measure.ucx_percentile("nothing\n"))
+        self.assertEqual(measure.ucx_figure(text, 1), 6.299)
+        self.assertIsNone(measure.ucx_figure("nothing\n", 1))
 
 
 if __name__ == "__main__":
