@@ -46,8 +46,7 @@ std::string wrong(const ClusterOptions& options, const std::optional<Rate>& rate
                        settings::shown(options.bandwidth));
   }
   if (!options.delay.empty() && !is_delay(options.delay)) {
-    return fmt::format("--delay: '{}' is no time; 50us is, or 1ms",
-                       settings::shown(options.delay));
+    return fmt::format("--delay: '{}' is no time; 50us is, or 1ms", settings::shown(options.delay));
   }
   if (options.loopback && (rate || !options.delay.empty())) {
     return "--bandwidth and --delay are of devices, which nodes on the loopback do not have";
@@ -75,8 +74,7 @@ int cluster(const ClusterOptions& options) {
   if (!options.loopback) {
     PlayedNetwork network;
     command.keep = [&] {
-      std::string problem =
-          network.make(std::stoi(options.nodes), rate, options.delay);
+      std::string problem = network.make(std::stoi(options.nodes), rate, options.delay);
       if (problem.empty()) {
         setenv(namespaces_variable, network.held().c_str(), 1);
         unsetenv(devices_variable);

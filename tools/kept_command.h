@@ -20,8 +20,8 @@ struct KeptCommand {
   std::function<std::string()> keep;
 };
 
-/// What `keep` has said, or empty: then `status` is the command's, 128 and the signal for one that a
-/// signal has ended. Does not return after the terminal's interrupt, but ends by it.
+/// What `keep` has said, or empty: then `status` is the command's, 128 and the signal for one that
+/// a signal has ended. Does not return after the terminal's interrupt, but ends by it.
 std::string run_kept(const KeptCommand& command, int& status);
 
 }  // namespace meantime::tools

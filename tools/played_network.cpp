@@ -98,8 +98,8 @@ class Tool {
   std::string find(const char* name) {
     // Where administrators have it, whom an ordinary user's PATH need not know.
     const char* const path = std::getenv("PATH");
-    path_ = launch::resolve_program(name, "", (path == nullptr ? "" : path + std::string(":")) +
-                                                  "/usr/sbin:/sbin")
+    path_ = launch::resolve_program(
+                name, "", (path == nullptr ? "" : path + std::string(":")) + "/usr/sbin:/sbin")
                 .path;
     name_ = name;
     return path_.empty() ? fmt::format("there is no {} (Debian: apt install iproute2)", name)
@@ -110,10 +110,10 @@ class Tool {
   [[nodiscard]] std::string run(const std::string& lines) const {
     const int input = memfd_create("meantime-lines", MFD_CLOEXEC);
     const int said = memfd_create("meantime-said", MFD_CLOEXEC);
-    std::string problem = input >= 0 && said >= 0 && launch::write_all(input, lines) &&
-                                  lseek(input, 0, SEEK_SET) == 0
-                              ? execute(input, said)
-                              : failed("memory");
+    std::string problem =
+        input >= 0 && said >= 0 && launch::write_all(input, lines) && lseek(input, 0, SEEK_SET) == 0
+            ? execute(input, said)
+            : failed("memory");
     close(input);
     close(said);
     return problem;
@@ -128,8 +128,8 @@ class Tool {
     posix_spawn_file_actions_adddup2(&files, said, STDERR_FILENO);
     const char* const words[] = {name_, "-batch", "-", nullptr};
     pid_t pid = -1;
-    errno = posix_spawn(&pid, path_.c_str(), &files, nullptr, const_cast<char* const*>(words),
-                        environ);
+    errno =
+        posix_spawn(&pid, path_.c_str(), &files, nullptr, const_cast<char* const*>(words), environ);
     posix_spawn_file_actions_destroy(&files);
     int wait_status = 0;
     if (errno != 0 || waitpid(pid, &wait_status, 0) != pid) {
@@ -247,8 +247,9 @@ class Builder {
     }
     run(ip_, lines);
     if (!delay_.empty()) {
-      shape("netem", "--delay", fmt::format("qdisc add dev eth0 root handle 1: netem delay {} limit {}\n", delay_,
-                                 delayed_packets));
+      shape("netem", "--delay",
+            fmt::format("qdisc add dev eth0 root handle 1: netem delay {} limit {}\n", delay_,
+                        delayed_packets));
     }
     if (rate_) {
       shape("tbf", "--bandwidth", limit("eth0", delay_.empty() ? "root" : "parent 1:1"));
@@ -281,7 +282,8 @@ class Builder {
   void shape(const char* kind, const char* option, const std::string& lines) {
     run(tc_, lines);
     if (problem_.find("kind is unknown") != std::string::npos) {
-      problem_ = fmt::format("this kernel has no {0} (module sch_{0}), which {1} takes", kind, option);
+      problem_ =
+          fmt::format("this kernel has no {0} (module sch_{0}), which {1} takes", kind, option);
     }
   }
 

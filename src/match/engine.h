@@ -7,6 +7,8 @@
 // Here are a rank's receives, and its turns. Private to the rank, its lock held (src/rank/lock.h).
 #pragma once
 
+#include <utility>
+
 #include "match/sends.h"
 #include "match/ways/remote.h"
 
@@ -22,11 +24,15 @@ struct Engine : Ground {
   /// Takes an entry for one that is not begun. False when out of memory.
   bool take_entry(LocalReceive& receive);
   /// Once it has one. It stays where it is until it is over.
-  void post(LocalReceive& receive) { matcher.post(receive); }
+  void post(LocalReceive& receive) {
+    looks_elsewhere += receive.looks_elsewhere ? 1 : 0;
+    matcher.post(receive);
+  }
   /// For a blocking receive, before it is posted: most messages are under way already, and then no
   /// entry, no queue and no request is needed. What Matcher::catch_message finds, unless the rank
   /// has other work. Hand it to `receive_probed`, or, once its payload is read, to `empty`.
-  Message* catch_message(const Envelope& hand, int turns, bool* at_once = nullptr);
+  Message* catch_message(const Envelope& hand, int turns, bool looks_elsewhere,
+                         bool* at_once = nullptr);
   /// An eager message that a catch gave is read: the cell goes back.
   void empty(Message& message) { cells_.give_back(message); }
   /// Instead of posting it: it gets `message`, which probe or a catch took out of the queue.
@@ -66,7 +72,7 @@ struct Engine : Ground {
   }
   /// Something that it has begun can be moved on when the network brings more.
   bool waits_for_network() const {
-    return remote != nullptr && (remote->is_under_way() || matcher.may_have_posted());
+    return remote != nullptr && (looks_elsewhere != 0 || remote->is_under_way());
   }
   /// Others wait for notices of this rank's, which must not leave MPI before.
   bool owes_notices() const { return cells_.owes_notices(); }
@@ -77,8 +83,10 @@ struct Engine : Ground {
   Memory memory;
   Matcher matcher;
   Sends sends;
+  int looks_elsewhere = 0;  ///< receives and probes that are open, and may be for what others send
 
  private:
+  bool is_turn_of_network();
   [[gnu::noinline]] Message* catch_message_from_anywhere(const Envelope& hand, bool* at_once);
   void hear_network_now();
   bool collect(LocalReceive& receive);
@@ -93,6 +101,7 @@ struct Engine : Ground {
   Transitions transitions_;
   Transfers transfers_;
   std::unique_ptr<Remote> remote_;
+  std::uint32_t turns_ = 0;
 };
 
 inline bool Engine::take_entry(LocalReceive& receive) {
@@ -105,12 +114,28 @@ inline bool Engine::finished(LocalReceive& receive) {
   if (!receive.over && (receive.is_private || !collect(receive))) {
     return false;
   }
+  looks_elsewhere -= std::exchange(receive.looks_elsewhere, false) ? 1 : 0;
   if (receive.entry != nullptr) {
     memory.release(*receive.entry);
     receive.entry = nullptr;
   }
   return true;
 }
+
+/// In this scope the rank looks for a message, which may come from another node if `does`.
+class LooksElsewhere {
+ public:
+  LooksElsewhere(Engine& engine, bool does) : engine_(engine), does_(does) {
+    engine_.looks_elsewhere += does_ ? 1 : 0;
+  }
+  ~LooksElsewhere() { engine_.looks_elsewhere -= does_ ? 1 : 0; }
+  LooksElsewhere(const LooksElsewhere&) = delete;
+  LooksElsewhere& operator=(const LooksElsewhere&) = delete;
+
+ private:
+  Engine& engine_;
+  const bool does_;
+};
 
 /// What this scope arms is armed for the rank: any thread of it that is awake may move it on. One
 /// inside another one changes nothing.

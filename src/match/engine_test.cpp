@@ -325,7 +325,7 @@ TEST_F(EngineTest, RingAndInboxKeepTheOrder) {
     Engine& engine = receiver.engine();
     switch (random() % 4) {
       case 0: {
-        Message* message = engine.catch_message({2, 0, 7}, 1);
+        Message* message = engine.catch_message({2, 0, 7}, 1, false);
         ASSERT_NE(message, nullptr);
         check(payload_of(*message));
         engine.empty(*message);
@@ -392,7 +392,7 @@ bool say_short(Player& sender, int to, char what, bool by_ring) {
 }
 
 char catch_short(Player& receiver, std::int32_t source) {
-  Message* message = receiver.engine().catch_message({2, source, 7}, 1);
+  Message* message = receiver.engine().catch_message({2, source, 7}, 1, false);
   if (message == nullptr) {
     return '-';
   }

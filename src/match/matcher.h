@@ -86,8 +86,6 @@ class Matcher {
   bool try_to_cancel(LocalReceive& receive);
   /// What nobody waits for leaves the segment, for somebody lacks memory there.
   void spill();
-  /// Receives that nothing has come for, as far as it knows.
-  bool may_have_posted() const { return posted_ != 0 || receives_in_inbox_ || !private_.empty(); }
   bool is_cancelling() const { return cancels_ != 0; }
   /// The first unexpected message that matches; `take` removes it from the queue (mprobe).
   Message* probe(const Envelope& wanted, bool take);

@@ -80,7 +80,7 @@ class MemoryTest : public testing::Test {
   }
   void receive(int messages) const {
     for (int received = 0; received < messages; ++received) {
-      Message* const message = other->engine().catch_message({4, 0, 0}, 0);
+      Message* const message = other->engine().catch_message({4, 0, 0}, 0, false);
       ASSERT_NE(message, nullptr);
       other->engine().empty(*message);
     }
@@ -224,7 +224,7 @@ TEST_F(MemoryTest, WhatNobodyReceivesLeavesTheSegment) {
   EXPECT_EQ(third->tag, 0);
   EXPECT_EQ(other->engine().matcher.probe({4, 0, 0}, true), third);
   other->engine().empty(*third);
-  Message* const fourth = other->engine().catch_message({4, 0, 1}, 0);
+  Message* const fourth = other->engine().catch_message({4, 0, 1}, 0, false);
   ASSERT_NE(fourth, nullptr);
   EXPECT_EQ(*payload_of(*fourth), 1);
   other->engine().empty(*fourth);

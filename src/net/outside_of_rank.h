@@ -1,5 +1,5 @@
-// What UCX makes on a thread rank's stack, a socket for instance, is its host's: the rank's files are
-// closed when it ends.
+// What UCX makes on a thread rank's stack, a socket for instance, is its host's: the rank's files
+// are closed when it ends.
 #pragma once
 
 namespace meantime::net {

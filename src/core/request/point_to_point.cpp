@@ -140,7 +140,7 @@ class Caught final : public wait::Awaited {
  public:
   Caught(match::Engine& engine, const match::Envelope& hand) : engine_(engine), hand_(hand) {}
   bool ready() override {
-    message = engine_.catch_message(hand_, 0);
+    message = engine_.catch_message(hand_, 0, true);
     return message != nullptr;
   }
   bool progress() override { return false; }
@@ -157,7 +157,8 @@ class Caught final : public wait::Awaited {
 
 /// The message, if it is here already or comes with the first looks: then nothing is posted. While
 /// others of its worker can run, a thread rank lets them, for one of them may send it.
-match::Message* catch_message(match::Engine& engine, const match::Envelope& hand) {
+match::Message* catch_message(match::Engine& engine, const match::Envelope& hand,
+                              bool looks_elsewhere) {
   if (ranks::others_runnable()) {
     Caught caught(engine, hand);
     if (!caught.ready()) {
@@ -167,7 +168,8 @@ match::Message* catch_message(match::Engine& engine, const match::Envelope& hand
   }
   bool at_once = false;
   wait::ShortWait short_wait(self());
-  match::Message* message = engine.catch_message(hand, wait::quick_turns(), &at_once);
+  match::Message* message =
+      engine.catch_message(hand, wait::quick_turns(), looks_elsewhere, &at_once);
   if (message != nullptr && !at_once) {
     short_wait.over(ledger::Activity::poll);
   }
@@ -185,7 +187,8 @@ int receive(const Operation& receive, Communicator& comm, MPI_Status* status) {
   const match::Envelope hand = envelope_of(receive, receive.peer, comm);
   advance_abandoned();
   advance_collectives();
-  match::Message* const message = catch_message(engine, hand);
+  match::Message* const message =
+      catch_message(engine, hand, may_come_from_elsewhere(receive.peer, comm));
   if (message != nullptr && message->kind == match::ItemKind::eager &&
       take_payload(*message, receive, status)) {
     engine.empty(*message);

@@ -84,12 +84,14 @@ class MessageAwaited final : public wait::Awaited {
 };
 
 match::Message* wait_for(int source, int tag, Communicator& comm, MPI_Status* status, bool take) {
+  const match::LooksElsewhere looks(*self().engine, may_come_from_elsewhere(source, comm));
   MessageAwaited awaited(source, tag, comm, status, take);
   wait::until(awaited);
   return awaited.found;
 }
 
 match::Message* look_for(int source, int tag, Communicator& comm, MPI_Status* status, bool take) {
+  const match::LooksElsewhere looks(*self().engine, may_come_from_elsewhere(source, comm));
   core::progress();
   match::Message* message = find(source, tag, comm, status, take);
   if (message == nullptr) {

@@ -44,6 +44,12 @@ void unpack_receive(const match::LocalReceive& receive, std::size_t offset, cons
 
 }  // namespace
 
+bool may_come_from_elsewhere(int source, const Communicator& comm) {
+  match::Engine& engine = *self().engine;
+  return engine.remote != nullptr &&
+         (source == MPI_ANY_SOURCE || engine.peers[comm.peer_world_rank(source)].elsewhere);
+}
+
 const match::Typed typed{pack_send, unpack_receive};
 
 // --- send
@@ -150,6 +156,7 @@ int ReceiveRequest::prepare() {
   envelope() = envelope_of(operation, operation.peer, *comm);
   address = operation.type->contiguous ? reinterpret_cast<std::uint64_t>(data_begin(operation)) : 0;
   capacity = static_cast<std::uint64_t>(operation.count * operation.type->size);
+  looks_elsewhere = may_come_from_elsewhere(operation.peer, *comm);
   if (!self().engine->take_entry(*this)) [[unlikely]] {
     const auto look = [this] {
       return self().engine->take_entry(*this) ? node::segment().link(entry) : 0;

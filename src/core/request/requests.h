@@ -111,6 +111,10 @@ struct BundleRequest final : Request {
 /// The engine's hooks to pack and unpack.
 extern const match::Typed typed;
 
+/// Whether a message from that rank of the communicator, or MPI_ANY_SOURCE, may be one from another
+/// node, as far as can be told at once.
+bool may_come_from_elsewhere(int source, const Communicator& comm);
+
 /// A request that was complete from the start (small sends): one for all, never freed.
 extern Request* const completed_send;
 

@@ -89,8 +89,8 @@ void fields(Way& way, RankReport& rank) {
 
 template <class Way>
 void fields(Way& way, NodeReport& node) {
-  way(node.name, node.workers, node.times.wall_seconds, node.times.allocated_seconds, node.times.cpu_seconds,
-      node.times.others_seconds, node.times.ended_early, node.times.joules,
+  way(node.name, node.workers, node.times.wall_seconds, node.times.allocated_seconds,
+      node.times.cpu_seconds, node.times.others_seconds, node.times.ended_early, node.times.joules,
       node.times.energy_source, node.energy_handler, node.notes, node.ranks, node.names);
 }
 
@@ -176,7 +176,8 @@ class Unpacker {
 }  // namespace
 
 std::string packed_report(const Job& job, const JobFigures& figures, const JobTimes& times) {
-  NodeReport node{job.node_name, job.cpus.workers, times, figures.ledger.energy_handler, job.notes, {}, {}};
+  NodeReport node{
+      job.node_name, job.cpus.workers, times, figures.ledger.energy_handler, job.notes, {}, {}};
   for (std::size_t rank = 0; rank < figures.ledger.ranks.size(); ++rank) {
     const RankProcess& process = job.ranks[rank];
     if (!process.elsewhere) {
@@ -227,15 +228,15 @@ bool add_report(std::string_view packed, Job& job, JobFigures& figures, JobTimes
   times.wall_seconds = std::max(times.wall_seconds, node.times.wall_seconds);
   times.allocated_seconds += node.times.allocated_seconds;
   times.cpu_seconds += node.times.cpu_seconds;
-  times.others_seconds =
-      times.others_seconds && node.times.others_seconds
-          ? std::optional(*times.others_seconds + *node.times.others_seconds)
-          : std::nullopt;
+  times.others_seconds = times.others_seconds && node.times.others_seconds
+                             ? std::optional(*times.others_seconds + *node.times.others_seconds)
+                             : std::nullopt;
   times.ended_early = times.ended_early || node.times.ended_early;
   if (times.joules >= 0 && node.times.joules < 0) {  // of some nodes it would be no one's figure
     times.energy_source = node.name + ": " + node.times.energy_source;
   }
-  times.joules = times.joules >= 0 && node.times.joules >= 0 ? times.joules + node.times.joules : -1;
+  times.joules =
+      times.joules >= 0 && node.times.joules >= 0 ? times.joules + node.times.joules : -1;
   return true;
 }
 

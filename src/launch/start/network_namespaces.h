@@ -7,8 +7,8 @@
 
 namespace meantime::launch {
 
-/// "PID:FD,FD,...": descriptors of that process, one a node. Opens the first `count`, close-on-exec.
-/// Empty, or one line why not.
+/// "PID:FD,FD,...": descriptors of that process, one a node. Opens the first `count`,
+/// close-on-exec. Empty, or one line why not.
 std::string open_network_namespaces(const std::string& held, int count, std::vector<int>& opened);
 
 }  // namespace meantime::launch

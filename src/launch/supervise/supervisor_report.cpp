@@ -70,8 +70,7 @@ void Supervisor::report_if_all_stay() {
 JobTimes Supervisor::times_so_far(const ledger::Figures& figures) {
   JobTimes times;
   times.wall_seconds = (ended_ != 0 ? ended_ : now_seconds()) - began_;
-  times.allocated_seconds =
-      std::min(job_.cpus.workers, job_.ranks_here()) * times.wall_seconds;
+  times.allocated_seconds = std::min(job_.cpus.workers, job_.ranks_here()) * times.wall_seconds;
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
   const double by_ranks =
@@ -122,8 +121,8 @@ void Supervisor::report_ledger(bool all_stay) {
   figures.ledger = figures_in(job_, starter_.segments());
   JobTimes times = times_so_far(figures.ledger);
   if (tells_of_guests) {
-    const std::string guests = has_function ? guest_function_table(job_, figures.ledger)
-                                            : guest_table(job_, times);
+    const std::string guests =
+        has_function ? guest_function_table(job_, figures.ledger) : guest_table(job_, times);
     write_while_read(STDERR_FILENO, as_shown(guests + guest_cost(times)));
   }
   if (!job_.command.reports()) {
