@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <csignal>
@@ -188,14 +189,16 @@ struct Network::Parts {
   static ucs_status_t on_message(void* argument, const void* header, std::size_t header_bytes,
                                  void* data, std::size_t bytes, const ucp_am_recv_param_t* how) {
     Network& network = *static_cast<Network*>(argument);
-    std::uint32_t destination = 0;
-    if (header_bytes < sizeof destination) {
-      return UCS_OK;
+    Heading heading;
+    if (header_bytes >= sizeof heading) {
+      std::memcpy(&heading, header, sizeof heading);
     }
-    std::memcpy(&destination, header, sizeof destination);
-    if (destination >= network.inboxes_.size() ||
+    const std::uint32_t destination = heading.destination;
+    if (header_bytes < sizeof heading || heading.token != network.token_ ||
+        destination >= network.inboxes_.size() ||
         network.is_elsewhere(static_cast<int>(destination))) {
-      return UCS_OK;  // a stranger's
+      network.strangers_.fetch_add(1, std::memory_order_relaxed);
+      return UCS_OK;
     }
     Inbox& to = network.inboxes_[destination];
     const char* const first = static_cast<const char*>(header);
@@ -266,7 +269,7 @@ struct Network::Parts {
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
                         UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
     params.address = reinterpret_cast<const ucp_address_t*>(
-        network.addresses_[static_cast<std::size_t>(world_rank)].data());
+        network.addresses_[static_cast<std::size_t>(world_rank)].data() + sizeof token_);
     params.err_mode = UCP_ERR_HANDLING_MODE_NONE;
     params.err_handler.cb = &Parts::on_error;
     params.err_handler.arg = made.get();
@@ -337,7 +340,11 @@ std::string Network::open() {
   if (status != UCS_OK) {
     return failed("ucp_worker_get_address", status);
   }
-  address_.assign(reinterpret_cast<const char*>(address), bytes);
+  if (getrandom(&token_, sizeof token_, 0) != sizeof token_) {
+    return "no network: the kernel gives no random numbers";
+  }
+  address_.assign(reinterpret_cast<const char*>(&token_), sizeof token_);
+  address_.append(reinterpret_cast<const char*>(address), bytes);
   ucx.ucp_worker_release_address(parts_->worker, address);
   return {};
 }
@@ -353,8 +360,10 @@ Sent Network::outcome(void* request) {
   return Sent::under_way;
 }
 
-Sent Network::send(int world_rank, const void* header, std::size_t header_bytes,
-                   const void* payload, std::size_t bytes, bool offer, Operation& operation) {
+Sent Network::send(Heading& header, std::size_t header_bytes, const void* payload,
+                   std::size_t bytes, bool offer, Operation& operation) {
+  const auto world_rank = static_cast<int>(header.destination);
+  std::memcpy(&header.token, addresses_[header.destination].data(), sizeof header.token);
   const LockGuard guard(lock_);
   const OutsideOfRank scope;
   const ucp_ep_h endpoint = parts_->endpoint_of(*this, world_rank);
@@ -367,7 +376,7 @@ Sent Network::send(int world_rank, const void* header, std::size_t header_bytes,
   how.cb.send = &Parts::on_sent;
   how.user_data = &operation;
   how.flags = offer ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
-  return outcome(parts_->ucx.ucp_am_send_nbx(endpoint, message_id, header, header_bytes, payload,
+  return outcome(parts_->ucx.ucp_am_send_nbx(endpoint, message_id, &header, header_bytes, payload,
                                              bytes, &how));
 }
 
@@ -448,7 +457,7 @@ std::string Network::open() {
 Sent Network::outcome(void*) {
   return Sent::failed;
 }
-Sent Network::send(int, const void*, std::size_t, const void*, std::size_t, bool, Operation&) {
+Sent Network::send(Heading&, std::size_t, const void*, std::size_t, bool, Operation&) {
   return Sent::failed;
 }
 void Network::connect(int) {}

@@ -1,8 +1,10 @@
 // The network of this process: bytes to and from processes of other nodes, by UCX's active
 // messages, for all of its ranks. Knows ranks as addresses, and nothing of MPI.
-//   message   a header, which begins with the world rank that it is for, and a payload that either
-//             comes with it (eager) or, offered, stays with its sender until the receiver fetches
-//             it to where it wants it
+//   message   a header, which begins with a Heading, and a payload that either comes with it
+//   (eager)
+//             or, offered, stays with its sender until the receiver fetches it to where it wants it
+//   token     a number by chance that is in a process's address, and in what is sent to it: so what
+//             strangers send, who have only found its port, is dropped
 //   receiver  a rank of this process: takes what arrives for it, and hears what is over
 //   operation what UCX has under way: it tells its owner once that it is over
 //   poller    who is in `progress`, one at a time. What is for its own rank it hands over at once,
@@ -25,6 +27,11 @@
 #include "net/listener.h"
 
 namespace meantime::net {
+
+struct Heading {
+  std::uint64_t token = 0;        ///< the network's
+  std::uint32_t destination = 0;  ///< world rank
+};
 
 /// In whose time the network is polled.
 enum class Poller : std::uint8_t {
@@ -72,7 +79,7 @@ class Network {
 
   /// Empty, or one line why there is no network.
   std::string open();
-  /// By which others find this process; bytes.
+  /// By which others, to whom alone it is given, find this process; bytes.
   const std::string& address() const { return address_; }
   /// Of each world rank the node, as the first rank on it, and the address; empty: on this node.
   void set_peers(std::vector<int> nodes, std::vector<std::string> addresses);
@@ -94,9 +101,10 @@ class Network {
   /// From now on, and what has come before. `ring` wakes that rank if it sleeps.
   void take_for(int world_rank, Receiver& receiver);
   void take_no_more_for(int world_rank);
-  /// Header and payload must stay as they are until it is `now`, or the operation over.
-  Sent send(int world_rank, const void* header, std::size_t header_bytes, const void* payload,
-            std::size_t bytes, bool offer, Operation& operation);
+  /// To `header.destination`. Header and payload must stay as they are until it is `now`, or the
+  /// operation over.
+  Sent send(Heading& header, std::size_t header_bytes, const void* payload, std::size_t bytes,
+            bool offer, Operation& operation);
   Sent fetch(void* payload, void* to, std::size_t bytes, Operation& operation);
   /// As that rank; nullptr: as none of them. True if anything moved.
   bool progress(Receiver* as, Poller poller);
@@ -117,6 +125,8 @@ class Network {
 
   /// Of the last `failed`.
   const std::string& problem() const { return problem_; }
+  /// Messages without the token, or for nobody here, so far.
+  std::uint64_t strangers() const { return strangers_.load(std::memory_order_relaxed); }
 
   struct Parts;  ///< UCX's
 
@@ -157,11 +167,13 @@ class Network {
   std::atomic<bool> is_listening_{false};
   std::unique_ptr<Listener> listener_;
   void (*ring_)(int world_rank) = nullptr;
+  std::uint64_t token_ = 0;
+  std::atomic<std::uint64_t> strangers_{0};
   std::string address_;
   std::string problem_;
   std::vector<int> nodes_;
-  std::vector<std::string> addresses_;
-  std::vector<int> process_of_;  ///< of each world rank the first one with its address
+  std::vector<std::string> addresses_;  ///< with a token before each
+  std::vector<int> process_of_;         ///< of each world rank the first one with its address
   int node_count_ = 1;
   int own_node_ = 0;
   int efd_ = -1;

@@ -171,6 +171,7 @@ struct alignas(cache_line) Account {
   // … and what ranks of its process that waited, or their workers, did for it (net/network.h):
   std::atomic<std::uint64_t> carried_messages;
   std::atomic<std::uint64_t> carried_bytes;
+  std::atomic<std::uint64_t> strangers;  ///< messages to its process that were dropped
 };
 
 // In `returned`.

@@ -380,7 +380,7 @@ def node_runs():
         elif shift % 4 == 3:  # much is beyond credit
             options += ["--env", "MEANTIME_EAGER_PAIR=20K"]
         yield f"nodes.{program.title()}.n{ranks}.{wait}.on{nodes}", program, ranks, wait, options
-        if not {program.name, program.title()} & ONLY_PROCESSES:
+        if not {program.name, program.title()} & ONLY_PROCESSES and program.label != "million":
             options += ["--mpiexec-argument=--as", "--mpiexec-argument=threads"]
             if shift % 3 == 1:  # two processes on a node
                 options += ["--mpiexec-argument=--ranks-per-process", "--mpiexec-argument=2"]

@@ -222,6 +222,7 @@ std::string carried_line(const ledger::Figures& figures) {
     sum.helped_messages += rank.helped_messages;
     sum.helped_bytes += rank.helped_bytes;
     sum.helper_cpu_ns += rank.helper_cpu_ns;
+    sum.strangers += rank.strangers;
   }
   const auto line = [](std::uint64_t messages, std::uint64_t bytes, const std::string& by) {
     return messages == 0 && bytes == 0
@@ -233,7 +234,10 @@ std::string carried_line(const ledger::Figures& figures) {
   };
   return line(sum.carried_messages, sum.carried_bytes, "others that waited") +
          line(sum.helped_messages, sum.helped_bytes,
-              fmt::format("helpers, in {} of CPU time", duration(sum.helper_cpu_ns)));
+              fmt::format("helpers, in {} of CPU time", duration(sum.helper_cpu_ns))) +
+         (sum.strangers == 0
+              ? std::string()
+              : fmt::format("network: {} messages of strangers were dropped\n", sum.strangers));
 }
 
 std::string wake_up_line(const Job& job) {

@@ -219,7 +219,7 @@ Remote::Sending& Remote::fresh_sending() {
 /// The last of the spare ones. True if it is under way, and none of those any more.
 bool Remote::hand_over(Sending& sending, const void* payload, std::size_t bytes, bool offer) {
   const auto to = static_cast<int>(sending.header.destination);
-  switch (network_.send(to, &sending.header, sizeof(Header), payload, bytes, offer, sending)) {
+  switch (network_.send(sending.header, sizeof(Header), payload, bytes, offer, sending)) {
     case net::Sent::under_way:
       ++under_way_;
       static_cast<void>(spare_.back().release());
@@ -464,6 +464,7 @@ void Remote::tell_goodbye(int world_rank) {
 
 void Remote::say_goodbye() {
   expect_ends();
+  ground_.area.account.strangers.store(network_.strangers(), std::memory_order_relaxed);
   for (int rank = 0; rank < ground_.rank.world_size; ++rank) {
     if (ground_.peers[rank].is_known) {
       tell_goodbye(rank);

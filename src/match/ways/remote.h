@@ -92,9 +92,8 @@ class Remote final : public Way, public net::Receiver {
   enum class Kind : std::uint32_t { message, credit, goodbye };
 
   /// What goes before each payload. Both sides are of the same version and byte order.
-  struct Header {
-    std::uint32_t destination;  ///< world rank: first, for the network
-    std::uint32_t origin;       ///< world rank
+  struct Header : net::Heading {
+    std::uint32_t origin;  ///< world rank
     Envelope envelope;
     Kind kind;
     std::uint32_t number;
