@@ -178,6 +178,9 @@ void Entry::leave_locked() {
     core::host_helper->take_over(rank_);
   }
   rank_.lock.unlock();
+  if (net::network() != nullptr) [[unlikely]] {
+    core::take_what_others_queued(rank_);
+  }
 }
 
 void Entry::throw_kept() {

@@ -54,44 +54,70 @@ void Network::take_no_more_for(int world_rank) {
   inbox(world_rank).receiver = nullptr;
 }
 
-// Why no rank sleeps beside its queue: it says that it sleeps, then looks whether there is any. Who
-// queues says that there is, then looks whether it sleeps (`ring`). Both in one order (seq_cst).
+namespace {
+
+/// For a scope, and whatever ends it.
+template <class Value>
+class Replaced {
+ public:
+  Replaced(Value& place, Value value) : place_(place), before_(std::exchange(place, value)) {}
+  ~Replaced() { place_ = before_; }
+  Replaced(const Replaced&) = delete;
+  Replaced& operator=(const Replaced&) = delete;
+
+ private:
+  Value& place_;
+  const Value before_;
+};
+
+}  // namespace
+
+// Why nothing lies in a queue that nobody looks at. Who queues says that there is some (seq_cst),
+// tries to enter once more, and if the rank is still busy rings it.
+//   A rank that leaves MPI lets go of its lock, then looks: if it sees none, its lock was free
+//   before the queuer's second try.
+//   A rank that falls asleep says so, then looks, then lets go of its lock: if it sees none, the
+//   ring comes later, and finds the sleeper.
 void Network::queue(int world_rank, Queued&& what) {
   Inbox& to = inbox(world_rank);
   to.queue.push_back(std::move(what));
   to.any.store(true, std::memory_order_seq_cst);
-  ring_(world_rank);
+  if (!hand_over(world_rank, [](Receiver&) {})) {
+    ring_(world_rank);
+  }
 }
 
-/// Under way to a receiver. False: it is to be queued.
+/// Under way to a receiver, behind what was queued for it. False: it is to be queued.
 template <class Take>
-bool Network::hand_over(Inbox& to, Take take) {
-  if (to.receiver == nullptr) {
+bool Network::hand_over(int world_rank, Take take) {
+  Receiver* const to = inbox(world_rank).receiver;
+  if (to == nullptr || (to != polls_as_ && !to->try_enter())) {
     return false;
   }
-  if (to.receiver == polls_as_) {
-    take(*to.receiver);
-    return true;
+  const bool entered = to != polls_as_;
+  {
+    const Replaced as(polls_as_, to);
+    take_queued(world_rank);
+    take(*to);
   }
-  if (!to.receiver->try_enter()) {
-    return false;
+  if (entered) {
+    to->leave(poller_);
   }
-  Receiver* const before = std::exchange(polls_as_, to.receiver);
-  take(*to.receiver);
-  to.receiver->leave(poller_);
-  polls_as_ = before;
   return true;
 }
 
-bool Network::take_queued_now(int world_rank) {
+bool Network::take_queued_now(int world_rank) noexcept {
   std::vector<Queued> taken;
   Receiver* receiver = nullptr;
   {
     const LockGuard guard(lock_);
     Inbox& from = inbox(world_rank);
+    receiver = from.receiver;
+    if (receiver == nullptr) {
+      return false;  // until it takes
+    }
     from.any.store(false, std::memory_order_relaxed);
     taken.swap(from.queue);
-    receiver = from.receiver;
   }
   for (Queued& each : taken) {
     const char* const problem = each.problem.empty() ? nullptr : each.problem.c_str();
@@ -186,8 +212,10 @@ struct Network::Parts {
   };
   std::vector<std::unique_ptr<Endpoint>> endpoints;  ///< by process_of, made when first used
 
+  // No exception leaves these: no memory for a few bytes is the end of the process.
   static ucs_status_t on_message(void* argument, const void* header, std::size_t header_bytes,
-                                 void* data, std::size_t bytes, const ucp_am_recv_param_t* how) {
+                                 void* data, std::size_t bytes,
+                                 const ucp_am_recv_param_t* how) noexcept {
     Network& network = *static_cast<Network*>(argument);
     Heading heading;
     if (header_bytes >= sizeof heading) {
@@ -200,7 +228,7 @@ struct Network::Parts {
       network.strangers_.fetch_add(1, std::memory_order_relaxed);
       return UCS_OK;
     }
-    Inbox& to = network.inboxes_[destination];
+    const auto to = static_cast<int>(destination);
     const char* const first = static_cast<const char*>(header);
     const char* const payload = static_cast<const char*>(data);
     if ((how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
@@ -208,22 +236,22 @@ struct Network::Parts {
       if (!network.hand_over(to, [&](Receiver& receiver) {
             wanted = receiver.offered(header, header_bytes, data, bytes);
           })) {
-        network.queue(static_cast<int>(destination), {.kind = Queued::Kind::offer,
-                                                      .header = {first, first + header_bytes},
-                                                      .offer = data,
-                                                      .bytes = bytes});
+        network.queue(to, {.kind = Queued::Kind::offer,
+                           .header = {first, first + header_bytes},
+                           .offer = data,
+                           .bytes = bytes});
       }
       return wanted ? UCS_INPROGRESS : UCS_OK;
     }
     if (!network.hand_over(
             to, [&](Receiver& receiver) { receiver.arrived(header, header_bytes, data, bytes); })) {
-      network.queue(static_cast<int>(destination), {.kind = Queued::Kind::message,
-                                                    .header = {first, first + header_bytes},
-                                                    .payload = {payload, payload + bytes}});
+      network.queue(to, {.kind = Queued::Kind::message,
+                         .header = {first, first + header_bytes},
+                         .payload = {payload, payload + bytes}});
     }
     return UCS_OK;
   }
-  static void on_error(void* argument, ucp_ep_h /*endpoint*/, ucs_status_t status) {
+  static void on_error(void* argument, ucp_ep_h /*endpoint*/, ucs_status_t status) noexcept {
     const Endpoint& to = *static_cast<Endpoint*>(argument);
     Network& network = *to.network;
     const char* const problem = network.parts_->ucx.ucs_status_string(status);
@@ -240,19 +268,18 @@ struct Network::Parts {
   void over(Network& network, void* request, ucs_status_t status, Operation& operation) const {
     ucx.ucp_request_free(request);
     const char* const problem = status == UCS_OK ? nullptr : ucx.ucs_status_string(status);
-    Inbox& of = network.inbox(operation.owner_rank());
-    if (!network.hand_over(of, [&](Receiver&) { operation.over(problem); })) {
+    if (!network.hand_over(operation.owner_rank(), [&](Receiver&) { operation.over(problem); })) {
       network.queue(operation.owner_rank(), {.kind = Queued::Kind::operation,
                                              .operation = &operation,
                                              .problem = problem != nullptr ? problem : ""});
     }
   }
-  static void on_sent(void* request, ucs_status_t status, void* operation) {
+  static void on_sent(void* request, ucs_status_t status, void* operation) noexcept {
     detail::host_network->parts_->over(*detail::host_network, request, status,
                                        *static_cast<Operation*>(operation));
   }
   static void on_fetched(void* request, ucs_status_t status, std::size_t /*bytes*/,
-                         void* operation) {
+                         void* operation) noexcept {
     detail::host_network->parts_->over(*detail::host_network, request, status,
                                        *static_cast<Operation*>(operation));
   }
@@ -401,23 +428,36 @@ bool Network::progress(Receiver* as, Poller poller) {
     return false;  // another rank looks
   }
   const OutsideOfRank scope;
-  Receiver* const before = std::exchange(polls_as_, as);
-  poller_ = poller;
-  const bool moved = parts_->ucx.ucp_worker_progress(parts_->worker) != 0;
-  polls_as_ = before;
+  bool moved = false;
+  {
+    const Replaced of(polls_as_, as);
+    const Replaced time(poller_, poller);
+    moved = parts_->ucx.ucp_worker_progress(parts_->worker) != 0;
+  }
   lock_.unlock();
   return moved;
 }
 
 void Network::refuse(void* offer) {
   const LockGuard guard(lock_);
+  const OutsideOfRank scope;
   parts_->ucx.ucp_am_data_release(parts_->worker, offer);
 }
 
+// Where UCX has taken the event to answer "busy", nobody may be called for it: so whoever sleeps
+// looks anew.
 bool Network::arm() {
   const LockGuard guard(lock_);
   const OutsideOfRank scope;
-  return parts_->ucx.ucp_worker_arm(parts_->worker) == UCS_OK;
+  const bool armed = parts_->ucx.ucp_worker_arm(parts_->worker) == UCS_OK;
+  if (!armed && is_listening_.exchange(false, std::memory_order_seq_cst)) {
+    for (std::size_t rank = 0; rank < inboxes_.size(); ++rank) {
+      if (inboxes_[rank].receiver != nullptr) {
+        ring_(static_cast<int>(rank));
+      }
+    }
+  }
+  return armed;
 }
 
 bool Network::listen() {

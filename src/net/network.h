@@ -10,7 +10,8 @@
 //   poller    who is in `progress`, one at a time. What is for its own rank it hands over at once,
 //             and so what is for a rank that is not in MPI, or sleeps there, and lets itself be
 //             entered: the poller is that rank for a moment. All else it queues
-//   queue     of a receiver, which takes it when it comes to `progress`, and is rung
+//   queue     of a receiver, which takes it when it comes to `progress` or leaves MPI, and is rung;
+//             or who enters it next takes it. Nothing that comes later overtakes it
 //   listening somebody is called with the next event (net/listener.h)
 // A connection is made when it is first sent to; ranks of one process are at its other end
 // together.
@@ -108,10 +109,9 @@ class Network {
   Sent fetch(void* payload, void* to, std::size_t bytes, Operation& operation);
   /// As that rank; nullptr: as none of them. True if anything moved.
   bool progress(Receiver* as, Poller poller);
-  /// Of what was queued for it. True if there was any.
-  bool take_queued(int world_rank) {
-    return inbox(world_rank).any.load(std::memory_order_seq_cst) && take_queued_now(world_rank);
-  }
+  bool has_queued(int world_rank) { return inbox(world_rank).any.load(std::memory_order_seq_cst); }
+  /// Of what was queued for it. True if there was any. It has entered, or is the rank.
+  bool take_queued(int world_rank) { return has_queued(world_rank) && take_queued_now(world_rank); }
 
   int efd() const { return efd_; }
   /// False: something is there already, so progress first.
@@ -153,11 +153,11 @@ class Network {
   Sent outcome(void* request);
   int process_of(int world_rank) const { return process_of_[static_cast<std::size_t>(world_rank)]; }
   Inbox& inbox(int world_rank) { return inboxes_[static_cast<std::size_t>(world_rank)]; }
-  bool take_queued_now(int world_rank);
+  bool take_queued_now(int world_rank) noexcept;
   void refuse(void* offer);
   void queue(int world_rank, Queued&& what);
   template <class Take>
-  bool hand_over(Inbox& to, Take take);
+  bool hand_over(int world_rank, Take take);
 
   std::unique_ptr<Parts> parts_;
   RecursiveMutex lock_;  ///< UCX's, the queues' and what else changes here; no rank's is waited for

@@ -155,12 +155,12 @@ int control();
 /// Index in the host of the thread rank whose stack this is, or -1.
 int index_of_self();
 
-using WhenIdle = void (*)();
+using WhenIdle = bool (*)();
 namespace detail {
 extern constinit WhenIdle when_idle;
 }
-/// Done in each turn of a worker that looks for something to run, if there is such a thing. Set
-/// before the ranks run.
+/// Done in each turn of a worker that looks for something to run, if there is such a thing: true if
+/// that was of use. Set before the ranks run.
 inline WhenIdle& when_idle() {
   return detail::when_idle;
 }

@@ -88,8 +88,8 @@ bool Worker::poll_for_work(Carrier& carrier, Eagerness eagerness, std::uint64_t 
         countdown.ask(now);
       }
     }
-    if (when_idle() != nullptr) [[unlikely]] {
-      when_idle()();
+    if (when_idle() != nullptr && when_idle()()) [[unlikely]] {
+      waited = now_ns() - began;  // it had its core
     }
     const wait::Step rung = looking.next(turn, waited, plan);
     if (rung == wait::Step::park) {

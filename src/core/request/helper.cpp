@@ -102,8 +102,8 @@ void poll_for_sleepers(int) {
 }
 
 /// By a worker with nothing to run.
-void look_for_others() {
-  net::network()->progress(nullptr, net::Poller::waits);
+bool look_for_others() {
+  return net::network()->progress(nullptr, net::Poller::waits);
 }
 
 void start_helper(Rank* rank, Helps helps) {
@@ -146,7 +146,10 @@ void Helper::watch(Rank& rank) {
   constexpr int most_turns = 4;
   for (int turns = 0; turns < most_turns && rank.engine->waits_for_network(); ++turns) {
     if (net::network()->arm()) {
-      watches_.store(listener_.listen() == 0, std::memory_order_relaxed);
+      watches_.store(true, std::memory_order_relaxed);  // before it may be called
+      if (listener_.listen() != 0) {
+        watches_.store(false, std::memory_order_relaxed);
+      }
       return;
     }
     rank.engine->progress();

@@ -68,6 +68,15 @@ class Helper {
 /// Of this process, if it has one.
 extern constinit Helper* host_helper;
 
+/// After the rank has let go of its lock: what came for it meanwhile nobody else could hand over.
+inline void take_what_others_queued(Rank& rank) {
+  for (bool any = true;
+       any && rank.engine != nullptr && rank.engine->remote->has_queued() && rank.lock.try_lock();
+       rank.lock.unlock()) {
+    any = rank.engine->remote->take_queued();
+  }
+}
+
 /// Where the job has several nodes. In MPI_Init of a process rank …
 void hear_network_for(Rank& rank, Helps helps);
 /// … and before the ranks of a host begin.

@@ -152,6 +152,7 @@ void leave_for_good() {
   set_state(rank, node::RankState::finalized);
   if (rank.engine != nullptr && rank.engine->remote != nullptr) {
     part(*rank.engine->remote);
+    rank.engine->remote->close();
   }
   look_once_more();
   free_world(rank);

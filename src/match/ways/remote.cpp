@@ -11,6 +11,7 @@
 #include "ledger/layout.h"
 #include "match/matcher.h"
 #include "match/sends.h"
+#include "scheduling/worker.h"
 
 namespace meantime::match {
 namespace {
@@ -37,6 +38,7 @@ class Remote::Sending final : public net::Operation {
       remote_.lost(static_cast<int>(header.destination), problem);
     }
     --remote_.under_way_;
+    ++remote_.events_;
     finish();
     remote_.spare_.emplace_back(this);
   }
@@ -149,6 +151,9 @@ void Remote::leave(net::Poller poller) {
   return_credit();
   if (sends_.has_waiting()) {
     sends_.progress();
+  }
+  if (lacks_memory_) {  // it has to nap
+    ground_.bells.ring_rank(ground_.rank.world_rank);
   }
   node::Account& account = ground_.area.account;
   const bool by_helper = poller == net::Poller::helper;
@@ -267,7 +272,8 @@ bool Remote::check_beyond() {
 // --- Receiving
 
 /// False: it is a stranger's.
-bool Remote::is_header(const void* bytes, std::size_t count, Header& header) const {
+bool Remote::is_header(const void* bytes, std::size_t count, Header& header) {
+  ++events_;
   if (count != sizeof header) {
     return false;
   }
@@ -402,6 +408,7 @@ void Remote::receive(Message& message, Receive& receive) {
 
 void Remote::fetched(Message& message, Receive& receive) {
   --fetching_;
+  ++events_;
   moved_.bytes += message.bytes;
   transitions_.finish(receive, done);
   transitions_.leave(message);
@@ -433,8 +440,12 @@ bool Remote::return_credit() {
 // --- Turns
 
 bool Remote::progress() {
+  const std::uint64_t before = events_;
   bool moved = network_.progress(this, net::Poller::waits);
-  moved |= network_.take_queued(ground_.rank.world_rank);
+  if (ground_.is_thread_rank()) {  // what moved may be others'
+    network_.take_queued(ground_.rank.world_rank);
+    moved = events_ != before;
+  }
   moved |= return_credit();
   lacks_memory_ = lacks_memory_ && !held_.empty();
   if (!beyond_.empty()) [[unlikely]] {
@@ -475,6 +486,7 @@ void Remote::say_goodbye() {
   constexpr std::uint64_t patience_ns = 2'000'000'000;
   const std::uint64_t began = now_ns();
   while ((progress() || under_way_ != unread_) && now_ns() - began < patience_ns) {
+    ranks::yield();
   }
 }
 

@@ -51,6 +51,9 @@ class Remote final : public Way, public net::Receiver {
   void owe_credit(std::uint32_t origin, std::size_t payload);
   bool lacks_memory() const { return lacks_memory_ && !held_.empty(); }
   bool awaits_credit() const { return !beyond_.empty(); }
+  /// What others could not hand over while the rank was in MPI.
+  bool has_queued() const { return network_.has_queued(ground_.rank.world_rank); }
+  bool take_queued() { return network_.take_queued(ground_.rank.world_rank); }
   /// A message from here or to here is not over.
   bool is_under_way() const {
     return under_way_ != unread_ || fetching_ != 0 || !held_.empty() || !beyond_.empty();
@@ -117,7 +120,7 @@ class Remote final : public Way, public net::Receiver {
   bool check_beyond();
   bool return_credit();
   void tell_goodbye(int world_rank);
-  bool is_header(const void* bytes, std::size_t count, Header& header) const;
+  bool is_header(const void* bytes, std::size_t count, Header& header);
   void take_credit(const Header& header);
   void heard(const Header& header, const void* payload, void* offer);
   bool take(const Header& header, const void* payload, void* offer);
@@ -138,6 +141,7 @@ class Remote final : public Way, public net::Receiver {
   std::size_t unread_ = 0;  ///< of those
   std::size_t fetching_ = 0;
   Moved moved_;
+  std::uint64_t events_ = 0;  ///< that were about this rank
   Moved before_entry_;
   std::vector<int> creditors_;  ///< world ranks that much credit is owed to
   bool lacks_memory_ = false;
