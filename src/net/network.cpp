@@ -6,141 +6,19 @@
 #include <pthread.h>
 #include <sys/random.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "net/outside_of_rank.h"
+#include "net/replaced.h"
 
 namespace meantime::net {
 
 constinit Network* detail::host_network = nullptr;
 constinit ActFor detail::act_for = nullptr;
-
-void Network::set_peers(std::vector<int> nodes, std::vector<std::string> addresses) {
-  nodes_ = std::move(nodes);
-  addresses_ = std::move(addresses);
-  const std::set<int> different(nodes_.begin(), nodes_.end());
-  node_count_ = static_cast<int>(different.size());
-  const auto here = std::find_if(addresses_.begin(), addresses_.end(),
-                                 [](const std::string& address) { return address.empty(); });
-  const int own = nodes_[static_cast<std::size_t>(here - addresses_.begin())];
-  own_node_ = static_cast<int>(std::distance(different.begin(), different.find(own)));
-  std::map<std::string_view, int> first_with;
-  for (const std::string& address : addresses_) {
-    const auto rank = static_cast<int>(process_of_.size());
-    process_of_.push_back(first_with.try_emplace(address, rank).first->second);
-  }
-  inboxes_ = std::vector<Inbox>(addresses_.size());
-}
-
-void Network::prepare(void (*ring)(int), void (*call)(int), int argument) {
-  ring_ = ring;
-  listener_ = std::make_unique<Listener>(efd_, call, argument, Urgency::as_others);
-}
-
-void Network::take_for(int world_rank, Receiver& receiver) {
-  const LockGuard guard(lock_);
-  inbox(world_rank).receiver = &receiver;
-}
-
-void Network::take_no_more_for(int world_rank) {
-  const LockGuard guard(lock_);
-  inbox(world_rank).receiver = nullptr;
-}
-
-namespace {
-
-/// For a scope, and whatever ends it.
-template <class Value>
-class Replaced {
- public:
-  Replaced(Value& place, Value value) : place_(place), before_(std::exchange(place, value)) {}
-  ~Replaced() { place_ = before_; }
-  Replaced(const Replaced&) = delete;
-  Replaced& operator=(const Replaced&) = delete;
-
- private:
-  Value& place_;
-  const Value before_;
-};
-
-}  // namespace
-
-// Why nothing lies in a queue that nobody looks at. Who queues says that there is some (seq_cst),
-// tries to enter once more, and if the rank is still busy rings it.
-//   A rank that leaves MPI lets go of its lock, then looks: if it sees none, its lock was free
-//   before the queuer's second try.
-//   A rank that falls asleep says so, then looks, then lets go of its lock: if it sees none, the
-//   ring comes later, and finds the sleeper.
-void Network::queue(int world_rank, Queued&& what) {
-  Inbox& to = inbox(world_rank);
-  to.queue.push_back(std::move(what));
-  to.any.store(true, std::memory_order_seq_cst);
-  if (!hand_over(world_rank, [](Receiver&) {})) {
-    ring_(world_rank);
-  }
-}
-
-/// Under way to a receiver, behind what was queued for it. False: it is to be queued.
-template <class Take>
-bool Network::hand_over(int world_rank, Take take) {
-  Receiver* const to = inbox(world_rank).receiver;
-  if (to == nullptr || (to != polls_as_ && !to->try_enter())) {
-    return false;
-  }
-  const bool entered = to != polls_as_;
-  {
-    const Replaced as(polls_as_, to);
-    take_queued(world_rank);
-    take(*to);
-  }
-  if (entered) {
-    to->leave(poller_);
-  }
-  return true;
-}
-
-bool Network::take_queued_now(int world_rank) noexcept {
-  std::vector<Queued> taken;
-  Receiver* receiver = nullptr;
-  {
-    const LockGuard guard(lock_);
-    Inbox& from = inbox(world_rank);
-    receiver = from.receiver;
-    if (receiver == nullptr) {
-      return false;  // until it takes
-    }
-    from.any.store(false, std::memory_order_relaxed);
-    taken.swap(from.queue);
-  }
-  for (Queued& each : taken) {
-    const char* const problem = each.problem.empty() ? nullptr : each.problem.c_str();
-    switch (each.kind) {
-      case Queued::Kind::message:
-        receiver->arrived(each.header.data(), each.header.size(), each.payload.data(),
-                          each.payload.size());
-        break;
-      case Queued::Kind::offer:
-        if (!receiver->offered(each.header.data(), each.header.size(), each.offer, each.bytes)) {
-          refuse(each.offer);
-        }
-        break;
-      case Queued::Kind::operation:
-        each.operation->over(problem);
-        break;
-      case Queued::Kind::loss:
-        receiver->lost(each.lost, problem);
-        break;
-    }
-  }
-  return !taken.empty();
-}
 
 }  // namespace meantime::net
 
@@ -228,51 +106,33 @@ struct Network::Parts {
       network.strangers_.fetch_add(1, std::memory_order_relaxed);
       return UCS_OK;
     }
-    const auto to = static_cast<int>(destination);
-    const char* const first = static_cast<const char*>(header);
-    const char* const payload = static_cast<const char*>(data);
-    if ((how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
-      bool wanted = true;
-      if (!network.hand_over(to, [&](Receiver& receiver) {
-            wanted = receiver.offered(header, header_bytes, data, bytes);
-          })) {
-        network.queue(to, {.kind = Queued::Kind::offer,
-                           .header = {first, first + header_bytes},
-                           .offer = data,
-                           .bytes = bytes});
-      }
-      return wanted ? UCS_INPROGRESS : UCS_OK;
-    }
-    if (!network.hand_over(
-            to, [&](Receiver& receiver) { receiver.arrived(header, header_bytes, data, bytes); })) {
-      network.queue(to, {.kind = Queued::Kind::message,
-                         .header = {first, first + header_bytes},
-                         .payload = {payload, payload + bytes}});
-    }
-    return UCS_OK;
+    const bool offered = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+    const bool wanted =
+        network.deliver(static_cast<int>(destination),
+                        {.kind = offered ? Arrival::Kind::offer : Arrival::Kind::message,
+                         .header = header,
+                         .header_bytes = header_bytes,
+                         .payload = data,
+                         .bytes = bytes});
+    return offered && wanted ? UCS_INPROGRESS : UCS_OK;
   }
   static void on_error(void* argument, ucp_ep_h /*endpoint*/, ucs_status_t status) noexcept {
     const Endpoint& to = *static_cast<Endpoint*>(argument);
     Network& network = *to.network;
     const char* const problem = network.parts_->ucx.ucs_status_string(status);
     for (std::size_t rank = 0; rank < network.inboxes_.size(); ++rank) {
-      Inbox& inbox = network.inboxes_[rank];
-      if (inbox.receiver != nullptr && inbox.receiver == network.polls_as_) {
-        inbox.receiver->lost(to.world_rank, problem);
-      } else if (inbox.receiver != nullptr) {
-        network.queue(static_cast<int>(rank),
-                      {.kind = Queued::Kind::loss, .problem = problem, .lost = to.world_rank});
+      if (network.inboxes_[rank].receiver != nullptr) {
+        network.deliver(static_cast<int>(rank),
+                        {.kind = Arrival::Kind::loss, .problem = problem, .lost = to.world_rank});
       }
     }
   }
   void over(Network& network, void* request, ucs_status_t status, Operation& operation) const {
     ucx.ucp_request_free(request);
-    const char* const problem = status == UCS_OK ? nullptr : ucx.ucs_status_string(status);
-    if (!network.hand_over(operation.owner_rank(), [&](Receiver&) { operation.over(problem); })) {
-      network.queue(operation.owner_rank(), {.kind = Queued::Kind::operation,
-                                             .operation = &operation,
-                                             .problem = problem != nullptr ? problem : ""});
-    }
+    network.deliver(operation.owner_rank(),
+                    {.kind = Arrival::Kind::operation,
+                     .operation = &operation,
+                     .problem = status == UCS_OK ? nullptr : ucx.ucs_status_string(status)});
   }
   static void on_sent(void* request, ucs_status_t status, void* operation) noexcept {
     detail::host_network->parts_->over(*detail::host_network, request, status,

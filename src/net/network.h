@@ -133,16 +133,27 @@ class Network {
  private:
   friend struct Parts;
 
-  struct Queued {
-    enum class Kind { message, offer, operation, loss };
+  /// Something for a receiver.
+  struct Arrival {
+    enum class Kind : std::uint8_t { message, offer, operation, loss };
     Kind kind;
-    std::vector<char> header{};
-    std::vector<char> payload{};
-    void* offer = nullptr;
+    const void* header = nullptr;
+    std::size_t header_bytes = 0;
+    void* payload = nullptr;  ///< or what UCX has of an offer
     std::size_t bytes = 0;
     Operation* operation = nullptr;
-    std::string problem{};
+    const char* problem = nullptr;
     int lost = 0;
+  };
+  /// With all that it points at.
+  struct Queued {
+    explicit Queued(const Arrival& of);
+    Arrival arrival();
+
+    Arrival what;
+    std::vector<char> header;
+    std::vector<char> payload;
+    std::string problem;
   };
   struct Inbox {
     std::atomic<bool> any{false};
@@ -154,10 +165,10 @@ class Network {
   int process_of(int world_rank) const { return process_of_[static_cast<std::size_t>(world_rank)]; }
   Inbox& inbox(int world_rank) { return inboxes_[static_cast<std::size_t>(world_rank)]; }
   bool take_queued_now(int world_rank) noexcept;
+  bool deliver(int world_rank, const Arrival& arrival);
+  bool hand_over(int world_rank, const Arrival* arrival, bool& wanted);
+  static bool give(Receiver& to, const Arrival& arrival);
   void refuse(void* offer);
-  void queue(int world_rank, Queued&& what);
-  template <class Take>
-  bool hand_over(int world_rank, Take take);
 
   std::unique_ptr<Parts> parts_;
   RecursiveMutex lock_;  ///< UCX's, the queues' and what else changes here; no rank's is waited for
