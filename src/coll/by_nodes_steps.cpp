@@ -51,6 +51,15 @@ int gather_here(const Piece& send, const Blocks& receive, int root, Communicator
       [&](Schedule& schedule) { return plans::gather(schedule, send, receive, root, here); });
 }
 
+int scatter_here(const Blocks& send, const Piece& receive, int root, Communicator& here) {
+  if (here.size == 1) {
+    return receive.in_place() ? MPI_SUCCESS : copy_own(send[0], receive);
+  }
+  return on_node(
+      here, [&] { return shared::scatter(send, receive, root, here); },
+      [&](Schedule& schedule) { return plans::scatter(schedule, send, receive, root, here); });
+}
+
 int speaker_here(const Communicator& comm, int root) {
   const Nodes& nodes = *comm.nodes;
   return nodes.own == nodes.node_of(root) ? nodes.here->group->member(comm.group->world_rank(root))

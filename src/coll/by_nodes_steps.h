@@ -33,6 +33,8 @@ int barrier_here(Communicator& here);
 int bcast_here(const Piece& piece, int root, Communicator& here);
 /// `send` may be in place at the root.
 int gather_here(const Piece& send, const Blocks& receive, int root, Communicator& here);
+/// `receive` may be in place at the root.
+int scatter_here(const Blocks& send, const Piece& receive, int root, Communicator& here);
 
 /// Who speaks for this node if `root` does for its own, as a rank of this node's.
 int speaker_here(const Communicator& comm, int root);
