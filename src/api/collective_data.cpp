@@ -50,6 +50,15 @@ struct Gather {
   int plan(Schedule& schedule) const { return plans::gather(schedule, send, receive, root, comm); }
 };
 
+/// MPI_Gather, of which all ranks know how long a block is.
+struct EvenGather : Gather {
+  bool can_go_by_nodes() const {
+    const bool is_root = comm.rank == root;
+    return coll::by_nodes::can_gather(is_root ? receive.bytes(root) : send.bytes(), comm);
+  }
+  int by_nodes() const { return coll::by_nodes::gather(send, receive, root, comm); }
+};
+
 struct Scatter {
   Communicator& comm;
   Blocks send;
@@ -61,6 +70,15 @@ struct Scatter {
   int plan(Schedule& schedule) const { return plans::scatter(schedule, send, receive, root, comm); }
 };
 
+/// MPI_Scatter.
+struct EvenScatter : Scatter {
+  bool can_go_by_nodes() const {
+    const bool is_root = comm.rank == root;
+    return coll::by_nodes::can_gather(is_root ? send.bytes(root) : receive.bytes(), comm);
+  }
+  int by_nodes() const { return coll::by_nodes::scatter(send, receive, root, comm); }
+};
+
 struct Allgather {
   Communicator& comm;
   Piece send;
@@ -68,6 +86,8 @@ struct Allgather {
 
   bool can_meet() const { return coll::has_area(comm); }
   int meet() const { return shared::allgather(send, receive, comm); }
+  bool can_go_by_nodes() const { return coll::by_nodes::can_allgather(receive, comm); }
+  int by_nodes() const { return coll::by_nodes::allgather(send, receive, comm); }
   int plan(Schedule& schedule) const { return plans::allgather(schedule, send, receive, comm); }
 };
 
@@ -79,6 +99,12 @@ struct Alltoall {
   bool can_meet() const { return coll::has_area(comm); }
   int meet() const { return shared::alltoall(send, receive, comm); }
   int plan(Schedule& schedule) const { return plans::alltoall(schedule, send, receive, comm); }
+};
+
+/// MPI_Alltoall.
+struct EvenAlltoall : Alltoall {
+  bool can_go_by_nodes() const { return coll::by_nodes::can_alltoall(receive.bytes(0), comm); }
+  int by_nodes() const { return coll::by_nodes::alltoall(send, receive, comm); }
 };
 
 }  // namespace
@@ -118,8 +144,8 @@ int Bcast_init(void* buffer, MPI_Count count, Datatype& datatype, int root, Comm
 
 int Gather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
            MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm) {
-  return coll::blocking(collective::Gather{
-      comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
+  return coll::blocking(collective::EvenGather{
+      {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root}});
 }
 
 int Igather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
@@ -171,8 +197,8 @@ int Gatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, v
 
 int Scatter(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
             MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm) {
-  return coll::blocking(collective::Scatter{
-      comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
+  return coll::blocking(collective::EvenScatter{
+      {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root}});
 }
 
 int Iscatter(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
@@ -272,8 +298,8 @@ int Allgatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype
 
 int Alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
              MPI_Count recvcount, Datatype& recvtype, Communicator& comm) {
-  return coll::blocking(
-      collective::Alltoall{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
+  return coll::blocking(collective::EvenAlltoall{
+      {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}}});
 }
 
 int Ialltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,

@@ -14,12 +14,21 @@
 
 namespace meantime::coll::by_nodes {
 
-/// All members find the same.
+// All members find the same. So of a gather, scatter or alltoall that is where MPI says that all
+// know how long a `block` is, and no form with counts (…v).
 bool possible(const Communicator& comm);
 bool possible(const Reduction& reduction, const Communicator& comm);
+bool can_gather(std::size_t block, const Communicator& comm);  ///< or scatter
+bool can_allgather(const Blocks& receive, const Communicator& comm);
+bool can_alltoall(std::size_t block, const Communicator& comm);
 
 int barrier(Communicator& comm);
 int bcast(const Piece& piece, int root, Communicator& comm);
+/// `receive` matters at the root only, and of a scatter `send`.
+int gather(const Piece& send, const Blocks& receive, int root, Communicator& comm);
+int scatter(const Blocks& send, const Piece& receive, int root, Communicator& comm);
+int allgather(const Piece& send, const Blocks& receive, Communicator& comm);
+int alltoall(const Blocks& send, const Blocks& receive, Communicator& comm);
 int reduce(const Reduction& reduction, int root, Communicator& comm);
 int allreduce(const Reduction& reduction, Communicator& comm);
 

@@ -103,4 +103,35 @@ inline std::size_t reduce_alone() {
 /// messages cost more than a root that does it all.
 inline constexpr std::size_t share_by_message = 16 * 1024;
 
+// Over several nodes, in two steps (by_nodes.h). Process ranks on 2 busy cores, nodes played by
+// mpiexec, TCP; us, messages between ranks and two steps in turns, medians of 5 to 11.
+
+/// From so many ranks on an average node on. An allgather and an alltoall gain with two (4
+/// ranks on 2 nodes, 1 KiB: 93 and 85, 95 and 87; 8 on 4: 1118 and 663, 648 and 382), little or
+/// nothing with one (4 on 4: 294 and 277, 409 and 367; 8 KiB 310 and 298, 445 and 452). A gather,
+/// whose senders need not wait in messages, gains or loses with two (8 on 4, 1 KiB: 139 and 125 to
+/// roots in turn, 36 and 39 to one; 4 on 2: 43 and 36, 16 and 69; 7 on 3: 54 and 60, 22 and 41) and
+/// gains with three (6 on 2: 47 and 21, 22 and 11; 12 on 4: 175 and 46, 39 and 36), a scatter as
+/// well (7 on 3: 85 and 57, 30 and 47; 6 on 2: 37 and 25, 17 and 8; 12 on 4: 124 and 53, 61 and
+/// 33).
+inline constexpr int ranks_to_exchange = 2;
+inline constexpr int ranks_to_gather = 3;
+/// Of all blocks of an allgather: ranks whose blocks do not lie in the order of nodes have memory
+/// for them. Nothing more was measured; there is no end to the gain. (8 ranks on 2 nodes: 64 KiB a
+/// rank 1371 and 380, 1 MiB 11742 and 7744; 16 on 4: 64 KiB 7995 and 2670, 1 MiB 51923 and 29859.)
+inline constexpr std::size_t allgather_by_nodes = 16 * 1024 * 1024;
+/// Of all blocks of the largest node in a gather or scatter: each is copied twice more than in a
+/// message. (To, and from, roots in turn: 8 on 2, 8 KiB a rank 94 and 40, 38 and 28; 16 KiB 98 and
+/// 58, 47 and 63; 32 KiB 183 and 244, 68 and 154. 12 on 4, 16 KiB 233 and 140, 201 and 117; 32 KiB
+/// 408 and 469, 367 and 412. 16 on 2, 4 KiB 293 and 159, 211 and 59. To one root 16 on 2 lose at 8
+/// KiB, 146 and 190.)
+inline constexpr std::size_t gather_by_nodes = 48 * 1024;
+/// Of a block of an alltoall. (8 on 2: 1 KiB 172 and 51, 4 KiB 194 and 179, 8 KiB 174 and 212; 16
+/// on 4: 1 KiB 1525 and 216, 4 KiB 1648 and 523, 8 KiB 1840 and 1723; 16 on 2: 8 KiB 1654 and 1001,
+/// 64 KiB 11347 and 126580.)
+inline constexpr std::size_t alltoall_by_nodes = 4 * 1024;
+/// And of all those from its largest node: its first rank has memory for four times as much. (More
+/// was not measured.)
+inline constexpr std::size_t alltoall_of_node = 1024 * 1024;
+
 }  // namespace meantime::coll::thresholds
