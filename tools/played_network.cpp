@@ -138,6 +138,9 @@ class Tool {
     if (wait_status == 0) {
       return {};
     }
+    if (WIFSIGNALED(wait_status)) {
+      return fmt::format("{} was killed by signal {}", name_, WTERMSIG(wait_status));
+    }
     char text[400];
     const ssize_t bytes = pread(said, text, sizeof text, 0);
     const std::string line(text, static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));

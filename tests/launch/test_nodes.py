@@ -120,6 +120,41 @@ int main(void) {
                         helped = json.load(file)["ranks"][1]["helped"]
                     self.assertGreaterEqual(helped["bytes"], 1 << 20, (kind, helped))
 
+    def test_nothing_listens_beyond_the_loopback(self):
+        source = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+  char command[200];
+  MPI_Init(0, 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int family = 4; family <= 6; family += 2) {
+    FILE *file = fopen(family == 4 ? "/proc/net/tcp" : "/proc/net/tcp6", "r");
+    char line[300], address[64];
+    unsigned state, inode;
+    while (file && fgets(line, sizeof line, file)) {
+      if (sscanf(line, " %*d: %63s %*s %x %*s %*s %*s %*d %*d %u", address, &state, &inode) != 3 || state != 10) continue;
+      for (int i = 3; i < 1024; ++i) {
+        char path[40], target[40] = "", wanted[40];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", i);
+        snprintf(wanted, sizeof wanted, "socket:[%u]", inode);
+        if (readlink(path, target, sizeof target - 1) > 0 && !__builtin_strcmp(target, wanted)) printf("%s\n", address);
+      }
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+"""
+        result = self.on_nodes(2, "-n", 2, self.program("listens", source))
+        self.assertEqual(result.status, 0, result.error)
+        self.assertGreaterEqual(len(result.output.split()), 2)
+        for address in result.output.split():
+            self.assertTrue(address.startswith("0100007F:"), address)  # 127.0.0.1
+
     def test_much_of_a_thread_s_own(self):
         """The thread that hears the network has the program's thread-local data, too."""
         source = """

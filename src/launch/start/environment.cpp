@@ -13,8 +13,9 @@ namespace meantime::launch {
 namespace {
 
 constexpr char unbuffered_variable[] = "GFORTRAN_UNBUFFERED_PRECONNECTED";
-/// Of UCX: which ways it may take.
+/// Of UCX: which ways it may take, and over which devices.
 constexpr char transports_variable[] = "UCX_TLS";
+constexpr char devices_variable[] = "UCX_NET_DEVICES";
 
 std::string_view name_of(std::string_view variable) {
   return variable.substr(0, variable.find('='));
@@ -147,6 +148,10 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
     if (user_value(job.command, program.request, transports_variable).empty()) {
       set(variables_, transports_variable,
           "tcp,self");  // what nodes of one machine share is no network
+    }
+    if (job.networks.empty() &&
+        user_value(job.command, program.request, devices_variable).empty()) {
+      set(variables_, devices_variable, "lo");  // whom nobody from elsewhere reaches
     }
   } else {
     drop(variables_, board_variable);
