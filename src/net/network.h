@@ -55,6 +55,8 @@ class Receiver {
   /// The caller is this rank until it leaves. False: the rank is busy in MPI itself.
   virtual bool try_enter() = 0;
   virtual void leave(Poller poller) = 0;
+  /// It has something under way, and is not in a wait. Any thread, any time.
+  virtual bool may_compute_meanwhile() = 0;
 
   virtual void arrived(const void* header, std::size_t header_bytes, const void* payload,
                        std::size_t bytes) = 0;
@@ -112,6 +114,9 @@ class Network {
   bool has_queued(int world_rank) { return inbox(world_rank).any.load(std::memory_order_seq_cst); }
   /// Of what was queued for it. True if there was any. It has entered, or is the rank.
   bool take_queued(int world_rank) { return has_queued(world_rank) && take_queued_now(world_rank); }
+
+  /// Of any rank here.
+  bool any_may_compute_meanwhile();
 
   int efd() const { return efd_; }
   /// False: something is there already, so progress first.

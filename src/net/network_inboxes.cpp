@@ -86,6 +86,13 @@ bool Network::give(Receiver& to, const Arrival& arrival) {
 //   before the queuer's second try.
 //   A rank that falls asleep says so, then looks, then lets go of its lock: if it sees none, the
 //   ring comes later, and finds the sleeper.
+bool Network::any_may_compute_meanwhile() {
+  const LockGuard guard(lock_);
+  return std::any_of(inboxes_.begin(), inboxes_.end(), [](const Inbox& of) {
+    return of.receiver != nullptr && of.receiver->may_compute_meanwhile();
+  });
+}
+
 /// By the poller. False: an offer that is not wanted.
 bool Network::deliver(int world_rank, const Arrival& arrival) {
   bool wanted = true;

@@ -245,7 +245,19 @@ Helper::Turn Helper::turn_of_host() {
   if (std::exchange(moved_any_, false)) {
     return listen_again();
   }
-  return vain_ < most_in_vain ? Turn::in_vain : let_go();
+  if (vain_ < most_in_vain) {
+    return Turn::in_vain;
+  }
+  // A rank that leaves MPI from here on sees that it has to ask for the helper itself; one that has
+  // not seen it, because it was just leaving, has left after the nap.
+  watches_.store(false, std::memory_order_seq_cst);
+  for (int look = 0; look < 2; ++look) {
+    if (net::network()->any_may_compute_meanwhile()) {
+      return watches_.exchange(true, std::memory_order_seq_cst) ? Turn::over : listen_again();
+    }
+    nap(first_nap_ns);
+  }
+  return Turn::over;
 }
 
 }  // namespace meantime::core

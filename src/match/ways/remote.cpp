@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "ledger/layout.h"
+#include "match/engine.h"
 #include "match/matcher.h"
 #include "match/sends.h"
 #include "scheduling/worker.h"
@@ -281,6 +282,18 @@ bool Remote::is_header(const void* bytes, std::size_t count, Header& header) {
   return ground_.is_me(header.destination) &&
          header.origin < static_cast<std::uint32_t>(ground_.rank.world_size) &&
          network_.is_elsewhere(static_cast<int>(header.origin));
+}
+
+bool Remote::may_compute_meanwhile() {
+  if (ground_.box.pollers.load(std::memory_order_relaxed) != 0) {
+    return false;
+  }
+  if (!ground_.rank.lock.try_lock()) {
+    return true;  // it begins a wait, or leaves MPI
+  }
+  const bool does = ground_.rank.engine->waits_for_network();
+  ground_.rank.lock.unlock();
+  return does;
 }
 
 void Remote::arrived(const void* header, std::size_t header_bytes, const void* payload,

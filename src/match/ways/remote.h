@@ -82,6 +82,7 @@ class Remote final : public Way, public net::Receiver {
   // Of net::Receiver.
   bool try_enter() override;
   void leave(net::Poller poller) override;
+  bool may_compute_meanwhile() override;
   void arrived(const void* header, std::size_t header_bytes, const void* payload,
                std::size_t bytes) override;
   bool offered(const void* header, std::size_t header_bytes, void* payload,
