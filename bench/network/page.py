@@ -84,7 +84,8 @@ def late_rows(results):
     cpu = [results.bare("epoll", 1000, "waiting CPU"),
            results.of("late", "Meantime `event`", ("waiting CPU", ("bytes", 8)))]
     goals = ("", met(added[1] <= 1.3 * added[0], cpu[1].median <= 0.03))
-    for name, (polls, sleeps), more, share, goal in zip(("bare TCP, `epoll_wait`", "Meantime, `event`"), (bare, ours), added, cpu, goals):
+    names = ("bare TCP, `epoll_wait`", "Meantime, `event`")
+    for name, (polls, sleeps), more, share, goal in zip(names, (bare, ours), added, cpu, goals):
         yield [name, spread(polls), spread(sleeps), f"{number(more)} µs", ratio(more / added[0]),
                f"{share.median:.3f} ({share.low:.3f}–{share.high:.3f})", goal]
 
@@ -99,6 +100,13 @@ def memory_text(results):
     return (f"{text}, UCX alone {number(ucx.median)} KiB: {beyond:.1f} KiB beyond it; goal ≤ 64 KiB: {met(beyond <= 64)}.")
 
 
+def said_of_words(words):
+    if words is None:
+        return ""
+    text = f"A word takes {words[0]:.2f} µs through memory from one CPU to the other"
+    return text + (f", and now and then {words[1]:.2f}, as the hypervisor places them. " if words[1] > 1.6 * words[0] else ". ")
+
+
 def table(heads, lines):
     yield "| " + " | ".join(heads) + " |"
     yield "|" + "---|" * len(heads)
@@ -108,7 +116,7 @@ def table(heads, lines):
 
 def text(kept):
     results = Results(kept)
-    names = [name for name in kept["found"]["messages"]]
+    names = list(kept["found"]["messages"])
     least, median, most = kept["others"]
     lines = [
         "# Messages between nodes",
@@ -119,9 +127,10 @@ def text(kept):
         "MPICH, UCX alone and bare sockets that do the same.",
         "",
         f"`{kept['command']}`, {kept['date']}, commit {kept['commit']}, {kept['machine']}: {kept['rounds']} rounds in turns, "
-        f"{kept['minutes']:g} minutes. Others used {median:.2f} CPUs meanwhile ({least:.2f}–{most:.2f} during a run); "
-        f"{kept['repeated']} runs were repeated because it was 0.3 or more; of {kept['runs']} that count, {kept['disturbed']} were "
-        "disturbed so.",
+        f"{kept['minutes']:g} minutes, and {kept['waited']:g} for a quiet machine. Others used {median:.2f} CPUs meanwhile "
+        f"({least:.2f}–{most:.2f} during a run). {said_of_words(kept['words'])}{kept['repeated']} runs were repeated because others "
+        f"used 0.3 CPUs or more, or the CPUs were further apart; of {kept['counted']} that count, {kept['disturbed']} were disturbed "
+        "so.",
         "",
         "Medians of the rounds' medians (smallest–largest). A ratio is a factor of time: below 1, Meantime is faster. A stream is "
         "windows of 64 messages (16 of 1 MiB, 4 of 16 MiB), each answered; `tag_bw` has no answers, and the better of its default "
@@ -141,7 +150,8 @@ def text(kept):
         "## A rank that sleeps",
         "",
         "8 bytes are a millisecond late, and answered. The sender polls, the receiver polls or sleeps, each bound to a CPU "
-        "(`meantime-libra`, `limits-tcp`). Goal: sleeping adds ≤ 1.3 × what it adds to the bare round trip, and takes ≤ 0.03 of a core.",
+        "(`meantime-libra`, `limits-tcp`). Goal: sleeping adds ≤ 1.3 × what it adds to the bare round trip, and takes ≤ 0.03 of "
+        "a core.",
         "",
         *table(("", "round trip, polling", "asleep", "added", "ratio", "receiver's CPU, asleep", "met"), late_rows(results)),
         "",
@@ -150,11 +160,13 @@ def text(kept):
         "Ping-pong of the two ranks of a node: alone, and where a second node has two more, which wait in a barrier. Then the pair "
         "looks at the network, too.",
         "",
-        *table(("", "8 B, half round trip"), [[name, with_tail(results.of("local", name, PING_PONG))] for name in kept["found"]["local"]]),
+        *table(("", "8 B, half round trip"),
+               [[name, with_tail(results.of("local", name, PING_PONG))] for name in kept["found"]["local"]]),
         "",
         "## Memory",
         "",
-        memory_text(results) + " (Growth of its resident memory, 8 bytes to and from each; what the kernel keeps for sockets is not in it.)",
+        memory_text(results) + " (Growth of its resident memory, 8 bytes to and from each; what the kernel keeps for sockets is not "
+        "in it.)",
         "",
         "## How each is started",
         "",
