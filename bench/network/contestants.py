@@ -116,24 +116,30 @@ class Everybody:
                          self.meantime("Meantime `poll`", 2, 2, "--wait", "poll", words=("--operations", "ping-pong")),
                          *(self.of_peer(name, peer, setting, 2, "--seconds", seconds) for name, peer, setting in others)]
         self.messages += [Perftest()] if with_peers and shutil.which("ucx_perftest") else []
-        tcp = programs.compile_bare(["tcp"], self.work)["tcp"]
+        bare = programs.compile_bare(["tcp", "wake"], self.work)
+        self.probing = Contestant("", [bare["wake"], "--ways", "poll", "--places", "two", "--seconds", "0.02"])
         late = ("--bytes", "8", "--delays", "1000", "--seconds", seconds)
         libra = programs.compile_mpi(self.ours, ["libra"], self.work)["libra"]
-        self.late = [Contestant("TCP and epoll", [tcp, "--seconds", seconds])]
+        self.late = [Contestant("TCP and epoll", [bare["tcp"], "--seconds", seconds])]
         self.late += [Contestant(f"Meantime `{mode}`", [self.ours.mpiexec, "-n", "2", libra, "--mode", mode, *late],
                                  self.ours.environment(), [("MEANTIME_TEST_NODES", "2")]) for mode in ("poll", "event")]
         pair = ("--operations", "ping-pong", "--pair", "0,1")
-        self.local = [self.meantime(f"`{way}`, {'two nodes' if nodes > 1 else 'one node'}", 2 * nodes, nodes, "--wait", way, words=pair)
-                      for way in ("adaptive", "event") for nodes in (1, 2)]
+        self.local = [self.meantime(f"`{way}`, {count}", 2 * nodes, nodes, "--wait", way, words=pair)
+                      for way in ("adaptive", "event") for nodes, count in ((1, "one node"), (2, "two nodes"))]
         self.memory = [self.meantime("Meantime", 64, 2, "--wait", "event", words=("--operations", "connections"))]
         if endpoints := self.endpoints():
             self.memory.append(Contestant("UCX alone", [endpoints, "--connections", "32"], None, [("UCX_TLS", "tcp,self")]))
+
+    def probe(self):
+        """Microseconds that a word in memory takes from the first CPU to the last."""
+        return next(iter(self.probing.run().values())).median
 
     def program(self, implementation):
         return programs.compile_mpi(implementation, ["network"], self.work)["network"]
 
     def meantime(self, name, ranks, nodes, *options, words=()):
-        return Contestant(name, [self.ours.mpiexec, *options, "-n", ranks, self.program(self.ours), *words, "--seconds", self.seconds],
+        words = (self.program(self.ours), *words, "--seconds", self.seconds)
+        return Contestant(name, [self.ours.mpiexec, *options, "-n", ranks, *words],
                           self.ours.environment(), [("MEANTIME_TEST_NODES", str(nodes))] if nodes > 1 else ())
 
     def of_peer(self, name, peer, setting, ranks, *words):
