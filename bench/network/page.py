@@ -7,6 +7,7 @@ import statistics
 from pathlib import Path
 
 import contestants
+import quiet
 from comparison import machine, store
 from comparison.document import number, spread
 from comparison.goals import factor, size_text
@@ -28,9 +29,13 @@ def conditions(command):
 
 class Results:
     def __init__(self, kept):
-        self.summaries = {
-            (part, name, (figure[0], *map(tuple, figure[1:]))): Summary.of([Sample(**sample) for sample in samples])
-            for part, of in kept["found"].items() for name, figures in of.items() for figure, samples in figures}
+        samples = {}
+        for one in kept["rounds"]:
+            for part, of in one["found"].items():
+                for name, figures in of.items():
+                    for (what, *keys), sample in figures:
+                        samples.setdefault((part, name, (what, *map(tuple, keys))), []).append(Sample(**sample))
+        self.summaries = {key: Summary.of(each) for key, each in samples.items()}
 
     def of(self, part, name, figure):
         return self.summaries.get((part, name, figure))
@@ -100,11 +105,17 @@ def memory_text(results):
     return (f"{text}, UCX alone {number(ucx.median)} KiB: {beyond:.1f} KiB beyond it; goal ≤ 64 KiB: {met(beyond <= 64)}.")
 
 
-def said_of_words(words):
-    if words is None:
-        return ""
-    text = f"A word takes {words[0]:.2f} µs through memory from one CPU to the other"
-    return text + (f", and now and then {words[1]:.2f}, as the hypervisor places them. " if words[1] > 1.6 * words[0] else ". ")
+def said_of_rounds(rounds):
+    of_all = {key: [value for one in rounds for value in one[key]] for key in ("loads", "words")}
+    sums = {key: sum(one[key] for one in rounds) for key in ("seconds", "waited", "repeated", "disturbed")}
+    loads, words = of_all["loads"], of_all["words"]
+    text = (f"{len(rounds)} rounds in turns, {(sums['seconds'] - sums['waited']) / 60:.1f} minutes, and {sums['waited'] / 60:.0f} for a "
+            f"quiet machine. Others used {middle(loads):.2f} CPUs meanwhile ({min(loads):.2f}–{max(loads):.2f} during a run). ")
+    if words:
+        text += f"A word takes {min(words):.2f} µs through memory from one CPU to the other"
+        text += f", and now and then {max(words):.2f}, as the hypervisor places them. " if max(words) > quiet.FURTHER * min(words) else ". "
+    return text + (f"{sums['repeated']} runs were repeated because others used 0.3 CPUs or more, or the CPUs were further apart; of "
+                   f"{len(loads)} that count, {sums['disturbed']} were disturbed so.")
 
 
 def table(heads, lines):
@@ -116,8 +127,7 @@ def table(heads, lines):
 
 def text(kept):
     results = Results(kept)
-    names = list(kept["found"]["messages"])
-    least, median, most = kept["others"]
+    names = list(kept["started"]["messages"])
     lines = [
         "# Messages between nodes",
         "",
@@ -126,11 +136,7 @@ def text(kept):
         "Two ranks whose nodes are played on one machine (`MEANTIME_TEST_NODES=2`), over TCP on the loopback, beside Open MPI, "
         "MPICH, UCX alone and bare sockets that do the same.",
         "",
-        f"`{kept['command']}`, {kept['date']}, commit {kept['commit']}, {kept['machine']}: {kept['rounds']} rounds in turns, "
-        f"{kept['minutes']:g} minutes, and {kept['waited']:g} for a quiet machine. Others used {median:.2f} CPUs meanwhile "
-        f"({least:.2f}–{most:.2f} during a run). {said_of_words(kept['words'])}{kept['repeated']} runs were repeated because others "
-        f"used 0.3 CPUs or more, or the CPUs were further apart; of {kept['counted']} that count, {kept['disturbed']} were disturbed "
-        "so.",
+        f"`{kept['command']}`, {kept['date']}, commit {kept['commit']}, {kept['machine']}: {said_of_rounds(kept['rounds'])}",
         "",
         "Medians of the rounds' medians (smallest–largest). A ratio is a factor of time: below 1, Meantime is faster. A stream is "
         "windows of 64 messages (16 of 1 MiB, 4 of 16 MiB), each answered; `tag_bw` has no answers, and the better of its default "
@@ -161,7 +167,7 @@ def text(kept):
         "looks at the network, too.",
         "",
         *table(("", "8 B, half round trip"),
-               [[name, with_tail(results.of("local", name, PING_PONG))] for name in kept["found"]["local"]]),
+               [[name, with_tail(results.of("local", name, PING_PONG))] for name in kept["started"]["local"]]),
         "",
         "## Memory",
         "",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 MOST = 0.3  # CPUs that others may use during a run
 FIRST_LOOKS = 20  # to see it at its best
-FURTHER = 1.6  # times as long as the word took at best: the CPUs are further apart
+FURTHER = 2.5  # times as long as the word took at best: the CPUs are further apart
 
 
 def busy():
@@ -39,14 +39,25 @@ class Quiet:
 
     def __init__(self, patience, probe):
         self.patience, self.probe = patience, probe
-        self.lost = 0.0       # seconds of that
-        self.repeated = 0
-        self.loads = []       # CPUs that others used, of each run that counts
-        self.words = []       # microseconds, while nobody else was there
-        self.disturbed = 0    # of those that count
+        self.lost = 0.0      # seconds of that
+        self.nearest = None  # microseconds for a word
         self.is_fit = False
+        self.begin()
         while len(self.words) < FIRST_LOOKS and not self.at_an_end:
             self.look()
+
+    def begin(self):
+        """What is said of a round."""
+        self.lost_before, self.repeated, self.disturbed = self.lost, 0, 0
+        self.loads = []      # CPUs that others used, of each run that counts
+        self.words = []      # while nobody else was there
+
+    def said(self):
+        """Of what was since the last time."""
+        text = {"waited": self.lost - self.lost_before, "repeated": self.repeated, "disturbed": self.disturbed, "loads": self.loads,
+                "words": self.words}
+        self.begin()
+        return text
 
     @property
     def at_an_end(self):
@@ -79,4 +90,5 @@ class Quiet:
 
     def is_near(self):
         self.words.append(self.probe())
-        return self.words[-1] <= FURTHER * min(self.words)
+        self.nearest = min(self.nearest or self.words[-1], self.words[-1])
+        return self.words[-1] <= FURTHER * self.nearest
