@@ -13,6 +13,7 @@
 // Any MPI: compile with its C++ wrapper, -std=c++17.
 #include <cmath>
 
+#include "../common/compute.h"
 #include "../common/mpi_program.h"
 
 namespace {
@@ -28,26 +29,6 @@ const char usage[] =
     "  --batches N     (default 5)\n"
     "  --rate R        rounds of computation a microsecond (default: as found)\n"
     "  --json          one JSON object a line\n";
-
-void compute(long rounds) {
-  double x = 1;
-  for (long i = 0; i < rounds; i++) {
-    x = x * 1.0000001 + 1e-9;
-    asm volatile("" : "+x"(x));
-  }
-}
-
-// The quickest of many short tries; everybody takes rank 0's.
-double rounds_per_us() {
-  double rate = 0;
-  for (int i = 0; i < 50; i++) {
-    const double start = MPI_Wtime();
-    compute(20000);
-    rate = std::max(rate, 20000 / ((MPI_Wtime() - start) * 1e6));
-  }
-  MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  return rate;
-}
 
 struct Message {
   std::vector<char> out, in;
@@ -83,7 +64,7 @@ class Pair {
       MPI_Isend(message.out.data(), static_cast<int>(message.out.size()), MPI_CHAR, other_,
                 static_cast<int>(i), MPI_COMM_WORLD, &sends[i]);
     }
-    compute(is_busy ? long_rounds : short_rounds);
+    bench::compute(is_busy ? long_rounds : short_rounds);
     const double start = MPI_Wtime();
     for (MPI_Request& request : receives) MPI_Wait(&request, MPI_STATUS_IGNORE);
     for (MPI_Request& request : sends) MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -115,7 +96,7 @@ void body(bench::Program& program) {
   for (const long each : bytes)
     if (each < 1 || each > 1L << 30) throw bench::UsageError("--bytes: from 1 to 1G");
   if (balanced) long_us = short_us = (long_us + short_us) / 2;
-  const double rate = given_rate > 0 ? given_rate : rounds_per_us();
+  const double rate = given_rate > 0 ? given_rate : bench::rounds_per_us();
   program.begin("collaborative", {{"long_us", long_us}, {"short_us", short_us}, {"rate", rate}});
   const long long_rounds = std::lround(long_us * rate), short_rounds = std::lround(short_us * rate);
   Pair pair(program, bytes);

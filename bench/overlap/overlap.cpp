@@ -29,6 +29,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../common/compute.h"
 #include "../common/mpi_program.h"
 
 namespace {
@@ -59,27 +60,6 @@ struct Setting {
 
 enum Phase { comp, comm, full, phases };
 const char* const names[phases] = {"comp", "comm", "full"};
-
-// Arithmetic that touches no memory, so that it takes as long beside copies as alone.
-void compute(long rounds) {
-  double x = 1;
-  for (long i = 0; i < rounds; i++) {
-    x = x * 1.0000001 + 1e-9;
-    asm volatile("" : "+x"(x));
-  }
-}
-
-// The quickest of many short tries on an otherwise idle core; everybody takes rank 0's.
-double rounds_per_us() {
-  double rate = 0;
-  for (int i = 0; i < 50; i++) {
-    const double start = MPI_Wtime();
-    compute(20000);
-    rate = std::max(rate, 20000 / ((MPI_Wtime() - start) * 1e6));
-  }
-  MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  return rate;
-}
 
 // What a rank does in a batch.
 class Pattern {
@@ -129,7 +109,7 @@ class Stencil : public Pattern {
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     for (long turn = 0; turn < setting_.turns; turn++) {
-      if (phase != comm) compute(rounds_);
+      if (phase != comm) bench::compute(rounds_);
       if (phase != comp) exchange(phase == full);
     }
     return seconds_a_turn(start, setting_.turns);
@@ -182,7 +162,7 @@ class OneWay : public Pattern {
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     for (long turn = 0; turn < setting_.turns; turn++) {
-      if (computes_ && phase != comm) compute(rounds_);
+      if (computes_ && phase != comm) bench::compute(rounds_);
       if (phase != comp) exchange(phase == full && computes_);
     }
     return seconds_a_turn(start, setting_.turns);
@@ -297,7 +277,7 @@ void body(bench::Program& program) {
     throw bench::UsageError("--one-way wants an even number of cores: 2 V ranks, 4 V ...");
   for (long bytes : setting.bytes)
     if (bytes > 1L << 30) throw bench::UsageError("--bytes: at most 1G");
-  const double rate = rounds_per_us();
+  const double rate = bench::rounds_per_us();
   program.begin("overlap", {{"per_core", setting.per_core}, {"compute_us", setting.compute_us}});
   for (long bytes : setting.bytes) measure(program, setting, wanted, rate, bytes);
 }

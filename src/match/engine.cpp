@@ -27,10 +27,7 @@ Engine::Engine(Rank& owner, const Typed& types)
   limits.most_credit = std::min(node_room / ranks, most);
 }
 
-ArmingForRank::ArmingForRank()
-    : arms_for_rank_(self().engine->arms_for_rank), outside_(arms_for_rank_) {
-  arms_for_rank_ = true;
-}
+ArmingForRank::ArmingForRank() : Replaced(self().engine->arms_for_rank, true) {}
 
 void Engine::prepare() {
   const std::size_t begin =

@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "base/replaced.h"
 #include "match/sends.h"
 #include "match/ways/remote.h"
 
@@ -139,16 +140,9 @@ class LooksElsewhere {
 
 /// What this scope arms is armed for the rank: any thread of it that is awake may move it on. One
 /// inside another one changes nothing.
-class ArmingForRank {
+class ArmingForRank : Replaced<bool> {
  public:
   ArmingForRank();
-  ~ArmingForRank() { arms_for_rank_ = outside_; }
-  ArmingForRank(const ArmingForRank&) = delete;
-  ArmingForRank& operator=(const ArmingForRank&) = delete;
-
- private:
-  bool& arms_for_rank_;
-  const bool outside_;
 };
 
 }  // namespace meantime::match

@@ -12,8 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "base/replaced.h"
 #include "net/outside_of_rank.h"
-#include "net/replaced.h"
 
 namespace meantime::net {
 

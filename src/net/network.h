@@ -1,8 +1,7 @@
 // The network of this process: bytes to and from processes of other nodes, by UCX's active
 // messages, for all of its ranks. Knows ranks as addresses, and nothing of MPI.
-//   message   a header, which begins with a Heading, and a payload that either comes with it
-//   (eager)
-//             or, offered, stays with its sender until the receiver fetches it to where it wants it
+//   message   a header, which begins with a Heading, and a payload: it comes with it (eager), or is
+//             offered, and stays with its sender until the receiver fetches it to where it wants it
 //   token     a number by chance that is in a process's address, and in what is sent to it: so what
 //             strangers send, who have only found its port, is dropped
 //   receiver  a rank of this process: takes what arrives for it, and hears what is over
@@ -13,8 +12,7 @@
 //   queue     of a receiver, which takes it when it comes to `progress` or leaves MPI, and is rung;
 //             or who enters it next takes it. Nothing that comes later overtakes it
 //   listening somebody is called with the next event (net/listener.h)
-// A connection is made when it is first sent to; ranks of one process are at its other end
-// together.
+// A connection is made when it is first sent to, one for all ranks of a process.
 #pragma once
 
 #include <atomic>

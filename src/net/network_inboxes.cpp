@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/replaced.h"
 #include "net/network.h"
-#include "net/replaced.h"
 
 namespace meantime::net {
 
@@ -80,12 +80,6 @@ bool Network::give(Receiver& to, const Arrival& arrival) {
   return true;
 }
 
-// Why nothing lies in a queue that nobody looks at. Who queues says that there is some (seq_cst),
-// tries to enter once more, and if the rank is still busy rings it.
-//   A rank that leaves MPI lets go of its lock, then looks: if it sees none, its lock was free
-//   before the queuer's second try.
-//   A rank that falls asleep says so, then looks, then lets go of its lock: if it sees none, the
-//   ring comes later, and finds the sleeper.
 bool Network::any_may_compute_meanwhile() {
   const LockGuard guard(lock_);
   return std::any_of(inboxes_.begin(), inboxes_.end(), [](const Inbox& of) {
@@ -93,6 +87,12 @@ bool Network::any_may_compute_meanwhile() {
   });
 }
 
+// Why nothing lies in a queue that nobody looks at. Who queues says that there is some (seq_cst),
+// tries to enter once more, and if the rank is still busy rings it.
+//   A rank that leaves MPI lets go of its lock, then looks: if it sees none, its lock was free
+//   before the queuer's second try.
+//   A rank that falls asleep says so, then looks, then lets go of its lock: if it sees none, the
+//   ring comes later, and finds the sleeper.
 /// By the poller. False: an offer that is not wanted.
 bool Network::deliver(int world_rank, const Arrival& arrival) {
   bool wanted = true;

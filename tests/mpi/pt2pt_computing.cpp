@@ -3,22 +3,11 @@
 // whether one is over, and then finish them in a random order. What moves them meanwhile, if
 // anything does, must neither lose nor mix nor shorten any.
 #include "check.h"
+#include "dice.h"
 
 using namespace check;
 
 namespace {
-
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_(seed) {}
-  int below(int limit) {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<int>((state_ >> 33) % static_cast<std::uint64_t>(limit));
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 void compute(int us) {
   const double until = MPI_Wtime() + us * 1e-6;

@@ -4,23 +4,11 @@
 // of its own. With --unmatched=1 a partitioned receive waits all the while for a send that comes at
 // the end: nobody shall be woken for it.
 #include "check.h"
+#include "dice.h"
 
 using namespace check;
 
 namespace {
-
-// The same numbers on every rank, so all know who is late, by how much, and how it is waited for.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_(seed) {}
-  int below(int limit) {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<int>((state_ >> 33) % static_cast<std::uint64_t>(limit));
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 void be_late(int us) {
   const double until = MPI_Wtime() + us * 1e-6;

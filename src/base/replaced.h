@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace meantime::net {
+namespace meantime {
 
 template <class Value>
 class Replaced {
@@ -18,4 +18,4 @@ class Replaced {
   const Value before_;
 };
 
-}  // namespace meantime::net
+}  // namespace meantime
