@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "launch/messages.h"
+#include "launch/supervise/interrupt.h"
 #include "machine/descendants.h"
 #include "machine/process_stat.h"
 #include "settings/shown.h"
@@ -150,16 +151,6 @@ std::string read_answer(int descriptor) {
   return answer;
 }
 
-/// As a program that does not catch it, so that a shell's loop around this ends, too.
-void die_of_interrupt() {
-  sigset_t interrupt;
-  sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
-  std::signal(SIGINT, SIG_DFL);
-  raise(SIGINT);
-  sigprocmask(SIG_UNBLOCK, &interrupt, nullptr);
-}
-
 }  // namespace
 
 std::string run_kept(const KeptCommand& command, int& status) {
@@ -198,7 +189,7 @@ std::string run_kept(const KeptCommand& command, int& status) {
     }
   }
   if (interrupted && status == 128 + SIGINT) {
-    die_of_interrupt();
+    launch::die_of_interrupt();
   }
   sigprocmask(SIG_SETMASK, &signals, nullptr);
   return problem;

@@ -14,6 +14,7 @@
 #include "launch/report/ledger_report.h"
 #include "launch/report/report_files.h"
 #include "launch/supervise/cleanup_process.h"
+#include "launch/supervise/interrupt.h"
 #include "launch/supervise/supervised_signals.h"
 #include "launch/supervise/supervisor.h"
 #include "machine/descendants.h"
@@ -71,17 +72,6 @@ class EndNotice {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   rename_process(supervisor_name, arguments);
   _exit(supervise(job, front));
-}
-
-// Ctrl-C in a terminal: end of it as a program that does not catch it would, so that a shell's
-// loop around mpiexec ends too.
-void die_of_interrupt() {
-  sigset_t interrupt;
-  sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
-  std::signal(SIGINT, SIG_DFL);
-  raise(SIGINT);
-  sigprocmask(SIG_UNBLOCK, &interrupt, nullptr);
 }
 
 void tell(pid_t supervisor, Relayed relayed) {
