@@ -79,6 +79,16 @@ struct ThreadHost {
   [[nodiscard]] std::string text() const;
 };
 
+/// One of those whose mpiexec this one's is joined with (nodes/).
+struct Member {
+  std::string name;  ///< of its machine
+  int first_rank = 0;
+  int ranks = 0;  ///< 0: it is there to hear how the job ends
+  bool there = false;
+  bool over = false;  ///< its part of the job
+  pid_t shell = -1;   ///< the process that was started for it; -1: none, or it has ended
+};
+
 struct Job {
   CommandLine command;
   int nodes = 1;              ///< of mpiexec's own, which are all on this machine
@@ -86,10 +96,15 @@ struct Job {
   bool of_tasks = false;      ///< another launcher has started the ranks (tasks/) …
   int launcher = -1;          ///< … a pidfd of it
   pid_t launcher_pid = -1;
-  std::string node_name;          ///< … and what it calls this node
-  std::string meeting;            ///< of supervisors of several nodes, if there is to be one …
-  int meeting_socket = -1;        ///< … which that of the first node listens at (other_nodes.h)
-  std::vector<ThreadHost> hosts;  ///< in the order of their ranks
+  std::string node_name;           ///< … and what it calls this node
+  std::string meeting;             ///< of supervisors of several nodes, if there is to be one …
+  int meeting_socket = -1;         ///< … which the hub listens at (nodes/meeting.h)
+  int member = -1;                 ///< which of the members this one is; -1: the hub
+  std::vector<Member> members;     ///< all that the hub expects, by their numbers
+  bool starts_members = false;     ///< the hub, which has no ranks itself then …
+  std::vector<std::string> words;  ///< … by these words of its own command line
+  std::vector<int> first_of_node;  ///< of each rank, where mpiexecs are joined; else empty
+  std::vector<ThreadHost> hosts;   ///< in the order of their ranks
   std::vector<PreparedProgram> programs;
   std::vector<RankProcess> ranks;
   std::vector<int> first_workers;  ///< of thread ranks, by --place file; else empty
@@ -115,6 +130,10 @@ struct Job {
   [[nodiscard]] bool has_other_nodes() const {
     return ranks_here() < static_cast<int>(ranks.size());
   }
+  /// The ranks need each other's addresses, and find them on a board.
+  [[nodiscard]] bool has_board() const { return nodes > 1 || !first_of_node.empty(); }
+  /// Of this node's ranks, which number that one is, from 0.
+  [[nodiscard]] int rank_on_node(int rank) const;
   /// Kernel threads that run ranks: process ranks, and the hosts' workers.
   [[nodiscard]] int runners() const;
   /// On one of the nodes.

@@ -41,6 +41,10 @@ bool ControlClient::hello(std::string_view library_version, std::string_view way
   return send(static_cast<unsigned>(ControlKind::hello), 0, text);
 }
 
+bool ControlClient::address_posted() {
+  return send(static_cast<unsigned>(ControlKind::address), 0, {});
+}
+
 bool ControlClient::finalized() {
   return send(static_cast<unsigned>(ControlKind::finalized), 0, {});
 }

@@ -23,6 +23,7 @@ class ControlClient {
 
   bool hello(std::string_view library_version, std::string_view way_to_wait = {},
              std::string_view energy_policy = {});
+  bool address_posted();
   bool finalized();
   /// After that, if the job is told so (stay_variable): until the supervisor has made its report.
   void wait_to_leave() const;

@@ -20,8 +20,12 @@ namespace meantime::launch {
 /// zero byte) and of the launcher's programs the number of this one; or what is wrong.
 inline constexpr char wired_up[] = "supervisor ";
 inline constexpr char not_wired_up[] = "error ";
-/// Its second word for another use: that the launcher ends the job, with the status that follows.
+/// Its second word for other uses: that the launcher ends the job, with the status that follows; …
 inline constexpr char asks_for_end[] = "end";
+/// … for an mpiexec that is the task itself (launch/nodes/joining.h): it hears "task RANK TASKS",
+/// answers with a line, where they meet if its rank is 0, and hears "meeting", that of all, and
+/// "card NODE PID NAME" of each task, NODE the first task of its node.
+inline constexpr char asks_for_tasks[] = "tasks";
 /// Before that: the task answers with a line, which is its address in hexadecimal digits, or what
 /// is wrong behind `not_wired_up`.
 inline constexpr char asks_for_address[] = "address?";

@@ -407,9 +407,10 @@ class OtherLaunchersOptions(MpiexecTest):
         for word in ("localhost", own, "localhost:4", f"{own},localhost", "127.0.0.1"):
             for option in ("-host", "--host", "-H", "-hosts"):
                 self.assertEqual(self.run_job(option, word, "true").status, 0, word)
+        self.environment["MEANTIME_REMOTE_SHELL"] = "false"
         result = self.run_job("-hosts", "localhost,faraway", "true")
-        self.assertEqual(result.status, 2)
-        self.assert_one_line(result, "faraway", "one node only")
+        self.assertEqual(result.status, 1)
+        self.assert_one_line(result, "cannot start ranks on faraway (rank 1)")
 
     def test_host_files_that_are_none(self):
         fifo = self.path("fifo")
@@ -417,7 +418,7 @@ class OtherLaunchersOptions(MpiexecTest):
         for path, part in ((fifo, "not a regular file"), ("/dev/zero", "not a regular file"),
                            (self.folder.name, "not a regular file"), ("missing", "No such file"),
                            (self.path("long", "#\n" * 600_000), "too long"),
-                           (self.path("line", "x" * 100_000), "names 'xxx")):
+                           (self.path("line", "-" * 100_000), "'---")):
             result = self.run_job("--hostfile", path, "-n", 1, "true", timeout=60)
             self.assertEqual(result.status, 2, path)
             self.assert_one_line(result, part)
@@ -428,8 +429,8 @@ class OtherLaunchersOptions(MpiexecTest):
         other = self.path("other", "localhost\nfaraway slots=2\n", mode=0o644)
         for option in ("-f", "-machinefile", "--hostfile"):
             self.assertEqual(self.run_job(option, local, "true").status, 0)
-            result = self.run_job(option, other, "true")
-            self.assertEqual(result.status, 2)
+            result = self.run_job("-launcher-exec", "false", option, other, "true")
+            self.assertEqual(result.status, 1)
             self.assert_one_line(result, "faraway")
             result = self.run_job(option, "/nowhere", "true")
             self.assert_one_line(result, "cannot read '/nowhere'")

@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from mpiexec import BUILD, CFLAGS, MpiexecTest
+from mpiexec import BUILD, CFLAGS, MPIEXEC, THREADS, MpiexecTest
 from test_tasks import MPICC, PROGRAM, WIRE_UP, WITH_UCX
 
 # Rank 0 keeps a session over MPI_Finalize, the others open one after it, in which all meet.
@@ -170,6 +170,34 @@ class TasksOfSlurm(MpiexecTest):
         for transports in ("tcp,self", "all"):
             status, output, error = self.run_tasks(6, traffic, nodes=2, environment={"UCX_TLS": transports, **WITH_UCX})
             self.assertEqual((status, output), (0, " No Errors\n"), error)
+
+    @unittest.skipUnless(THREADS, "no thread ranks here")
+    def test_tasks_that_carry_thread_ranks(self):
+        for tasks in (2, 3, 4):
+            status, output, error = self.run_tasks(tasks, MPIEXEC, "--as", "threads", "--ranks-per-process", "4", self.program,
+                                                   nodes=2, environment=WITH_UCX)
+            self.assertEqual((status, output.count(f"of {4 * tasks}: ")), (0, 4 * tasks), error)
+        for what in ("abort", "kill", "leave"):
+            status, _, error = self.run_tasks(4, MPIEXEC, "--as", "threads", "--ranks-per-process", "2", self.program, what,
+                                              nodes=2, environment=WITH_UCX)
+            self.assertNotEqual(status, 0, what)
+
+    def in_allocation(self, *words):
+        return subprocess.run(["salloc", "-Q", "-N2", "-n4", "--ntasks-per-node=2", "--overcommit", *map(str, words)], text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=100, cwd=self.folder.name,
+                              env=dict(self.environment, **WITH_UCX))
+
+    def test_mpiexec_in_an_allocation(self):
+        job = self.in_allocation(MPIEXEC, self.program)
+        expected = [f"rank {rank} of 4: 6" for rank in range(4)]
+        self.assertEqual((job.returncode, sorted(job.stdout.splitlines())), (0, expected), job.stderr)
+        job = self.in_allocation(MPIEXEC, "-n", 6, "sh", "-c", "echo $SLURMD_NODENAME")
+        self.assertEqual((job.returncode, sorted(job.stdout.split())), (0, ["one"] * 3 + ["two"] * 3), job.stderr)
+        job = self.in_allocation(MPIEXEC, "--host", "localhost", "-n", 2, self.program)
+        self.assertEqual((job.returncode, job.stdout.count("of 2: 1")), (0, 2), job.stderr)
+        job = self.in_allocation(MPIEXEC, self.program, "abort")
+        self.assertEqual(job.returncode, 7, job.stderr)
+        self.assertEqual(job.stderr.count("called MPI_Abort with code 7"), 1, job.stderr)
 
     def test_ends_over_two_nodes(self):
         for what in ("abort", "crash", "kill", "leave"):

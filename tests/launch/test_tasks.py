@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from mpiexec import BUILD, CFLAGS, MpiexecTest, processes_of
+from mpiexec import BUILD, CFLAGS, MPIEXEC, THREADS, MpiexecTest, processes_of
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 MEANTIME = os.path.join(BUILD, "bin", "meantime")
@@ -84,13 +84,33 @@ class Tasks(MpiexecTest):
             expected = [f"rank {rank} of {tasks}: {tasks * (tasks - 1) // 2}" for rank in range(tasks)]
             self.assertEqual((status, sorted(output.splitlines())), (0, sorted(expected)), error)
 
-    def test_over_nodes(self):
-        """Open MPI's daemons of two nodes, which are both here."""
+    def on_two(self):
+        """Words and variables for Open MPI's daemons of two nodes, which are both here."""
         agent = self.path("agent", '#!/bin/sh\nTMPDIR=$TMPDIR/$1; mkdir -p $TMPDIR; export TMPDIR; shift; exec sh -c "$*"\n')
         os.chmod(agent, 0o755)
+        return (("--mca", "plm_rsh_agent", agent, "--mca", "rtc", "^hwloc", "--bind-to", "none", "--host", "one:2,two:2"),
+                {"TMPDIR": self.folder.name, "UCX_TLS": "tcp,self", **WITH_UCX})
+
+    @unittest.skipUnless(THREADS, "no thread ranks here")
+    def test_tasks_that_carry_thread_ranks(self):
+        on_two, environment = self.on_two()
+        carry = (MPIEXEC, "--as", "threads", "--ranks-per-process", "3", self.program)
+        for tasks, words in ((1, ()), (3, ()), (2, (*on_two, "--map-by", "node")), (4, on_two)):
+            status, output, error = self.run_tasks(tasks, *words, *carry, environment=environment)
+            ranks = 3 * tasks
+            expected = [f"rank {rank} of {ranks}: {ranks * (ranks - 1) // 2}" for rank in range(ranks)]
+            self.assertEqual((status, sorted(output.splitlines())), (0, sorted(expected)), error)
+        status, output, error = self.run_tasks(4, *on_two, *carry, environment=dict(environment, MEANTIME_REPORT="1"))
+        self.assertEqual((status, error.count("where the time of ")), (0, 1), error)
+        self.assertRegex(error, r"mpiexec: where the time of 12 ranks on \d+ workers of 2 nodes went, ")
+        for what, ends, said in (("abort", 7, "called MPI_Abort with code 7"), ("kill", 137, "was killed by signal 9"),
+                                 ("leave", 1, "ended with status 0 without MPI_Finalize")):
+            status, output, error = self.run_tasks(4, *on_two, *carry, what, environment=environment)
+            self.assertEqual((status, error.count(said)), (ends, 1), error)
+
+    def test_over_nodes(self):
         traffic = os.path.join(BUILD, "tests", "mpi", "traffic")
-        on_two = ("--mca", "plm_rsh_agent", agent, "--mca", "rtc", "^hwloc", "--bind-to", "none", "--host", "one:2,two:2")
-        environment = {"TMPDIR": self.folder.name, "UCX_TLS": "tcp,self", **WITH_UCX}
+        on_two, environment = self.on_two()
         status, output, error = self.run_tasks(4, *on_two, self.program, environment=environment)
         self.assertEqual((status, output.count("of 4: 6\n")), (0, 4), error)
         status, output, error = self.run_tasks(4, *on_two, self.program, environment=dict(environment, MEANTIME_REPORT="1"))

@@ -20,6 +20,7 @@
 #include "core/start/task.h"
 #include "net/board.h"
 #include "net/network.h"
+#include "node/control_client.h"
 #include "node/segment.h"
 #include "protocol/control.h"
 #include "rank/rank.h"
@@ -133,20 +134,21 @@ void join_network(const Rank& rank, int ranks) {
     }
     return;
   }
-  const int board = number_from_environment(launch::board_variable);
-  if (board < 0) {
+  const int descriptor = number_from_environment(launch::board_variable);
+  if (descriptor < 0) {
     return;
   }
   auto* const network = new net::Network;  // for as long as the process lives
+  net::Board board;
   std::string problem = network->open();
-  net::Addresses all;
-  if (problem.empty()) {
-    problem = net::exchange_addresses(board, rank.world_rank, ranks, network->address(), all);
-  }
+  problem = problem.empty() ? board.map(descriptor) : problem;
+  problem = problem.empty() ? board.post(rank.world_rank, ranks, network->address()) : problem;
   if (!problem.empty()) {
     abort_job(1, problem);
   }
-  close(board);
+  close(descriptor);
+  rank.control->address_posted();
+  net::Addresses all = board.wait_for_all(rank.world_rank);
   network->set_peers(std::move(all.nodes), std::move(all.of_rank));
   net::detail::host_network = network;
 }

@@ -9,6 +9,7 @@
 
 #include "base/version.h"
 #include "launch/cli/binding_words.h"
+#include "launch/cli/host_list.h"
 #include "launch/cli/option_values.h"
 #include "launch/cli/options.h"
 #include "launch/cli/typed_option.h"
@@ -29,7 +30,8 @@ constexpr int usage_status = 2;
 /// Reads words from left to right; each program ends at `:` or at the end.
 class Parser {
  public:
-  explicit Parser(const std::vector<std::string>& words) : words_(words) {}
+  Parser(const std::vector<std::string>& words, const std::vector<NodeRequest>& nodes)
+      : words_(words), known_nodes_(nodes) {}
 
   CommandLine parse() {
     while (position_ < words_.size()) {
@@ -71,7 +73,8 @@ class Parser {
  private:
   void parse_program() {
     program_ = {};
-    ranks_ = ranks_per_node_ = slots_ = 0;
+    ranks_ = ranks_per_node_ = 0;
+    hosts_.clear();
     not_counted_.clear();
     while (position_ < words_.size() && is_option(words_[position_])) {
       parse_option();
@@ -98,15 +101,44 @@ class Parser {
           "{}: ranks are counted for a node, socket, numa, core or hwthread only; use -n NUMBER",
           not_counted_)};
     }
-    for (const int ranks : {slots_, ranks_per_node_, ranks_}) {
+    settle_hosts();
+    const int nodes = std::max(1, static_cast<int>(hosts_.size()));
+    for (const int ranks : {slots_of(hosts_), ranks_per_node_ * nodes, ranks_}) {
       program_.ranks = ranks > 0 ? ranks : program_.ranks;
     }
+    result_.counted = result_.counted || ranks_ > 0 || ranks_per_node_ > 0 || !hosts_.empty();
+    result_.ranks_of_tasks = result_.programs.empty() && result_.ranks_per_process > 0 &&
+                             hosts_.empty() && ranks_per_node_ == 0 && ranks_ == 0;
     program_.wait = wait_;
     program_.kind = kind_;
     result_.programs.push_back(program_);
     if (position_ < words_.size() && ++position_ == words_.size()) {
       throw Mistake{"no program before or after ':'"};
     }
+  }
+
+  /// Those of this program become the job's, if it is to run on others than this machine.
+  void settle_hosts() {
+    if (hosts_.empty()) {
+      return;
+    }
+    result_.hosts_given = true;
+    if (known_nodes_.empty() && std::all_of(hosts_.begin(), hosts_.end(), [](const auto& host) {
+          return is_this_machine(host.name);
+        })) {
+      result_.notes.push_back("the hosts are this machine only");
+      hosts_ = {{"localhost", slots_of(hosts_)}};
+      return;
+    }
+    if (ranks_per_node_ > 0) {
+      for (NodeRequest& host : hosts_) {
+        host.slots = ranks_per_node_;
+      }
+    }
+    if (!result_.nodes.empty() && result_.nodes != hosts_) {
+      throw Mistake{"the hosts are the whole job's: programs cannot name different ones"};
+    }
+    result_.nodes = hosts_;
   }
 
   bool is_option(const std::string& word) {
@@ -364,13 +396,14 @@ class Parser {
       case Action::standard_input:
         result_.stdin_rank = parse_input_rank(spelled_, first);
         break;
-      case Action::only_local_hosts:
-        slots_ = std::min(slots_ + local_slots_of_list(spelled_, first), most_slots);
-        result_.notes.push_back(fmt::format("{}: names this machine only", spelled_));
+      case Action::hosts:
+        add_nodes(hosts_, known_nodes_.empty() ? nodes_of_list(spelled_, first) : known_nodes_);
         break;
-      case Action::only_local_host_file:
-        slots_ = std::min(slots_ + local_slots_of_file(spelled_, first), most_slots);
-        result_.notes.push_back(fmt::format("{}: names this machine only", spelled_));
+      case Action::host_file:
+        add_nodes(hosts_, known_nodes_.empty() ? nodes_of_file(spelled_, first) : known_nodes_);
+        break;
+      case Action::remote_shell:
+        result_.environment.push_back({"MEANTIME_REMOTE_SHELL", first});
         break;
       case Action::ignore:
         result_.notes.push_back(fmt::format("{} is ignored: {}", spelled_, option.note));
@@ -396,6 +429,7 @@ class Parser {
   }
 
   const std::vector<std::string>& words_;
+  const std::vector<NodeRequest>& known_nodes_;  ///< none: they are to be found
   std::size_t position_ = 0;
   std::string spelled_;
   ProgramRequest program_;
@@ -404,7 +438,7 @@ class Parser {
   // Of this program, each more important than the next; 0: not given.
   int ranks_ = 0;
   int ranks_per_node_ = 0;
-  int slots_ = 0;            ///< of the hosts
+  std::vector<NodeRequest> hosts_;
   std::string not_counted_;  ///< what would be ranks_per_node_, of a resource that is not counted
   bool timeout_given_ = false;
   // Of this and the programs that follow, until another is given.
@@ -438,10 +472,11 @@ std::string in_vain(const CommandLine& command, bool any_processes, bool any_thr
   return {};
 }
 
-ParsedCommandLine parse_command_line(const std::vector<std::string>& words) {
+ParsedCommandLine parse_command_line(const std::vector<std::string>& words,
+                                     const std::vector<NodeRequest>& nodes) {
   ParsedCommandLine parsed;
   try {
-    Parser parser(words);
+    Parser parser(words, nodes);
     CommandLine command = parser.parse();
     parsed.output = parser.output;
     if (parser.output.empty()) {

@@ -32,6 +32,14 @@ struct ProgramRequest {
   RankKind kind{};
 };
 
+/// A machine that ranks are to run on.
+struct NodeRequest {
+  std::string name;
+  int slots = 1;  ///< how many ranks it gets before others get more than theirs
+
+  bool operator==(const NodeRequest&) const = default;
+};
+
 enum class Binding { none, hwthread, core, numa, socket, user };
 enum class DeadlockAction { abort, report, ignore };
 /// Which worker a thread rank begins on: ranks in blocks, or dealt out in turn, or as a file says.
@@ -55,6 +63,9 @@ struct RankOutput {
 struct CommandLine {
   std::vector<ProgramRequest> programs;
   std::vector<EnvironmentEdit> environment;  ///< for all programs, before their own edits
+  std::vector<NodeRequest> nodes;            ///< none: this machine alone …
+  bool hosts_given = false;                  ///< … which was said
+  bool nodes_of_slurm = false;               ///< they are those of the allocation
   EnvironmentBase environment_base = EnvironmentBase::all;
   std::vector<std::string> environment_list;
   RankOutput output;
@@ -76,9 +87,12 @@ struct CommandLine {
   Placement placement = Placement::block;
   std::string placement_file;
   Balance balance = Balance::steal;
-  int ranks_per_process = 0;       ///< of thread ranks, at most; 0: as many as there may be
-  bool for_threads = false;        ///< --place, --balance or --ranks-per-process is given
-  int stdin_rank = 0;              ///< -1: nobody
+  int ranks_per_process = 0;    ///< of thread ranks, at most; 0: as many as there may be
+  bool counted = false;         ///< something says how many ranks there are
+  bool ranks_of_tasks = false;  ///< so many of each task, if a launcher has started mpiexec as …
+                                ///< some (--ranks-per-process without -n)
+  bool for_threads = false;     ///< --place, --balance or --ranks-per-process is given
+  int stdin_rank = 0;           ///< -1: nobody
   std::vector<std::string> notes;  ///< what was ignored and why, shown under -v
 
   [[nodiscard]] int ranks() const;
@@ -97,7 +111,9 @@ struct ParsedCommandLine {
 /// there are none.
 std::string in_vain(const CommandLine& command, bool any_processes, bool any_threads);
 
-ParsedCommandLine parse_command_line(const std::vector<std::string>& words);
+/// `nodes`: what hosts are named is known already, none of them is to be looked up.
+ParsedCommandLine parse_command_line(const std::vector<std::string>& words,
+                                     const std::vector<NodeRequest>& nodes = {});
 
 /// The names that --bind and --on-deadlock take, and their spelling in messages.
 const char* binding_name(Binding binding);

@@ -17,6 +17,7 @@
 #include "launch/cli/options.h"
 #include "launch/guests/guest_plan.h"
 #include "launch/messages.h"
+#include "launch/nodes/joining.h"
 #include "launch/report/how_it_waited.h"
 #include "launch/report/report_files.h"
 #include "launch/start/debugger.h"
@@ -236,7 +237,20 @@ std::string divide_among_nodes(Job& job) {
 int start(int count, char** words) {
   const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
   open_standard_descriptors();
-  ParsedCommandLine parsed = parse_command_line({words + 1, words + count});
+  std::vector<std::string> own_words(words + 1, words + count);
+  std::optional<Order> order;
+  if (own_words.size() == 1 && own_words.front() == node_word) {
+    order = read_order(STDIN_FILENO);
+    const std::string problem =
+        order ? follow(*order) : fmt::format("{} is for mpiexec itself", node_word);
+    if (!problem.empty()) {
+      say("{}: {}", host_name(), problem);
+      return 1;
+    }
+    own_words = order->words;
+  }
+  ParsedCommandLine parsed =
+      parse_command_line(own_words, order ? order->nodes : std::vector<NodeRequest>());
   const std::string output =
       settings::help_laid_out(parsed.output, help_column, settings::page_of(STDOUT_FILENO));
   if (!output.empty() && (output_closed || !write_all(STDOUT_FILENO, output))) {
@@ -255,6 +269,22 @@ int start(int count, char** words) {
   }
   Job job;
   job.command = std::move(*parsed.command);
+  std::string not_joined;
+  if (order) {
+    take_over(job.command, *order);
+  } else if (is_task_of_launcher(job.command)) {
+    not_joined = join_tasks(job);
+  } else {
+    not_joined = use_allocation(job.command);
+  }
+  if (!not_joined.empty()) {
+    say(not_joined);
+    return 1;
+  }
+  if (is_beside(job)) {
+    return wait_beside(job);
+  }
+  job.words = std::move(own_words);
   if (job.command.ranks() > process_limit() - 100) {
     say("{} ranks are more than this system has processes (kernel.pid_max is {})",
         job.command.ranks(), process_limit());
@@ -263,7 +293,7 @@ int start(int count, char** words) {
   job.library_folder = library_folder();
   job.cpus = cpu_budget();
   if (std::string problem = find_bindings(job.command, job.cpus.workers, job.bindings);
-      !problem.empty()) {
+      !problem.empty() && (job.command.nodes.empty() || order)) {  // else it is for the members
     say(problem);
     return 1;
   }
@@ -280,6 +310,10 @@ int start(int count, char** words) {
     return status;
   }
   job.ranks.resize(static_cast<std::size_t>(job.command.ranks()));
+  if (std::string refusal = divide_among_members(job, order); !refusal.empty()) {
+    say(refusal);
+    return 1;
+  }
   if (std::string refusal = divide_among_nodes(job); !refusal.empty()) {
     say(refusal);
     return 1;
@@ -290,28 +324,30 @@ int start(int count, char** words) {
   }
   count_listed_cpus(job);
   job.crowded_teams = teams_outnumber_cpus(job);
-  if (job.command.verbose) {
+  if (job.command.verbose && !job.starts_members) {
     say_where_ranks_run(job);
+  }
+  if (const std::string guest = job.setting("MEANTIME_GUEST");
+      job.has_board() && !guest.empty() && guest != "none") {
+    say("guest work beside several nodes is not there yet");
+    return 1;
   }
   if (std::string refusal = plan_guests(job); !refusal.empty()) {
     say(refusal);
     return 1;
   }
-  if (job.nodes > 1 && (job.guests || !job.guest_function.empty())) {
-    say("guest work beside several nodes is not there yet");
-    return 1;
-  }
   if (asked_to_poll(job) || job.command.verbose) {  // the report has it anyway
     note(job, crowded_polling(job), true);
   }
-  if (std::string refusal = prepare_machine(job); !refusal.empty()) {
+  if (std::string refusal = job.starts_members ? std::string() : prepare_machine(job);
+      !refusal.empty()) {
     say(refusal);
     return 1;
   }
   std::string refusal = job.command.debugger ? debugger_refusal(job) : std::string();
   ask_for_report_by_setting(job);
   // After all that may be refused, so that an older report is lost only to a job that runs.
-  if (refusal.empty()) {
+  if (refusal.empty() && job.member < 0) {
     refusal = open_report_files(job);
   }
   if (!refusal.empty()) {

@@ -15,16 +15,6 @@ struct Mistake {
   std::string text;
 };
 
-/// More than a job can have ranks; their exact number does not matter.
-inline constexpr int most_slots = 1 << 20;
-
-/// Host lists and files may name this machine only, in any way that launchers understand.
-void require_local(std::string_view option, std::string_view host);
-/// These two return how many slots the list or file has: those after "host:" or "slots=", else one
-/// each time that a host is named.
-int local_slots_of_list(std::string_view option, const std::string& list);
-int local_slots_of_file(std::string_view option, const std::string& path);
-
 int parse_ranks(std::string_view option, const std::string& word);
 double parse_seconds(std::string_view option, const std::string& word);
 RankKind parse_kind(std::string_view option, const std::string& word);

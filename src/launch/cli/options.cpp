@@ -10,7 +10,10 @@ namespace {
 constexpr std::string_view no_mapping = "ranks run where --bind puts them, without it on any CPU";
 constexpr std::string_view no_slots = "there are no slots: ranks may always exceed cores";
 constexpr std::string_view no_components = "tunes a component of the other MPI";
-constexpr std::string_view one_node = "jobs of one node only so far; leave it out";
+constexpr std::string_view name_hosts = "--host names the machines; leave it out";
+constexpr std::string_view own_start =
+    "mpiexec is started on each host in one way (MEANTIME_REMOTE_SHELL)";
+constexpr std::string_view same_files = "each host has programs and files at the same place";
 
 // clang-format off
 constexpr std::string_view own_files = "use --output-filename DIRECTORY (DIRECTORY/1/rank.N/stdout, stderr)";
@@ -77,28 +80,28 @@ constexpr Option options[] = {
     {"gdb", 0, Action::debugger, "gdb"},
     {"s", 1, Action::standard_input, ""},
 
-    // The hosts: fine as long as they name this machine.
-    {"H", 1, Action::only_local_hosts, ""},
-    {"host", 1, Action::only_local_hosts, ""},
-    {"hosts", 1, Action::only_local_hosts, ""},
-    {"hostlist", 1, Action::only_local_hosts, ""},
-    {"hostfile", 1, Action::only_local_host_file, ""},
-    {"machinefile", 1, Action::only_local_host_file, ""},
-    {"default-hostfile", 1, Action::only_local_host_file, ""},
-    {"f", 1, Action::only_local_host_file, ""},
+    // The hosts; if all are this machine it needs no shell.
+    {"H", 1, Action::hosts, ""},
+    {"host", 1, Action::hosts, "", true},
+    {"hosts", 1, Action::hosts, ""},
+    {"hostlist", 1, Action::hosts, ""},
+    {"hostfile", 1, Action::host_file, "", true},
+    {"machinefile", 1, Action::host_file, ""},
+    {"default-hostfile", 1, Action::host_file, ""},
+    {"f", 1, Action::host_file, ""},
 
     // Open MPI's, harmless here.
     {"oversubscribe", 0, Action::ignore, no_slots},
     {"nooversubscribe", 0, Action::ignore, no_slots},
     {"use-hwthread-cpus", 0, Action::ignore, no_slots},
     {"allow-run-as-root", 0, Action::ignore, "root may always run jobs"},
-    {"map-by", 1, Action::map_by, "only its PE=N and ppr:N:RESOURCE count, if it has them; there is one node"},
+    {"map-by", 1, Action::map_by, "only its PE=N and ppr:N:RESOURCE count, if it has them; hosts get ranks in blocks"},
     {"rank-by", 1, Action::ignore, "ranks are numbered in the order of the command line"},
     {"bynode", 0, Action::ignore, no_mapping},
     {"byslot", 0, Action::ignore, no_mapping},
     {"bycore", 0, Action::ignore, no_mapping},
     {"bysocket", 0, Action::ignore, no_mapping},
-    {"nolocal", 0, Action::refuse, one_node},
+    {"nolocal", 0, Action::refuse, name_hosts},
     {"N", 1, Action::ranks_per_node, ""},
     {"npernode", 1, Action::ranks_per_node, ""},
     {"pernode", 0, Action::ranks_per_node, "1"},
@@ -126,8 +129,8 @@ constexpr Option options[] = {
     {"stream-buffering", 1, Action::ignore, "ranks write straight to mpiexec's output, line by line"},
     {"xml", 0, Action::refuse, "use -l for labels"},
     {"xterm", 1, Action::refuse, "use --debugger gdb, or mpiexec ... xterm -e ./program", false, "use --debugger gdb"},
-    {"preload-binary", 0, Action::ignore, "there is one node"},
-    {"preload-files", 1, Action::ignore, "there is one node"},
+    {"preload-binary", 0, Action::ignore, same_files},
+    {"preload-files", 1, Action::ignore, same_files},
     {"path", 1, Action::refuse, "use -x PATH=VALUE"},
     {"app", 1, Action::refuse, "separate the programs by ':'"},
     {"configfile", 1, Action::refuse, "separate the programs by ':'"},
@@ -143,18 +146,18 @@ constexpr Option options[] = {
     {"tv", 0, Action::refuse, "use --debugger gdb"},
     {"debug", 0, Action::refuse, "use --debugger gdb"},
     {"do-not-launch", 0, Action::refuse, "use --help"},
-    {"novm", 0, Action::ignore, "there is one node"},
+    {"novm", 0, Action::ignore, own_start},
     {"tmpdir", 1, Action::ignore, "no temporary files are made"},
     {"personality", 1, Action::ignore, "there is only ours"},
     {"debug-daemons", 0, Action::ignore, "there are no daemons"},
     {"debug-daemons-file", 0, Action::ignore, "there are no daemons"},
     {"leave-session-attached", 0, Action::ignore, "there are no daemons"},
-    {"launch-agent", 1, Action::ignore, "there is one node"},
-    {"max-vm-size", 1, Action::ignore, "there is one node"},
-    {"do-not-resolve", 0, Action::ignore, "there is one node"},
-    {"fwd-mpirun-port", 0, Action::ignore, "there is one node"},
-    {"use-regexp", 0, Action::ignore, "there is one node"},
-    {"enable-instant-on-support", 0, Action::ignore, "there is one node"},
+    {"launch-agent", 1, Action::ignore, own_start},
+    {"max-vm-size", 1, Action::ignore, own_start},
+    {"do-not-resolve", 0, Action::ignore, own_start},
+    {"fwd-mpirun-port", 0, Action::ignore, own_start},
+    {"use-regexp", 0, Action::ignore, own_start},
+    {"enable-instant-on-support", 0, Action::ignore, own_start},
     {"show-progress", 0, Action::ignore, "-v shows the ranks"},
     {"display-devel-map", 0, Action::ignore, "-v shows the ranks"},
     {"display-devel-allocation", 0, Action::ignore, "-v shows the ranks"},
@@ -183,25 +186,25 @@ constexpr Option options[] = {
     {"membind", 1, Action::ignore, "memory is placed where it is first touched"},
     {"hybrid", 1, Action::ignore, no_mapping},
     {"topolib", 1, Action::ignore, no_mapping},
-    {"skip-launch-node", 1, Action::ignore, "there is one node"},
-    {"launcher", 1, Action::ignore, "there is one node"},
-    {"launcher-exec", 1, Action::ignore, "there is one node"},
-    {"bootstrap", 1, Action::ignore, "there is one node"},
-    {"bootstrap-exec", 1, Action::ignore, "there is one node"},
-    {"rmk", 1, Action::ignore, "there is one node"},
-    {"iface", 1, Action::ignore, "there is no network in a job of one node"},
+    {"skip-launch-node", 1, Action::ignore, own_start},
+    {"launcher", 1, Action::ignore, own_start},
+    {"launcher-exec", 1, Action::remote_shell, ""},
+    {"bootstrap", 1, Action::ignore, own_start},
+    {"bootstrap-exec", 1, Action::remote_shell, ""},
+    {"rmk", 1, Action::ignore, own_start},
+    {"iface", 1, Action::ignore, "UCX_NET_DEVICES names the network"},
     {"enable-x", 0, Action::ignore, "the ranks have mpiexec's environment"},
     {"disable-x", 0, Action::ignore, "use -x DISPLAY= to empty it"},
     {"disable-auto-cleanup", 0, Action::refuse, "the end of a rank without MPI_Finalize ends the job"},
-    {"disable-hostname-propagation", 0, Action::ignore, "there is one node"},
-    {"localhost", 1, Action::ignore, "there is one node"},
-    {"order-nodes", 1, Action::ignore, "there is one node"},
+    {"disable-hostname-propagation", 0, Action::ignore, own_start},
+    {"localhost", 1, Action::ignore, own_start},
+    {"order-nodes", 1, Action::ignore, own_start},
     {"usize", 1, Action::ignore, "MPI_Comm_spawn is not there yet"},
     {"print-all-exitcodes", 0, Action::ignore, "the line about a failed rank has its status"},
     {"print-rank-map", 0, Action::ignore, "-v shows the ranks"},
     {"pmi-port", 0, Action::ignore, "ranks find each other without PMI"},
     {"rankmap", 1, Action::refuse, "use --bind core"},
-    {"hybrid-hosts", 0, Action::ignore, "there is one node"},
+    {"hybrid-hosts", 0, Action::ignore, own_start},
     {"gpus-per-proc", 1, Action::refuse, "use CUDA_VISIBLE_DEVICES, from MEANTIME_RANK in a script"},
     {"nameserver", 1, Action::refuse, "MPI_Publish_name is not there yet"},
     {"demux", 1, Action::ignore, no_components},
@@ -212,7 +215,7 @@ constexpr Option options[] = {
     {"ckpoint-interval", 1, Action::refuse, "there are no checkpoints"},
     {"ckpoint-prefix", 1, Action::refuse, "there are no checkpoints"},
     {"ckpointlib", 1, Action::refuse, "there are no checkpoints"},
-    {"arch", 1, Action::refuse, one_node},
+    {"arch", 1, Action::refuse, name_hosts},
     {"soft", 1, Action::refuse, "use -n NUMBER"},
     {"path-prefix", 1, Action::refuse, "use -x PATH=VALUE"},
 };
@@ -270,11 +273,15 @@ std::string help_text() {
   return R"(Usage: mpiexec [options] program [arguments] [: [options] program
        [arguments]]...
 
-Starts a job of MPI ranks on this machine and stays until it ends.
+Starts a job of MPI ranks, on this machine or on others, and stays until it
+ends.
 
 How many ranks of what
   -n N, -np N, -c N       N ranks of the program that follows (default 1)
   :                       another program of the same job
+  --host A:4,B:4, --hosts, -H
+                          4 ranks on machine A and 4 on B, by ssh
+  --hostfile FILE         the same, a line each: "A slots=4"
   -wdir DIR, -wd DIR      the program's working directory
   -initial-errhandler mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return
                           what an error does until the program says (default

@@ -52,8 +52,9 @@ enum class Action {
   ranks_per_process,
   balance,
   standard_input,
-  only_local_hosts,
-  only_local_host_file,
+  hosts,
+  remote_shell,
+  host_file,
   ignore,  ///< harmless here: a note under -v
   refuse,  ///< would change the run in a way we cannot give
 };

@@ -143,8 +143,12 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
   set(variables_, segment_variable, fmt::to_string(descriptors.segment));
   set(variables_, control_variable, fmt::to_string(descriptors.control));
   set(variables_, lifeline_variable, fmt::to_string(descriptors.lifeline));
-  if (job.nodes > 1) {
+  if (job.has_board()) {
     set(variables_, board_variable, fmt::to_string(descriptors.board));
+  } else {
+    drop(variables_, board_variable);
+  }
+  if (job.nodes > 1) {
     if (user_value(job.command, program.request, transports_variable).empty()) {
       set(variables_, transports_variable,
           "tcp,self");  // what nodes of one machine share is no network
@@ -153,8 +157,6 @@ RankEnvironment::RankEnvironment(const Job& job, const PreparedProgram& program,
         user_value(job.command, program.request, devices_variable).empty()) {
       set(variables_, devices_variable, "lo");  // whom nobody from elsewhere reaches
     }
-  } else {
-    drop(variables_, board_variable);
   }
   set(variables_, workers_variable, fmt::to_string(job.cpus.workers));
   if (job.frequencies.prepared()) {
@@ -260,14 +262,15 @@ std::vector<char*> RankEnvironment::of_host() const {
   return pointers;
 }
 
-std::vector<char*> RankEnvironment::of_rank(int rank, std::vector<std::string>& texts) const {
+std::vector<char*> RankEnvironment::of_rank(int rank, int rank_on_node,
+                                            std::vector<std::string>& texts) const {
   std::vector<char*> pointers;
   pointers.reserve(variables_.size() + 4);
   for (const std::string& variable : variables_) {
     pointers.push_back(const_cast<char*>(variable.c_str()));
   }
   texts = {fmt::format("{}={}", rank_variable, rank),
-           fmt::format("{}={}", local_rank_variable, rank),  // its mpiexec has one node
+           fmt::format("{}={}", local_rank_variable, rank_on_node),
            fmt::format("{}={:010}", rank_pid_variable, 0)};
   for (std::string& text : texts) {
     pointers.push_back(text.data());

@@ -27,7 +27,7 @@ class RankEnvironment {
   /// The pointers that execve takes. Those texts that are this rank's alone go to `texts`, the
   /// others stay here: both must live until the program is executed. The last one ends with as many
   /// digits as a pid may have, for the process to write its own (Spawn::end_of_own_pid).
-  std::vector<char*> of_rank(int rank, std::vector<std::string>& texts) const;
+  std::vector<char*> of_rank(int rank, int rank_on_node, std::vector<std::string>& texts) const;
   /// What a task is to set, NAME=VALUE with a zero byte each: that of its own which mpiexec's ranks
   /// inherit. Its descriptors it knows itself.
   [[nodiscard]] std::string of_task(int rank, int rank_on_node) const;

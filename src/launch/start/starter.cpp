@@ -43,9 +43,11 @@ std::string binding_of(const cpu_set_t* cpus) {
 }  // namespace
 
 std::string Starter::make_segments() {
-  std::vector<int> nodes;
+  std::vector<int> nodes = job_.first_of_node;
   for (const RankProcess& rank : job_.ranks) {
-    nodes.push_back(rank.node);
+    if (job_.nodes > 1) {
+      nodes.push_back(rank.node);
+    }
   }
   for (int node = 0; node < job_.nodes; ++node) {
     const auto hosts = std::count_if(
@@ -63,11 +65,12 @@ std::string Starter::make_segments() {
     }
     segments_.push_back(segment);
   }
-  if (job_.nodes > 1) {
-    board_ = net::create_board(nodes);
+  if (job_.has_board()) {
+    board_ = net::Board::create(nodes);
     if (board_ < 0) {
       return fmt::format("cannot make the job's board of addresses: {}", std::strerror(-board_));
     }
+    return board_of_addresses_.map(board_);
   }
   return {};
 }
@@ -141,7 +144,8 @@ machine::WakeUpCost Starter::wake_up_cost(const Job& job) {
   if (const auto microseconds = settings::number(setting, text)) {
     return {*microseconds * 1000, "set"};
   }
-  if (job.ranks.size() < 2 || job.cpus.workers < 2 || job.runners() > job.cpus.workers) {
+  if (job.starts_members || job.ranks.size() < 2 || job.cpus.workers < 2 ||
+      job.runners() > job.cpus.workers) {
     return {0, "not measured: no rank has a CPU of its own to poll on"};
   }
   return job.latency_hold >= 0 ? machine::changed_wake_up_cost() : machine::wake_up_cost();
@@ -182,9 +186,7 @@ int Starter::new_lifeline() const {
 std::string Starter::welcome_task(int rank) {
   const RankProcess& process = job_.ranks[rank];
   const int lifeline = new_lifeline();
-  const auto before = std::count_if(job_.ranks.begin(), job_.ranks.begin() + rank,
-                                    [](const RankProcess& other) { return !other.elsewhere; });
-  const std::string text = environments_[process.program].of_task(rank, static_cast<int>(before));
+  const std::string text = environments_[process.program].of_task(rank, job_.rank_on_node(rank));
   const int descriptors[] = {segment_of(rank), lifeline};
   iovec part{const_cast<char*>(text.data()), text.size()};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof descriptors)] = {};
@@ -221,6 +223,12 @@ void Starter::inherit(Spawn& child, const PreparedProgram& program, int rank) co
   child.descriptor_limit = descriptor_limit_;
 }
 
+/// In the list of bindings.
+std::size_t Starter::place_of(int rank) const {
+  const int number = job_.first_of_node.empty() ? rank : job_.rank_on_node(rank);
+  return static_cast<std::size_t>(number) % job_.bindings.size();
+}
+
 std::string Starter::start_rank(int rank) {
   auto cannot = [&](const std::string& what) {
     return fmt::format("cannot start rank {} of {}: {}", rank, job_.ranks.size(), what);
@@ -232,7 +240,7 @@ std::string Starter::start_rank(int rank) {
   }
   Labeler::Ends ends;
   if (labeler_) {
-    ends = labeler_->add_rank();
+    ends = labeler_->add_rank(rank);
     if (ends.output < 0) {
       return cannot(ends.problem);
     }
@@ -245,7 +253,8 @@ std::string Starter::start_rank(int rank) {
     child.arguments.push_back(word.data());
   }
   child.arguments.push_back(nullptr);
-  child.environment = environments_[process.program].of_rank(rank, child.texts);
+  child.environment = environments_[process.program].of_rank(
+      rank, job_.first_of_node.empty() ? rank : job_.rank_on_node(rank), child.texts);
   child.end_of_own_pid = child.texts.back().data() + child.texts.back().size();
   inherit(child, program, rank);
   child.descriptors = {{segment_of(rank), known_as_.segment},
@@ -263,7 +272,7 @@ std::string Starter::start_rank(int rank) {
   } else if (job_.command.output.merged) {
     child.descriptors.push_back({STDOUT_FILENO, STDERR_FILENO});
   }
-  child.cpus = job_.bindings.empty() ? nullptr : &job_.bindings[rank % job_.bindings.size()];
+  child.cpus = job_.bindings.empty() ? nullptr : &job_.bindings[place_of(rank)];
   const pid_t pid = spawn(child);
   for (int descriptor : {channel.theirs, lifeline, ends.output, ends.error}) {
     if (descriptor >= 0) {
@@ -336,7 +345,7 @@ std::string Starter::start_host(int number) {
   if (labeler_) {
     words.first_label = words.no_input + 1;
     for (int rank = 0; rank < words.ranks; ++rank) {
-      const Labeler::Ends both = labeler_->add_rank();
+      const Labeler::Ends both = labeler_->add_rank(host.first_rank + rank);
       if (both.output < 0) {
         return cannot(both.problem);
       }

@@ -12,6 +12,7 @@
 #include "launch/start/environment.h"
 #include "launch/start/spawn.h"
 #include "launch/supervise/label.h"
+#include "net/board.h"
 
 namespace meantime::launch {
 
@@ -48,6 +49,8 @@ class Starter {
   [[nodiscard]] std::optional<Failure> failed_start(int rank) const;
   /// Of each node; none before `prepare`.
   [[nodiscard]] const std::vector<int>& segments() const { return segments_; }
+  /// Of the ranks' addresses; nullptr: there is none.
+  [[nodiscard]] net::Board* board() { return board_ < 0 ? nullptr : &board_of_addresses_; }
   [[nodiscard]] int segment_of(int rank) const {
     return segments_.empty() ? -1 : segments_[static_cast<std::size_t>(job_.ranks[rank].node)];
   }
@@ -55,6 +58,7 @@ class Starter {
  private:
   std::string make_segments();
   std::string raise_descriptor_limit();
+  [[nodiscard]] std::size_t place_of(int rank) const;
   static machine::WakeUpCost wake_up_cost(const Job& job);
   void choose_signals();
   struct Channel {
@@ -68,6 +72,7 @@ class Starter {
   Job& job_;
   std::vector<int> segments_;
   int board_ = -1;  ///< of a job with several nodes
+  net::Board board_of_addresses_;
   int no_input_ = -1;
   int lifeline_read_ = -1;
   RankDescriptors known_as_{};  ///< reserved numbers, the same in every rank

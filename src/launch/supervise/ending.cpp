@@ -27,7 +27,9 @@ void Ending::begin(int status, std::string_view line) {
   }
   begun_ = true;
   status_ = status;
-  ask();
+  if (!job_.starts_members) {
+    ask();
+  }
   if (!line.empty()) {
     mention(line);
   }

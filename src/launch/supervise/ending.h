@@ -20,7 +20,8 @@ class Ending {
   void note(int status) { status_ = status_ == 0 ? status : status_; }
 
   /// Asks all processes to end and says `line`, if it is not empty: in this order, for nobody may
-  /// be reading. Only the first call counts.
+  /// be reading. Only the first call counts. (Members that the hub has started hear of it by their
+  /// links, and what started them ends with them.)
   void begin(int status, std::string_view line);
   /// Asks all processes to end; the job itself has come to its end already.
   void ask();

@@ -52,8 +52,7 @@ Labeler::~Labeler() {
   }
 }
 
-Labeler::Ends Labeler::add_rank() {
-  const int rank = added_++;
+Labeler::Ends Labeler::add_rank(int rank) {
   Ends ends;
   ends.problem = add_stream(rank, STDOUT_FILENO, "stdout", ends.output);
   if (ends.problem.empty() && output_.merged) {

@@ -27,8 +27,8 @@ class Labeler {
   Labeler& operator=(const Labeler&) = delete;
   ~Labeler();
 
-  /// Before start(): makes the pipes of the next rank.
-  Ends add_rank();
+  /// Before start(): makes the pipes of a rank.
+  Ends add_rank(int rank);
   /// Forwards on a thread of its own: standard output may block for as long as its reader likes,
   /// and mpiexec must hear of deaths meanwhile.
   void start();
@@ -60,7 +60,6 @@ class Labeler {
 
   const RankOutput& output_;
   const int ranks_;  ///< of the whole job
-  int added_ = 0;    ///< of them
   std::vector<Stream> streams_;
   std::thread thread_;
   int done_ = -1;

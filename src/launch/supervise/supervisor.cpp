@@ -28,8 +28,6 @@ namespace meantime::launch {
 
 namespace {
 
-constexpr int timeout_status = 124;
-
 /// When ranks that are not in MPI are looked at first.
 constexpr double first_library_look = 0.02;
 
@@ -39,18 +37,22 @@ constexpr int reading_ms = 500;
 }  // namespace
 
 int Supervisor::run() {
-  if (!prepare() || !start_ranks()) {
+  if (!prepare() || !meet_other_nodes() || !start_ranks() || !start_members()) {
     ending_.kill_all();
+    others_.tell(LinkKind::end, ending_.status());
+    leave_other_nodes();
     remove_empty_reports(job_);
     return ending_.status();
   }
   while (!all_gone()) {
     wait_for_event();
+    tell_of_the_end();
     report_if_all_stay();
   }
   ending_.undo_changes();
   finish_output();
   report_ledger(false);
+  leave_other_nodes();
   return ending_.status();
 }
 
@@ -136,7 +138,9 @@ bool Supervisor::start_ranks() {
   if (!output_done_) {
     watch(starter_.output_done(), Source::output);
   }
-  time_limit_.set(job_.command.timeout_seconds);
+  if (!job_.starts_members) {  // each member has one, and knows what its ranks do
+    time_limit_.set(job_.command.timeout_seconds);
+  }
   library_look_.set(first_library_look);
   return true;
 }
@@ -269,6 +273,12 @@ void Supervisor::wait_for_event() {
       case Source::library_look:
         look_at_libraries();
         break;
+      case Source::other_nodes:
+        on_other_nodes();
+        break;
+      case Source::members_late:
+        on_members_late();
+        break;
       case Source::grace:
         ending_.kill_all();
         running_ = 0;
@@ -336,6 +346,12 @@ void Supervisor::act_on(int signal, int ranks_with_it) {
     ending_.begin_with_kill(128 + SIGKILL);
     remove_empty_reports(job_);
     _exit(ending_.status());
+  } else if (job_.starts_members && signal != SIGCHLD) {
+    if (!relay_.pass_on(signal, 0)) {  // for the second time
+      ending_.begin_with_kill(128 + signal);
+      running_ = 0;
+    }
+    others_.tell(LinkKind::signal, signal);
   } else if (signal == SIGQUIT) {
     mention("what each rank does:\n{}", job_report(job_, starter_.segments()));
   } else if (job_.of_tasks) {

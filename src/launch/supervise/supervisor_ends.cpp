@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/clock.h"
 #include "launch/inspect/crash_report.h"
@@ -101,6 +102,9 @@ void Supervisor::reap() {
   for (pid_t pid = 0; (pid = wait4(-1, &wait_status, WNOHANG, &used)) > 0;) {
     note_cpu_time(job_, pid, used);
     guests_.note_end(pid, used);
+    if (on_shell_ended(pid, wait_status)) {
+      continue;
+    }
     auto host = std::find_if(job_.hosts.begin(), job_.hosts.end(),
                              [&](const ThreadHost& one) { return one.pid == pid; });
     if (host != job_.hosts.end() && !host->ended) {
@@ -284,7 +288,9 @@ void Supervisor::judge(int rank, int wait_status) {
   } else if (code != 0 && job_.programs[process.program].inspection.uses_mpi) {
     ending_.begin(code, fmt::format("{} ended with status {} before MPI_Init", name(rank), code));
   } else {
-    silent_ = silent_ < 0 ? rank : silent_;
+    if (std::exchange(silent_, silent_ < 0 ? rank : silent_) < 0) {
+      others_.tell(LinkKind::silent, code, name(rank));
+    }
     check_for_stragglers();
   }
 }
@@ -322,21 +328,24 @@ void Supervisor::on_mpi_process_gone(int rank) {
 // Ranks that are in MPI would wait for ever for one that has ended without getting there. A job
 // of which no rank calls MPI_Init is not MPI's business: its ranks end as they like.
 void Supervisor::check_for_stragglers() {
-  if (silent_ < 0 || inside_ == 0 || ending_.begun()) {
+  const bool is_here = silent_ >= 0;
+  if ((!is_here && silent_elsewhere_.empty()) || inside_ == 0 || ending_.begun()) {
     return;
   }
-  int code =
-      WIFEXITED(job_.ranks[silent_].wait_status) ? WEXITSTATUS(job_.ranks[silent_].wait_status) : 1;
+  const int wait_status = is_here ? job_.ranks[silent_].wait_status : 0;
+  const int code = !is_here                 ? silent_status_
+                   : WIFEXITED(wait_status) ? WEXITSTATUS(wait_status)
+                                            : 1;
   ending_.begin(code == 0 ? 1 : code,
                 fmt::format("{} ended with status {} before MPI_Init, others wait "
                             "for it",
-                            name(silent_), code));
+                            is_here ? name(silent_) : silent_elsewhere_, code));
 }
 
 // True once nothing of the job is left. When the ranks are through but have left processes behind,
 // these are ended first.
 bool Supervisor::all_gone() {
-  if (running_ > 0) {
+  if (running_ > 0 || !members_are_over()) {
     return false;
   }
   if (guests_.control() >= 0) {

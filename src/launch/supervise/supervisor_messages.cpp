@@ -135,6 +135,9 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
         guests_.end();
       }
       break;
+    case ControlKind::address:
+      on_address();
+      break;
     case ControlKind::back:
       process.phase = MpiPhase::inside;
       process.sessions_only = false;  // if it is a session, that is said next

@@ -7,15 +7,18 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/timer.h"
 #include "launch/guests/guest_freeze.h"
 #include "launch/guests/guest_trials.h"
 #include "launch/guests/guests.h"
 #include "launch/job.h"
+#include "launch/nodes/other_nodes.h"
 #include "launch/report/job_figures.h"
 #include "launch/report/ledger_report.h"
 #include "launch/start/starter.h"
@@ -50,8 +53,12 @@ enum class Source : std::uint32_t {
   guests_late,
   guest_trials,
   guest_freeze,
-  output
+  output,
+  other_nodes,
+  members_late
 };
+
+inline constexpr int timeout_status = 124;
 
 class Supervisor {
  public:
@@ -106,6 +113,24 @@ class Supervisor {
   void check_for_stragglers();
   void look_at_libraries();
 
+  // Other nodes (supervisor_nodes.cpp).
+  [[nodiscard]] double most_silent_seconds() const;
+  bool meet_other_nodes();
+  bool start_members();
+  bool on_shell_ended(pid_t pid, int wait_status);
+  void on_address();
+  void tell_addresses();
+  void on_other_nodes();
+  void welcome(int member);
+  void on_news(const OtherNodes::News& news);
+  void on_lost(int member);
+  void on_members_late();
+  void tell_of_the_end();
+  [[nodiscard]] bool members_are_over() const;
+  void leave_other_nodes();
+  bool bring_report(const std::string& report, double patience);
+  void take_reports(JobFigures& figures, JobTimes& times, double patience);
+
   // Guests.
   void look_at_waits();
   void ignore_waits();
@@ -136,10 +161,18 @@ class Supervisor {
   GuestFreeze freeze_;
   Timer time_limit_;
   ControlChannel channel_;
-  int running_ = 0;              ///< started processes that have not ended
-  int inside_ = 0;               ///< ranks that have called MPI_Init
-  bool asked_launcher_ = false;  ///< to end the job
-  int silent_ = -1;              ///< a rank that ended without ever calling MPI_Init
+  int running_ = 0;               ///< started processes that have not ended
+  int inside_ = 0;                ///< ranks that have called MPI_Init
+  bool asked_launcher_ = false;   ///< to end the job
+  int silent_ = -1;               ///< a rank that ended without ever calling MPI_Init …
+  std::string silent_elsewhere_;  ///< … or one on another node, and what came before its status
+  int silent_status_ = 0;
+
+  OtherNodes others_;
+  std::vector<std::unique_ptr<Spawn>> member_spawns_;  ///< read by the children as they start
+  std::vector<OtherNodes::News> reports_;              ///< of other nodes, until ours is made
+  Timer members_late_;
+  bool told_end_ = false;
 
   bool stopped_ = false;              ///< by SIGTSTP, until SIGCONT
   bool died_late_ = false;            ///< a signal has killed a rank after MPI_Finalize

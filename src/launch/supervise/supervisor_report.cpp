@@ -15,7 +15,6 @@
 #include "launch/report/node_report.h"
 #include "launch/report/report_files.h"
 #include "launch/supervise/cpu_time.h"
-#include "launch/supervise/other_nodes.h"
 #include "launch/supervise/supervisor_parts.h"
 #include "machine/busy_time.h"
 #include "settings/shown.h"
@@ -96,18 +95,15 @@ JobTimes Supervisor::times_so_far(const ledger::Figures& figures) {
 
 /// What comes of other nodes is added. True: the first node tells of this one, too.
 bool Supervisor::get_together(JobFigures& figures, JobTimes& times, double patience) {
-  if (job_.ranks.front().elsewhere) {
-    return bring_to_meeting(job_.meeting, packed_report(job_, figures, times), patience);
+  if (!others_.is_hub()) {
+    return bring_report(packed_report(job_, figures, times), patience);
   }
   for (RankProcess& rank : job_.ranks) {
     if (!rank.elsewhere) {
       rank.host_name = job_.node_name;
     }
   }
-  hear_meeting(
-      job_.meeting, job_.meeting_socket, patience,
-      [&](std::string_view text) { return add_report(text, job_, figures, times); },
-      [&] { return missing_ranks(job_).empty(); });
+  take_reports(figures, times, patience);
   return false;
 }
 
@@ -129,11 +125,12 @@ void Supervisor::report_ledger(bool all_stay) {
     return;
   }
   figures.names = names_of(figures.ledger);
-  if (job_.of_tasks && job_.has_other_nodes()) {
-    if (!job_.meeting.empty() &&
-        get_together(figures, times, all_stay ? patience_seconds : last_seconds)) {
+  if (others_.is_hub() || others_.is_member()) {
+    if (get_together(figures, times, all_stay ? patience_seconds : last_seconds)) {
       return;
     }
+  }
+  if (job_.of_tasks && job_.has_other_nodes()) {
     if (job_.ranks.front().elsewhere) {
       const std::string problem = open_report_files_of_node(job_);
       if (!problem.empty()) {

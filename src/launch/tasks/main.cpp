@@ -23,11 +23,11 @@
 #include <vector>
 
 #include "launch/messages.h"
+#include "launch/nodes/meeting.h"
 #include "launch/report/report_files.h"
 #include "launch/start/installation.h"
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/front.h"
-#include "launch/supervise/other_nodes.h"
 #include "launch/supervise/supervisor.h"
 #include "launch/tasks/ancestors.h"
 #include "launch/tasks/pmix.h"
@@ -101,7 +101,9 @@ void prepare(Job& job, int size, const std::vector<int>& here, const std::string
   }
   Job job;
   prepare(job, size, here, program);
-  if (job.command.reports() && job.has_other_nodes() && here.front() == 0) {
+  job.members.resize(static_cast<std::size_t>(size));  // each node's by its first rank
+  job.member = here.front();
+  if (job.has_other_nodes() && here.front() == 0) {
     job.meeting = open_meeting(job.meeting_socket);
   }
   write_all(STDOUT_FILENO, listener.address() + '\n' + job.meeting);
@@ -184,14 +186,19 @@ std::string start_supervisor(const Pmix& pmix, int& to_supervisor) {
   return answer.empty() ? std::string(not_wired_up) + "the supervisor cannot be started" : answer;
 }
 
-/// Of this task, what all others are to know: the first rank of its node, and its address. Empty,
-/// or what is wrong.
-std::string ask_for_card(const Pmix& pmix, std::string& card) {
-  write_all(STDOUT_FILENO, std::string(asks_for_address) + '\n');
+std::string read_line() {
   std::string line;
   for (char letter = 0; read(STDIN_FILENO, &letter, 1) == 1 && letter != '\n';) {
     line += letter;
   }
+  return line;
+}
+
+/// Of this task, what all others are to know: the first rank of its node, and its address. Empty,
+/// or what is wrong.
+std::string ask_for_card(const Pmix& pmix, std::string& card) {
+  write_all(STDOUT_FILENO, std::string(asks_for_address) + '\n');
+  const std::string line = read_line();
   if (line.empty() || line.starts_with(not_wired_up)) {
     return line.empty() ? std::string("the task has no address")
                         : line.substr(std::strlen(not_wired_up));
@@ -229,8 +236,9 @@ std::string wire_up(Pmix& pmix) {
   std::string address = !wrong.empty() ? not_wired_up + wrong
                         : is_first     ? start_supervisor(pmix, to_supervisor)
                                        : std::string();
-  std::string meeting = address.substr(std::min(address.find('\n'), address.size()));
-  address.resize(address.size() - meeting.size());
+  const std::size_t end_of_address = std::min(address.find('\n'), address.size());
+  std::string meeting = address.substr(std::min(end_of_address + 1, address.size()));
+  address.resize(end_of_address);
   // Also what is wrong: the others wait for it. The first task says it for all.
   if (const std::string not_shared = pmix.share(address, card, meeting); !not_shared.empty()) {
     return not_wired_up + not_shared;
@@ -253,6 +261,29 @@ std::string wire_up(Pmix& pmix) {
   return fmt::format("{}{} {} {}{}", wired_up, address, pmix.rank(), pmix.app_number(), others);
 }
 
+/// What the mpiexec that is the task is to read.
+std::string find_tasks(Pmix& pmix) {
+  std::string wrong = pmix.connect(launcher_of(getppid()));
+  wrong = wrong.empty() ? pmix.read_place() : wrong;
+  if (!wrong.empty()) {
+    return not_wired_up + wrong;
+  }
+  write_all(STDOUT_FILENO, fmt::format("task {} {}\n", pmix.rank(), pmix.size()));
+  std::string meeting = read_line();
+  std::string nothing = "-";
+  const std::string card =
+      fmt::format("{} {} {}", pmix.on_this_node().front(), getppid(), node_name(pmix));
+  wrong = pmix.share(nothing, card, meeting);
+  wrong = wrong.empty() ? pmix.read_meeting(meeting) : wrong;
+  std::string lines = "meeting " + meeting;
+  for (int rank = 0; rank < pmix.size() && wrong.empty(); ++rank) {
+    std::string other;
+    wrong = pmix.read_card(rank, other);
+    lines += "\ncard " + other;
+  }
+  return wrong.empty() ? lines : not_wired_up + wrong;
+}
+
 /// Its status says whether the launcher was told.
 int end_job(int status, pid_t launcher) {
   Pmix pmix;
@@ -260,10 +291,10 @@ int end_job(int status, pid_t launcher) {
   _exit(told ? 0 : 1);
 }
 
-[[noreturn]] void answer() {
+[[noreturn]] void answer(std::string (*with)(Pmix& pmix)) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody else ends it while it waits for other tasks
   Pmix pmix;
-  write_all(STDOUT_FILENO, wire_up(pmix) + '\n');
+  write_all(STDOUT_FILENO, with(pmix) + '\n');
   pmix.disconnect();
   _exit(0);  // the PMIx library's own affairs at exit are nobody's here
 }
@@ -279,8 +310,11 @@ int main(int count, char** words) {
   if (count == 4 && std::string_view(words[1]) == asks_for_end) {
     return end_job(std::atoi(words[2]), std::atoi(words[3]));
   }
+  if (count == 2 && std::string_view(words[1]) == asks_for_tasks) {
+    answer(find_tasks);
+  }
   if (count != 6 || !std::string_view(words[0]).starts_with(tasks_of)) {
-    answer();
+    answer(wire_up);
   }
   const int size = std::atoi(words[1]);
   const pid_t first = std::atoi(words[2]);

@@ -23,12 +23,17 @@ bool Job::all_threads() const {
   for (const ThreadHost& host : hosts) {
     carried += static_cast<std::size_t>(host.ranks);
   }
-  return carried == ranks.size();
+  return carried == (first_of_node.empty() ? ranks.size() : static_cast<std::size_t>(ranks_here()));
 }
 
 int Job::ranks_here() const {
   return static_cast<int>(std::count_if(ranks.begin(), ranks.end(),
                                         [](const RankProcess& rank) { return !rank.elsewhere; }));
+}
+
+int Job::rank_on_node(int rank) const {
+  return static_cast<int>(std::count_if(ranks.begin(), ranks.begin() + rank,
+                                        [](const RankProcess& one) { return !one.elsewhere; }));
 }
 
 int Job::runners() const {
@@ -128,8 +133,11 @@ void add_hosts(Job& job, int first_rank, int ranks) {
 /// The CPUs that the process ranks leave, or else the thread ranks' share by their number; at least
 /// one worker a host. Between the hosts by their numbers of ranks.
 void share_workers(Job& job) {
+  if (job.hosts.empty()) {
+    return;
+  }
   const int cpus = job.cpus.workers;
-  const auto all = static_cast<int>(job.ranks.size());
+  const int all = job.ranks_here();
   int threads = 0;
   for (const ThreadHost& host : job.hosts) {
     threads += host.ranks;
@@ -160,8 +168,11 @@ std::string divide_into_hosts(Job& job) {
       return other.as_threads && share_a_process(program.request, other.request);
     };
     end = first + 1;
+    if (job.ranks[first].elsewhere) {
+      continue;
+    }
     while (program.as_threads && end < all && job.ranks[end].node == job.ranks[first].node &&
-           goes_along(job.programs[job.ranks[end].program])) {
+           !job.ranks[end].elsewhere && goes_along(job.programs[job.ranks[end].program])) {
       ++end;
     }
     if (program.as_threads) {

@@ -110,6 +110,9 @@ std::string choose_thread_ranks(Job& job) {
   if (std::string refusal = divide_into_hosts(job); !refusal.empty()) {
     return refusal;
   }
+  if (job.starts_members) {
+    return {};
+  }
   // Of --as auto: the others have been told by the command line alone.
   if (const std::string text = in_vain(job.command, !job.all_threads(), !job.hosts.empty());
       !text.empty()) {

@@ -1,4 +1,4 @@
-#include "launch/supervise/other_nodes.h"
+#include "launch/nodes/meeting.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -6,6 +6,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -25,9 +26,6 @@ namespace {
 
 /// An address that does not answer may be of a network that the others are not on.
 constexpr double connecting_seconds = 2;
-constexpr std::size_t most_bytes = std::size_t{1} << 28;
-constexpr std::size_t most_guests = 4096;
-constexpr char taken = '+';
 
 int milliseconds_until(double end) {
   return static_cast<int>(std::max(0.0, end - now_seconds()) * 1000);
@@ -83,40 +81,6 @@ int connection_to(const std::string& address, const std::string& port, double en
   return made ? descriptor : -1;
 }
 
-/// All of it, and hears that it was taken.
-bool bring(int descriptor, std::string_view text, double end) {
-  while (!text.empty()) {
-    const ssize_t bytes = send(descriptor, text.data(), text.size(), MSG_NOSIGNAL);
-    if (bytes > 0) {
-      text.remove_prefix(static_cast<std::size_t>(bytes));
-    } else if (errno != EAGAIN || !wait_for(descriptor, POLLOUT, end)) {
-      return false;
-    }
-  }
-  shutdown(descriptor, SHUT_WR);
-  char answer = 0;
-  return wait_for(descriptor, POLLIN, end) && recv(descriptor, &answer, 1, 0) == 1 &&
-         answer == taken;
-}
-
-struct Guest {
-  int descriptor = -1;
-  std::string text;
-  bool gone = false;
-};
-
-/// What has come of it. True: all of it.
-bool hear(Guest& guest) {
-  char part[65536];
-  ssize_t bytes = 0;
-  while ((bytes = recv(guest.descriptor, part, sizeof part, 0)) > 0 &&
-         guest.text.size() < most_bytes) {
-    guest.text.append(part, static_cast<std::size_t>(bytes));
-  }
-  guest.gone = bytes >= 0 || errno != EAGAIN;
-  return bytes == 0;
-}
-
 }  // namespace
 
 std::string open_meeting(int& socket) {
@@ -135,59 +99,34 @@ std::string open_meeting(int& socket) {
                      addresses_of_machine());
 }
 
-bool bring_to_meeting(const std::string& meeting, std::string_view text, double seconds) {
+std::string_view secret_of(std::string_view meeting) {
+  return meeting.substr(0, meeting.find(' '));
+}
+
+int connection_to_meeting(const std::string& meeting, double seconds) {
   const double end = now_seconds() + seconds;
   std::istringstream words(meeting);
   std::string secret;
   std::string port;
   words >> secret >> port;
-  bool brought = false;
-  for (std::string address; !brought && now_seconds() < end && words >> address;) {
-    const int descriptor =
-        connection_to(address, port, std::min(end, now_seconds() + connecting_seconds));
-    if (descriptor >= 0) {
-      brought = bring(descriptor, secret + std::string(text), end);
-      close(descriptor);
-    }
+  int connection = -1;
+  for (std::string address; connection < 0 && now_seconds() < end && words >> address;) {
+    connection = connection_to(address, port, std::min(end, now_seconds() + connecting_seconds));
   }
-  return brought;
+  return connection;
 }
 
-void hear_meeting(const std::string& meeting, int socket, double seconds,
-                  const std::function<bool(std::string_view text)>& take,
-                  const std::function<bool()>& all_there) {
-  const double end = now_seconds() + seconds;
-  const std::string secret = meeting.substr(0, meeting.find(' '));
-  std::vector<Guest> guests;
-  while (!all_there() && now_seconds() < end) {
-    std::vector<pollfd> news{{socket, POLLIN, 0}};
-    for (const Guest& guest : guests) {
-      news.push_back({guest.descriptor, POLLIN, 0});
-    }
-    if (poll(news.data(), news.size(), milliseconds_until(end)) < 0 && errno != EINTR) {
-      break;
-    }
-    for (std::size_t index = 0; index < guests.size(); ++index) {
-      Guest& guest = guests[index];
-      if (news[index + 1].revents != 0 && hear(guest) && guest.text.starts_with(secret) &&
-          take(std::string_view(guest.text).substr(secret.size()))) {
-        send(guest.descriptor, &taken, 1, MSG_NOSIGNAL);
-      }
-      if (guest.gone) {
-        close(guest.descriptor);
-      }
-    }
-    std::erase_if(guests, [](const Guest& guest) { return guest.gone; });
-    const int descriptor = accept4(socket, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (descriptor >= 0 && guests.size() < most_guests) {
-      guests.push_back({descriptor, {}, false});
-    } else if (descriptor >= 0) {
-      close(descriptor);
-    }
-  }
-  for (const Guest& guest : guests) {
-    close(guest.descriptor);
-  }
+void bound_silence(int connection, double seconds) {
+  constexpr int on = 1;
+  constexpr int probes = 3;
+  const int between = std::max(1, static_cast<int>(seconds) / (probes + 1));
+  const auto most_ms = static_cast<unsigned>(seconds * 1000);
+  setsockopt(connection, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(connection, IPPROTO_TCP, TCP_KEEPIDLE, &between, sizeof between);
+  setsockopt(connection, IPPROTO_TCP, TCP_KEEPINTVL, &between, sizeof between);
+  setsockopt(connection, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  setsockopt(connection, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms, sizeof most_ms);
+  setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 }  // namespace meantime::launch

@@ -1,0 +1,38 @@
+#include "launch/nodes/layout.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "launch/cli/host_list.h"
+
+namespace meantime::launch {
+
+std::vector<int> ranks_of_nodes(const std::vector<NodeRequest>& nodes, int ranks) {
+  const int slots = slots_of(nodes);
+  std::vector<int> counts;
+  int slots_before = 0;
+  int ranks_before = 0;
+  for (const NodeRequest& node : nodes) {
+    slots_before = std::min(slots_before + node.slots, slots);
+    const int until = ranks <= slots ? std::min(slots_before, ranks)
+                                     : static_cast<int>(std::int64_t{ranks} * slots_before / slots);
+    counts.push_back(until - ranks_before);
+    ranks_before = until;
+  }
+  return counts;
+}
+
+void settle_ranks(Job& job, int own) {
+  for (std::size_t number = 0; number < job.members.size(); ++number) {
+    Member& member = job.members[number];
+    member.first_rank = static_cast<int>(job.first_of_node.size());
+    for (int rank = member.first_rank; rank < member.first_rank + member.ranks; ++rank) {
+      job.first_of_node.push_back(member.first_rank);
+      if (static_cast<int>(number) != own) {
+        job.ranks[static_cast<std::size_t>(rank)].be_elsewhere();
+      }
+    }
+  }
+}
+
+}  // namespace meantime::launch

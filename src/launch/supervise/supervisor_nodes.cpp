@@ -1,0 +1,404 @@
+// The supervisor among those of the job's other nodes: it starts theirs, if it is the one without
+// ranks (mpiexec --hosts), and takes and passes on what they say.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "launch/inspect/report.h"
+#include "launch/messages.h"
+#include "launch/nodes/addresses.h"
+#include "launch/nodes/order.h"
+#include "launch/nodes/remote_shell.h"
+#include "launch/report/node_report.h"
+#include "launch/supervise/supervisor_parts.h"
+#include "settings/shown.h"
+
+namespace meantime::launch {
+namespace {
+
+/// From the start of remote shells to what the last mpiexec says first: logging in can take long.
+constexpr double coming_seconds = 60;
+/// What other nodes may take from the end's beginning to their own, which is below a second.
+constexpr double ending_seconds = 5;
+
+std::string text_of_member(const Member& member) {
+  return member.ranks == 0   ? member.name
+         : member.ranks == 1 ? fmt::format("{} (rank {})", member.name, member.first_rank)
+                             : fmt::format("{} (ranks {}-{})", member.name, member.first_rank,
+                                           member.first_rank + member.ranks - 1);
+}
+
+/// Into a file that is gone with its descriptor.
+int file_of(const std::string& text) {
+  const int file = memfd_create("meantime-order", MFD_CLOEXEC);
+  if (file >= 0 && (!write_all(file, text) || lseek(file, 0, SEEK_SET) != 0)) {
+    close(file);
+    return -1;
+  }
+  return file;
+}
+
+/// A process that puts the order before our own standard input. Returns the end to read, or -1.
+int input_behind(int order) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return -1;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    sigset_t none;
+    sigemptyset(&none);
+    std::signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    char part[65536];
+    for (const int source : {order, STDIN_FILENO}) {
+      ssize_t bytes = 0;
+      while ((bytes = read(source, part, sizeof part)) > 0 || (bytes < 0 && errno == EINTR)) {
+        if (bytes > 0 && !write_all(ends[1], {part, static_cast<std::size_t>(bytes)})) {
+          _exit(0);
+        }
+      }
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  if (child < 0) {
+    close(ends[0]);
+    return -1;
+  }
+  return ends[0];
+}
+
+}  // namespace
+
+double Supervisor::most_silent_seconds() const {
+  constexpr double least = 2;
+  const std::string said = job_.setting("MEANTIME_LOST_AFTER");
+  return std::max(least, said.empty() ? 8 : std::strtod(said.c_str(), nullptr));
+}
+
+bool Supervisor::meet_other_nodes() {
+  if (job_.meeting_socket >= 0) {
+    others_.expect(job_.meeting, job_.meeting_socket, static_cast<int>(job_.members.size()),
+                   most_silent_seconds());
+  } else if (!job_.meeting.empty() &&
+             !others_.join(job_.meeting, job_.member, most_silent_seconds()) && !job_.of_tasks) {
+    return cannot_start(
+        fmt::format("{} cannot reach the mpiexec that leads the job (at{})", host_name(),
+                    job_.meeting.substr(std::min(job_.meeting.find(' '), job_.meeting.size()))));
+  }
+  if (others_.is_hub() || others_.is_member()) {
+    watch(others_.events(), Source::other_nodes);
+    watch(members_late_.descriptor(), Source::members_late);
+  }
+  return true;
+}
+
+bool Supervisor::start_members() {
+  if (!job_.starts_members) {
+    return true;
+  }
+  Order order;
+  order.meeting = job_.meeting;
+  order.nodes = job_.command.nodes;
+  order.ranks = job_.command.ranks();
+  order.words = job_.words;
+  std::string folder(PATH_MAX, '\0');
+  order.directory = getcwd(folder.data(), folder.size()) != nullptr ? folder.c_str() : "";
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    order.environment.emplace_back(*variable);
+  }
+  const std::string shell = job_.setting("MEANTIME_REMOTE_SHELL");
+  for (std::size_t number = 0; number < job_.members.size(); ++number) {
+    Member& member = job_.members[number];
+    if (member.ranks == 0) {
+      member.over = true;
+      continue;
+    }
+    order.node = static_cast<int>(number);
+    const std::vector<std::string> words =
+        words_to_start_on(member.name, shell, job_.command.nodes_of_slurm);
+    Spawn& child = *member_spawns_.emplace_back(std::make_unique<Spawn>());
+    child.path = remote_shell_program(words);
+    if (child.path.empty()) {
+      return cannot_start(fmt::format(
+          "cannot start ranks on '{}': there is no {} (MEANTIME_REMOTE_SHELL names another)",
+          settings::shown(member.name), settings::shown(words.front())));
+    }
+    child.texts = words;
+    for (std::string& word : child.texts) {
+      child.arguments.push_back(word.data());
+    }
+    child.arguments.push_back(nullptr);
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      child.environment.push_back(*variable);
+    }
+    child.environment.push_back(nullptr);
+    child.signal_mask = &job_.signal_mask;
+    const int reader = job_.command.stdin_rank;
+    const int file = file_of(text_of(order));
+    const bool gets_input =
+        reader >= member.first_rank && reader < member.first_rank + member.ranks;
+    const int input = gets_input && file >= 0 ? input_behind(file) : file;
+    child.descriptors = {{input, STDIN_FILENO}};
+    const pid_t pid = input >= 0 ? spawn(child) : -errno;
+    close(file);
+    if (input != file) {
+      close(input);
+    }
+    if (pid < 0) {
+      return cannot_start(fmt::format("cannot start ranks on '{}': {}",
+                                      settings::shown(member.name), std::strerror(-pid)));
+    }
+    member.shell = pid;
+    ++running_;
+    if (job_.command.verbose) {
+      say("{} is pid {} ({})", text_of_member(member), pid, settings::shown_path(child.path));
+    }
+  }
+  members_late_.set(coming_seconds);
+  return true;
+}
+
+/// A process that was started for one. True: it was.
+bool Supervisor::on_shell_ended(pid_t pid, int wait_status) {
+  const auto member = std::find_if(job_.members.begin(), job_.members.end(),
+                                   [&](const Member& one) { return one.shell == pid; });
+  if (pid <= 0 || member == job_.members.end()) {
+    return false;
+  }
+  --running_;
+  member->shell = -1;
+  on_other_nodes();  // what it has said comes before its end
+  if (!member->over && !member->there) {
+    member->over = true;
+    const std::string how = WIFEXITED(wait_status)
+                                ? fmt::format("ended with status {}", WEXITSTATUS(wait_status))
+                                : "was killed by " + signal_text(WTERMSIG(wait_status));
+    ending_.begin(
+        WIFEXITED(wait_status) && WEXITSTATUS(wait_status) != 0 ? WEXITSTATUS(wait_status) : 1,
+        fmt::format("cannot start ranks on {}: what starts mpiexec there {}",
+                    text_of_member(*member), how));
+  }
+  return true;
+}
+
+/// Of a rank here, which has just posted it.
+void Supervisor::on_address() {
+  net::Board* const board = starter_.board();
+  const auto is_here = [this](int rank) { return !job_.ranks[rank].elsewhere; };
+  if (board == nullptr || job_.first_of_node.empty()) {
+    return;
+  }
+  if (others_.is_member() && are_posted(*board, is_here)) {
+    others_.tell(LinkKind::addresses, 0, packed_addresses(*board, is_here));
+  } else if (others_.is_hub()) {
+    tell_addresses();
+  }
+}
+
+/// Once all are there.
+void Supervisor::tell_addresses() {
+  const auto all = [](int) { return true; };
+  if (are_posted(*starter_.board(), all)) {
+    others_.tell(LinkKind::addresses, 0, packed_addresses(*starter_.board(), all));
+  }
+}
+
+void Supervisor::on_other_nodes() {
+  OtherNodes::News news;
+  while (others_.hear(news)) {
+    on_news(news);
+  }
+  for (std::size_t number = 0; number < job_.members.size() && others_.is_hub(); ++number) {
+    if (others_.has_joined(static_cast<int>(number)) &&
+        !std::exchange(job_.members[number].there, true)) {
+      welcome(static_cast<int>(number));
+    }
+  }
+  if (job_.starts_members && !ending_.begun() &&
+      std::all_of(job_.members.begin(), job_.members.end(),
+                  [](const Member& member) { return member.there || member.over; })) {
+    members_late_.set(0);
+  }
+}
+
+/// Tells one that has just come what all were told before.
+void Supervisor::welcome(int member) {
+  if (!silent_elsewhere_.empty()) {
+    others_.tell_member(member, LinkKind::silent, silent_status_, silent_elsewhere_);
+  } else if (silent_ >= 0) {
+    others_.tell_member(member, LinkKind::silent, WEXITSTATUS(job_.ranks[silent_].wait_status),
+                        name(silent_));
+  }
+  if (told_end_) {
+    others_.tell_member(member, LinkKind::end, ending_.status());
+  }
+}
+
+void Supervisor::on_news(const OtherNodes::News& news) {
+  const LinkMessage& message = news.message;
+  switch (message.kind) {
+    case LinkKind::addresses:
+      if (const std::string wrong = starter_.board() == nullptr
+                                        ? "there is no board for another node's addresses"
+                                        : post_packed(message.text, *starter_.board());
+          !wrong.empty()) {
+        ending_.begin(1, wrong);
+      } else if (others_.is_hub()) {
+        tell_addresses();
+      }
+      break;
+    case LinkKind::silent:
+      if (others_.is_hub()) {
+        others_.tell(LinkKind::silent, message.number, message.text, news.member);
+      }
+      silent_elsewhere_ = message.text;
+      silent_status_ = message.number;
+      check_for_stragglers();
+      break;
+    case LinkKind::end:
+      if (message.number == timeout_status && job_.command.timeout_seconds > 0 &&
+          !ending_.begun()) {
+        mention("what each rank does:\n{}", job_report(job_, starter_.segments()));
+      }
+      ending_.begin(message.number, {});
+      break;
+    case LinkKind::signal:
+      act_on(message.number, 0);
+      break;
+    case LinkKind::report:
+      reports_.push_back(news);
+      break;
+    case LinkKind::over:
+      if (news.member >= 0) {
+        Member& member = job_.members[static_cast<std::size_t>(news.member)];
+        member.there = member.over = true;
+        others_.let_go(news.member);
+        if (!job_.of_tasks) {
+          ending_.note(message.number);
+        }
+      }
+      break;
+    case LinkKind::lost:
+      on_lost(news.member);
+      break;
+    case LinkKind::hello:
+    case LinkKind::taken:
+      break;
+  }
+}
+
+void Supervisor::on_lost(int member) {
+  if (job_.of_tasks) {
+    return;  // their launcher knows better what has become of it
+  }
+  if (member < 0) {
+    ending_.begin(1, {});  // who leads the job is gone, and with it whoever would read a line
+    return;
+  }
+  Member& lost = job_.members[static_cast<std::size_t>(member)];
+  lost.there = lost.over = true;
+  ending_.begin(1, fmt::format("{} is lost: nothing is heard of the mpiexec there any more",
+                               text_of_member(lost)));
+}
+
+void Supervisor::on_members_late() {
+  members_late_.set(0);
+  if (ending_.begun()) {
+    ending_.kill_all();
+    running_ = 0;
+    std::for_each(job_.members.begin(), job_.members.end(),
+                  [](Member& member) { member.over = true; });
+    return;
+  }
+  std::string missing;
+  for (const Member& member : job_.members) {
+    if (!member.there && !member.over) {
+      missing += (missing.empty() ? "" : ", ") + text_of_member(member);
+    }
+  }
+  ending_.begin(1, fmt::format("nothing is heard within {} s of {}", coming_seconds, missing));
+}
+
+/// What begins here ends the job everywhere.
+void Supervisor::tell_of_the_end() {
+  if (!ending_.begun() || std::exchange(told_end_, true) || job_.of_tasks) {
+    return;
+  }
+  others_.tell(LinkKind::end, ending_.status());
+  if (others_.is_hub()) {
+    members_late_.set(ending_seconds);
+  }
+}
+
+/// Those who take part by themselves are through, or gone.
+bool Supervisor::members_are_over() const {
+  return job_.of_tasks || !others_.is_hub() ||
+         std::all_of(job_.members.begin(), job_.members.end(),
+                     [](const Member& member) { return member.over || member.ranks == 0; });
+}
+
+/// Those who only wait hear how it ended.
+void Supervisor::leave_other_nodes() {
+  for (std::size_t number = 0; number < job_.members.size() && others_.is_hub(); ++number) {
+    if (job_.members[number].ranks == 0) {
+      others_.tell_member(static_cast<int>(number), LinkKind::over, ending_.status());
+    }
+  }
+  others_.leave(ending_.status());
+}
+
+/// True: the hub tells of this node, too.
+bool Supervisor::bring_report(const std::string& report, double patience) {
+  others_.tell(LinkKind::report, 0, report);
+  if (!job_.of_tasks) {
+    return true;
+  }
+  const double end = now_seconds() + patience;
+  OtherNodes::News news;
+  while (others_.is_member() && now_seconds() < end) {
+    pollfd ready{others_.events(), POLLIN, 0};
+    poll(&ready, 1, static_cast<int>((end - now_seconds()) * 1000) + 1);
+    while (others_.hear(news)) {
+      if (news.message.kind == LinkKind::taken) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Adds what comes of other nodes, as long as some is missing, for so many seconds.
+void Supervisor::take_reports(JobFigures& figures, JobTimes& times, double patience) {
+  const double end = now_seconds() + patience;
+  for (;;) {
+    on_other_nodes();
+    for (const OtherNodes::News& news : std::exchange(reports_, {})) {
+      if (add_report(news.message.text, job_, figures, times)) {
+        others_.tell_member(news.member, LinkKind::taken, 0);
+      }
+    }
+    if (missing_ranks(job_).empty() || now_seconds() >= end) {
+      return;
+    }
+    pollfd ready{others_.events(), POLLIN, 0};
+    poll(&ready, 1, static_cast<int>((end - now_seconds()) * 1000) + 1);
+  }
+}
+
+}  // namespace meantime::launch
