@@ -14,6 +14,8 @@ namespace {
 using coll::Blocks;
 using coll::Piece;
 using coll::Schedule;
+using coll::by_nodes::How;
+using coll::by_nodes::Steps;
 namespace plans = coll::plans;
 namespace shared = coll::shared;
 
@@ -22,8 +24,8 @@ struct Barrier {
 
   bool can_meet() const { return coll::has_area(comm); }
   int meet() const { return shared::barrier(comm); }
-  bool can_go_by_nodes() const { return coll::by_nodes::possible(comm); }
-  int by_nodes() const { return coll::by_nodes::barrier(comm); }
+  bool can_go_by_nodes(How) const { return coll::by_nodes::possible(comm); }
+  void by_nodes(Steps& steps) const { coll::by_nodes::barrier(steps); }
   int plan(Schedule& schedule) const { return plans::barrier(schedule, comm); }
 };
 
@@ -34,8 +36,8 @@ struct Bcast {
 
   bool can_meet() const { return coll::has_area(comm); }
   int meet() const { return shared::bcast(piece, root, comm); }
-  bool can_go_by_nodes() const { return coll::by_nodes::possible(comm); }
-  int by_nodes() const { return coll::by_nodes::bcast(piece, root, comm); }
+  bool can_go_by_nodes(How) const { return coll::by_nodes::possible(comm); }
+  void by_nodes(Steps& steps) const { coll::by_nodes::bcast(steps, piece, root); }
   int plan(Schedule& schedule) const { return plans::bcast(schedule, piece, root, comm); }
 };
 
@@ -52,11 +54,11 @@ struct Gather {
 
 /// MPI_Gather, of which all ranks know how long a block is.
 struct EvenGather : Gather {
-  bool can_go_by_nodes() const {
+  bool can_go_by_nodes(How how) const {
     const bool is_root = comm.rank == root;
-    return coll::by_nodes::can_gather(is_root ? receive.bytes(root) : send.bytes(), comm);
+    return coll::by_nodes::can_gather(is_root ? receive.bytes(root) : send.bytes(), how, comm);
   }
-  int by_nodes() const { return coll::by_nodes::gather(send, receive, root, comm); }
+  void by_nodes(Steps& steps) const { coll::by_nodes::gather(steps, send, receive, root); }
 };
 
 struct Scatter {
@@ -72,11 +74,11 @@ struct Scatter {
 
 /// MPI_Scatter.
 struct EvenScatter : Scatter {
-  bool can_go_by_nodes() const {
+  bool can_go_by_nodes(How how) const {
     const bool is_root = comm.rank == root;
-    return coll::by_nodes::can_gather(is_root ? send.bytes(root) : receive.bytes(), comm);
+    return coll::by_nodes::can_gather(is_root ? send.bytes(root) : receive.bytes(), how, comm);
   }
-  int by_nodes() const { return coll::by_nodes::scatter(send, receive, root, comm); }
+  void by_nodes(Steps& steps) const { coll::by_nodes::scatter(steps, send, receive, root); }
 };
 
 struct Allgather {
@@ -86,8 +88,8 @@ struct Allgather {
 
   bool can_meet() const { return coll::has_area(comm); }
   int meet() const { return shared::allgather(send, receive, comm); }
-  bool can_go_by_nodes() const { return coll::by_nodes::can_allgather(receive, comm); }
-  int by_nodes() const { return coll::by_nodes::allgather(send, receive, comm); }
+  bool can_go_by_nodes(How) const { return coll::by_nodes::can_allgather(receive, comm); }
+  void by_nodes(Steps& steps) const { coll::by_nodes::allgather(steps, send, receive); }
   int plan(Schedule& schedule) const { return plans::allgather(schedule, send, receive, comm); }
 };
 
@@ -103,8 +105,8 @@ struct Alltoall {
 
 /// MPI_Alltoall.
 struct EvenAlltoall : Alltoall {
-  bool can_go_by_nodes() const { return coll::by_nodes::can_alltoall(receive.bytes(0), comm); }
-  int by_nodes() const { return coll::by_nodes::alltoall(send, receive, comm); }
+  bool can_go_by_nodes(How) const { return coll::by_nodes::can_alltoall(receive.bytes(0), comm); }
+  void by_nodes(Steps& steps) const { coll::by_nodes::alltoall(steps, send, receive); }
 };
 
 }  // namespace
@@ -152,8 +154,8 @@ int Igather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* 
             MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm,
             MPI_Request* request) {
   return coll::nonblocking(
-      collective::Gather{
-          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root},
+      collective::EvenGather{
+          {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root}},
       request);
 }
 
@@ -161,8 +163,8 @@ int Gather_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, vo
                 MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm, Info*,
                 MPI_Request* request) {
   return coll::persistent(
-      collective::Gather{
-          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root},
+      collective::EvenGather{
+          {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root}},
       request);
 }
 
@@ -205,8 +207,8 @@ int Iscatter(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void*
              MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm,
              MPI_Request* request) {
   return coll::nonblocking(
-      collective::Scatter{
-          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root},
+      collective::EvenScatter{
+          {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root}},
       request);
 }
 
@@ -214,8 +216,8 @@ int Scatter_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, v
                  MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm, Info*,
                  MPI_Request* request) {
   return coll::persistent(
-      collective::Scatter{
-          comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root},
+      collective::EvenScatter{
+          {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root}},
       request);
 }
 
@@ -305,7 +307,8 @@ int Alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void*
 int Ialltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
               MPI_Count recvcount, Datatype& recvtype, Communicator& comm, MPI_Request* request) {
   return coll::nonblocking(
-      collective::Alltoall{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}},
+      collective::EvenAlltoall{
+          {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}}},
       request);
 }
 
@@ -313,7 +316,8 @@ int Alltoall_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, 
                   MPI_Count recvcount, Datatype& recvtype, Communicator& comm, Info*,
                   MPI_Request* request) {
   return coll::persistent(
-      collective::Alltoall{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}},
+      collective::EvenAlltoall{
+          {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}}},
       request);
 }
 

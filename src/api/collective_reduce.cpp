@@ -12,6 +12,8 @@ namespace {
 using coll::MemberCounts;
 using coll::Reduction;
 using coll::Schedule;
+using coll::by_nodes::How;
+using coll::by_nodes::Steps;
 namespace plans = coll::plans;
 namespace shared = coll::shared;
 
@@ -29,8 +31,8 @@ struct Reduce {
   }
   bool can_meet() const { return fits(reduction, comm); }
   int meet() const { return shared::reduce(reduction, root, comm); }
-  bool can_go_by_nodes() const { return coll::by_nodes::possible(reduction, comm); }
-  int by_nodes() const { return coll::by_nodes::reduce(reduction, root, comm); }
+  bool can_go_by_nodes(How how) const { return coll::by_nodes::can_reduce(reduction, how, comm); }
+  void by_nodes(Steps& steps) const { coll::by_nodes::reduce(steps, reduction, root); }
   int plan(Schedule& schedule) const { return plans::reduce(schedule, reduction, root, comm); }
 };
 
@@ -41,8 +43,8 @@ struct Allreduce {
   int check() const { return check_op(reduction.op, reduction.type); }
   bool can_meet() const { return fits(reduction, comm); }
   int meet() const { return shared::allreduce(reduction, comm); }
-  bool can_go_by_nodes() const { return coll::by_nodes::possible(reduction, comm); }
-  int by_nodes() const { return coll::by_nodes::allreduce(reduction, comm); }
+  bool can_go_by_nodes(How how) const { return coll::by_nodes::can_reduce(reduction, how, comm); }
+  void by_nodes(Steps& steps) const { coll::by_nodes::allreduce(steps, reduction); }
   int plan(Schedule& schedule) const { return plans::allreduce(schedule, reduction, comm); }
 };
 

@@ -4,139 +4,166 @@
 #include <vector>
 
 #include "coll/by_nodes_steps.h"
+#include "coll/thresholds.h"
 #include "core/object/handles.h"
 
 namespace meantime::coll::by_nodes {
 namespace {
 
-/// Up to so many bytes of all ranks together a reduction's values travel; beyond, they take longer
-/// than the messages of a split one. (Not tuned.)
-constexpr std::size_t most_values = 256 * 1024;
-
+/// What a rank has of the values of all, as deposits lie: a speaker all of them, others their own.
 class Values {
  public:
-  Values(const Reduction& reduction, const Communicator& comm)
-      : reduction_(reduction),
-        nodes_(*comm.nodes),
-        elements_(reduction.type, reduction.op),
-        bytes_(elements_.bytes(reduction.count)),
-        deposits_(static_cast<std::size_t>(comm.size)),
-        memory_(std::make_unique_for_overwrite<std::max_align_t[]>(
-            (bytes_ * deposits_.size() + sizeof(std::max_align_t) - 1) /
-            sizeof(std::max_align_t))) {
-    char* place = reinterpret_cast<char*>(memory_.get());
-    for (const std::vector<int>& node : nodes_.members) {
-      for (const int rank : node) {
-        deposits_[static_cast<std::size_t>(rank)] = place;
-        place += bytes_;
+  Values(const Reduction& reduction, bool of_all, Steps& steps)
+      : steps_(steps),
+        joined_(std::make_shared<Joined>(reduction, steps.comm.size)),
+        bytes_(joined_->elements.bytes(reduction.count)) {
+    const auto size = static_cast<std::size_t>(steps.comm.size);
+    char* place = steps.memory(bytes_ * (of_all ? size : 2));
+    joined_->own = place;
+    joined_->result = place + bytes_;
+    if (of_all) {
+      for (const std::vector<int>& node : steps.nodes.members) {
+        for (const int rank : node) {
+          joined_->deposits[static_cast<std::size_t>(rank)] = place;
+          place += bytes_;
+        }
       }
+      joined_->own = of(steps.comm.rank);
+      joined_->result = joined_->deposits.back();
     }
-    elements_.put(reduction.input(), 0, reduction.count, of(comm.rank));
+    steps.call([joined = joined_] {
+      joined->elements.put(joined->reduction.input(), 0, joined->reduction.count, joined->own);
+    });
   }
 
-  char* of(int rank) const { return deposits_[static_cast<std::size_t>(rank)]; }
   Piece of_node(int node) const {
-    const std::vector<int>& ranks = nodes_.members[static_cast<std::size_t>(node)];
-    return {of(ranks.front()), static_cast<MPI_Count>(bytes_ * ranks.size()), *resolve(MPI_BYTE)};
+    const std::vector<int>& ranks = steps_.nodes.members[static_cast<std::size_t>(node)];
+    return bytes_at(of(ranks.front()), bytes_ * ranks.size());
   }
   /// Those of this node, to that rank of it.
-  int gather(int rank, Communicator& here, int own) const {
-    Datatype& byte = *resolve(MPI_BYTE);
-    const auto bytes = static_cast<MPI_Count>(bytes_);
-    return gather_here({here.rank == rank ? MPI_IN_PLACE : of(own), bytes, byte},
-                       {of(nodes_.first(nodes_.own)), bytes, byte}, rank, here);
+  void gather(int rank) const {
+    const bool is_root = steps_.here.rank == rank;
+    const Piece all =
+        bytes_at(is_root ? of(steps_.nodes.first(steps_.nodes.own)) : nullptr, bytes_);
+    steps_.gather_here(bytes_at(is_root ? MPI_IN_PLACE : joined_->own, bytes_),
+                       {all.buffer, all.count, *all.type}, rank);
+    if (is_root) {
+      steps_.wait();
+    }
   }
   /// Of all.
   void join() const {
-    const auto members = static_cast<int>(deposits_.size());
-    elements_.join([this](int rank) { return of(rank); }, members, reduction_.count);
+    steps_.call([joined = joined_] {
+      joined->elements.join(
+          [&](int rank) { return joined->deposits[static_cast<std::size_t>(rank)]; },
+          static_cast<int>(joined->deposits.size()), joined->reduction.count);
+    });
   }
-  Piece result() const {
-    return {deposits_.back(), static_cast<MPI_Count>(bytes_), *resolve(MPI_BYTE)};
+  Piece result() const { return bytes_at(joined_->result, bytes_); }
+  void give() const {
+    steps_.call([joined = joined_] {
+      joined->elements.get(joined->result, joined->reduction.receive, 0, joined->reduction.count);
+    });
   }
-  void give() const { elements_.get(deposits_.back(), reduction_.receive, 0, reduction_.count); }
 
  private:
-  const Reduction& reduction_;
-  const Nodes& nodes_;
-  Elements elements_;
-  std::size_t bytes_;
-  std::vector<char*> deposits_;  ///< by rank; those of a node side by side
-  std::unique_ptr<std::max_align_t[]> memory_;
+  /// What the calls need.
+  struct Joined {
+    Joined(const Reduction& reduction, int size)
+        : reduction(reduction),
+          elements(*hold(reduction.type), *hold(reduction.op)),
+          deposits(static_cast<std::size_t>(size)) {}
+    Joined(const Joined&) = delete;
+    Joined& operator=(const Joined&) = delete;
+    ~Joined() {
+      drop(&reduction.type);
+      drop(&reduction.op);
+    }
+
+    const Reduction reduction;
+    const Elements elements;
+    std::vector<char*> deposits;  ///< a speaker's, by rank; those of a node side by side
+    char* own = nullptr;
+    char* result = nullptr;
+  };
+
+  char* of(int rank) const { return joined_->deposits[static_cast<std::size_t>(rank)]; }
+
+  Steps& steps_;
+  const std::shared_ptr<Joined> joined_;
+  const std::size_t bytes_;
 };
 
 }  // namespace
 
-bool possible(const Reduction& reduction, const Communicator& comm) {
+bool can_reduce(const Reduction& reduction, How how, const Communicator& comm) {
   const Elements elements(reduction.type, reduction.op);
-  return possible(comm) && reduction.count > 0 && elements.fit() &&
-         elements.bytes(reduction.count) * static_cast<std::size_t>(comm.size) <= most_values;
+  if (!possible(comm) || reduction.count == 0 || !elements.fit()) {
+    return false;
+  }
+  const std::size_t bytes = elements.bytes(reduction.count);
+  return bytes * static_cast<std::size_t>(comm.size) <= thresholds::values_by_nodes &&
+         (how == How::at_once ? bytes <= thresholds::value_at_once
+                              : bytes <= thresholds::value_scheduled &&
+                                    ranks_a_node(comm) >= thresholds::ranks_to_exchange);
 }
 
-int reduce(const Reduction& reduction, int root, Communicator& comm) {
-  const Nodes& nodes = *comm.nodes;
-  Values values(reduction, comm);
-  const bool with_root = nodes.own == nodes.node_of(root);
-  const int speaker = speaker_here(comm, root);
-  FirstError error;
-  error += values.gather(speaker, *nodes.here, comm.rank);
-  if (nodes.here->rank != speaker) {
-    return error;
+void reduce(Steps& steps, const Reduction& reduction, int root) {
+  const Nodes& nodes = steps.nodes;
+  const int speaker = speaker_here(steps.comm, root);
+  const bool speaks = steps.here.rank == speaker;
+  const Values values(reduction, speaks, steps);
+  values.gather(speaker);
+  if (!speaks) {
+    return;
   }
-  Exchange exchange(comm);
-  if (!with_root) {
-    exchange.send(error == MPI_SUCCESS ? values.of_node(nodes.own) : nothing(), root);
-    error += exchange.wait();
-    return error;
+  if (nodes.own != nodes.node_of(root)) {
+    steps.send(values.of_node(nodes.own), root);
+    return;
   }
   for (int node = 0; node < nodes.count(); ++node) {
     if (node != nodes.own) {
-      exchange.receive(values.of_node(node), nodes.first(node));
+      steps.receive(values.of_node(node), nodes.first(node));
     }
   }
-  error += exchange.wait();
-  if (error == MPI_SUCCESS) {
-    values.join();
-    values.give();
-  }
-  return error;
+  steps.wait();
+  values.join();
+  values.give();
 }
 
 /// Each node's first rank gets the values of all others, and joins them: one message's time between
 /// nodes. (Of many nodes that is many messages; then they go to the first, and the result back.)
-int allreduce(const Reduction& reduction, Communicator& comm) {
+void allreduce(Steps& steps, const Reduction& reduction) {
   constexpr int most_to_all = 8;
-  const Nodes& nodes = *comm.nodes;
-  Values values(reduction, comm);
-  FirstError error;
-  error += values.gather(0, *nodes.here, comm.rank);
+  const Nodes& nodes = steps.nodes;
+  const Values values(reduction, nodes.is_first(), steps);
+  values.gather(0);
   const bool to_all = nodes.count() <= most_to_all;
   if (nodes.is_first()) {
-    Exchange exchange(comm);
     const bool joins = to_all || nodes.own == 0;
     for (int node = 0; node < nodes.count(); ++node) {
       if (node == nodes.own) {
         continue;
       }
       if (joins) {
-        exchange.receive(values.of_node(node), nodes.first(node));
+        steps.receive(values.of_node(node), nodes.first(node));
       }
       if (to_all || (node == 0 && !joins)) {
-        exchange.send(error == MPI_SUCCESS ? values.of_node(nodes.own) : nothing(),
-                      nodes.first(node));
+        steps.send(values.of_node(nodes.own), nodes.first(node));
       }
     }
-    error += exchange.wait();
-    if (joins && error == MPI_SUCCESS) {
+    steps.wait();
+    if (joins) {
       values.join();
     }
   }
-  const Piece result = error == MPI_SUCCESS ? values.result() : nothing();
-  error += to_all ? bcast_here(result, 0, *nodes.here) : bcast(result, nodes.first(0), comm);
-  if (error == MPI_SUCCESS) {
-    values.give();
+  if (to_all) {
+    steps.bcast_here(values.result(), 0);
+  } else {
+    bcast(steps, values.result(), nodes.first(0));
   }
-  return error;
+  steps.wait();
+  values.give();
 }
 
 }  // namespace meantime::coll::by_nodes

@@ -4,8 +4,9 @@
 //   check()           an error class, or MPI_SUCCESS; left out where there is nothing to check
 //   can_meet()        whether its blocking form goes by shared memory, and
 //   meet()            that form; both left out where it never does
-//   can_go_by_nodes(), by_nodes()
-//                     the same of two steps, where ranks are on several nodes
+//   can_go_by_nodes(how), by_nodes(steps)
+//                     whether all forms go in two steps, where ranks are on several nodes, and
+//                     those; both left out where they never do
 //   plan(schedule)    adds the messages of the calling rank
 // Rank's lock held; arguments checked; an MPI error class comes back.
 #pragma once
@@ -15,6 +16,7 @@
 #include <memory>
 #include <utility>
 
+#include "coll/by_nodes.h"
 #include "coll/schedule/plans.h"
 #include "coll/shared.h"
 #include "coll/state.h"
@@ -50,9 +52,11 @@ int blocking(const Collective& collective) {
       return collective.meet();
     }
   }
-  if constexpr (requires { collective.by_nodes(); }) {
-    if (collective.can_go_by_nodes()) {
-      return collective.by_nodes();
+  if constexpr (requires { collective.can_go_by_nodes(by_nodes::How::at_once); }) {
+    if (collective.can_go_by_nodes(by_nodes::How::at_once)) {
+      by_nodes::AtOnce steps(collective.comm);
+      collective.by_nodes(steps);
+      return steps.finish();
     }
   }
   auto schedule = std::make_unique<Schedule>();
@@ -61,12 +65,24 @@ int blocking(const Collective& collective) {
 }
 
 template <class Collective>
+int plan(const Collective& collective, Schedule& schedule) {
+  if constexpr (requires { collective.can_go_by_nodes(by_nodes::How::at_once); }) {
+    if (collective.can_go_by_nodes(by_nodes::How::scheduled)) {
+      by_nodes::Scheduled steps(schedule, collective.comm);
+      collective.by_nodes(steps);
+      return MPI_SUCCESS;
+    }
+  }
+  return collective.plan(schedule);
+}
+
+template <class Collective>
 int as_request(const Collective& collective, bool persistent, MPI_Request* request) {
   if (const int error = check(collective); error != MPI_SUCCESS) {
     return error;
   }
   auto schedule = std::make_unique<Schedule>();
-  const int error = collective.plan(*schedule);
+  const int error = plan(collective, *schedule);
   return error == MPI_SUCCESS ? launch(std::move(schedule), collective.comm, persistent, request)
                               : error;
 }

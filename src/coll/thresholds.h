@@ -104,34 +104,72 @@ inline std::size_t reduce_alone() {
 inline constexpr std::size_t share_by_message = 16 * 1024;
 
 // Over several nodes, in two steps (by_nodes.h). Process ranks on 2 busy cores, nodes played by
-// mpiexec, TCP; us, messages between ranks and two steps in turns, medians of 5 to 11.
+// mpiexec, TCP; us, messages between ranks and two steps in turns, medians of 5 to 15. At once:
+// blocking; scheduled: not, or persistent, each waited for at once. (If all ranks compute for 200
+// us before they wait, what is left is what it was or shorter: 8 ranks on 2 nodes, 8 bytes,
+// allgather 1554 and 933, alltoall 1512 and 926, allreduce 1097 and 929, bcast 1290 and 1163;
+// gather and scatter no clear difference. Thread ranks gain likewise: 8 on 2, 1 KiB, allgather 199
+// and 21, alltoall 291 and 60, bcast 109 and 17, allreduce 85 and 48.)
 
 /// From so many ranks on an average node on. An allgather and an alltoall gain with two (4
 /// ranks on 2 nodes, 1 KiB: 93 and 85, 95 and 87; 8 on 4: 1118 and 663, 648 and 382), little or
-/// nothing with one (4 on 4: 294 and 277, 409 and 367; 8 KiB 310 and 298, 445 and 452). A gather,
-/// whose senders need not wait in messages, gains or loses with two (8 on 4, 1 KiB: 139 and 125 to
-/// roots in turn, 36 and 39 to one; 4 on 2: 43 and 36, 16 and 69; 7 on 3: 54 and 60, 22 and 41) and
-/// gains with three (6 on 2: 47 and 21, 22 and 11; 12 on 4: 175 and 46, 39 and 36), a scatter as
-/// well (7 on 3: 85 and 57, 30 and 47; 6 on 2: 37 and 25, 17 and 8; 12 on 4: 124 and 53, 61 and
-/// 33).
+/// nothing with one (4 on 4: 294 and 277, 409 and 367; 8 KiB 310 and 298, 445 and 452), and
+/// scheduled ones likewise (4 on 2, 8 bytes: 122 and 49, 119 and 44; 4 on 4, 1 KiB: 231 and 236; 4
+/// KiB 153 and 162); a reduction that is scheduled loses with one (4 on 4, 1 KiB: to roots in turn
+/// 40 and 48, to all 223 and 238).
 inline constexpr int ranks_to_exchange = 2;
-inline constexpr int ranks_to_gather = 3;
 /// Of all blocks of an allgather: ranks whose blocks do not lie in the order of nodes have memory
 /// for them. Nothing more was measured; there is no end to the gain. (8 ranks on 2 nodes: 64 KiB a
-/// rank 1371 and 380, 1 MiB 11742 and 7744; 16 on 4: 64 KiB 7995 and 2670, 1 MiB 51923 and 29859.)
+/// rank 1371 and 380, 1 MiB 11742 and 7744; 16 on 4: 64 KiB 7995 and 2670, 1 MiB 51923 and 29859.
+/// Scheduled, 8 on 2: 1 KiB 1242 and 180, 64 KiB 3024 and 967, 256 KiB 7451 and 4318; 12 on 4: 2224
+/// and 542, 7945 and 3135, 14269 and 7657.)
 inline constexpr std::size_t allgather_by_nodes = 16 * 1024 * 1024;
-/// Of all blocks of the largest node in a gather or scatter: each is copied twice more than in a
-/// message. (To, and from, roots in turn: 8 on 2, 8 KiB a rank 94 and 40, 38 and 28; 16 KiB 98 and
-/// 58, 47 and 63; 32 KiB 183 and 244, 68 and 154. 12 on 4, 16 KiB 233 and 140, 201 and 117; 32 KiB
-/// 408 and 469, 367 and 412. 16 on 2, 4 KiB 293 and 159, 211 and 59. To one root 16 on 2 lose at 8
-/// KiB, 146 and 190.)
-inline constexpr std::size_t gather_by_nodes = 48 * 1024;
+/// Ranks on an average node, and bytes of all blocks of the largest node, in a gather or scatter.
+struct GatherByNodes {
+  int ranks_a_node;
+  std::size_t of_node;
+};
+/// A gather's senders need not wait in messages. It gains or loses with two ranks a node (8 on 4, 1
+/// KiB: 139 and 125 to roots in turn, 36 and 39 to one; 4 on 2: 43 and 36, 16 and 69; 7 on 3: 54
+/// and 60, 22 and 41) and gains with three (6 on 2: 47 and 21, 22 and 11; 12 on 4: 175 and 46, 39
+/// and 36), a scatter as well (7 on 3: 85 and 57, 30 and 47; 6 on 2: 37 and 25, 17 and 8; 12 on 4:
+/// 124 and 53, 61 and 33). Each block is copied twice more than in a message. (To, and from, roots
+/// in turn: 8 on 2, 8 KiB a rank 94 and 40, 38 and 28; 16 KiB 98 and 58, 47 and 63; 32 KiB 183 and
+/// 244, 68 and 154. 12 on 4, 16 KiB 233 and 140, 201 and 117; 32 KiB 408 and 469, 367 and 412. 16
+/// on 2, 4 KiB 293 and 159, 211 and 59. To one root 16 on 2 lose at 8 KiB, 146 and 190.)
+inline constexpr GatherByNodes gather_at_once{3, 48 * 1024};
+/// Nobody waits in either way, so two are enough. (Gathers to, and scatters from, roots in turn: 4
+/// on 2, 8 bytes 51 and 40, 40 and 28; 8 on 4, 1 KiB 274 and 158, 169 and 129; 8 KiB 190 and 169,
+/// 176 and 156. 8 on 2, 1 KiB 77 and 53, 40 and 34; 4 KiB 29 and 30, 44 and 50; 16 KiB 101 and 111,
+/// 60 and 119. 12 on 4, 4 KiB 188 and 119, 291 and 213. To, and from, one root: 8 on 2, 1 KiB 25
+/// and 9, 54 and 21; 16 KiB 57 and 102, 128 and 82. 16 on 2, 1 KiB 34 and 20, 125 and 42; 4 KiB 38
+/// and 45, 209 and 111; 8 KiB 49 and 104, 259 and 187. Thread ranks, 8 on 2, roots in turn: 1 KiB
+/// 39 and 29, 40 and 32; 4 KiB 45 and 61, 49 and 34.)
+inline constexpr GatherByNodes gather_scheduled{2, 8 * 1024};
 /// Of a block of an alltoall. (8 on 2: 1 KiB 172 and 51, 4 KiB 194 and 179, 8 KiB 174 and 212; 16
 /// on 4: 1 KiB 1525 and 216, 4 KiB 1648 and 523, 8 KiB 1840 and 1723; 16 on 2: 8 KiB 1654 and 1001,
-/// 64 KiB 11347 and 126580.)
+/// 64 KiB 11347 and 126580. Scheduled, 4 on 2: 1 KiB 179 and 56, 4 KiB 161 and 100, 8 KiB 146 and
+/// 189; 8 on 4: 1 KiB 698 and 385, 4 KiB 793 and 429; 16 on 2: 1 KiB 2210 and 645, 4 KiB 2813 and
+/// 899, 8 KiB 3893 and 1401.)
 inline constexpr std::size_t alltoall_by_nodes = 4 * 1024;
 /// And of all those from its largest node: its first rank has memory for four times as much. (More
 /// was not measured.)
 inline constexpr std::size_t alltoall_of_node = 1024 * 1024;
+/// Of one rank's value in a reduction: those of all travel. (To roots in turn, and to all: 8 on 2,
+/// 8 KiB 112 and 64, 197 and 75; 16 KiB 131 and 106, 252 and 125; 32 KiB 210 and 337, 244 and 266.
+/// 16 on 4, 8 KiB 243 and 173, 746 and 454; 16 KiB 404 and 358, 633 and 595; 32 KiB 799 and 785,
+/// 1153 and 1542. Against that, 8 on 4 to all, 16 KiB 414 and 590.)
+inline constexpr std::size_t value_at_once = 16 * 1024;
+/// (8 on 2, 1 KiB 132 and 67, 144 and 128; 8 KiB 154 and 105, 158 and 156; 16 KiB 195 and 204, 197
+/// and 277. 8 on 4, 1 KiB 254 and 220, 272 and 232; 8 KiB 222 and 186, 401 and 419; 16 KiB 208 and
+/// 266, 383 and 444. 16 on 4, 8 KiB 507 and 347, 856 and 723.)
+inline constexpr std::size_t value_scheduled = 8 * 1024;
+/// And of all values together. (More was not measured.)
+inline constexpr std::size_t values_by_nodes = 256 * 1024;
+/// To how many nodes but one a node gives a broadcast at a time, counted as in a number with this
+/// base. (4 and 2, roots in turn, 8 on 4: 8 bytes 157 and 177, 8 KiB 186 and 241, 256 KiB 1310 and
+/// 1384, scheduled 136 and 169, 175 and 210, 833 and 949; 12 on 4: 56 and 59, 88 and 97, 549 and
+/// 646. More was not measured.)
+inline constexpr int bcast_base = 4;
 
 }  // namespace meantime::coll::thresholds

@@ -39,6 +39,11 @@ int main(void) {
     MPI_Iallreduce(mine, sum, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     for (int i = 0; i < count; ++i) all += sum[i] * (1 + i % 3);
+    if (rank == size - 1) printf(" %a", all);
+    all = 0;
+    MPI_Ireduce(mine, sum, count, MPI_DOUBLE, MPI_SUM, size - 1, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < count; ++i) all += sum[i] * (1 + i % 3);
     if (rank == size - 1) printf(" %a\\n", all);
     free(mine);
     free(sum);

@@ -277,6 +277,7 @@ PROGRAMS += [
     Program("pt2pt_get_status"),
     Program("large_forms", ranks=(1, 2, 3, 4), seconds=120),
     Program("coll_split", ranks=(2, 3, 4, 7), seconds=120),
+    Program("coll_together", seconds=120),
     # 2 GiB at a time, of which only a few MiB are memory.
     Program("counts_beyond_int", ranks=(2,), waits=("adaptive", "yield"), seconds=240, sanitizers=()),
 ]
@@ -361,7 +362,10 @@ ONE_NODE = {"affinity", "counters", "counters_migrations", "hardware", "clocks",
             "errors_unchecked"}
 # Whose collectives go in two steps only where there are several ranks on a node (coll/by_nodes.h):
 # on two more than elsewhere. Subcommunicators have them unevenly, and in reverse order.
-CROWDED = {"coll_rooted", "coll_all", "coll_layouts", "coll_random", "coll_bottom", "coll_meetings"}
+CROWDED = {"coll_rooted", "coll_all", "coll_layouts", "coll_random", "coll_bottom", "coll_meetings",
+           "coll_together"}
+# And on so many nodes that an allreduce goes by the first of them, a broadcast by others.
+SPREAD = {"coll_together"}
 
 
 def node_runs():
@@ -380,7 +384,8 @@ def node_runs():
             some += ["--env", "MEANTIME_REMOTE_EAGER=0"]
         elif shift % 4 == 3:  # much is beyond credit
             some += ["--env", "MEANTIME_EAGER_PAIR=20K"]
-        for ranks, nodes in ((ranks, min(nodes, ranks)), *(((7, 2),) if program.name in CROWDED else ())):
+        for ranks, nodes in ((ranks, min(nodes, ranks)), *(((7, 2),) if program.name in CROWDED else ()),
+                             *(((18, 9),) if program.name in SPREAD else ())):
             wait = wait if makes_sense(program, ranks, wait) else "adaptive"
             options = ["--env", f"MEANTIME_TEST_NODES={nodes}", *some]
             yield f"nodes.{program.title()}.n{ranks}.{wait}.on{nodes}", program, ranks, wait, options

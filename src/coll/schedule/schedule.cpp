@@ -53,13 +53,13 @@ Piece Schedule::held(const Piece& piece) {
 
 void Schedule::send(const Piece& piece, int to) {
   if (to != MPI_PROC_NULL) {
-    steps_.push_back({Kind::send, to, held(piece), {}, nullptr});
+    steps_.push_back({Kind::send, rank_of(to), held(piece), {}, nullptr});
   }
 }
 
 void Schedule::receive(const Piece& piece, int from) {
   if (from != MPI_PROC_NULL) {
-    steps_.push_back({Kind::receive, from, {}, held(piece), nullptr});
+    steps_.push_back({Kind::receive, rank_of(from), {}, held(piece), nullptr});
   }
 }
 
@@ -76,6 +76,11 @@ void Schedule::copy(const Piece& from, const Piece& to) {
 void Schedule::reduce(const void* in, void* inout, MPI_Count count, Datatype& type, Op& op) {
   steps_.push_back(
       {Kind::reduce, 0, held({in, count, type}), held({inout, count, type}), hold(op)});
+}
+
+void Schedule::call(std::function<void()> what) {
+  steps_.push_back({Kind::call, static_cast<int>(calls_.size()), {}, {}, nullptr});
+  calls_.push_back(std::move(what));
 }
 
 char* Schedule::memory(std::size_t bytes) {
@@ -177,11 +182,13 @@ bool ScheduleRequest::all_arrived() {
 /// comes after it, another rank's result even, needs this step.
 bool ScheduleRequest::run(const Schedule::Step& step) {
   Request* request = nullptr;
+  const bool in_vain = schedule_->passes_errors_on_ && error != MPI_SUCCESS;
   switch (step.kind) {
     case Schedule::Kind::send:
-      note(core::start_send(core::send_of(step.from.buffer, step.from.count, *step.from.type,
-                                          step.peer, tag_, core::ContextOffset::collective),
-                            *comm, &request));
+      note(core::start_send(
+          core::send_of(step.from.buffer, in_vain ? 0 : step.from.count, *step.from.type, step.peer,
+                        tag_, core::ContextOffset::collective),
+          *comm, &request));
       break;
     case Schedule::Kind::receive: {
       const int result =
@@ -201,12 +208,19 @@ bool ScheduleRequest::run(const Schedule::Step& step) {
     case Schedule::Kind::fence:
       break;
     case Schedule::Kind::copy:
-      note(copy_own(step.from, step.to));
+      if (!in_vain) {
+        note(copy_own(step.from, step.to));
+      }
       break;
     case Schedule::Kind::reduce:
       if (step.to.count > 0) {
         note(
             reduce_local(*step.op, step.from.buffer, step.to.buffer, step.to.count, *step.to.type));
+      }
+      break;
+    case Schedule::Kind::call:
+      if (!in_vain) {
+        schedule_->calls_[static_cast<std::size_t>(step.peer)]();
       }
       break;
   }

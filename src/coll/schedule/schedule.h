@@ -1,17 +1,19 @@
 // A collective as a list of steps, for everything that goes by messages: non-blocking and
 // persistent collectives, neighbourhoods, intercommunicators.
-//   step      send, receive, copy, reduce; or a fence
+//   step      send, receive, copy, reduce, call; or a fence
 //   fence     what follows waits for all messages before it
 //   schedule  the steps of one rank; made once, run once or (persistent) many times
 // Steps between two fences are started together, so a rank sleeps once per fence at most. A step
-// that fails is noted and the rest goes on: no other rank waits for ever. One that lacks memory is
-// tried again until it has some.
+// that fails is noted and the rest goes on: no other rank waits for ever. (If the schedule
+// `passes_errors_on`, what is still to be sent is nothing, and nothing is copied or called.) One
+// that lacks memory is tried again until it has some.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -35,6 +37,12 @@ class Schedule {
   void copy(const Piece& from, const Piece& to);
   /// inout = in op inout
   void reduce(const void* in, void* inout, MPI_Count count, Datatype& type, Op& op);
+  /// What it needs lives as long as the schedule.
+  void call(std::function<void()> what);
+  /// From now on peers are named by their places among these; nullptr: by their ranks.
+  void among(const std::vector<int>* ranks) { among_ = ranks; }
+  /// To ranks that are to get what this one has got from others.
+  void pass_errors_on() { passes_errors_on_ = true; }
   /// Memory that lives as long as the schedule; aligned for every datatype.
   char* memory(std::size_t bytes);
   /// `count` elements of `type` somewhere to work on.
@@ -42,17 +50,23 @@ class Schedule {
 
  private:
   friend class ScheduleRequest;
-  enum class Kind : std::uint8_t { send, receive, fence, copy, reduce };
+  enum class Kind : std::uint8_t { send, receive, fence, copy, reduce, call };
   struct Step {
     Kind kind;
-    int peer = 0;
-    Piece from;  ///< of receives: unused
-    Piece to;    ///< of sends: unused
+    int peer = 0;  ///< of a call: its index
+    Piece from;    ///< of receives: unused
+    Piece to;      ///< of sends: unused
     Op* op = nullptr;
   };
   Piece held(const Piece& piece);
+  int rank_of(int peer) const {
+    return among_ == nullptr ? peer : (*among_)[static_cast<std::size_t>(peer)];
+  }
 
   std::vector<Step> steps_;
+  std::vector<std::function<void()>> calls_;
+  const std::vector<int>* among_ = nullptr;
+  bool passes_errors_on_ = false;
   std::vector<std::unique_ptr<char[]>> memory_;
 };
 
