@@ -22,6 +22,7 @@
 #include "launch/nodes/other_nodes.h"
 #include "launch/nodes/slurm.h"
 #include "launch/start/installation.h"
+#include "node/layout.h"
 #include "protocol/task.h"
 
 namespace meantime::launch {
@@ -157,6 +158,9 @@ std::string join_tasks(Job& job) {
         wrong);
   }
   const int of_each = job.command.ranks_per_process;
+  if (size > node::most_ranks / of_each) {
+    return fmt::format("a job has at most {} ranks, not {} x {}", node::most_ranks, size, of_each);
+  }
   job.command.programs.front().ranks = size * of_each;
   job.node_name = tasks[static_cast<std::size_t>(rank)].node;
   if (size == 1) {

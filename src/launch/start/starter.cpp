@@ -117,6 +117,9 @@ std::string Starter::raise_descriptor_limit() {
       own_descriptors + job_.hosts.size() + static_cast<rlim_t>(job_.nodes) + job_.networks.size();
   const RankOutput& output = job_.command.output;
   for (const RankProcess& rank : job_.ranks) {
+    if (rank.elsewhere) {
+      continue;
+    }
     wanted += (rank.host < 0 ? 1 : 0) +
               (!output.through_pipes() ? 0
                : rank.host < 0         ? 2

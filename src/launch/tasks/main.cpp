@@ -32,6 +32,7 @@
 #include "launch/tasks/ancestors.h"
 #include "launch/tasks/pmix.h"
 #include "launch/tasks/task_listener.h"
+#include "node/layout.h"
 #include "protocol/control.h"
 
 namespace meantime::launch {
@@ -230,6 +231,10 @@ std::string wire_up(Pmix& pmix) {
   }
   const bool has_other_nodes = static_cast<int>(pmix.on_this_node().size()) != pmix.size();
   std::string card;
+  if (pmix.size() > node::most_ranks) {
+    return fmt::format("{}a job has at most {} ranks, not {}", not_wired_up, node::most_ranks,
+                       pmix.size());
+  }
   wrong = has_other_nodes ? ask_for_card(pmix, card) : std::string();
   const bool is_first = pmix.rank() == pmix.on_this_node().front();
   int to_supervisor = -1;

@@ -110,7 +110,9 @@ std::string TaskListener::wait_for_all(Job& job, pid_t first_task) {
     std::vector<pollfd> news{{socket_, POLLIN, 0}, {first, POLLIN, 0}, {job.launcher, POLLIN, 0}};
     const std::size_t ahead = news.size();
     for (const RankProcess& rank : job.ranks) {
-      news.push_back({rank.mpi_process, POLLIN, 0});
+      if (!rank.elsewhere) {
+        news.push_back({rank.mpi_process, POLLIN, 0});
+      }
     }
     for (const int descriptor : strangers_) {
       news.push_back({descriptor, POLLIN, 0});
@@ -119,7 +121,7 @@ std::string TaskListener::wait_for_all(Job& job, pid_t first_task) {
       wrong = errno == EINTR ? "" : fmt::format("cannot hear tasks: {}", std::strerror(errno));
       continue;
     }
-    for (std::size_t index = 1; index < ahead + job.ranks.size(); ++index) {
+    for (std::size_t index = 1; index < ahead + all; ++index) {
       if (news[index].revents != 0) {
         wrong = index == 2 ? "the launcher has ended"
                            : "a task has ended before all of the job's had called MPI_Init";
@@ -128,7 +130,7 @@ std::string TaskListener::wait_for_all(Job& job, pid_t first_task) {
     std::vector<int> still_silent;
     for (std::size_t index = 0; index < strangers_.size(); ++index) {
       const int descriptor = strangers_[index];
-      if (news[ahead + job.ranks.size() + index].revents == 0) {
+      if (news[ahead + all + index].revents == 0) {
         still_silent.push_back(descriptor);
         continue;
       }
@@ -143,7 +145,7 @@ std::string TaskListener::wait_for_all(Job& job, pid_t first_task) {
     }
     strangers_ = still_silent;
     if (news[0].revents != 0 && wrong.empty()) {
-      wrong = accept_one(most_strangers + job.ranks.size());
+      wrong = accept_one(most_strangers + all);
     }
   }
   if (first >= 0) {
