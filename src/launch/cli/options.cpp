@@ -11,12 +11,11 @@ constexpr std::string_view no_mapping = "ranks run where --bind puts them, witho
 constexpr std::string_view no_slots = "there are no slots: ranks may always exceed cores";
 constexpr std::string_view no_components = "tunes a component of the other MPI";
 constexpr std::string_view name_hosts = "--host names the machines; leave it out";
-constexpr std::string_view own_start =
-    "mpiexec is started on each host in one way (MEANTIME_REMOTE_SHELL)";
 constexpr std::string_view same_files = "each host has programs and files at the same place";
 
 // clang-format off
 constexpr std::string_view own_files = "use --output-filename DIRECTORY (DIRECTORY/1/rank.N/stdout, stderr)";
+constexpr std::string_view own_start = "mpiexec is started on each host in one way (MEANTIME_REMOTE_SHELL)";
 
 constexpr Option options[] = {
     // Ours, and the names that all launchers share.
