@@ -126,6 +126,15 @@ class Everybody:
         pair = ("--operations", "ping-pong", "--pair", "0,1")
         self.local = [self.meantime(f"`{way}`, {count}", 2 * nodes, nodes, "--wait", way, words=pair)
                       for way in ("adaptive", "event") for nodes, count in ((1, "one node"), (2, "two nodes"))]
+        barrier = ("--operations", "barrier")
+        self.barriers = [self.meantime(name, ranks, 4, "--as", kind, words=barrier)
+                         for name, kind, ranks in (("4 process ranks", "processes", 4), ("64 thread ranks", "threads", 64))]
+        overlap = programs.compile_mpi(self.ours, ["overlap"], self.work)["overlap"]
+        self.overlap = [Contestant(name, [self.ours.mpiexec, "--as", "threads", "-n", str(2 * ranks), overlap, "--per-core", str(ranks),
+                                          "--bytes", "1M", "--compute-us", "4000"], self.ours.environment(),
+                                   [("MEANTIME_TEST_NODES", "2"), ("MEANTIME_HELPER", helper)])
+                        for name, ranks, helper in (("one rank, helper off", 1, "off"), ("one rank, helper on", 1, "on"),
+                                                    ("two ranks, helper off", 2, "off"))]
         self.memory = [self.meantime("Meantime", 64, 2, "--wait", "event", words=("--operations", "connections"))]
         if endpoints := self.endpoints():
             self.memory.append(Contestant("UCX alone", [endpoints, "--connections", "32"], None, [("UCX_TLS", "tcp,self")]))

@@ -4,6 +4,7 @@
 //   ping-pong    half of each round trip with blocking Send and Recv
 //   stream       windows of non-blocking messages, each answered with four bytes when all of it is
 //                there. A sample is one window
+//   barrier      of all ranks
 //   connections  the resident memory of rank 0 after 8 bytes to and from one rank of the second
 //                half, and after the same with all of them: the growth by one of these
 // The pair of the first two can be chosen; all other ranks wait meanwhile in a barrier. Turns are
@@ -19,7 +20,7 @@ namespace {
 
 const char usage[] =
     "network: messages of a pair of ranks, and memory by connected rank\n"
-    "  --operations LIST  ping-pong, stream, connections (default ping-pong,stream)\n"
+    "  --operations LIST  ping-pong, stream, barrier, connections (default ping-pong,stream)\n"
     "  --pair A,B         the two ranks (default: the first and the last)\n"
     "  --bytes LIST       of a ping-pong (default 8)\n"
     "  --windows LIST     of streams, bytes:messages (default 8:64,64K:64,1M:16,16M:4)\n"
@@ -133,6 +134,13 @@ void stream(bench::Report& report, Pair& pair, long bytes, long messages, double
   report.row("stream", keys, small ? "1e6/s" : "MB/s", rates);
 }
 
+void barrier(bench::Program& program, double seconds) {
+  program.report.start("barrier", {});
+  const auto turns =
+      time_turns(MPI_COMM_WORLD, seconds, 100000, [] { MPI_Barrier(MPI_COMM_WORLD); });
+  program.report.row("barrier", {}, "us", bench::distribution_of(turns).scaled(1e-3));
+}
+
 void connections(bench::Program& program) {
   const int half = program.ranks / 2, count = program.ranks - half;
   const bench::Keys keys{{"connections", count}};
@@ -173,7 +181,8 @@ void body(bench::Program& program) {
                          std::max(1L, bench::parse_size(window.substr(colon + 1))));
   }
   for (const std::string& operation : operations) {
-    if (operation != "ping-pong" && operation != "stream" && operation != "connections")
+    if (operation != "ping-pong" && operation != "stream" && operation != "barrier" &&
+        operation != "connections")
       throw bench::UsageError("there is no operation '" + operation + "'");
     if (operation == "connections" && program.ranks < 4)
       throw bench::UsageError("connections wants 4 ranks or more");
@@ -193,6 +202,7 @@ void body(bench::Program& program) {
   if (pair.together != MPI_COMM_NULL && wanted("stream"))
     for (const auto& [bytes, messages] : streams) stream(report, pair, bytes, messages, seconds);
   MPI_Barrier(MPI_COMM_WORLD);
+  if (wanted("barrier")) barrier(program, seconds);
 }
 
 }  // namespace

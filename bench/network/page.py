@@ -14,7 +14,7 @@ from comparison.goals import factor, size_text
 from comparison.rows import Sample, Summary
 
 PATH = contestants.ROOT / "docs/measurements/network.md"
-PARTS = ("messages", "late", "local", "memory")
+PARTS = ("messages", "late", "local", "barriers", "overlap", "memory")
 OURS, POLLING, UCX = "Meantime", "Meantime `poll`", "ucx_perftest"
 PING_PONG = ("ping-pong", ("bytes", 8))
 STREAMS = [("stream", ("bytes", contestants.size_of(size))) for size in contestants.WINDOWS]
@@ -95,6 +95,19 @@ def late_rows(results):
                f"{share.median:.3f} ({share.low:.3f}–{share.high:.3f})", goal]
 
 
+def barrier_text(results):
+    few, many = (results.of("barriers", name, ("barrier",)) for name in ("4 process ranks", "64 thread ranks"))
+    return (f"Over four nodes: of a process rank each {spread(few)}, of 16 thread ranks each {spread(many)}, "
+            f"{many.median / few.median:.2f} times as long; goal ≤ 2: {met(many.median <= 2 * few.median)}.")
+
+
+def overlap_rows(results, names):
+    for name in names:
+        alone = [results.of("overlap", name, (what, ("bytes", 1 << 20))) for what in ("T_comp", "T_comm", "T_full")]
+        ratio_ = alone[2].median / max(alone[0].median, alone[1].median)
+        yield [name, *map(spread, alone), f"{ratio_:.2f}", met(ratio_ <= 1.05)]
+
+
 def memory_text(results):
     figure = ("memory by connection", ("connections", 32))
     ours, ucx = results.of("memory", "Meantime", figure), results.of("memory", "UCX alone", figure)
@@ -168,6 +181,18 @@ def text(kept):
         "",
         *table(("", "8 B, half round trip"),
                [[name, with_tail(results.of("local", name, PING_PONG))] for name in kept["started"]["local"]]),
+        "",
+        "## Barriers",
+        "",
+        barrier_text(results),
+        "",
+        "## Computing meanwhile",
+        "",
+        "`meantime-overlap`, 1 MiB to each of four neighbours, thread ranks of two nodes that share the two CPUs with the kernel's "
+        "part of TCP: what a message costs over the loopback is nearly all copying by these CPUs, so little of it can be hidden "
+        "behind computation here. Goal: T_full ≤ 1.05 × the longer of the other two.",
+        "",
+        *table(("ranks of a node", "T_comp", "T_comm", "T_full", "ratio", "met"), overlap_rows(results, kept["started"]["overlap"])),
         "",
         "## Memory",
         "",
