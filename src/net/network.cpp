@@ -14,6 +14,7 @@
 
 #include "base/replaced.h"
 #include "net/outside_of_rank.h"
+#include "net/threads_of_ucx.h"
 
 namespace meantime::net {
 
@@ -180,6 +181,7 @@ std::string Network::open() {
   Ucx& ucx = parts_->ucx;
   const CloseOnExecute scope;
   const SignalsBlocked elsewhere;
+  const ThreadsOfUcx of_ucx;
   if (std::string problem = ucx.load(); !problem.empty()) {
     return problem;
   }
@@ -233,6 +235,7 @@ std::string Network::open() {
   address_.assign(reinterpret_cast<const char*>(&token_), sizeof token_);
   address_.append(reinterpret_cast<const char*>(address), bytes);
   ucx.ucp_worker_release_address(parts_->worker, address);
+  threads_of_ucx_ = of_ucx.count();
   return {};
 }
 

@@ -79,6 +79,7 @@ enum class ControlKind : std::uint32_t {
   sessions = 10,  ///< code 1: what it is in is sessions only, not MPI_Init; 0: no longer
   remark = 11,    ///< text is a topic, and in the next line one for the user, told once a topic
   crashed = 12,   ///< a process rank is about to die of the signal `code`: text says where
+  still = 13,     ///< nothing on its node goes on by itself: do the other nodes?
 };
 
 struct ControlMessage {
