@@ -30,12 +30,18 @@
 // sleep as well (an idle OpenMP team, a thread in pthread_join of one that waits in MPI), or a
 // generalized request that is open: they may wake a rank, and nobody knows whether they will. If
 // nobody has moved for ten seconds that is told once, and the job goes on.
+//   several nodes   the ranks of one are looked at as above, where the threads that the process has
+// for the network count as sleepers: they move only what comes from other nodes, or what a sum of
+// all nodes shows to be under way. So the verdict of such a look says only that nothing here goes
+// on by itself. The last sleeper takes it when it has slept for a second or so, not at each of its
+// sleeps, and has mpiexec look at the other nodes (over_nodes.h).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "deadlock/starvation.h"
+#include "deadlock/verdict.h"
 
 namespace meantime {
 struct Rank;
@@ -43,13 +49,8 @@ struct Rank;
 
 namespace meantime::wait {
 
-enum class Verdict : std::uint8_t { running, doubt, quiet, deadlock };
-
-/// A hasty look takes the word of an earlier one that a rank has threads outside MPI: a rank that
-/// falls asleep ten thousand times a second cannot read /proc each time.
-enum class Look : std::uint8_t { hasty, thorough };
-
-/// Cheap unless all ranks are asleep, away or finalized. Any rank may ask, at any time.
+/// Cheap unless all ranks of this node are asleep, away or finalized. Any rank may ask, at any
+/// time.
 Verdict look_for_deadlock(Look look);
 
 /// For a sleeper that looks again and again: for how long nobody has moved.

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "deadlock/node_state.h"
 #include "node/process.h"
 #include "node/segment.h"
 
@@ -29,18 +30,19 @@ class Deadlock : public testing::Test {
  protected:
   static constexpr int ranks = 3;
 
-  void SetUp() override {
-    descriptor_ = node::create_segment(ranks, 2);
+  void SetUp() override { begin(ranks); }
+  void begin(int ranks_here) {
+    descriptor_ = node::create_segment(ranks, 2, {.ranks_here = ranks_here});
     ASSERT_GE(descriptor_, 0);
     ASSERT_EQ(node::segment().map(descriptor_), 0);
-    for (int rank = 0; rank < ranks; ++rank) {
+    for (int rank = 0; rank < ranks_here; ++rank) {
       node::RankArea& area = node::segment().area(rank);
       node::publish_process(area);
       area.asleep = 1;
       area.sleeps = 1;
       set_state(rank, node::RankState::waiting);
     }
-    header().asleep = ranks;
+    header().asleep = static_cast<std::uint32_t>(ranks_here);
   }
   void TearDown() override {
     node::segment().unmap();
@@ -157,6 +159,91 @@ TEST_F(Deadlock, StillnessLastsUntilSomebodyMoves) {
   node::segment().area(1).sleeps = 2;
   EXPECT_TRUE(stillness.lasts(Verdict::quiet));
   EXPECT_FALSE(stillness.lasts(Verdict::running));
+}
+
+/// The last rank is on another node.
+class OneOfSeveralNodes : public Deadlock {
+ protected:
+  void SetUp() override { begin(ranks - 1); }
+  static NodeState state() { return look_at_node(node::segment(), Look::thorough); }
+};
+
+TEST_F(OneOfSeveralNodes, IsStill) {
+  EXPECT_EQ(look_for_deadlock(Look::hasty), Verdict::doubt);
+  EXPECT_EQ(look_for_deadlock(Look::thorough), Verdict::deadlock);
+  EXPECT_EQ(state().waiting, 2u);
+}
+
+TEST_F(OneOfSeveralNodes, OneAwakeOrNotThereYet) {
+  node::segment().area(1).asleep = 0;
+  header().asleep = 1;
+  for (node::RankState other : {node::RankState::running, node::RankState::absent}) {
+    set_state(1, other);
+    EXPECT_EQ(state(), NodeState{});
+    header().finalized = 1;  // the sum is wrong for a moment
+    EXPECT_EQ(state(), NodeState{});
+    header().finalized = 0;
+  }
+}
+
+TEST_F(OneOfSeveralNodes, SumsOfItsRanks) {
+  const NodeState before = state();
+  node::segment().area(0).traffic.sent = 5;
+  node::segment().area(1).traffic.sent = 6;
+  node::segment().area(0).traffic.taken = 3;
+  node::segment().area(1).traffic.under_way = 2;
+  node::segment().area(0).traffic.offered = 1;
+  node::segment().area(1).sleeps = 2;
+  NodeState expected = before;
+  expected.moves += 1;
+  expected.sent = 11;
+  expected.taken = 3;
+  expected.under_way = 2;
+  expected.offered = 1;
+  EXPECT_EQ(state(), expected);
+}
+
+TEST_F(OneOfSeveralNodes, APayloadIsOnItsWay) {
+  node::segment().area(0).traffic.fetching = 1;
+  EXPECT_EQ(state().verdict, Verdict::doubt);
+}
+
+TEST_F(OneOfSeveralNodes, AllHaveEnded) {
+  for (int rank = 0; rank < 2; ++rank) {
+    node::segment().area(rank).asleep = 0;
+    set_state(rank, node::RankState::finalized);
+  }
+  header().asleep = 0;
+  header().finalized = 2;
+  EXPECT_EQ(state().verdict, Verdict::deadlock);
+  EXPECT_EQ(state().waiting, 0u);
+  EXPECT_EQ(look_for_deadlock(Look::thorough), Verdict::running);
+}
+
+TEST_F(OneOfSeveralNodes, ThreadsOfTheNetworkSleepWithTheirProcess) {
+  node::segment().area(0).network_threads = 1;  // of this process, which has none
+  EXPECT_EQ(state().verdict, Verdict::doubt);
+  std::mutex lock;
+  std::condition_variable told;
+  std::atomic<int> id{0};
+  bool over = false;
+  std::thread network([&] {
+    std::unique_lock<std::mutex> locked(lock);
+    id = gettid();
+    told.wait(locked, [&] { return over; });
+  });
+  while (id == 0 || state_of_thread(id) != 'S') {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(state().verdict, Verdict::deadlock);
+  node::segment().area(0).network_threads = 0;
+  EXPECT_EQ(state().verdict, Verdict::quiet);
+  {
+    const std::lock_guard<std::mutex> locked(lock);
+    over = true;
+  }
+  told.notify_one();
+  network.join();
 }
 
 }  // namespace

@@ -12,8 +12,13 @@
 
 namespace meantime::net {
 
-Listener::Listener(int descriptor, void (*call)(int), int argument, Urgency urgency)
-    : descriptor_(descriptor), call_(call), argument_(argument), urgency_(urgency) {}
+Listener::Listener(int descriptor, void (*call)(int), int argument, Urgency urgency,
+                   std::atomic<std::uint32_t>& threads)
+    : descriptor_(descriptor),
+      call_(call),
+      argument_(argument),
+      urgency_(urgency),
+      threads_(threads) {}
 
 /// Its thread lives as long as the process. (Its stack is as large as others': the program's
 /// thread-local data lie in it, too.)
@@ -32,6 +37,7 @@ int Listener::start() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are the program's own threads' affair
   pthread_t thread;
+  threads_.fetch_add(1, std::memory_order_relaxed);
   const int error = pthread_create(
       &thread, nullptr,
       [](void* listener) -> void* {
@@ -43,6 +49,7 @@ int Listener::start() {
   if (error == 0) {
     pthread_detach(thread);
   } else {
+    threads_.fetch_sub(1, std::memory_order_relaxed);
     close(events);
     events_ = -1;
   }
@@ -79,6 +86,7 @@ void Listener::run() const {
     if (count == 1) {
       call_(argument_);
     } else if (count < 0 && errno != EINTR) {
+      threads_.fetch_sub(1, std::memory_order_relaxed);
       return;  // the program has closed what is not its own
     }
   }

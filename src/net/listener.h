@@ -8,6 +8,7 @@
 // sleeper wherever between `arming` and its sleep it is.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "base/lock.h"
@@ -21,8 +22,10 @@ enum class Urgency : std::uint8_t {
 
 class Listener {
  public:
-  /// `call` is called by the listener's thread. Not in a child that the process has forked.
-  Listener(int descriptor, void (*call)(int), int argument, Urgency urgency);
+  /// `call` is called by the listener's thread, which counts itself among `threads`. Not in a child
+  /// that the process has forked.
+  Listener(int descriptor, void (*call)(int), int argument, Urgency urgency,
+           std::atomic<std::uint32_t>& threads);
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
@@ -37,6 +40,7 @@ class Listener {
   void (*const call_)(int);
   const int argument_;
   const Urgency urgency_;
+  std::atomic<std::uint32_t>& threads_;
   Mutex lock_;
   int events_ = -1;
 };

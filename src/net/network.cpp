@@ -15,6 +15,7 @@
 
 #include "base/replaced.h"
 #include "net/outside_of_rank.h"
+#include "net/threads_of_ucx.h"
 
 namespace meantime::net {
 
@@ -192,6 +193,7 @@ std::string Network::open() {
   const CloseOnExecute scope;
   const SignalsBlocked elsewhere;
   allow_connections();
+  const ThreadsOfUcx of_ucx;
   if (std::string problem = ucx.load(); !problem.empty()) {
     return problem;
   }
@@ -245,6 +247,7 @@ std::string Network::open() {
   address_.assign(reinterpret_cast<const char*>(&token_), sizeof token_);
   address_.append(reinterpret_cast<const char*>(address), bytes);
   ucx.ucp_worker_release_address(parts_->worker, address);
+  threads_of_ucx_ = of_ucx.count();
   return {};
 }
 

@@ -124,7 +124,9 @@ class Network {
   /// Called: `listen` has to be asked again.
   void heard() { is_listening_.store(false, std::memory_order_seq_cst); }
   /// Before the first rank takes. `call` when something is heard, by a thread of the listener's.
-  void prepare(void (*ring)(int world_rank), void (*call)(int argument), int argument);
+  /// `threads`: of those that the process has for the network, who is not the program's.
+  void prepare(void (*ring)(int world_rank), void (*call)(int argument), int argument,
+               std::atomic<std::uint32_t>& threads);
 
   /// Of the last `failed`.
   const std::string& problem() const { return problem_; }
@@ -191,6 +193,7 @@ class Network {
   int node_count_ = 1;
   int own_node_ = 0;
   int efd_ = -1;
+  std::uint32_t threads_of_ucx_ = 0;
 };
 
 namespace detail {

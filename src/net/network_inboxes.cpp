@@ -28,9 +28,11 @@ void Network::set_peers(std::vector<int> nodes, std::vector<std::string> address
   inboxes_ = std::vector<Inbox>(addresses_.size());
 }
 
-void Network::prepare(void (*ring)(int), void (*call)(int), int argument) {
+void Network::prepare(void (*ring)(int), void (*call)(int), int argument,
+                      std::atomic<std::uint32_t>& threads) {
   ring_ = ring;
-  listener_ = std::make_unique<Listener>(efd_, call, argument, Urgency::as_others);
+  threads.fetch_add(threads_of_ucx_, std::memory_order_relaxed);
+  listener_ = std::make_unique<Listener>(efd_, call, argument, Urgency::as_others, threads);
 }
 
 void Network::take_for(int world_rank, Receiver& receiver) {

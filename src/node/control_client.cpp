@@ -79,6 +79,10 @@ bool ControlClient::deadlock(std::string_view what, std::string_view hint, bool 
   return send(static_cast<unsigned>(ControlKind::deadlock), for_ever ? 0 : 1, text);
 }
 
+bool ControlClient::still() {
+  return send(static_cast<unsigned>(ControlKind::still), 0, {});
+}
+
 bool ControlClient::wait_to_be_ended() const {
   constexpr std::uint64_t patience_ms = 2000;
   const std::uint64_t began = now_ns() / 1'000'000;

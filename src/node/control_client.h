@@ -36,6 +36,8 @@ class ControlClient {
   /// The ranks found that all of them wait for ever, or perhaps do: `what` says so. mpiexec shows
   /// it, then what each rank does, then `hint` (lines, or nothing).
   bool deadlock(std::string_view what, std::string_view hint = {}, bool for_ever = true);
+  /// All ranks of this node wait for ever, unless something comes from another one.
+  bool still();
   /// After `abort`, or a `deadlock` that is for ever: mpiexec asks all to end at once, and kills
   /// below a second later, the naming of places included. Returns true where this process is to end
   /// by itself, for another launcher goes by its exit status; false if it was not heard within two

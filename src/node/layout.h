@@ -19,7 +19,7 @@ namespace meantime::node {
 inline constexpr std::size_t cache_line = 64;
 
 inline constexpr std::uint64_t segment_magic = 0x4d65616e74696d65;  // "Meantime"
-inline constexpr std::uint32_t segment_version = 18;
+inline constexpr std::uint32_t segment_version = 19;
 
 /// Of one job: the tickets of a collective's gate have 16 bits (coll/gate_wait.cpp).
 inline constexpr int most_ranks = 65535;
@@ -174,6 +174,17 @@ struct alignas(cache_line) Account {
   std::atomic<std::uint64_t> strangers;  ///< messages to its process that were dropped
 };
 
+/// What goes between a rank and other nodes (match/ways/remote.h), for who looks whether something
+/// is under way there (deadlock/node_state.h). Written by the rank, or by who has entered it: what
+/// adds to what is under way before it begins, what takes from it when that is done.
+struct alignas(cache_line) Traffic {
+  std::atomic<std::uint64_t> sent;       ///< messages that the network was given, so far
+  std::atomic<std::uint64_t> taken;      ///< from the network, so far
+  std::atomic<std::uint64_t> under_way;  ///< sent, and not over
+  std::atomic<std::uint64_t> offered;    ///< lie here, and are not being fetched
+  std::atomic<std::uint64_t> fetching;   ///< payloads on their way to a receive
+};
+
 // In `returned`.
 inline constexpr Link owner_left = 1;   ///< MPI: they are for whoever lacks memory …
 inline constexpr Link others_took = 2;  ///< … and some have gone that way
@@ -187,6 +198,7 @@ struct alignas(cache_line) RankArea {
   Report report;
   TestLoopNote test_loop;
   Account account;
+  Traffic traffic;
   std::atomic<Link> ledger;   ///< its call sites' accounts: pages of ledger/layout.h
   std::atomic<Link> changes;  ///< how its waiting was changed while it ran: ledger/changes.h
   alignas(cache_line) std::atomic<std::int32_t> pid;
@@ -210,6 +222,8 @@ struct alignas(cache_line) RankArea {
   // A pid means a process in one PID namespace only; node/process.h.
   std::atomic<std::uint64_t> process;        ///< its process's own random number; 0: not begun
   std::atomic<std::uint64_t> pid_namespace;  ///< inode of that where pid is one; 0: not known
+  /// Of its process's first rank: threads that this has for the network, ours and UCX's.
+  std::atomic<std::uint32_t> network_threads;
 };
 
 inline constexpr int context_kinds = 17;  ///< by the number of ranks, in powers of two
@@ -228,7 +242,8 @@ inline constexpr std::uint32_t addresses_end = ~std::uint32_t{0};
 struct Header {
   std::uint64_t magic;
   std::uint32_t version;
-  std::uint32_t ranks;
+  std::uint32_t ranks;             ///< of the job
+  std::uint32_t ranks_here;        ///< on this node
   std::uint64_t areas;             ///< offset of the RankArea array
   std::uint64_t world_collective;  ///< offset of COMM_WORLD's collective area
   std::uint64_t starts;            ///< offset of what each rank begins with: start_bytes for each
@@ -267,5 +282,9 @@ struct Header {
   std::atomic<std::uint64_t> guests_units;
   std::atomic<std::uint64_t> guests_running;
 };
+
+inline bool has_other_nodes(const Header& header) {
+  return header.ranks_here != header.ranks;
+}
 
 }  // namespace meantime::node

@@ -148,6 +148,8 @@ int create_segment(int ranks, int workers, Carriers carriers) {
   auto* header = new (place) Header{};
   header->version = segment_version;
   header->ranks = static_cast<std::uint32_t>(ranks);
+  header->ranks_here =
+      carriers.ranks_here != 0 ? static_cast<std::uint32_t>(carriers.ranks_here) : header->ranks;
   header->areas = areas;
   header->world_collective = world;
   header->starts = starts;

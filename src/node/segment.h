@@ -22,6 +22,7 @@ inline constexpr char segment_name[] = "meantime-node";
 struct Carriers {
   int runners = 0;       ///< 0: one for each rank
   int thread_hosts = 0;  ///< 0: not all ranks are threads
+  int ranks_here = 0;    ///< 0: all
 };
 
 /// Makes and lays out the segment of a job: a memfd, close-on-exec. Returns the descriptor, which

@@ -80,6 +80,7 @@ enum class ControlKind : std::uint32_t {
   remark = 11,    ///< text is a topic, and in the next line one for the user, told once a topic
   crashed = 12,   ///< a process rank is about to die of the signal `code`: text says where
   address = 13,   ///< its address is on the board, and that of all ranks of its process
+  still = 14,     ///< nothing on its node goes on by itself: do the other nodes?
 };
 
 struct ControlMessage {

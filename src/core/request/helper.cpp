@@ -106,9 +106,9 @@ bool look_for_others() {
   return net::network()->progress(nullptr, net::Poller::waits);
 }
 
-void start_helper(Rank* rank, Helps helps) {
+void start_helper(Rank* rank, Helps helps, std::atomic<std::uint32_t>& threads) {
   if (helps != Helps::never && host_helper == nullptr) {
-    host_helper = new Helper(rank, helps);  // as long as its thread: for ever
+    host_helper = new Helper(rank, helps, threads);  // as long as its thread: for ever
   }
 }
 
@@ -118,11 +118,12 @@ void hear_network_for(Rank& rank, Helps helps) {
   if (net::network() == nullptr) {
     return;
   }
-  net::network()->prepare(ring, ring_the_rank, rank.world_rank);
+  std::atomic<std::uint32_t>& threads = rank.area->network_threads;
+  net::network()->prepare(ring, ring_the_rank, rank.world_rank, threads);
   if (helps != Helps::never) {
     rank.lock.enable_for_helper();
   }
-  start_helper(&rank, helps);
+  start_helper(&rank, helps, threads);
 }
 
 void hear_network_for_host(int first_rank, int ranks, Helps helps) {
@@ -131,15 +132,16 @@ void hear_network_for_host(int first_rank, int ranks, Helps helps) {
   }
   first_of_host = first_rank;
   ranks_of_host = ranks;
-  net::network()->prepare(ring, poll_for_sleepers, 0);
+  std::atomic<std::uint32_t>& threads = node::segment().area(first_rank).network_threads;
+  net::network()->prepare(ring, poll_for_sleepers, 0, threads);
   ranks::when_idle() = look_for_others;
-  start_helper(nullptr, helps);
+  start_helper(nullptr, helps, threads);
 }
 
-Helper::Helper(Rank* rank, Helps helps)
+Helper::Helper(Rank* rank, Helps helps, std::atomic<std::uint32_t>& threads)
     : rank_(rank),
       helps_(helps),
-      listener_(net::network()->efd(), heard, 0, net::Urgency::leaves_cpus_to_others) {}
+      listener_(net::network()->efd(), heard, 0, net::Urgency::leaves_cpus_to_others, threads) {}
 
 /// If more comes than is moved in a few turns, the rank has the next look.
 void Helper::watch(Rank& rank) {

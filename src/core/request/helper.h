@@ -29,7 +29,7 @@ namespace meantime::core {
 class Helper {
  public:
   /// Of the only rank of its process, or (nullptr) of all ranks of a host.
-  Helper(Rank* rank, Helps helps);
+  Helper(Rank* rank, Helps helps, std::atomic<std::uint32_t>& threads);
   Helper(const Helper&) = delete;
   Helper& operator=(const Helper&) = delete;
 

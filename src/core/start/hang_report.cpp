@@ -13,6 +13,7 @@
 #include "deadlock/deadlock.h"
 #include "deadlock/location_hook.h"
 #include "deadlock/report.h"
+#include "deadlock/room.h"
 #include "node/control_client.h"
 #include "node/segment.h"
 #include "protocol/call_names.h"
@@ -25,56 +26,14 @@
 namespace meantime::core {
 namespace {
 
-bool all_wait_in_sends(node::Segment& segment) {
-  const auto state_of = [&segment](int rank) {
-    return static_cast<node::RankState>(
-        segment.area(rank).report.state.load(std::memory_order_acquire));
-  };
-  bool any = false;
-  for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
-    const node::Report& report = segment.area(rank).report;
-    if (state_of(rank) == node::RankState::finalized) {
-      continue;
-    }
-    const std::string_view call = call_name(static_cast<std::uint16_t>(report.call.load()));
-    const int to = report.world_peer.load();
-    if (state_of(rank) != node::RankState::waiting ||
-        (call != "MPI_Send" && call != "MPI_Ssend" && call != "MPI_Rsend") ||
-        (to >= 0 && state_of(to) == node::RankState::finalized)) {  // it will not receive
-      return false;
-    }
-    any = true;
-  }
-  return any;
-}
-
-/// For who had room for them elsewhere: short messages that wait to be received are limited here.
-std::string hint_at_room(node::Segment& segment) {
-  if (segment.header().wanting.load() != 0) {
-    return fmt::format("  ({})\n", wait::describe_lack(segment));
-  }
-  for (int rank = 0; rank < static_cast<int>(segment.header().ranks); ++rank) {
-    if (segment.area(rank).out_of_credit.load(std::memory_order_relaxed) != 0) {
-      return fmt::format(
-          "  (short messages of rank {} that nobody has received fill the room that there is for "
-          "them;"
-          " for more of it: mpiexec -x MEANTIME_EAGER_MOST=8G)\n",
-          rank);
-    }
-  }
-  return all_wait_in_sends(segment)
-             ? "  (all wait in sends of messages that have no room, which wait for their receives: "
-               "let ranks receive first, or call MPI_Sendrecv or MPI_Irecv)\n"
-             : "";
-}
-
 /// By way of mpiexec, which ends the job if it is to. If the program has closed the line to it, by
 /// the exit status, with which mpiexec looks at what all do itself. Without it, here.
 void tell_of_waiting(const std::string& what, bool for_ever) {
   node::Segment& segment = node::segment();
   Rank& rank = self();
   const std::string said = fmt::format("Meantime: {}:", what);
-  const std::string hint = hint_at_room(segment);
+  const node::Segment* const nodes[] = {&segment};
+  const std::string hint = wait::describe_room(nodes, call_name);
   const bool ends = for_ever && segment.header().on_deadlock == 0;
   if (rank.control != nullptr && rank.control->connected() &&
       rank.control->deadlock(said, hint, for_ever)) {
@@ -102,6 +61,12 @@ void tell_of_waiting(const std::string& what, bool for_ever) {
 }  // namespace
 
 void tell_of_deadlock() {
+  if (node::has_other_nodes(node::segment().header())) {
+    if (Rank& rank = self(); rank.control != nullptr) {
+      rank.control->still();
+    }
+    return;
+  }
   if (node::segment().header().ending.exchange(1, std::memory_order_acq_rel) != 1) {
     if (wait::location_hook != nullptr) {
       usleep(2 * wait::location_after_ns / 1000);  // until each has said where it is
@@ -114,6 +79,9 @@ void tell_of_deadlock() {
 }
 
 void tell_of_stillness(int awake) {
+  if (node::has_other_nodes(node::segment().header())) {
+    return;  // ranks of other nodes may move
+  }
   std::atomic<std::uint32_t>& told = node::segment().header().ending;
   std::uint32_t nothing = 0;
   if (told.load(std::memory_order_relaxed) != nothing) {

@@ -4,7 +4,8 @@
 
 namespace meantime::core {
 
-/// Every rank waits in MPI, and nothing can wake one of them.
+/// Every rank waits in MPI, and nothing can wake one of them. Of a job with several nodes: every
+/// one of this node; mpiexec looks at the others.
 void tell_of_deadlock();
 /// The same for long, but for threads that do not wait in MPI and may wake one.
 void tell_of_stillness(int awake);

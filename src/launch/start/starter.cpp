@@ -53,9 +53,14 @@ std::string Starter::make_segments() {
     const auto hosts = std::count_if(
         job_.hosts.begin(), job_.hosts.end(),
         [&](const ThreadHost& host) { return job_.ranks[host.first_rank].node == node; });
-    const int segment = node::create_segment(
-        static_cast<int>(job_.ranks.size()), job_.cpus.workers,
-        {job_.runners(node), job_.all_threads() ? static_cast<int>(hosts) : 0});
+    const auto here = std::count_if(
+        job_.ranks.begin(), job_.ranks.end(),
+        [node](const RankProcess& rank) { return rank.node == node && !rank.elsewhere; });
+    const int segment =
+        node::create_segment(static_cast<int>(job_.ranks.size()), job_.cpus.workers,
+                             {.runners = job_.runners(node),
+                              .thread_hosts = job_.all_threads() ? static_cast<int>(hosts) : 0,
+                              .ranks_here = static_cast<int>(here)});
     if (segment < 0) {
       const std::string limit = node::what_limits(static_cast<std::uint32_t>(-segment));
       return fmt::format("cannot make the job's shared memory: {}{}", std::strerror(-segment),

@@ -73,6 +73,7 @@ bool Supervisor::prepare() {
   watch(trials_.timer().descriptor(), Source::guest_trials);
   watch(freeze_.timer().descriptor(), Source::guest_freeze);
   watch(library_look_.descriptor(), Source::library_look);
+  watch(still_look_.descriptor(), Source::still_look);
   watch(ending_.grace().descriptor(), Source::grace);
   if (job_.launcher >= 0) {
     watch(job_.launcher, Source::launcher);
@@ -278,6 +279,9 @@ void Supervisor::wait_for_event() {
         break;
       case Source::members_late:
         on_members_late();
+        break;
+      case Source::still_look:
+        look_over_nodes();
         break;
       case Source::grace:
         ending_.kill_all();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/timer.h"
+#include "deadlock/over_nodes.h"
 #include "launch/guests/guest_freeze.h"
 #include "launch/guests/guest_trials.h"
 #include "launch/guests/guests.h"
@@ -55,7 +56,8 @@ enum class Source : std::uint32_t {
   guest_freeze,
   output,
   other_nodes,
-  members_late
+  members_late,
+  still_look
 };
 
 inline constexpr int timeout_status = 124;
@@ -70,7 +72,8 @@ class Supervisor {
         ending_(job),
         guests_(job),
         trials_(job, guests_, segment_),
-        freeze_(job, guests_, segment_) {}
+        freeze_(job, guests_, segment_),
+        over_nodes_(static_cast<std::size_t>(job.nodes)) {}
   ~Supervisor() { segment_.unmap(); }
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -106,6 +109,7 @@ class Supervisor {
   void end_job(int rank, int status, const std::string& line);
   [[nodiscard]] bool all_tasks_are_gone() const;
   void tell_of_deadlock(int rank, std::string_view what, std::string_view hint, bool for_ever);
+  void look_over_nodes();
   void on_rank_ended(int rank, int wait_status);
   void on_host_ended(int number, int wait_status);
   void judge(int rank, int wait_status);
@@ -190,6 +194,10 @@ class Supervisor {
   std::optional<machine::EnergyMeter> energy_;  ///< if a report is wanted
   Timer energy_look_;
   Timer library_look_;
+
+  wait::OverNodes over_nodes_;  ///< of those that mpiexec plays
+  bool told_of_deadlock_ = false;
+  Timer still_look_;
 
   int events_ = -1;
   int signals_ = -1;

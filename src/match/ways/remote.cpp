@@ -21,6 +21,12 @@ namespace {
 /// sake, in a message that nobody waits for. (What it lacks it offers.)
 constexpr std::size_t most_owed = 64 * 1024;
 
+/// Whoever has seen that all sleep, and so their stores, looks at it (deadlock/node_state.h).
+void add(std::atomic<std::uint64_t>& figure, std::uint64_t more) {
+  figure.store(figure.load(std::memory_order_relaxed) + more, std::memory_order_release);
+}
+constexpr std::uint64_t one_less = ~std::uint64_t{0};
+
 /// In place of a payload of no bytes, which UCX cannot offer.
 char nothing[8] = {};
 
@@ -41,6 +47,7 @@ class Remote::Sending final : public net::Operation {
     --remote_.under_way_;
     ++remote_.events_;
     finish();
+    add(remote_.traffic_.under_way, one_less);
     remote_.spare_.emplace_back(this);
   }
   /// Nobody needs its payload any more.
@@ -121,6 +128,7 @@ class Remote::Fetching final : public net::Operation {
 Remote::Remote(Ground& ground, Cells& cells, Transitions& transitions, Matcher& matcher,
                Sends& sends, net::Network& network)
     : ground_(ground),
+      traffic_(ground.area.traffic),
       cells_(cells),
       transitions_(transitions),
       matcher_(matcher),
@@ -225,9 +233,11 @@ Remote::Sending& Remote::fresh_sending() {
 /// The last of the spare ones. True if it is under way, and none of those any more.
 bool Remote::hand_over(Sending& sending, const void* payload, std::size_t bytes, bool offer) {
   const auto to = static_cast<int>(sending.header.destination);
+  add(traffic_.sent, 1);
   switch (network_.send(sending.header, sizeof(Header), payload, bytes, offer, sending)) {
     case net::Sent::under_way:
       ++under_way_;
+      add(traffic_.under_way, 1);
       static_cast<void>(spare_.back().release());
       spare_.pop_back();
       return true;
@@ -310,6 +320,7 @@ void Remote::arrived(const void* header, std::size_t header_bytes, const void* p
   } else if (bytes == of_message.bytes) {
     heard(of_message, payload, nullptr);
   }
+  add(traffic_.taken, 1);
 }
 
 bool Remote::offered(const void* header, std::size_t header_bytes, void* payload,
@@ -319,7 +330,9 @@ bool Remote::offered(const void* header, std::size_t header_bytes, void* payload
       bytes != std::max<std::uint64_t>(of_message.bytes, 1)) {
     return false;
   }
+  add(traffic_.offered, 1);
   heard(of_message, nullptr, payload);
+  add(traffic_.taken, 1);
   return true;
 }
 
@@ -411,6 +424,8 @@ Way::First Remote::begin(Message& message, Receive& receive) {
 void Remote::receive(Message& message, Receive& receive) {
   auto* const fetching = new Fetching(*this, message, receive);
   ++fetching_;
+  add(traffic_.fetching, 1);
+  add(traffic_.offered, one_less);
   void* const offer = reinterpret_cast<void*>(transfer_of(message).sender);
   const net::Sent sent = network_.fetch(offer, fetching->place(), fetching->bytes(), *fetching);
   if (sent != net::Sent::under_way) {
@@ -425,6 +440,7 @@ void Remote::fetched(Message& message, Receive& receive) {
   moved_.bytes += message.bytes;
   transitions_.finish(receive, done);
   transitions_.leave(message);
+  add(traffic_.fetching, one_less);
 }
 
 void Remote::owe_credit(std::uint32_t origin, std::size_t payload) {

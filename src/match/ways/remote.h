@@ -130,6 +130,7 @@ class Remote final : public Way, public net::Receiver {
   void fetched(Message& message, Receive& receive);
 
   Ground& ground_;
+  node::Traffic& traffic_;
   Cells& cells_;
   Transitions& transitions_;
   Matcher& matcher_;
