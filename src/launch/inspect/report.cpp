@@ -74,7 +74,7 @@ std::string own_words(const RankProcess& rank) {
 
 }  // namespace
 
-std::string job_report(const Job& job, const std::vector<int>& segments) {
+std::string report_of_ranks_here(const Job& job, const std::vector<int>& segments) {
   std::vector<std::string> lines;
   for (std::size_t node = 0; node < segments.size(); ++node) {
     std::vector<std::string> of_node = lines_of_segment(segments[node]);
@@ -89,7 +89,6 @@ std::string job_report(const Job& job, const std::vector<int>& segments) {
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const RankProcess& rank = job.ranks[i];
     if (rank.elsewhere) {
-      text += fmt::format("  rank {} is on another node\n", i);
       continue;
     }
     // Between its hello and its first words in the segment a line has no pid yet. And its hello may
@@ -103,8 +102,20 @@ std::string job_report(const Job& job, const std::vector<int>& segments) {
                           own_words(rank));
     }
   }
-  text.pop_back();  // who says it ends the last line
+  if (!text.empty()) {
+    text.pop_back();  // who says it ends the last line
+  }
   return with_equal_ranks_together(symbolized(text));
+}
+
+std::string job_report(const Job& job, const std::vector<int>& segments) {
+  std::string text = report_of_ranks_here(job, segments);
+  if (const std::size_t others = job.ranks.size() - static_cast<std::size_t>(job.ranks_here());
+      others > 0) {
+    text += fmt::format("{}  {} rank{} on other nodes", text.empty() ? "" : "\n", others,
+                        others == 1 ? " is" : "s are");
+  }
+  return text;
 }
 
 }  // namespace meantime::launch

@@ -8,7 +8,11 @@
 
 namespace meantime::launch {
 
-/// Many lines, the last one not ended. `segments`: the job's descriptors, one a node; or none.
+/// Many lines, the last one not ended; of ranks of this machine's nodes, and how many others there
+/// are. `segments`: the job's descriptors, one a node; or none.
 std::string job_report(const Job& job, const std::vector<int>& segments);
+
+/// Without those others; it may be empty.
+std::string report_of_ranks_here(const Job& job, const std::vector<int>& segments);
 
 }  // namespace meantime::launch

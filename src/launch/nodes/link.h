@@ -16,9 +16,18 @@ enum class LinkKind : std::uint8_t {
   signal,     ///< number is one for all ranks
   report,     ///< text: node_report.h
   taken,      ///< the report was one of the job's
+  still,      ///< nothing on its node goes on by itself (deadlock/over_nodes.h)
+  ask,        ///< of the hub: number is a wave
+  state,      ///< text: what the sender's node says (deadlock/node_state.h); number: in that wave, or
+              ///< last_state
+  ask_list,   ///< of the hub: what do your ranks do?
+  list,       ///< text: that
   over,       ///< the sender's part of the job has come to its end, number: with what
   lost        ///< never sent: heard of one that is gone
 };
+
+/// Of `state`: the sender's part of the job is over, so this is what it says to all waves.
+inline constexpr std::int32_t last_state = -1;
 
 struct LinkMessage {
   LinkKind kind = LinkKind::lost;

@@ -52,6 +52,7 @@ int Supervisor::run() {
   ending_.undo_changes();
   finish_output();
   report_ledger(false);
+  say_last_state();
   leave_other_nodes();
   return ending_.status();
 }
@@ -279,6 +280,9 @@ void Supervisor::wait_for_event() {
         break;
       case Source::members_late:
         on_members_late();
+        break;
+      case Source::list_limit:
+        tell_list();
         break;
       case Source::still_look:
         look_over_nodes();

@@ -11,7 +11,6 @@
 #include "launch/inspect/crash_report.h"
 #include "launch/inspect/process_info.h"
 #include "launch/inspect/report.h"
-#include "launch/inspect/stillness.h"
 #include "launch/messages.h"
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/supervisor_parts.h"
@@ -211,7 +210,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
     case ControlKind::deadlock: {
       std::string_view hint = text;
       const std::string_view what = take_line(hint);
-      tell_of_deadlock(rank, what, hint, message.code == 0);
+      tell_of_deadlock(rank, what, job_report(job_, starter_.segments()), hint, message.code == 0);
       break;
     }
     case ControlKind::still:
@@ -272,13 +271,12 @@ void Supervisor::let_task_end(int rank, int status) {
 }
 
 // As long as the ranks are there.
-void Supervisor::tell_of_deadlock(int rank, std::string_view what, std::string_view hint,
-                                  bool for_ever) {
+void Supervisor::tell_of_deadlock(int rank, std::string_view what, std::string_view list,
+                                  std::string_view hint, bool for_ever) {
   if (ending_.begun()) {
     return;
   }
-  const std::string report =
-      fmt::format("{}\n{}\n{}", what, job_report(job_, starter_.segments()), hint);
+  const std::string report = fmt::format("{}\n{}\n{}", what, list, hint);
   const bool ends = for_ever && job_.command.on_deadlock == DeadlockAction::abort;
   if (ends && !job_.of_tasks) {
     ending_.begin(deadlock_status, {});
@@ -290,25 +288,6 @@ void Supervisor::tell_of_deadlock(int rank, std::string_view what, std::string_v
   if (ends) {
     let_task_end(rank, deadlock_status);
     ending_.begin(deadlock_status, {});
-  }
-}
-
-/// One of the nodes has become still.
-void Supervisor::look_over_nodes() {
-  constexpr double again_seconds = 1;  // as a sleeper that is in doubt
-  still_look_.set(0);
-  if (job_.nodes < 2 || told_of_deadlock_ || ending_.begun() ||
-      job_.command.on_deadlock == DeadlockAction::ignore) {
-    return;
-  }
-  using Next = wait::OverNodes::Next;
-  std::string hint;
-  const Next next = launch::look_over_nodes(over_nodes_, starter_.segments(), hint);
-  if (next == Next::look_later) {
-    still_look_.set(again_seconds);
-  } else if (next == Next::deadlock) {
-    told_of_deadlock_ = true;
-    tell_of_deadlock(0, fmt::format("Meantime: {}:", deadlock_found), hint, true);
   }
 }
 

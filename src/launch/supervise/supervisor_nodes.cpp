@@ -91,6 +91,10 @@ double Supervisor::most_silent_seconds() const {
   return std::max(least, said.empty() ? 8 : std::strtod(said.c_str(), nullptr));
 }
 
+int Supervisor::own_number() const {
+  return job_.starts_members ? -1 : std::max(job_.member, 0);
+}
+
 bool Supervisor::meet_other_nodes() {
   if (job_.meeting_socket >= 0) {
     others_.expect(job_.meeting, job_.meeting_socket, static_cast<int>(job_.members.size()),
@@ -104,6 +108,7 @@ bool Supervisor::meet_other_nodes() {
   if (others_.is_hub() || others_.is_member()) {
     watch(others_.events(), Source::other_nodes);
     watch(members_late_.descriptor(), Source::members_late);
+    watch(list_limit_.descriptor(), Source::list_limit);
   }
   return true;
 }
@@ -248,6 +253,7 @@ void Supervisor::welcome(int member) {
   if (told_end_) {
     others_.tell_member(member, LinkKind::end, ending_.status());
   }
+  others_.tell_member(member, LinkKind::ask, static_cast<int>(over_nodes_.wave()));
 }
 
 void Supervisor::on_news(const OtherNodes::News& news) {
@@ -280,6 +286,23 @@ void Supervisor::on_news(const OtherNodes::News& news) {
       break;
     case LinkKind::signal:
       act_on(message.number, 0);
+      break;
+    case LinkKind::still:
+      if (others_.is_hub()) {
+        look_over_nodes();
+      }
+      break;
+    case LinkKind::ask:
+      answer_wave(message.number);
+      break;
+    case LinkKind::state:
+      on_state(news.member, message.number, message.text);
+      break;
+    case LinkKind::ask_list:
+      others_.tell(LinkKind::list, 0, own_list());
+      break;
+    case LinkKind::list:
+      on_list(news.member, message.text);
       break;
     case LinkKind::report:
       reports_.push_back(news);

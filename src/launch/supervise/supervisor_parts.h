@@ -57,10 +57,13 @@ enum class Source : std::uint32_t {
   output,
   other_nodes,
   members_late,
-  still_look
+  still_look,
+  list_limit
 };
 
 inline constexpr int timeout_status = 124;
+/// What members may take to say what their ranks do: names of places are looked up by addr2line.
+inline constexpr double listing_seconds = 10;
 
 class Supervisor {
  public:
@@ -73,7 +76,8 @@ class Supervisor {
         guests_(job),
         trials_(job, guests_, segment_),
         freeze_(job, guests_, segment_),
-        over_nodes_(static_cast<std::size_t>(job.nodes)) {}
+        over_nodes_(job.members.empty() ? static_cast<std::size_t>(job.nodes)
+                                        : job.members.size()) {}
   ~Supervisor() { segment_.unmap(); }
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -108,8 +112,20 @@ class Supervisor {
   void let_task_end(int rank, int status);
   void end_job(int rank, int status, const std::string& line);
   [[nodiscard]] bool all_tasks_are_gone() const;
-  void tell_of_deadlock(int rank, std::string_view what, std::string_view hint, bool for_ever);
+  void tell_of_deadlock(int rank, std::string_view what, std::string_view list,
+                        std::string_view hint, bool for_ever);
+
+  // Stillness (supervisor_stillness.cpp).
   void look_over_nodes();
+  void go_on(wait::OverNodes::Next next);
+  void answer_wave(int wave);
+  void say_last_state();
+  void on_state(int member, int wave, std::string_view words);
+  [[nodiscard]] std::string own_list() const;
+  void on_list(int member, std::string_view text);
+  void tell_list_if_complete();
+  void tell_list();
+
   void on_rank_ended(int rank, int wait_status);
   void on_host_ended(int number, int wait_status);
   void judge(int rank, int wait_status);
@@ -119,6 +135,8 @@ class Supervisor {
 
   // Other nodes (supervisor_nodes.cpp).
   [[nodiscard]] double most_silent_seconds() const;
+  /// Among the members; the hub's own, if it has ranks.
+  [[nodiscard]] int own_number() const;
   bool meet_other_nodes();
   bool start_members();
   bool on_shell_ended(pid_t pid, int wait_status);
@@ -195,7 +213,10 @@ class Supervisor {
   Timer energy_look_;
   Timer library_look_;
 
-  wait::OverNodes over_nodes_;  ///< of those that mpiexec plays
+  wait::OverNodes over_nodes_;  ///< of those that mpiexec plays, or the hub's, by member
+  std::vector<std::optional<wait::NodeState>> last_states_;  ///< of members that are over
+  std::vector<std::string> lists_;  ///< of members, once there is a deadlock
+  Timer list_limit_;
   bool told_of_deadlock_ = false;
   Timer still_look_;
 

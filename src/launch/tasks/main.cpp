@@ -18,6 +18,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,6 +84,21 @@ void prepare(Job& job, int size, const std::vector<int>& here, const std::string
   ask_for_report_by_setting(job);
 }
 
+/// Where the supervisors meet, and in a second line of each rank the first one on its node.
+void read_about_nodes(const std::string& text, Job& job) {
+  std::istringstream lines(text);
+  std::string meeting;
+  std::getline(lines, meeting);
+  if (job.meeting_socket < 0) {
+    job.meeting = meeting;
+  }
+  for (int first = 0; lines >> first;) {
+    if (first >= 0 && first < static_cast<int>(job.members.size())) {
+      ++job.members[static_cast<std::size_t>(first)].ranks;
+    }
+  }
+}
+
 /// The supervisor that the node's first task leaves behind.
 [[noreturn]] void supervise_tasks(const std::string& program, int size,
                                   const std::vector<int>& here, const std::string& node_name,
@@ -120,9 +136,7 @@ void prepare(Job& job, int size, const std::vector<int>& here, const std::string
     mention(wrong);
     _exit(1);  // and the tasks that wait for an answer hear that there is none
   }
-  if (here.front() != 0) {
-    job.meeting = read_all(from_wire_up);  // the first task's is through: that one has come
-  }
+  read_about_nodes(read_all(from_wire_up), job);  // the first task's is through: it has come
   close(from_wire_up);
   use_cpus_of(job);
   job.cpus = cpu_budget();
@@ -208,8 +222,8 @@ std::string ask_for_card(const Pmix& pmix, std::string& card) {
   return {};
 }
 
-/// A line for each rank.
-std::string addresses(Pmix& pmix, std::string& wrong) {
+/// A line for each rank, and of each the first one on its node.
+std::string addresses(Pmix& pmix, std::string& nodes, std::string& wrong) {
   std::string lines;
   const std::vector<int>& near = pmix.on_this_node();
   for (int rank = 0; rank < pmix.size() && wrong.empty(); ++rank) {
@@ -218,6 +232,7 @@ std::string addresses(Pmix& pmix, std::string& wrong) {
       wrong = pmix.read_card(rank, card);
     }
     lines += '\n' + card;
+    nodes += card.substr(0, card.find(' ') + 1);
   }
   return lines;
 }
@@ -254,10 +269,11 @@ std::string wire_up(Pmix& pmix) {
   if (address.starts_with(not_wired_up)) {
     return is_first ? address : not_wired_up;
   }
-  std::string others = has_other_nodes ? addresses(pmix, wrong) : std::string();
+  std::string nodes;
+  std::string others = has_other_nodes ? addresses(pmix, nodes, wrong) : std::string();
   if (has_other_nodes && is_first && wrong.empty()) {
     wrong = pmix.read_meeting(meeting);
-    write_all(to_supervisor, meeting);
+    write_all(to_supervisor, meeting + '\n' + nodes);
   }
   close(to_supervisor);
   if (!wrong.empty()) {
