@@ -145,6 +145,40 @@ int main(int count, char **words) {
 }
 """
 
+# Everything that travels, in an order by chance, with pauses: each message has its round as tag.
+MIXTURE = HEAD + """
+enum { most = 1 << 20 };
+static char mine[most], other[most];
+int main(int count, char **words) {
+  begin();
+  unsigned all = atoi(words[2]), own = all + 77 * rank;
+  for (int i = 0, rounds = atoi(words[1]); i < rounds; ++i) {
+    const int bytes = 1 << rand_r(&all) % 21, distance = 1 + rand_r(&all) % (size - 1), kind = rand_r(&all) % 5;
+    const int to = (rank + distance) % size, from = (rank + size - distance) % size;
+    MPI_Request requests[2];
+    if (rand_r(&own) % 4 == 0) usleep(rand_r(&own) % 3000);
+    if (kind == 0) {
+      MPI_Irecv(other, bytes, MPI_CHAR, from, i, MPI_COMM_WORLD, &requests[0]);
+      MPI_Issend(mine, bytes, MPI_CHAR, to, i, MPI_COMM_WORLD, &requests[1]);
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    } else if (kind == 1) {
+      MPI_Isend(mine, bytes, MPI_CHAR, to, i, MPI_COMM_WORLD, requests);
+      usleep(rand_r(&own) % 2000);
+      MPI_Recv(other, bytes, MPI_CHAR, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Wait(requests, MPI_STATUS_IGNORE);
+    } else if (kind == 2) {
+      MPI_Barrier(MPI_COMM_WORLD);
+    } else if (kind == 3) {
+      MPI_Allreduce(mine, other, bytes, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD);
+    } else {
+      MPI_Sendrecv(mine, bytes, MPI_CHAR, to, i, other, bytes, MPI_CHAR, from, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
 
 class NodesDeadlock(MpiexecTest):
     def setUp(self):
@@ -241,8 +275,14 @@ class NodesDeadlock(MpiexecTest):
 
     def test_many_short_jobs(self):
         program = self.program("round", ROUND)
-        for turn in range(100):
+        for turn in range(200):
             self.assert_none(self.on_nodes(2 + turn % 2, "--as", KINDS[turn % len(KINDS)], "-n", 4, program, 3, 0))
+
+    def test_a_mixture(self):
+        program = self.program("mixture", MIXTURE)
+        ways = ({"MEANTIME_REMOTE_EAGER": "0"}, {"MEANTIME_EAGER_PAIR": "20K"}, {"MEANTIME_WAIT": "event"})
+        for turn in range(12):
+            self.assert_none(self.on_nodes(2 + turn % 2, "--as", KINDS[turn // 2 % len(KINDS)], "-n", 5, program, 150, turn, **ways[turn % 3]))
 
 
 if __name__ == "__main__":
