@@ -112,6 +112,15 @@ class Hosts(MpiexecTest):
             self.assertEqual(result.error.count(said), 1, result)
             self.assertEqual(result.error.count("mpiexec: "), 1, result)
 
+    def test_a_deadlock_is_told(self):
+        result = self.run_job("--hosts", "a:2,b:2", self.program(PROGRAM), "dead")
+        self.assertEqual(result.status, 125, result)
+        self.assertEqual(result.error.count("deadlock: every rank waits in MPI, and nothing can wake one of them:\n"), 1, result)
+        for ranks in ("0-1", "2-3"):
+            self.assertRegex(result.error, rf"ranks {ranks}: each waits in MPI_Recv for any rank, tag 7")
+        result = self.run_job("--on-deadlock=ignore", "--timeout", 4, "--hosts", "a:2,b:2", self.program(PROGRAM), "dead")
+        self.assertEqual(result.status, 124, result)
+
     def test_a_rank_that_never_calls_init(self):
         result = self.run_job("--hosts", "a,b", "sh", "-c", f"test $SSH_HOST = a || exec {self.program(PROGRAM)}")
         self.assertEqual(result.status, 1, result)

@@ -205,6 +205,12 @@ class TasksOfSlurm(MpiexecTest):
             self.assertNotEqual(status, 0, what)
             self.assertNotIn("connection", error, what)
 
+    def test_a_deadlock_over_two_nodes_is_told(self):
+        status, _, error = self.run_tasks(4, self.program, "dead", nodes=2, environment=WITH_UCX)
+        self.assertNotEqual(status, 0)
+        for ranks in ("0-1", "2-3"):
+            self.assertRegex(error, rf"ranks {ranks}: each waits in MPI_Recv for any rank, tag 7")
+
     def test_a_deadlock_is_told(self):
         status, _, error = self.run_tasks(3, self.program, "dead")
         self.assertNotEqual(status, 0)

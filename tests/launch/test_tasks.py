@@ -118,6 +118,10 @@ class Tasks(MpiexecTest):
         self.assertRegex(error, r"Meantime: where the time of 4 ranks on \d+ workers of 2 nodes went, ")
         self.assertRegex(error, r"\n +3 .*  two\n")
         self.assertNotIn("missing", error)
+        status, output, error = self.run_tasks(4, *on_two, self.program, "dead", environment=environment)
+        self.assertEqual(status, 125)
+        for ranks in ("0-1", "2-3"):
+            self.assertRegex(error, rf"ranks {ranks}: each waits in MPI_Recv for any rank, tag 7")
         status, output, error = self.run_tasks(4, *on_two, traffic, environment=environment)
         self.assertEqual((status, output), (0, " No Errors\n"), error)
 

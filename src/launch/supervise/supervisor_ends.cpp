@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "launch/inspect/crash_report.h"
 #include "launch/inspect/process_info.h"
+#include "launch/inspect/report.h"
 #include "launch/messages.h"
 #include "launch/report/guest_report.h"
 #include "launch/report/job_figures.h"
@@ -274,7 +275,8 @@ void Supervisor::judge(int rank, int wait_status) {
   if (process.phase == MpiPhase::inside) {
     if (code == deadlock_status && job_.command.on_deadlock == DeadlockAction::abort &&
         found_deadlock(starter_.segment_of(rank))) {
-      tell_of_deadlock(rank, fmt::format("Meantime: {}:", deadlock_found), {}, true);
+      tell_of_deadlock(rank, fmt::format("Meantime: {}:", deadlock_found),
+                       job_report(job_, starter_.segments()), {}, true);
     }
     end_job(
         rank, code == 0 ? 1 : code,

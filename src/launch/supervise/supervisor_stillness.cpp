@@ -1,5 +1,7 @@
 // Whether the ranks of several nodes wait for each other for ever: the supervisor asks the nodes'
 // segments where it has them all (mpiexec that plays nodes), or is the hub, which the members tell.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "deadlock/node_state.h"
