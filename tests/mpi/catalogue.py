@@ -557,9 +557,9 @@ def matrix():
              "The programs of `tests/mpi`, `tests/hang` and `tests/death` under `mpiexec`, as `make test-all` runs",
              "them: programs down, ranks across. A number counts runs, over ways of waiting and cross-memory",
              "attach on and off; *threads* are thread ranks, of one process, of two, or beside process ranks;",
-             "*nodes* are process or thread ranks over several nodes that mpiexec plays; asan and tsan are builds",
-             "with sanitizers. `make test` has one run of a program for each number of ranks, chosen so that all pairs",
-             "of ranks, ways of waiting and cross-memory attach come up, and asan.", "",
+             "*nodes* are ranks of both kinds over several nodes that mpiexec plays; asan and tsan are builds",
+             "with sanitizers. `make test` has one run of a program for each number of ranks, chosen so that all",
+             "pairs of ranks, ways of waiting and cross-memory attach come up, and asan.", "",
              "Written by `tests/mpi/catalogue.py --matrix`; a test compares.", "",
              "| program | " + " | ".join(title_of(*column) for column in columns) + " |",
              "|---|" + "---|" * len(columns)]
