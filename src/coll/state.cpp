@@ -43,10 +43,12 @@ State::State(Communicator& comm) : context_block(comm.context_block), rank(comm.
       in_words = header.thread_hosts != 0;
       in_host = header.thread_hosts == 1;
       takes_turns = self.fiber != nullptr;
-      const bool gathers =
-          uses(Heuristic::gathering) && takes_turns && ranks::worker_count_of_job() <= core_groups;
-      gathered = gathers ? members_of_home(comm, self) : 1;
       worker = std::max(0, ranks::home_number(self));
+      // A stage has so many Gatherings. (Of nodes that mpiexec plays, each has a few workers, whose
+      // numbers go on from one node to the next.)
+      const bool gathers = uses(Heuristic::gathering) && takes_turns && worker < core_groups &&
+                           ranks::worker_count_of_job() <= core_groups;
+      gathered = gathers ? members_of_home(comm, self) : 1;
     }
   }
 }

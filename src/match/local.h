@@ -144,6 +144,20 @@ class Peers {
       }
     }
   }
+  /// Each that there may have been something with, and its world rank, until `visit` says true. The
+  /// rank of that one, or -1.
+  template <class Visit>
+  int until(Visit visit) {
+    for (std::size_t index = 0; index < blocks_.size(); ++index) {
+      for (std::size_t place = 0; blocks_[index] != nullptr && place < peers_a_block; ++place) {
+        const auto world_rank = static_cast<int>(index * peers_a_block + place);
+        if (visit(world_rank, (*blocks_[index])[place])) {
+          return world_rank;
+        }
+      }
+    }
+    return -1;
+  }
 
  private:
   /// Most ranks send to few others, and a word of each for each were 8 MB in a host of a thousand.

@@ -69,15 +69,15 @@ Link Pool::allocate(std::size_t bytes) {
     return place;
   }
   const std::size_t size = std::size_t{1} << size_class;
-  constexpr std::size_t chunk_bytes = 4 * largest_class;
   if (chunk_left_ < size) {
     release_chunk();
-    const Grown chunk = segment().grow_up_to(chunk_bytes, size);
+    const Grown chunk = segment().grow_up_to(std::max(next_chunk_, size), size);
     if (chunk.bytes == 0) {
       return cut_larger(size_class);
     }
     chunk_ = chunk.place;
     chunk_left_ = chunk.bytes;
+    next_chunk_ = std::min(next_chunk_ + chunk.bytes, largest_chunk);
   }
   const Link place = chunk_;
   chunk_ += size;

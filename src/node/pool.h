@@ -45,6 +45,7 @@ class Pool {
   std::vector<Grown> take_all_free();
 
   static constexpr std::size_t largest_class = 64 * 1024;
+  static constexpr std::size_t largest_chunk = 4 * largest_class;
   static constexpr int smallest = 6;
   static constexpr int classes = 17;
   Link free_[classes] = {};
@@ -52,6 +53,9 @@ class Pool {
   Link large_ = 0;
   Link chunk_ = 0;
   std::size_t chunk_left_ = 0;
+  /// The next one is as large as all before together: of ten thousand ranks that have a few
+  /// messages each, none shall take the memory of a busy one.
+  std::size_t next_chunk_ = start_page;
   bool joined_ = false;  ///< and nothing was released since
 };
 

@@ -13,8 +13,11 @@ namespace meantime::ranks {
 
 class AsymmetricFence {
  public:
-  /// Once a process, before the first use. Without membarrier (a kernel before 4.14, a seccomp
-  /// filter, ThreadSanitizer, which does not know it) both sides pay a full fence.
+  /// Before the first use, again if you like, and at best while the process has one thread: then
+  /// the kernel registers it at once. With more it waits for all CPUs to have scheduled
+  /// (synchronize_rcu): 15 ms on a machine at work, and up to seconds where the kernel's thread for
+  /// that waits for a CPU itself. Without membarrier (a kernel before 4.14, a seccomp filter,
+  /// ThreadSanitizer, which does not know it) both sides pay a full fence.
   static void prepare();
 
   static void light() {

@@ -2,7 +2,8 @@
 """The part of MPICH's own test suite that CI runs: subset.txt's programs, compiled one by one and run.
 
     mpich_subset.py get WORK                           gets the sources (mpich_suite.py says whence), or says why not
-    mpich_subset.py run WORK FOLDER --build BUILD      builds and runs the programs of a folder of subset.txt
+    mpich_subset.py run WORK FOLDER --build BUILD      builds and runs the programs of a folder of subset.txt;
+                                                       --nodes 2: over nodes that mpiexec plays; --threads: thread ranks
 
 `get` may not hold up CI: it has limits, and always ends with status 0. `run` ends with 77, CTest's "skipped", where the
 sources could not be had. Nothing of the suite's configure is run: it takes longer than the programs.
@@ -61,7 +62,12 @@ def compile_one(build, suite, include, sources, output, log, *more):
     return True
 
 
-def run_folder(work, folder, build):
+def over_nodes(program, nodes):
+    """What a run of the program over so many nodes wants: a rank a node at least."""
+    return {"MEANTIME_TEST_NODES": str(min(nodes, int(program.ranks)))} if nodes > 1 else {}
+
+
+def run_folder(work, folder, build, nodes, threads):
     suite = work / "source" / "test" / "mpi"
     if not (work / "ready").exists():
         print(f"skipped: MPICH's sources are not in {work} (no network, or no source packages)")
@@ -82,14 +88,16 @@ def run_folder(work, folder, build):
     for line in (HERE / "subset.txt").read_text(encoding="utf-8").splitlines():
         line = line.partition("#")[0].strip()
         if line.startswith(folder + "/"):
-            programs.append(mpich_suite.Program(folder, line.removeprefix(folder + "/")))
-    launcher = [str(build / "bin" / "mpiexec"), "--timeout", str(RUN_SECONDS)]
+            program = mpich_suite.Program(folder, line.removeprefix(folder + "/"))
+            if nodes == 1 or program.ranks != "1":
+                programs.append(program)
+    launcher = [str(build / "bin" / "mpiexec"), "--timeout", str(RUN_SECONDS), *(["--as", "threads"] if threads else [])]
     for program in programs:
         binary = place / folder / program.name
         binary.parent.mkdir(exist_ok=True)
         source = suite / folder / f"{program.name}.c"
         if binary.exists() or compile_one(build, suite, place, [source, *helpers], binary, log):
-            said = mpich_suite.run(place, program, launcher, {}, RUN_SECONDS)
+            said = mpich_suite.run(place, program, launcher, over_nodes(program, nodes), RUN_SECONDS)
         else:
             said = f"not compiled: see {log}"
         if said is not None:
@@ -105,6 +113,8 @@ def main():
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("folder", nargs="?")
     parser.add_argument("--build", type=pathlib.Path, help="where Meantime is built")
+    parser.add_argument("--nodes", type=int, default=1, help="over so many nodes, programs of several ranks only")
+    parser.add_argument("--threads", action="store_true", help="as thread ranks")
     arguments = parser.parse_args()
     work = arguments.work.resolve()
     if arguments.what == "get":
@@ -112,7 +122,7 @@ def main():
     elif arguments.what == "really-get":
         mpich_suite.get(work)
     else:
-        return run_folder(work, arguments.folder, arguments.build.resolve())
+        return run_folder(work, arguments.folder, arguments.build.resolve(), arguments.nodes, arguments.threads)
     return 0
 
 

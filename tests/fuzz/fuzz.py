@@ -5,9 +5,10 @@
     fuzz.py --build build/release --oracle build/oracle --seeds 1-20       these, and no more
     fuzz.py --build build/release --oracle build/oracle --record 24        writes seeds.txt
     fuzz.py --build build/release --expect                                 checks against seeds.txt
+    fuzz.py --build build/release --oracle build/oracle --nodes            all over nodes that mpiexec plays
 
 Each seed is one program (tests/fuzz) with some number of ranks. It runs on the oracle once, on ours as
-processes or threads in some way of waiting. What differs is made smaller: fewer operations, fewer
+processes or threads in some way of waiting, some over 2 to 4 nodes. What differs is made smaller: fewer operations, fewer
 ranks; the line that repeats it is printed. Where the oracle itself fails, our runs are compared with
 each other. Exit status 1 if anything differed, crashed or was not over in time.
 """
@@ -32,7 +33,7 @@ class Setting:
     """How a program runs on ours."""
 
     def __init__(self, threads, wait, cma="1", more=()):
-        self.threads, self.wait, self.cma, self.more = threads, wait, cma, tuple(more)
+        self.threads, self.wait, self.cma, self.more = threads, wait, cma, list(more)
 
     def words(self):
         words = ["--as", "threads"] if self.threads else []
@@ -123,7 +124,8 @@ class Fuzzer:
 
     def shrink(self, ranks, words, setting):
         """The smallest program that still fails, as far as a limited number of tries finds it."""
-        for fewer in range(1, ranks):
+        nodes = [int(more.partition("=")[2]) for more in setting.more if more.startswith("MEANTIME_TEST_NODES=")]
+        for fewer in range(max(nodes, default=1), ranks):
             if self.failure(fewer, words, setting):
                 ranks = fewer
                 break
@@ -152,7 +154,11 @@ class Fuzzer:
         words = [f"--seed={seed}", f"--steps={steps}"]
         if numbers.random() < 0.5:
             words.append("--limit=" + numbers.choice(("300", "20000", "100000")))
-        return ranks, words, draw_setting(numbers, ranks)
+        setting = draw_setting(numbers, ranks)
+        share = 1 if self.options.nodes else 0 if self.options.expect else 0.25
+        if ranks > 1 and numbers.random() < share:
+            setting.more.append(f"MEANTIME_TEST_NODES={min(numbers.choice((2, 2, 3, 4)), ranks)}")
+        return ranks, words, setting
 
     def record(self):
         """Writes what the oracle prints for the first seeds with which it does not fail itself."""
@@ -230,6 +236,7 @@ def main():
     parser.add_argument("--seeds", help="FIRST-LAST instead of new ones")
     parser.add_argument("--start", type=int, help="the first seed of a timed run")
     parser.add_argument("--ranks", type=int, help="always as many")
+    parser.add_argument("--nodes", action="store_true", help="all programs over several nodes")
     parser.add_argument("--limit", type=int, default=60, help="seconds for one run")
     parser.add_argument("--tries", type=int, default=60, help="runs to make a failure smaller")
     parser.add_argument("--record", type=int, help="so many seeds")

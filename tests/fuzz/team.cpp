@@ -250,6 +250,16 @@ std::unique_ptr<Team> make_team(Run& run, int index) {
   return team;
 }
 
+/// The same answer at all members, whoever sits where.
+static bool is_whole(MPI_Comm part, const Team& team) {
+  int size = 0;
+  MUST(MPI_Comm_size(part, &size));
+  int here = size == team.size() ? 1 : 0;
+  int everywhere = 0;
+  MUST(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, team.comm));
+  return everywhere == 1;
+}
+
 MPI_Comm make_alike(Random& random, const Team& team, int tag) {
   MPI_Comm made = MPI_COMM_NULL;
   switch (random.below(6)) {
@@ -270,6 +280,10 @@ MPI_Comm make_alike(Random& random, const Team& team, int tag) {
       break;
     case 4:
       MUST(MPI_Comm_split_type(team.comm, MPI_COMM_TYPE_SHARED, team.rank, MPI_INFO_NULL, &made));
+      if (!is_whole(made, team)) {  // over several nodes
+        MUST(MPI_Comm_free(&made));
+        MUST(MPI_Comm_dup(team.comm, &made));
+      }
       break;
     default: {
       MPI_Group all = group_of(team.comm);

@@ -81,7 +81,6 @@ def devices():
         return [line.split(":")[0].strip() for line in file if ":" in line]
 
 
-@unittest.skipIf(CFLAGS, "sanitizers: not tried yet")
 class Cluster(MpiexecTest):
     def setUp(self):
         super().setUp()

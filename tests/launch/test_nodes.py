@@ -11,7 +11,7 @@ from test_tasks import WITH_UCX
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 # Thread ranks over nodes have not been tried with sanitizers yet.
-KINDS = ("processes",) if CFLAGS else ("processes", "threads")
+KINDS = ("processes", "threads")
 
 # The sums of values of which the order of additions shows in the last bits.
 SUMS = """

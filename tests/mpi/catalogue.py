@@ -398,6 +398,25 @@ def node_runs():
                 yield f"nodes.{program.title()}.n{ranks}.{wait}.threads.on{nodes}", program, ranks, wait, options
 
 
+# What messages and collectives of other nodes do to memory.
+SANITIZED_OVER_NODES = {"pt2pt_modes", "pt2pt_order", "pt2pt_completion", "pt2pt_probe", "pt2pt_large", "pt2pt_overflow",
+                        "pt2pt_cancel", "pt2pt_persistent", "pt2pt_computing", "traffic", "coll_all", "coll_random",
+                        "communicators", "comm_sessions", "finalize_sends", "finalize_receives"}
+
+
+def sanitized_node_runs(kind):
+    """(name, program, ranks, options): over two nodes. The leak sanitizer itself crashes where UCX's libraries are loaded."""
+    for program in PROGRAMS:
+        if program.title() not in SANITIZED_OVER_NODES or kind != "asan":
+            continue
+        shared = ["--env", "MEANTIME_TEST_NODES=2", "--env", "ASAN_OPTIONS=detect_leaks=0"]
+        threads = ["--mpiexec-argument=--as", "--mpiexec-argument=threads"]
+        yield f"nodes.{program.title()}.n4.on2.{kind}", program, 4, shared
+        yield f"nodes.{program.title()}.n4.threads.on2.{kind}", program, 4, shared + threads
+        yield (f"nodes.{program.title()}.n7.threads.on2.{kind}", program, 7,
+               [*shared, *threads, "--mpiexec-argument=--ranks-per-process", "--mpiexec-argument=2"])
+
+
 def uncovered_pairs():
     """Pairs that the quick tier does not have: must be empty (checked by a test)."""
     axes = [(RANKS, WAITS), (RANKS, CROSS_MEMORY), (WAITS, CROSS_MEMORY)]
@@ -436,6 +455,12 @@ def write_cmake(kind):
               + " ".join(f"[==[{word}]==]" for word in command) + ")")
     if kind != "release":
         print("if(TARGET meantime-host)")
+        for name, program, ranks, options in sanitized_node_runs(kind):
+            limit = program.seconds * slower
+            command = ["--ranks", str(ranks), "--wait", "adaptive", "--time-limit", str(limit), *options, *program.extra,
+                       "--", f"@{program.folder}/{program.name}", *program.arguments(ranks, "adaptive")]
+            print(f"meantime_mpi_test({name} \"nodes\" {limit + 60} {int(program.alone)} "
+                  + " ".join(f"[==[{word}]==]" for word in command) + ")")
         for name, program, ranks in sanitized_thread_rank_runs(kind):
             limit = program.seconds * slower
             command = ["--ranks", str(ranks), "--wait", "adaptive", "--time-limit", str(limit),
@@ -539,9 +564,9 @@ def matrix():
              "The programs of `tests/mpi`, `tests/hang` and `tests/death` under `mpiexec`, as `make test-all` runs",
              "them: programs down, ranks across. A number counts runs, over ways of waiting and cross-memory",
              "attach on and off; *threads* are thread ranks, of one process, of two, or beside process ranks;",
-             "*nodes* are process ranks over several nodes that mpiexec plays; asan and tsan are builds with",
-             "sanitizers. `make test` has one run of a program for each number of ranks, chosen so that all pairs",
-             "of ranks, ways of waiting and cross-memory attach come up, and asan.", "",
+             "*nodes* are ranks of both kinds over several nodes that mpiexec plays; asan and tsan are builds",
+             "with sanitizers. `make test` has one run of a program for each number of ranks, chosen so that all",
+             "pairs of ranks, ways of waiting and cross-memory attach come up, and asan.", "",
              "Written by `tests/mpi/catalogue.py --matrix`; a test compares.", "",
              "| program | " + " | ".join(title_of(*column) for column in columns) + " |",
              "|---|" + "---|" * len(columns)]

@@ -86,6 +86,19 @@ static void hardware() {
   MUST(MPI_Comm_size(shared, &of_shared));
   CHECK(of_node == of_shared, "%d, %d", of_node, of_shared);
   MUST(MPI_Comm_free(&node));
+  // Without a guide: what has divided the ranks is told; nodes do so first.
+  MPI_Comm part;
+  MUST(MPI_Info_delete(guide, "mpi_hw_resource_type"));
+  MUST(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, guide, &part));
+  if (part != MPI_COMM_NULL) {
+    const std::string divided_by = value_of(guide, "mpi_hw_resource_type");
+    CHECK(!divided_by.empty());
+    CHECK(of_node == size || on_mpich() || divided_by == "mpi_shared_memory", "%s",
+          divided_by.c_str());
+    MUST(MPI_Comm_free(&part));
+  } else {
+    CHECK(of_node == size || on_mpich());
+  }
   MUST(MPI_Comm_free(&shared));
   MUST(MPI_Info_free(&guide));
 }

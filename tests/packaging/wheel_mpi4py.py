@@ -1,4 +1,5 @@
-"""The wheel with mpi4py from PyPI: its source distribution, built by our mpicc, passes its own tests. Needs PyPI."""
+"""The wheel with mpi4py from PyPI: its source distribution, built by our mpicc, passes its own tests, over nodes
+too. Needs PyPI."""
 import glob
 import os
 import re
@@ -39,8 +40,8 @@ class Mpi4py(unittest.TestCase):
         cls.environment.run("pip", "install", "-q", "--no-build-isolation", archive, seconds=1200)
         cls.tests = os.path.join(cls.folder, f"mpi4py-{VERSION}", "test")
 
-    def run_tests(self, ranks):
-        output = self.environment.run("mpiexec", "-n", str(ranks), "python", "main.py", "-q", *EXCLUDED,
+    def run_tests(self, ranks, *before):
+        output = self.environment.run(*before, "mpiexec", "-n", str(ranks), "python", "main.py", "-q", *EXCLUDED,
                                       cwd=self.tests, seconds=900)
         counts = re.findall(r"Ran (\d+) tests", output)  # anywhere in a line: ranks write into each other's
         self.assertEqual(len(counts), ranks, output)
@@ -52,6 +53,9 @@ class Mpi4py(unittest.TestCase):
 
     def test_own_tests_3(self):
         self.run_tests(3)
+
+    def test_own_tests_5_over_2_nodes(self):
+        self.run_tests(5, "env", "MEANTIME_TEST_NODES=2")
 
 
 if __name__ == "__main__":

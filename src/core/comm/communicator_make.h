@@ -22,8 +22,7 @@ int start_duplicate(Communicator& comm, const Info* info, Communicator** made, R
 
 int split(Communicator& comm, int color, int key, Communicator** made);
 /// MPI_Comm_split_type but for the hints of the new one.
-int split_by_type(Communicator& comm, int split_type, int key, const Info* info,
-                  Communicator** made);
+int split_by_type(Communicator& comm, int split_type, int key, Info* info, Communicator** made);
 /// The caller's group must be of members of `comm`. Only members communicate.
 int create(Communicator& comm, Group& group, Communicator** made);
 int create_group(Communicator& comm, Group& group, int tag, Communicator** made);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/comm/context.h"
 #include "core/comm/invitation.h"
@@ -9,6 +10,8 @@
 #include "node/segment.h"
 
 namespace meantime {
+
+Nodes::Nodes(std::shared_ptr<const Members> of_nodes) : held(std::move(of_nodes)), members(*held) {}
 
 Nodes::~Nodes() {
   drop(here);
@@ -24,19 +27,25 @@ int Nodes::node_of(int rank) const {
 namespace core {
 namespace {
 
-/// Without the communicator of this node.
-std::unique_ptr<Nodes> nodes_of(const Communicator& comm) {
-  auto nodes = std::make_unique<Nodes>();
+std::shared_ptr<const Nodes::Members> members_of(const Communicator& comm) {
+  auto members = std::make_shared<Nodes::Members>();
   std::map<int, std::size_t> places;
   for (int rank = 0; rank < comm.size; ++rank) {
     const int node = net::network()->node_of(comm.group->world_rank(rank));
-    const auto [place, is_new] = places.try_emplace(node, nodes->members.size());
+    const auto [place, is_new] = places.try_emplace(node, members->size());
     if (is_new) {
-      nodes->members.emplace_back();
+      members->emplace_back();
     }
-    nodes->members[place->second].push_back(rank);
-    nodes->own = rank == comm.rank ? static_cast<int>(place->second) : nodes->own;
+    (*members)[place->second].push_back(rank);
   }
+  return members;
+}
+
+/// Without the communicator of this node.
+std::unique_ptr<Nodes> nodes_of(const Communicator& comm,
+                                std::shared_ptr<const Nodes::Members> members) {
+  auto nodes = std::make_unique<Nodes>(std::move(members));
+  nodes->own = nodes->node_of(comm.rank);
   return nodes;
 }
 
@@ -57,7 +66,7 @@ int settle_on_nodes(Communicator& comm) {
   if (comm.is_on_one_node()) {
     return share_block(comm);
   }
-  std::unique_ptr<Nodes> nodes = nodes_of(comm);
+  std::unique_ptr<Nodes> nodes = nodes_of(comm, members_of(comm));
   const std::vector<int>& near = nodes->members[static_cast<std::size_t>(nodes->own)];
   Context context;
   int error = MPI_SUCCESS;
@@ -79,7 +88,9 @@ int settle_on_nodes(Communicator& comm) {
 }
 
 void settle_world_on_nodes(Communicator& world) {
-  std::unique_ptr<Nodes> nodes = nodes_of(world);
+  // The same for all ranks of a host, and for ever.
+  static const std::shared_ptr<const Nodes::Members> members = members_of(world);
+  std::unique_ptr<Nodes> nodes = nodes_of(world, members);
   Context context;
   context.number = node_context;
   nodes->here = assemble(context, group_here(world, *nodes), nullptr, &world);

@@ -3,6 +3,7 @@
 //   first     the lowest rank of a node, which speaks for it
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "core/comm/communicator.h"
@@ -10,14 +11,17 @@
 namespace meantime {
 
 struct Nodes {
-  Nodes() = default;
+  using Members = std::vector<std::vector<int>>;
+
+  explicit Nodes(std::shared_ptr<const Members> of_nodes);
   ~Nodes();
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
 
-  std::vector<std::vector<int>> members;  ///< ranks of each node, ascending; nodes by their first
-  int own = 0;                            ///< index of this rank's node
-  Communicator* here = nullptr;           ///< of its ranks, in this order
+  const std::shared_ptr<const Members> held;  ///< of MPI_COMM_WORLD by all ranks of a host
+  const Members& members;        ///< ranks of each node, ascending; nodes by their first
+  int own = 0;                   ///< index of this rank's node
+  Communicator* here = nullptr;  ///< of its ranks, in this order
 
   int count() const { return static_cast<int>(members.size()); }
   int first(int node) const { return members[static_cast<std::size_t>(node)].front(); }

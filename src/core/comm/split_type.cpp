@@ -10,13 +10,15 @@ namespace meantime::core {
 namespace {
 
 constexpr int together = 0;
+constexpr char resource_key[] = "mpi_hw_resource_type";
+constexpr char node_resource[] = "mpi_shared_memory";
 
 /// Of the ranks that share this node's memory.
 int node_color() {
   return net::network() != nullptr ? net::network()->node() : together;
 }
 
-/// The value of `mpi_hw_resource_type`, or of the info's key for sets of ranks.
+/// The value of `resource_key`, or of the info's key for sets of ranks.
 const std::string* find(const Info* info, const char* key) {
   return info != nullptr ? info->find(key) : nullptr;
 }
@@ -26,26 +28,36 @@ int color_of(int instance) {
 }
 
 int color_of_resource(const std::string& resource) {
-  return resource == "mpi_shared_memory" ? node_color()
-                                         : color_of(instance_of(resource, allowed_cpus()));
+  return resource == node_resource ? node_color() : color_of(instance_of(resource, allowed_cpus()));
 }
 
-/// By the largest kind of hardware that divides the ranks. All look at the same kinds in the same
-/// order, and stop at the same one, since until then each was in one part with all others. (One
-/// that has said MPI_UNDEFINED takes part in the first split, which is the last then.)
-int split_by_hardware(Communicator& comm, int key, Communicator** made) {
-  std::vector<int> colors;
+/// By the largest kind of hardware that divides the ranks, which `info` is told. All look at the
+/// same kinds in the same order, and stop at the same one, since until then each was in one part
+/// with all others. (One that has said MPI_UNDEFINED takes part in the first split, which is the
+/// last then.)
+int split_by_hardware(Communicator& comm, int key, Info* info, Communicator** made) {
+  struct Division {
+    std::string resource;
+    int color;
+  };
+  std::vector<Division> divisions;
   if (net::network() != nullptr) {
-    colors.push_back(node_color());
+    divisions.push_back({node_resource, node_color()});
   }
   for (const Hardware& kind : hardware(allowed_cpus())) {
-    colors.push_back(color_of(kind.instance));
+    divisions.push_back({std::string(hardware_scheme) + kind.kind, color_of(kind.instance)});
   }
-  for (const int color : colors) {
+  for (const auto& [resource, color] : divisions) {
     if (const int error = split(comm, color, key, made); error != MPI_SUCCESS) {
       return error;
     }
-    if (*made == nullptr || (*made)->size < comm.size) {
+    if (*made == nullptr) {
+      return MPI_SUCCESS;
+    }
+    if ((*made)->size < comm.size) {
+      if (info != nullptr && !info->read_only) {
+        info->set(resource_key, resource);
+      }
       return MPI_SUCCESS;
     }
     drop(*made);
@@ -56,11 +68,10 @@ int split_by_hardware(Communicator& comm, int key, Communicator** made) {
 
 }  // namespace
 
-int split_by_type(Communicator& comm, int split_type, int key, const Info* info,
-                  Communicator** made) {
+int split_by_type(Communicator& comm, int split_type, int key, Info* info, Communicator** made) {
   *made = nullptr;
   int color = MPI_UNDEFINED;
-  const std::string* resource = find(info, "mpi_hw_resource_type");
+  const std::string* resource = find(info, resource_key);
   const std::string* set = find(info, "mpi_pset_name");
   switch (split_type) {
     case MPI_UNDEFINED:
@@ -79,7 +90,7 @@ int split_by_type(Communicator& comm, int split_type, int key, const Info* info,
       break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
       if (!comm.is_inter()) {
-        return split_by_hardware(comm, key, made);
+        return split_by_hardware(comm, key, info, made);
       }
       break;
     default:

@@ -35,6 +35,7 @@
 #include "policy/policy.h"
 #include "protocol/control.h"
 #include "rank/rank.h"
+#include "scheduling/asymmetric_fence.h"
 #include "scheduling/worker.h"
 #include "settings/as_started.h"
 #include "settings/shown.h"
@@ -200,6 +201,7 @@ int start_up(Rank& rank) {
 }
 
 int start_thread_ranks(ranks::Plan plan, int segment) {
+  ranks::AsymmetricFence::prepare();  // before the network has a thread
   if (const int error = node::segment().map(segment); error != 0) {
     return error;
   }

@@ -505,11 +505,12 @@ void Remote::tell_goodbye(int world_rank) {
 void Remote::say_goodbye() {
   expect_ends();
   ground_.area.account.strangers.store(network_.strangers(), std::memory_order_relaxed);
-  for (int rank = 0; rank < ground_.rank.world_size; ++rank) {
-    if (ground_.peers[rank].is_known) {
-      tell_goodbye(rank);
+  ground_.peers.until([this](int world_rank, const Peer& to) {
+    if (to.is_known) {
+      tell_goodbye(world_rank);
     }
-  }
+    return false;
+  });
   says_goodbye_ = true;
   // Somebody may be gone.
   constexpr std::uint64_t patience_ns = 2'000'000'000;
@@ -525,20 +526,20 @@ void Remote::come_back() {
 }
 
 bool Remote::all_said_goodbye() const {
-  for (int rank = 0; rank < ground_.rank.world_size; ++rank) {
-    if (ground_.peers[rank].is_known && !ground_.peers[rank].has_left) {
-      return false;
-    }
-  }
-  return true;
+  return ground_.peers.until([](int /*world_rank*/, const Peer& from) {
+    return from.is_known && !from.has_left;
+  }) < 0;
 }
 
 void Remote::lost(int world_rank, const char* problem) {
-  for (int rank = 0; rank < ground_.rank.world_size && !expects_ends_; ++rank) {
-    if (network_.is_same_process(rank, world_rank) && ground_.peers[rank].is_known &&
-        !ground_.peers[rank].has_left && give_up != nullptr) {
-      give_up(rank, problem);
-    }
+  if (expects_ends_ || give_up == nullptr) {
+    return;
+  }
+  const int rank = ground_.peers.until([&](int other, const Peer& to) {
+    return to.is_known && !to.has_left && network_.is_same_process(other, world_rank);
+  });
+  if (rank >= 0) {
+    give_up(rank, problem);
   }
 }
 
