@@ -87,6 +87,7 @@ struct Member {
   bool there = false;
   bool over = false;  ///< its part of the job
   pid_t shell = -1;   ///< the process that was started for it; -1: none, or it has ended
+  int input = -1;     ///< for that process, if not its order alone
 };
 
 struct Job {

@@ -53,8 +53,12 @@ bool OtherNodes::join(const std::string& meeting, int member, double most_silent
 }
 
 void OtherNodes::accept_some() {
+  // Not all: who has come says something before others are let in, perhaps in its place.
   int connection = -1;
-  while ((connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+  for (std::size_t left = most_strangers / 4;
+       left > 0 &&
+       (connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;
+       --left) {
     if (strangers_.size() == most_strangers) {
       strangers_.erase(strangers_.begin());  // who has said nothing for longest
     }
