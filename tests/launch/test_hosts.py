@@ -79,7 +79,8 @@ class Hosts(MpiexecTest):
         file = self.path("hosts", "a slots=1\n# nobody\nb\nlocalhost slots=2\n")
         for words, on in ((("-n", 4, "--host", "a,b"), "aabb"), (("-n", 2, "--hosts", "a:4,b:4"), "aa"),
                           (("-ppn", 2, "-hosts", "a,b"), "aabb"), (("-hostfile", file), ["a", "b", "here", "here"]),
-                          (("-n", 1, "-host", "a,b:1", where, ":", "-n", 1), "ab"), (("--host", "a,a,b"), "aab")):
+                          (("-n", 1, "-host", "a,b:1", where, ":", "-n", 1), "ab"), (("--host", "a,a,b"), "aab"),
+                          (("--host", "[fe80::1]:1,fe80::2"), ["fe80::1", "fe80::2"])):
             result = self.run_job(*words, where)
             self.assertEqual(result.status, 0, result)
             self.assertEqual([line.split()[4] for line in sorted(result.output.splitlines())], list(on), words)
