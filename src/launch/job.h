@@ -86,7 +86,8 @@ struct Member {
   int ranks = 0;  ///< 0: it is there to hear how the job ends
   bool there = false;
   bool over = false;  ///< its part of the job
-  pid_t shell = -1;         ///< the process that was started for it; -1: none, or it has ended
+  pid_t shell = -1;   ///< the process that was started for it; -1: none, or it has ended
+  int input = -1;     ///< for that process, if not its order alone
 };
 
 struct Job {

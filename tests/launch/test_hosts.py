@@ -2,6 +2,7 @@
 """mpiexec --hosts: an mpiexec on each machine, here all on this one, by a remote shell that only pretends."""
 
 import os
+import pty
 import signal
 import subprocess
 import time
@@ -78,7 +79,8 @@ class Hosts(MpiexecTest):
         file = self.path("hosts", "a slots=1\n# nobody\nb\nlocalhost slots=2\n")
         for words, on in ((("-n", 4, "--host", "a,b"), "aabb"), (("-n", 2, "--hosts", "a:4,b:4"), "aa"),
                           (("-ppn", 2, "-hosts", "a,b"), "aabb"), (("-hostfile", file), ["a", "b", "here", "here"]),
-                          (("-n", 1, "-host", "a,b:1", where, ":", "-n", 1), "ab"), (("--host", "a,a,b"), "aab")):
+                          (("-n", 1, "-host", "a,b:1", where, ":", "-n", 1), "ab"), (("--host", "a,a,b"), "aab"),
+                          (("--host", "[fe80::1]:1,fe80::2"), ["fe80::1", "fe80::2"])):
             result = self.run_job(*words, where)
             self.assertEqual(result.status, 0, result)
             self.assertEqual([line.split()[4] for line in sorted(result.output.splitlines())], list(on), words)
@@ -154,6 +156,46 @@ class Hosts(MpiexecTest):
             while processes_of(self.mark) and time.monotonic() < end:
                 time.sleep(0.05)
             self.assertEqual(processes_of(self.mark), {})
+
+    def test_signals_before_all_are_there(self):
+        slow = self.path("slow", f"#!/bin/sh\ntest $1 = b && sleep 3\nexec {self.path('shell')} \"$@\"\n")
+        self.environment["MEANTIME_REMOTE_SHELL"] = slow
+        for sent, status in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+            job = self.begin("--hosts", "a:1,b:1", self.program(PROGRAM), "wait", lines=0)
+            time.sleep(0.5)
+            job.send_signal(sent)
+            self.assertEqual((job.wait(timeout=30), job.communicate()), (status, ("", "")))
+        words = ("sh", "-c", "trap 'echo rank heard; exit' USR1; while :; do sleep 0.05; done")
+        job = self.begin("--hosts", "b:1", *words, lines=0)
+        time.sleep(0.5)
+        job.send_signal(signal.SIGUSR1)
+        output, _ = job.communicate(timeout=30)  # heard, or it was too early for the script to catch it
+        self.assertIn((job.returncode, output), ((0, "rank heard\n"), (128 + signal.SIGUSR1, "")))
+
+    def test_a_remote_shell_that_is_killed(self):
+        job = self.begin("--hosts", "a:1,b:1", self.program(PROGRAM), "wait")
+        shells = [pid for pid, words in processes_of(self.mark).items() if "mpiexec --node-of-a-job" in words]
+        os.kill(shells[0], signal.SIGKILL)
+        _, error = job.communicate(timeout=30)
+        self.assertEqual((job.returncode, error.count(" is lost: ")), (1, 1), error)
+
+    def test_a_terminal_is_for_the_foreground(self):
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execve("/bin/bash", ["bash", "--norc", "-i"], dict(self.environment, PS1="", PS2=""))
+        try:
+            os.write(terminal, f"{MPIEXEC} --hosts a:1,b:1 {self.program(PROGRAM)} wait &\n".encode())
+            seen = b""
+            while seen.count(b" of 2: 1") < 2:
+                seen += os.read(terminal, 4096)
+            for number in range(5):
+                os.write(terminal, b"echo typed-$((%d+40))\n" % number)
+                while b"typed-%d" % (number + 40) not in seen:
+                    seen += os.read(terminal, 4096)
+        finally:
+            os.kill(child, signal.SIGHUP)
+            os.waitpid(child, 0)
+            os.close(terminal)
 
     def test_the_time_limit(self):
         result = self.run_job("--timeout", 2, "--hosts", "a:1,b:1", self.program(PROGRAM), "wait")

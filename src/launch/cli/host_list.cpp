@@ -44,10 +44,17 @@ Host host_of(std::string_view text) {
   text = without_blanks_before(text);
   const std::size_t end = std::min(text.find_first_of(blanks), text.size());
   Host host{text.substr(0, end), after_slots(text.substr(end))};
-  const std::size_t colon = host.name.find(':');
-  if (host.name != "::1" && colon != std::string_view::npos) {
-    host.slots = host.slots.empty() ? host.name.substr(colon + 1) : host.slots;
-    host.name = host.name.substr(0, colon);
+  // "[fe80::1]:4", "node1:4"; with several colons it is an address of IPv6.
+  const bool bracketed =
+      host.name.starts_with('[') && host.name.find(']') != std::string_view::npos;
+  const std::size_t name_end = bracketed ? host.name.find(']') + 1 : host.name.find(':');
+  const std::string_view rest = host.name.substr(std::min(name_end, host.name.size()));
+  if (rest.starts_with(':') && (bracketed || rest.find(':', 1) == std::string_view::npos)) {
+    host.slots = host.slots.empty() ? rest.substr(1) : host.slots;
+    host.name = host.name.substr(0, name_end);
+  }
+  if (bracketed) {
+    host.name = host.name.substr(1, name_end - 2);
   }
   return host;
 }

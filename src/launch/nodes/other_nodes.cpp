@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "launch/nodes/meeting.h"
 
@@ -53,10 +54,18 @@ bool OtherNodes::join(const std::string& meeting, int member, double most_silent
 }
 
 void OtherNodes::accept_some() {
-  int connection = -1;
-  while ((connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-    if (strangers_.size() == most_strangers) {
+  // Not all: who has come says something before others are let in, perhaps in its place.
+  for (std::size_t left = most_strangers / 4; left > 0; --left) {
+    const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const bool no_descriptor = connection < 0 && (errno == EMFILE || errno == ENFILE);
+    if ((no_descriptor && !strangers_.empty()) || strangers_.size() == most_strangers) {
       strangers_.erase(strangers_.begin());  // who has said nothing for longest
+    }
+    if (no_descriptor) {
+      continue;
+    }
+    if (connection < 0) {
+      return;
     }
     bound_silence(connection, most_silent_seconds_);
     strangers_.push_back(std::make_unique<Link>(connection));

@@ -37,7 +37,7 @@ constexpr int reading_ms = 500;
 }  // namespace
 
 int Supervisor::run() {
-  if (!prepare() || !meet_other_nodes() || !start_ranks() || !start_members()) {
+  if (!prepare() || !meet_other_nodes() || !start_input() || !start_ranks() || !start_members()) {
     ending_.kill_all();
     others_.tell(LinkKind::end, ending_.status());
     leave_other_nodes();
@@ -360,6 +360,7 @@ void Supervisor::act_on(int signal, int ranks_with_it) {
       running_ = 0;
     }
     others_.tell(LinkKind::signal, signal);
+    hold_for_those_to_come(signal);
   } else if (signal == SIGQUIT) {
     mention("what each rank does:\n{}", job_report(job_, starter_.segments()));
   } else if (job_.of_tasks) {

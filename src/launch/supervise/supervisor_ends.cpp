@@ -350,6 +350,7 @@ bool Supervisor::all_gone() {
   if (running_ > 0 || !members_are_over()) {
     return false;
   }
+  end_input();
   if (guests_.control() >= 0) {
     ended_ = ended_ == 0 ? now_seconds() : ended_;
     ignore_waits();

@@ -50,25 +50,50 @@ int file_of(const std::string& text) {
   return file;
 }
 
-/// A process that puts the order before our own standard input. Returns the end to read, or -1.
-int input_behind(int order) {
+/// What there is to read. A terminal's is for who is in its foreground: elsewhere SIGTTIN, which is
+/// blocked, becomes EIO.
+ssize_t read_when_allowed(int source, char* part, std::size_t most) {
+  for (;;) {
+    // Who is asleep in read(2) on a terminal has it also once it is in the background.
+    pollfd ready{source, POLLIN, 0};
+    poll(&ready, 1, -1);
+    const ssize_t bytes = read(source, part, most);
+    if (bytes >= 0 || (errno != EINTR && errno != EAGAIN && errno != EIO)) {
+      return bytes;
+    }
+    if (errno == EIO && isatty(source) == 0) {
+      return -1;
+    }
+    constexpr timespec pause{0, 100'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+struct Input {
+  pid_t process = -1;
+  int end = -1;  ///< to read
+};
+
+/// A process that puts the order before our own standard input. It is in mpiexec's process group,
+/// by which a terminal knows who may read.
+Input input_behind(int order) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    return -1;
+    return {};
   }
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    sigset_t none;
-    sigemptyset(&none);
-    std::signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, nullptr);  // the terminal's keys reach it, and are not for it
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     char part[65536];
     for (const int source : {order, STDIN_FILENO}) {
       ssize_t bytes = 0;
-      while ((bytes = read(source, part, sizeof part)) > 0 || (bytes < 0 && errno == EINTR)) {
-        if (bytes > 0 && !write_all(ends[1], {part, static_cast<std::size_t>(bytes)})) {
+      while (getppid() == parent && (bytes = read_when_allowed(source, part, sizeof part)) > 0) {
+        if (!write_all(ends[1], {part, static_cast<std::size_t>(bytes)})) {
           _exit(0);
         }
       }
@@ -78,9 +103,9 @@ int input_behind(int order) {
   close(ends[1]);
   if (child < 0) {
     close(ends[0]);
-    return -1;
+    return {};
   }
-  return ends[0];
+  return {child, ends[0]};
 }
 
 }  // namespace
@@ -113,11 +138,10 @@ bool Supervisor::meet_other_nodes() {
   return true;
 }
 
-bool Supervisor::start_members() {
-  if (!job_.starts_members) {
-    return true;
-  }
+/// -1: it cannot be.
+int Supervisor::order_for(int member) const {
   Order order;
+  order.node = member;
   order.meeting = job_.meeting;
   order.nodes = job_.command.nodes;
   order.ranks = job_.command.ranks();
@@ -127,6 +151,39 @@ bool Supervisor::start_members() {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     order.environment.emplace_back(*variable);
   }
+  return file_of(text_of(order));
+}
+
+/// Before this process leaves mpiexec's process group.
+bool Supervisor::start_input() {
+  const int reader = job_.command.stdin_rank;
+  for (std::size_t number = 0; number < job_.members.size() && job_.starts_members; ++number) {
+    Member& member = job_.members[number];
+    if (reader >= member.first_rank && reader < member.first_rank + member.ranks) {
+      const int order = order_for(static_cast<int>(number));
+      const Input input = order >= 0 ? input_behind(order) : Input{};
+      if (input.end < 0) {
+        return cannot_start(fmt::format("cannot pass on standard input: {}", std::strerror(errno)));
+      }
+      close(order);
+      input_process_ = input.process;
+      member.input = input.end;
+    }
+  }
+  return true;
+}
+
+/// What it has not read nobody needs.
+void Supervisor::end_input() {
+  if (input_process_ > 0) {
+    kill(input_process_, SIGKILL);
+  }
+}
+
+bool Supervisor::start_members() {
+  if (!job_.starts_members) {
+    return true;
+  }
   const std::string shell = job_.setting("MEANTIME_REMOTE_SHELL");
   for (std::size_t number = 0; number < job_.members.size(); ++number) {
     Member& member = job_.members[number];
@@ -134,7 +191,6 @@ bool Supervisor::start_members() {
       member.over = true;
       continue;
     }
-    order.node = static_cast<int>(number);
     const std::vector<std::string> words =
         words_to_start_on(member.name, shell, job_.command.nodes_of_slurm);
     Spawn& child = *member_spawns_.emplace_back(std::make_unique<Spawn>());
@@ -154,17 +210,11 @@ bool Supervisor::start_members() {
     }
     child.environment.push_back(nullptr);
     child.signal_mask = &job_.signal_mask;
-    const int reader = job_.command.stdin_rank;
-    const int file = file_of(text_of(order));
-    const bool gets_input =
-        reader >= member.first_rank && reader < member.first_rank + member.ranks;
-    const int input = gets_input && file >= 0 ? input_behind(file) : file;
+    const int input =
+        member.input >= 0 ? std::exchange(member.input, -1) : order_for(static_cast<int>(number));
     child.descriptors = {{input, STDIN_FILENO}};
     const pid_t pid = input >= 0 ? spawn(child) : -errno;
-    close(file);
-    if (input != file) {
-      close(input);
-    }
+    close(input);
     if (pid < 0) {
       return cannot_start(fmt::format("cannot start ranks on '{}': {}",
                                       settings::shown(member.name), std::strerror(-pid)));
@@ -181,6 +231,14 @@ bool Supervisor::start_members() {
 
 /// A process that was started for one. True: it was.
 bool Supervisor::on_shell_ended(pid_t pid, int wait_status) {
+  if (pid > 0 && pid == input_process_) {
+    input_process_ = -1;
+    if (WIFSIGNALED(wait_status) && !members_are_over()) {
+      ending_.begin(1, fmt::format("what passes standard input on was killed by {}",
+                                   signal_text(WTERMSIG(wait_status))));
+    }
+    return true;
+  }
   const auto member = std::find_if(job_.members.begin(), job_.members.end(),
                                    [&](const Member& one) { return one.shell == pid; });
   if (pid <= 0 || member == job_.members.end()) {
@@ -189,16 +247,21 @@ bool Supervisor::on_shell_ended(pid_t pid, int wait_status) {
   --running_;
   member->shell = -1;
   on_other_nodes();  // what it has said comes before its end
-  if (!member->over && !member->there) {
-    member->over = true;
-    const std::string how = WIFEXITED(wait_status)
-                                ? fmt::format("ended with status {}", WEXITSTATUS(wait_status))
-                                : "was killed by " + signal_text(WTERMSIG(wait_status));
-    ending_.begin(
-        WIFEXITED(wait_status) && WEXITSTATUS(wait_status) != 0 ? WEXITSTATUS(wait_status) : 1,
-        fmt::format("cannot start ranks on {}: what starts mpiexec there {}",
-                    text_of_member(*member), how));
+  if (member->over) {
+    return true;
   }
+  const std::string how = fmt::format(
+      "what starts mpiexec there {}",
+      WIFEXITED(wait_status) ? fmt::format("ended with status {}", WEXITSTATUS(wait_status))
+                             : "was killed by " + signal_text(WTERMSIG(wait_status)));
+  if (member->there) {  // nobody would see what its ranks write
+    ending_.begin(1, fmt::format("{} is lost: {}", text_of_member(*member), how));
+    return true;
+  }
+  member->over = true;
+  ending_.begin(
+      WIFEXITED(wait_status) && WEXITSTATUS(wait_status) != 0 ? WEXITSTATUS(wait_status) : 1,
+      fmt::format("cannot start ranks on {}: {}", text_of_member(*member), how));
   return true;
 }
 
@@ -242,8 +305,30 @@ void Supervisor::on_other_nodes() {
   }
 }
 
+/// Members that are not there yet hear of a signal when they come. Nobody waits for them to come
+/// only to end.
+void Supervisor::hold_for_those_to_come(int signal) {
+  const auto is_to_come = [](const Member& member) { return !member.there && !member.over; };
+  if (std::none_of(job_.members.begin(), job_.members.end(), is_to_come)) {
+    return;
+  }
+  if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) {
+    early_signals_.push_back(signal);
+    return;
+  }
+  ending_.begin(128 + signal, {});
+  for (const Member& member : job_.members) {
+    if (is_to_come(member) && member.shell > 0) {
+      kill(member.shell, SIGTERM);
+    }
+  }
+}
+
 /// Tells one that has just come what all were told before.
 void Supervisor::welcome(int member) {
+  for (const int signal : early_signals_) {
+    others_.tell_member(member, LinkKind::signal, signal);
+  }
   if (!silent_elsewhere_.empty()) {
     others_.tell_member(member, LinkKind::silent, silent_status_, silent_elsewhere_);
   } else if (silent_ >= 0) {

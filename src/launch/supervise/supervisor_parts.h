@@ -138,11 +138,15 @@ class Supervisor {
   /// Among the members; the hub's own, if it has ranks.
   [[nodiscard]] int own_number() const;
   bool meet_other_nodes();
+  [[nodiscard]] int order_for(int member) const;
+  bool start_input();
+  void end_input();
   bool start_members();
   bool on_shell_ended(pid_t pid, int wait_status);
   void on_address();
   void tell_addresses();
   void on_other_nodes();
+  void hold_for_those_to_come(int signal);
   void welcome(int member);
   void on_news(const OtherNodes::News& news);
   void on_lost(int member);
@@ -194,7 +198,9 @@ class Supervisor {
   std::vector<std::unique_ptr<Spawn>> member_spawns_;  ///< read by the children as they start
   std::vector<OtherNodes::News> reports_;              ///< of other nodes, until ours is made
   Timer members_late_;
+  pid_t input_process_ = -1;  ///< passes standard input on to who starts a member
   bool told_end_ = false;
+  std::vector<int> early_signals_;  ///< came while some members were not there yet
 
   bool stopped_ = false;              ///< by SIGTSTP, until SIGCONT
   bool died_late_ = false;            ///< a signal has killed a rank after MPI_Finalize
