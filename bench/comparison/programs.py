@@ -21,6 +21,7 @@ MPI = {
     "phases": "startup/phases.cpp",
     "network": "network/network.cpp",
     "libra": "libra/libra.cpp",
+    "overlap": "overlap/overlap.cpp",
 }
 CXX_FLAGS = ["-std=c++17", "-O2", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
 

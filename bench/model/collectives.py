@@ -10,9 +10,11 @@ from dataclasses import dataclass
 import loggp
 
 KIB, MIB = 1 << 10, 1 << 20
-MOST_VALUES = 256 * KIB          # by_nodes_reduce.cpp
-MOST_TO_ALL = 8                  # nodes, the same
-RANKS_TO_EXCHANGE = 2            # thresholds.h
+MOST_TO_ALL = 8                  # nodes, by_nodes_reduce.cpp
+MOST_VALUES = 256 * KIB          # thresholds.h
+VALUE_AT_ONCE = 16 * KIB         # the same
+BCAST_BASE = 4                   # the same
+RANKS_TO_EXCHANGE = 2            # the same
 ALLTOALL_BLOCK = 4 * KIB         # the same
 ALLTOALL_OF_NODE = MIB           # the same
 SHARE_BY_MESSAGE = 16 * KIB      # the same
@@ -44,7 +46,7 @@ class Job:
 # --- Which way (and of what size it is, the messages)
 
 def allreduce_by_nodes(job, size):
-    return job.nodes > 1 and size * job.ranks <= MOST_VALUES
+    return job.nodes > 1 and size * job.ranks <= MOST_VALUES and size <= VALUE_AT_ONCE
 
 
 def alltoall_by_nodes(job, block):
@@ -73,17 +75,17 @@ def barrier(job, node):
 
 
 def bcast(job, node, size):
-    """From node 0, a binomial tree."""
+    """From node 0, a tree in which a node gives it to up to three others at a time."""
     distance = 1
-    while distance < job.nodes and not node & distance:
-        distance *= 2
+    while distance < job.nodes and node // distance % BCAST_BASE == 0:
+        distance *= BCAST_BASE
     if node != 0:
-        yield loggp.Receive(node - distance)
-    distance //= 2
+        yield loggp.Receive(node - node // distance % BCAST_BASE * distance)
+    distance //= BCAST_BASE
     while distance > 0:
-        if node + distance < job.nodes:
-            yield loggp.Send(node + distance, size)
-        distance //= 2
+        for to in range(node + distance, min(job.nodes, node + BCAST_BASE * distance), distance):
+            yield loggp.Send(to, size)
+        distance //= BCAST_BASE
     yield here(job, size)
 
 

@@ -77,13 +77,14 @@ class Collectives(unittest.TestCase):
 
     def test_bounds_are_those_of_the_runtime(self):
         """Those that the document names, too."""
-        for name, path, of in (("most_values", "coll/by_nodes_reduce.cpp", collectives.MOST_VALUES),
+        for name, path, of in (("values_by_nodes", "coll/thresholds.h", collectives.MOST_VALUES),
                                ("most_to_all", "coll/by_nodes_reduce.cpp", collectives.MOST_TO_ALL),
+                               ("bcast_base", "coll/thresholds.h", collectives.BCAST_BASE),
+                               ("value_at_once", "coll/thresholds.h", collectives.VALUE_AT_ONCE),
                                ("ranks_to_exchange", "coll/thresholds.h", collectives.RANKS_TO_EXCHANGE),
                                ("alltoall_by_nodes", "coll/thresholds.h", collectives.ALLTOALL_BLOCK),
                                ("alltoall_of_node", "coll/thresholds.h", collectives.ALLTOALL_OF_NODE),
                                ("share_by_message", "coll/thresholds.h", collectives.SHARE_BY_MESSAGE),
-                               ("most_guests", "launch/supervise/other_nodes.cpp", 4096),
                                ("remote_eager", "match/limits.h", NETWORK.offered),
                                ("most_ranks", "node/layout.h", 65_535),
                                ("context_step", "core/comm/communicator.h", 4)):

@@ -44,8 +44,8 @@ std::set<int> open_descriptors() {
   return all;
 }
 
-/// A connection is a descriptor. The soft limit is there for programs that use select(2); with fewer
-/// than a thousand connections they still get the numbers that it can take.
+/// A connection is a descriptor. The soft limit is there for programs that use select(2); with
+/// fewer than a thousand connections they still get the numbers that it can take.
 void allow_connections() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {

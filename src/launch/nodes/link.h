@@ -18,12 +18,12 @@ enum class LinkKind : std::uint8_t {
   taken,      ///< the report was one of the job's
   still,      ///< nothing on its node goes on by itself (deadlock/over_nodes.h)
   ask,        ///< of the hub: number is a wave
-  state,      ///< text: what the sender's node says (deadlock/node_state.h); number: in that wave, or
-              ///< last_state
-  ask_list,   ///< of the hub: what do your ranks do?
-  list,       ///< text: that
-  over,       ///< the sender's part of the job has come to its end, number: with what
-  lost        ///< never sent: heard of one that is gone
+  state,  ///< text: what the sender's node says (deadlock/node_state.h); number: in that wave, or
+          ///< last_state
+  ask_list,  ///< of the hub: what do your ranks do?
+  list,      ///< text: that
+  over,      ///< the sender's part of the job has come to its end, number: with what
+  lost       ///< never sent: heard of one that is gone
 };
 
 /// Of `state`: the sender's part of the job is over, so this is what it says to all waves.

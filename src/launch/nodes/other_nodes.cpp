@@ -17,16 +17,19 @@ constexpr std::size_t most_strangers = 1024;
 
 }  // namespace
 
-OtherNodes::OtherNodes() : events_(epoll_create1(EPOLL_CLOEXEC)) {}
-
 OtherNodes::~OtherNodes() {
-  close(events_);
+  if (events_ >= 0) {
+    close(events_);
+  }
   if (socket_ >= 0) {
     close(socket_);
   }
 }
 
-void OtherNodes::watch(int descriptor) const {
+void OtherNodes::watch(int descriptor) {
+  if (events_ < 0) {
+    events_ = epoll_create1(EPOLL_CLOEXEC);
+  }
   epoll_event event{};
   event.events = EPOLLIN;
   epoll_ctl(events_, EPOLL_CTL_ADD, descriptor, &event);

@@ -14,7 +14,7 @@ namespace meantime::launch {
 
 class OtherNodes {
  public:
-  OtherNodes();
+  OtherNodes() = default;
   ~OtherNodes();
   OtherNodes(const OtherNodes&) = delete;
   OtherNodes& operator=(const OtherNodes&) = delete;
@@ -48,9 +48,9 @@ class OtherNodes {
  private:
   void accept_some();
   void hear_strangers();
-  void watch(int descriptor) const;
+  void watch(int descriptor);
 
-  int events_;
+  int events_ = -1;  ///< once there is something to hear
   int socket_ = -1;
   double most_silent_seconds_ = 0;
   std::string secret_;

@@ -74,7 +74,9 @@ bool Supervisor::prepare() {
   watch(trials_.timer().descriptor(), Source::guest_trials);
   watch(freeze_.timer().descriptor(), Source::guest_freeze);
   watch(library_look_.descriptor(), Source::library_look);
-  watch(still_look_.descriptor(), Source::still_look);
+  if (job_.has_other_nodes() || job_.nodes > 1) {
+    watch(still_look_.descriptor(), Source::still_look);
+  }
   watch(ending_.grace().descriptor(), Source::grace);
   if (job_.launcher >= 0) {
     watch(job_.launcher, Source::launcher);

@@ -49,8 +49,7 @@ void Supervisor::look_over_nodes() {
   if (!job_.has_other_nodes() && job_.nodes < 2) {
     return;
   }
-  if (told_of_deadlock_ || ending_.begun() ||
-      job_.command.on_deadlock == DeadlockAction::ignore) {
+  if (told_of_deadlock_ || ending_.begun() || job_.command.on_deadlock == DeadlockAction::ignore) {
     return;
   }
   if (others_.is_member()) {
@@ -140,7 +139,8 @@ void Supervisor::on_list(int member, std::string_view text) {
 void Supervisor::tell_list_if_complete() {
   for (std::size_t number = 0; number < lists_.size(); ++number) {
     const Member& member = job_.members[number];
-    if (lists_[number].empty() && member.ranks > 0 && others_.has_joined(static_cast<int>(number))) {
+    if (lists_[number].empty() && member.ranks > 0 &&
+        others_.has_joined(static_cast<int>(number))) {
       return;
     }
   }
@@ -153,8 +153,7 @@ void Supervisor::tell_list() {
   std::string all;
   std::string hints;
   for (std::size_t number = 0; number < lists_.size(); ++number) {
-    const std::string text =
-        static_cast<int>(number) == own_number() ? own_list() : lists_[number];
+    const std::string text = static_cast<int>(number) == own_number() ? own_list() : lists_[number];
     const std::size_t end = std::min(text.rfind("\n  ("), text.size());
     const std::string ranks = text.substr(0, end);
     hints += hints.empty() && end < text.size() ? text.substr(end + 1) : "";
