@@ -180,7 +180,7 @@ def memory_parts(kept):
     rows = [("segment", "node", "segment", [resources.World(nodes).ranks for nodes in NODES]),
             ("supervisor", "node", "supervisor", [resources.World(nodes).ranks for nodes in NODES]),
             ("address table", "rank", "addresses", far), ("who is on which node, of each communicator", "rank", "nodes", far),
-            ("what a rank keeps of each other one, from `MPI_Finalize` on", "rank", "peers", far),
+            ("what a rank keeps of those that it has spoken to", "rank", "peers", [resources.peers_kept(resources.World(nodes)) for nodes in NODES]),
             ("cards as text, while they are read", "rank", "card text", far)]
     return table(heads("", "for each rank of the world", "in each"),
                  [[name, f"{measured[key]:,.0f} B".replace(",", " "), where, *(memory_text(count * measured[key]) if count else "–" for count in counts)]

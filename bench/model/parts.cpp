@@ -94,11 +94,12 @@ class Parts {
 
   void nodes(long ranks) {
     const Growth growth;
-    Nodes all;
+    auto members = std::make_shared<Nodes::Members>();
     for (long rank = 0; rank < ranks; ++rank) {
-      if (rank % ranks_a_node_ == 0) all.members.emplace_back();
-      all.members.back().push_back(static_cast<int>(rank));
+      if (rank % ranks_a_node_ == 0) members->emplace_back();
+      members->back().push_back(static_cast<int>(rank));
     }
+    const Nodes all(std::move(members));
     const double bytes = growth.bytes();
     const Growth search;
     if (all.node_of(static_cast<int>(ranks - 1)) != all.count() - 1) std::abort();

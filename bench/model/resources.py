@@ -65,13 +65,18 @@ class Memory:
         return self.node(world) + max(self.wiring, world.ranks_a_node * self.ending)
 
 
+def peers_kept(world):
+    """Of how many ranks a rank keeps something at the end: in blocks of 16 (match/local.h), each by one that it has spoken to."""
+    return min(world.ranks, 16 * len(after_finalize(world, 0)))
+
+
 def memory(world, measured):
     ranks = world.ranks
     far = ranks if world.nodes > 1 else 0
     wires = len(after_finalize(world, 0))
     return Memory(
         rank=measured["process"] + far * (measured["addresses"] + measured["nodes"]) + wires * measured["connection"],
-        ending=far * measured["peers"],
+        ending=peers_kept(world) * measured["peers"],
         segment=ranks * measured["segment"],
         supervisor=ranks * measured["supervisor"],
         wiring=world.ranks_a_node * far * measured["card text"])
@@ -93,14 +98,14 @@ def start(world, measured, launcher):
         far * (measured["get seconds"] + measured["card seconds"]),
         far * measured["addresses seconds"],
         ranks * measured["segment seconds"],
-        2 * world.ranks_a_node * ranks * measured["poll seconds"])))
+        2 * world.ranks_a_node**2 * measured["poll seconds"])))
 
 
 def end(world, measured, network):
-    """The last barrier, with a connection to make in each of its rounds; then two looks at what is kept of each rank."""
+    """The last barrier, with a connection to make in each of its rounds; then two looks at what is kept of ranks."""
     if world.nodes == 1:
         return 0.0
     message = (network.latency + network.send + network.receive) * 1e-6
     return (rounds(world.ranks) * message + len(after_finalize(world, 0)) * measured["connection seconds"] +
-            2 * world.ranks * measured["peers seconds"])
+            2 * peers_kept(world) * measured["peers seconds"])
 
