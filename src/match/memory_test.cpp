@@ -308,7 +308,7 @@ TEST_F(MemoryTest, SoDoesWhatItHasLeftBehind) {
     receive_synchronous();
   }
   other->engine().memory.let_go();  // gives the last ones back, too
-  EXPECT_NE(other->engine().memory.find(40 * 1024), 0u);
+  EXPECT_NE(other->engine().memory.find(24 * 1024), 0u);
   sender.come_back();
 }
 
