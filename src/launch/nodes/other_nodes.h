@@ -25,7 +25,10 @@ class OtherNodes {
   /// A member's. False: the hub is not there.
   bool join(const std::string& meeting, int member, double most_silent_seconds);
 
-  [[nodiscard]] bool is_hub() const { return socket_ >= 0; }
+  /// The hub's: all have come that are to.
+  void expect_nobody();
+
+  [[nodiscard]] bool is_hub() const { return !members_.empty(); }
   [[nodiscard]] bool is_member() const { return hub_ != nullptr; }
   [[nodiscard]] bool has_joined(int member) const { return members_[member] != nullptr; }
 
@@ -51,7 +54,7 @@ class OtherNodes {
   void watch(int descriptor);
 
   int events_ = -1;  ///< once there is something to hear
-  int socket_ = -1;
+  int socket_ = -1;  ///< -1: nobody is expected
   double most_silent_seconds_ = 0;
   std::string secret_;
   std::unique_ptr<Link> hub_;

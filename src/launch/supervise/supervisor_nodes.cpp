@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "launch/inspect/report.h"
 #include "launch/messages.h"
 #include "launch/nodes/addresses.h"
+#include "launch/nodes/input_process.h"
 #include "launch/nodes/order.h"
 #include "launch/nodes/remote_shell.h"
 #include "launch/report/node_report.h"
@@ -48,64 +48,6 @@ int file_of(const std::string& text) {
     return -1;
   }
   return file;
-}
-
-/// What there is to read. A terminal's is for who is in its foreground: elsewhere SIGTTIN, which is
-/// blocked, becomes EIO.
-ssize_t read_when_allowed(int source, char* part, std::size_t most) {
-  for (;;) {
-    // Who is asleep in read(2) on a terminal has it also once it is in the background.
-    pollfd ready{source, POLLIN, 0};
-    poll(&ready, 1, -1);
-    const ssize_t bytes = read(source, part, most);
-    if (bytes >= 0 || (errno != EINTR && errno != EAGAIN && errno != EIO)) {
-      return bytes;
-    }
-    if (errno == EIO && isatty(source) == 0) {
-      return -1;
-    }
-    constexpr timespec pause{0, 100'000'000};
-    nanosleep(&pause, nullptr);
-  }
-}
-
-struct Input {
-  pid_t process = -1;
-  int end = -1;  ///< to read
-};
-
-/// A process that puts the order before our own standard input. It is in mpiexec's process group,
-/// by which a terminal knows who may read.
-Input input_behind(int order) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    return {};
-  }
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, nullptr);  // the terminal's keys reach it, and are not for it
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    char part[65536];
-    for (const int source : {order, STDIN_FILENO}) {
-      ssize_t bytes = 0;
-      while (getppid() == parent && (bytes = read_when_allowed(source, part, sizeof part)) > 0) {
-        if (!write_all(ends[1], {part, static_cast<std::size_t>(bytes)})) {
-          _exit(0);
-        }
-      }
-    }
-    _exit(0);
-  }
-  close(ends[1]);
-  if (child < 0) {
-    close(ends[0]);
-    return {};
-  }
-  return {child, ends[0]};
 }
 
 }  // namespace
@@ -161,12 +103,12 @@ bool Supervisor::start_input() {
     Member& member = job_.members[number];
     if (reader >= member.first_rank && reader < member.first_rank + member.ranks) {
       const int order = order_for(static_cast<int>(number));
-      const Input input = order >= 0 ? input_behind(order) : Input{};
+      const InputProcess input = order >= 0 ? input_behind(order) : InputProcess{};
       if (input.end < 0) {
         return cannot_start(fmt::format("cannot pass on standard input: {}", std::strerror(errno)));
       }
       close(order);
-      input_process_ = input.process;
+      input_process_ = input.pid;
       member.input = input.end;
     }
   }
@@ -298,10 +240,14 @@ void Supervisor::on_other_nodes() {
       welcome(static_cast<int>(number));
     }
   }
-  if (job_.starts_members && !ending_.begun() &&
+  // Of the tasks of a launcher that are ranks themselves, not all members are there to come.
+  if (others_.is_hub() && !job_.of_tasks &&
       std::all_of(job_.members.begin(), job_.members.end(),
                   [](const Member& member) { return member.there || member.over; })) {
-    members_late_.set(0);
+    others_.expect_nobody();
+    if (!ending_.begun()) {
+      members_late_.set(0);
+    }
   }
 }
 
@@ -445,7 +391,7 @@ void Supervisor::on_members_late() {
 
 /// What begins here ends the job everywhere.
 void Supervisor::tell_of_the_end() {
-  if (!ending_.begun() || std::exchange(told_end_, true) || job_.of_tasks) {
+  if (job_.of_tasks || !ending_.begun() || std::exchange(told_end_, true)) {
     return;
   }
   others_.tell(LinkKind::end, ending_.status());
