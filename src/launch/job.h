@@ -88,6 +88,9 @@ struct Member {
   bool over = false;  ///< its part of the job
   pid_t shell = -1;   ///< the process that was started for it; -1: none, or it has ended
   int input = -1;     ///< for that process, if not its order alone
+
+  /// "NAME (ranks 4-7)".
+  [[nodiscard]] std::string text() const;
 };
 
 struct Job {

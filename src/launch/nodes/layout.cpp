@@ -1,11 +1,19 @@
 #include "launch/nodes/layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 
 #include "launch/cli/host_list.h"
 
 namespace meantime::launch {
+
+std::string Member::text() const {
+  return ranks == 0   ? name
+         : ranks == 1 ? fmt::format("{} (rank {})", name, first_rank)
+                      : fmt::format("{} (ranks {}-{})", name, first_rank, first_rank + ranks - 1);
+}
 
 std::vector<int> ranks_of_nodes(const std::vector<NodeRequest>& nodes, int ranks) {
   const int slots = slots_of(nodes);
