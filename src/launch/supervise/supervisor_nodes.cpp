@@ -49,25 +49,14 @@ bool Supervisor::meet_other_nodes() {
   return true;
 }
 
-/// Of a rank here, which has just posted it.
-void Supervisor::on_address() {
-  net::Board* const board = starter_.board();
-  const auto is_here = [this](int rank) { return !job_.ranks[rank].elsewhere; };
-  if (board == nullptr || job_.first_of_node.empty()) {
-    return;
-  }
-  if (others_.is_member() && are_posted(*board, is_here)) {
-    others_.tell(LinkKind::addresses, 0, packed_addresses(*board, is_here));
-  } else if (others_.is_hub()) {
-    tell_addresses();
-  }
-}
-
-/// Once all are there.
+/// A member those of its own ranks, the hub all: once all of them are there.
 void Supervisor::tell_addresses() {
-  const auto all = [](int) { return true; };
-  if (are_posted(*starter_.board(), all)) {
-    others_.tell(LinkKind::addresses, 0, packed_addresses(*starter_.board(), all));
+  const net::Board* const board = starter_.board();
+  const auto wanted = [this](int rank) { return others_.is_hub() || !job_.ranks[rank].elsewhere; };
+  if (board != nullptr && (others_.is_hub() || others_.is_member()) && !told_addresses_ &&
+      are_posted(*board, wanted)) {
+    told_addresses_ = true;
+    others_.tell(LinkKind::addresses, 0, packed_addresses(*board, wanted));
   }
 }
 

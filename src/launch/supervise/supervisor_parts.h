@@ -138,7 +138,6 @@ class Supervisor {
   /// Among the members; the hub's own, if it has ranks.
   [[nodiscard]] int own_number() const;
   bool meet_other_nodes();
-  void on_address();
   void tell_addresses();
   void on_other_nodes();
   void welcome(int member);
@@ -201,6 +200,7 @@ class Supervisor {
   std::vector<OtherNodes::News> reports_;              ///< of other nodes, until ours is made
   Timer members_late_;
   pid_t input_process_ = -1;  ///< passes standard input on to who starts a member
+  bool told_addresses_ = false;
   bool told_end_ = false;
   std::vector<int> held_signals_;  ///< for members that were not there when they came
 
