@@ -1,6 +1,6 @@
-// The other nodes of a job, as the supervisor of one knows them. That of one node is the hub: it is
-// linked to each other one (a member), which is linked to it alone, and passes on what one says to
-// all.
+// The other nodes of a job, as the supervisor of one knows them. One supervisor is the hub (of a
+// node, or of none): it is linked to each other one (a member), which is linked to it alone, and
+// passes on what one says to all.
 #pragma once
 
 #include <memory>
