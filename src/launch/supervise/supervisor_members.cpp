@@ -111,6 +111,7 @@ bool Supervisor::start_members() {
     }
     child.environment.push_back(nullptr);
     child.signal_mask = &job_.signal_mask;
+    child.descriptor_limit = starter_.descriptor_limit();
     const int input =
         member.input >= 0 ? std::exchange(member.input, -1) : order_for(static_cast<int>(number));
     child.descriptors = {{input, STDIN_FILENO}};
