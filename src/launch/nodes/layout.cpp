@@ -6,13 +6,16 @@
 #include <cstdint>
 
 #include "launch/cli/host_list.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 
 std::string Member::text() const {
-  return ranks == 0   ? name
-         : ranks == 1 ? fmt::format("{} (rank {})", name, first_rank)
-                      : fmt::format("{} (ranks {}-{})", name, first_rank, first_rank + ranks - 1);
+  const std::string machine = settings::shown(name);
+  return ranks == 0 ? machine
+         : ranks == 1
+             ? fmt::format("{} (rank {})", machine, first_rank)
+             : fmt::format("{} (ranks {}-{})", machine, first_rank, first_rank + ranks - 1);
 }
 
 std::vector<int> ranks_of_nodes(const std::vector<NodeRequest>& nodes, int ranks) {
