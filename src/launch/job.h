@@ -83,11 +83,14 @@ struct ThreadHost {
 struct Member {
   std::string name;  ///< of its machine
   int first_rank = 0;
-  int ranks = 0;  ///< 0: it is there to hear how the job ends
+  int ranks = 0;  ///< 0: of a launcher's tasks, another one has its own; else it is not started
   bool there = false;
   bool over = false;  ///< its part of the job
   pid_t shell = -1;   ///< the process that was started for it; -1: none, or it has ended
   int input = -1;     ///< for that process, if not its order alone
+
+  /// "NAME (ranks 4-7)".
+  [[nodiscard]] std::string text() const;
 };
 
 struct Job {

@@ -28,7 +28,8 @@ class Board {
   /// Empty, or one line what is wrong with it. The descriptor may be closed then.
   std::string map(int descriptor);
   [[nodiscard]] int ranks() const;
-  /// That of `ranks` ranks from `first_rank` on. Empty, or one line why not.
+  /// That of `ranks` ranks from `first_rank` on; of each the first counts. Empty, or one line why
+  /// not.
   std::string post(int first_rank, int ranks, std::string_view address);
   /// Empty: it is not there yet.
   [[nodiscard]] std::string_view posted(int rank) const;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "base/descriptor_limit.h"
 #include "base/replaced.h"
 #include "net/outside_of_rank.h"
 #include "net/threads_of_ucx.h"
@@ -42,16 +42,6 @@ std::set<int> open_descriptors() {
     closedir(folder);
   }
   return all;
-}
-
-/// A connection is a descriptor. The soft limit is there for programs that use select(2); with
-/// fewer than a thousand connections they still get the numbers that it can take.
-void allow_connections() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
 }
 
 /// For MPI_Init, where UCX opens descriptors: they are not for what the program executes. (What it
@@ -192,7 +182,7 @@ std::string Network::open() {
   Ucx& ucx = parts_->ucx;
   const CloseOnExecute scope;
   const SignalsBlocked elsewhere;
-  allow_connections();
+  raise_descriptor_limit();  // each connection has one
   const ThreadsOfUcx of_ucx;
   if (std::string problem = ucx.load(); !problem.empty()) {
     return problem;

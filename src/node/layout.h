@@ -222,7 +222,8 @@ struct alignas(cache_line) RankArea {
   // A pid means a process in one PID namespace only; node/process.h.
   std::atomic<std::uint64_t> process;        ///< its process's own random number; 0: not begun
   std::atomic<std::uint64_t> pid_namespace;  ///< inode of that where pid is one; 0: not known
-  /// Of its process's first rank: threads that this has for the network, ours and UCX's.
+  /// Of its process's first rank: threads that this has for the network, ours and UCX's. In no
+  /// order with anything: a searcher that reads another number than the kernel has is in doubt.
   std::atomic<std::uint32_t> network_threads;
 };
 

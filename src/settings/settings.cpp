@@ -103,7 +103,7 @@ constexpr Setting table[] = {
     {"MEANTIME_ON_DEADLOCK", Kind::word, Scope::start, "abort", deadlock_words, 0, 0,
      "what to do when every rank waits for ever"},
     {"MEANTIME_REMOTE_SHELL", Kind::text, Scope::start, "ssh -x -o BatchMode=yes -o ConnectTimeout=10", {}, 0, 0,
-     "what mpiexec --hosts starts ranks on other machines by: words, before the machine's name and a command"},
+     "what mpiexec --host starts ranks on other machines by: words, before the machine's name and a command"},
     {"MEANTIME_REPORT", Kind::text, Scope::start, "not set", {}, 0, 0,
      "1: as --report; a file: as --report=FILE"},
     {"MEANTIME_TEST_WIRE", Kind::text, Scope::test, "not set", {}, 0, 0,

@@ -411,6 +411,16 @@ class OtherLaunchersOptions(MpiexecTest):
         result = self.run_job("-hosts", "localhost,faraway", "true")
         self.assertEqual(result.status, 1)
         self.assert_one_line(result, "cannot start ranks on faraway (rank 1)")
+        nobody = self.path("nobody", "# nobody\n\n")
+        for words, part in (*((("--host", word), f"--host: '{word}' wants a number of slots from 1 on")
+                              for word in ("one:x", "one:-3", "one:0", "one:", "one:2x", "localhost:x", "[fe80::1]:x",
+                                           "one slots=x", "one slots=")),
+                            *((("--host", word), f"--host: '{word}' names no host") for word in (",", " , ")),
+                            (("-H", "one,:4"), "-H: ':4' is no host's name"), (("-f", nobody), "nobody' names no host")):
+            with self.subTest(words=words):
+                result = self.run_job(*words, "true")
+                self.assertEqual((result.status, result.output), (2, ""), result)
+                self.assert_one_line(result, part)
 
     def test_host_files_that_are_none(self):
         fifo = self.path("fifo")

@@ -10,7 +10,6 @@ from mpiexec import BUILD, CFLAGS, MpiexecTest
 from test_tasks import WITH_UCX
 
 MPICC = os.path.join(BUILD, "bin", "mpicc")
-# Thread ranks over nodes have not been tried with sanitizers yet.
 KINDS = ("processes", "threads")
 
 # The sums of values of which the order of additions shows in the last bits.

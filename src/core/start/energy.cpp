@@ -173,7 +173,7 @@ std::string load(const std::string& path, Library& loaded) MEANTIME_REQUIRES(loa
   return {};
 }
 
-/// Requests go to mpiexec, and only if that can follow them (launch/supervise/machine_changes.h).
+/// Requests go to mpiexec, and only if that can follow them (launch/start/machine_changes.h).
 bool mpiexec_follows() {
   return std::getenv(launch::frequency_variable) != nullptr;
 }

@@ -2,15 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +24,7 @@
 #include "net/network.h"
 #include "protocol/control.h"
 #include "protocol/task.h"
+#include "protocol/wire_up.h"
 #include "settings/settings.h"
 
 namespace meantime::core {
@@ -35,82 +33,6 @@ namespace {
 using launch::TaskHello;
 
 constexpr char job_of_launcher[] = "PMIX_NAMESPACE";
-
-/// The wire-up program, with a pipe to it and one from it.
-class WireUp {
- public:
-  /// Empty, or what is wrong.
-  std::string start(const std::string& program);
-  void say(const std::string& line) const {
-    const std::string text = line + '\n';
-    // One that has ended is found by its silence.
-    [[maybe_unused]] const auto sent = ::send(to_, text.data(), text.size(), MSG_NOSIGNAL);
-  }
-  /// Without its end; empty: it has ended.
-  std::string hear_line();
-  void end();
-
- private:
-  pid_t pid_ = -1;
-  int to_ = -1;
-  int from_ = -1;
-  std::string heard_;
-};
-
-std::string WireUp::start(const std::string& program) {
-  int input[2];
-  int output[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0 ||
-      pipe2(output, O_CLOEXEC) != 0) {
-    return std::strerror(errno);
-  }
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, input[0], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&files, output[1], STDOUT_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  sigset_t all;
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::string name = program;
-  char* arguments[] = {name.data(), nullptr};
-  const int error = posix_spawn(&pid_, program.c_str(), &files, &attributes, arguments, __environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  close(input[0]);
-  close(output[1]);
-  to_ = input[1];
-  from_ = output[0];
-  return error != 0 ? std::strerror(error) : "";
-}
-
-std::string WireUp::hear_line() {
-  char part[4096];
-  std::size_t end = std::string::npos;
-  while ((end = heard_.find('\n')) == std::string::npos) {
-    const ssize_t bytes = read(from_, part, sizeof part);
-    if (bytes > 0) {
-      heard_.append(part, static_cast<std::size_t>(bytes));
-    } else if (bytes == 0 || errno != EINTR) {
-      return {};
-    }
-  }
-  std::string line = heard_.substr(0, end);
-  heard_.erase(0, end + 1);
-  return line;
-}
-
-void WireUp::end() {
-  close(to_);
-  close(from_);
-  while (pid_ > 0 && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
 
 std::string in_hexadecimal(const std::string& bytes) {
   std::string text;
@@ -130,8 +52,8 @@ std::string from_hexadecimal(std::string_view text) {
   return bytes;
 }
 
-/// The lines about all ranks, of which `first` is the first. False: they are not complete.
-bool hear_addresses(WireUp& wire_up, net::Network& network) {
+/// The lines about all ranks. False: they are not complete.
+bool hear_addresses(launch::WireUp& wire_up, net::Network& network) {
   std::vector<int> nodes;
   std::vector<std::string> addresses;
   for (std::string line; !(line = wire_up.hear_line()).empty();) {
@@ -157,22 +79,25 @@ struct Place {
 
 Place place_of_supervisor() {
   const std::string program = prefix() + "/libexec/meantime/meantime-wire-up";
-  WireUp wire_up;
-  std::string problem = wire_up.start(program);
-  std::string line = problem.empty() ? wire_up.hear_line() : std::string();
+  std::string problem;
+  std::string line;
   std::unique_ptr<net::Network> network;
-  if (line == launch::asks_for_address) {
-    network = std::make_unique<net::Network>();
-    const std::string no_network = network->open();
-    wire_up.say(no_network.empty() ? in_hexadecimal(network->address())
-                                   : launch::not_wired_up + no_network);
-    line = wire_up.hear_line();
+  {
+    launch::WireUp wire_up;
+    problem = wire_up.start(program);
+    line = problem.empty() ? wire_up.hear_line() : std::string();
+    if (line == launch::asks_for_address) {
+      network = std::make_unique<net::Network>();
+      const std::string no_network = network->open();
+      wire_up.say(no_network.empty() ? in_hexadecimal(network->address())
+                                     : launch::not_wired_up + no_network);
+      line = wire_up.hear_line();
+    }
+    if (network != nullptr && line.starts_with(launch::wired_up) &&
+        !hear_addresses(wire_up, *network)) {
+      line.clear();
+    }
   }
-  if (network != nullptr && line.starts_with(launch::wired_up) &&
-      !hear_addresses(wire_up, *network)) {
-    line.clear();
-  }
-  wire_up.end();
   net::detail::host_network = network.release();  // for as long as the process lives
   Place place;
   char name[64] = {};

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/descriptor_limit.h"
 #include "host/image/load_and_unload.h"
 #include "host/process/beginning.h"
 #include "host/process/limits.h"

@@ -80,14 +80,6 @@ void check_map_limit(int ranks, long maps_before_first) {
   }
 }
 
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-}
-
 void give_up_starting(int ranks, int error) {
   give_up(fmt::format("{} thread ranks cannot be started: {}{}", ranks, std::strerror(error),
                       limits_of(error)));

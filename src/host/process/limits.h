@@ -15,7 +15,6 @@ inline constexpr long maps_of_a_stack = 2;
 std::size_t guard_bytes(int ranks, std::size_t stack);
 /// Before hundreds of images are loaded in vain: the kernel limits the pieces of an address space.
 void check_map_limit(int ranks, long maps_before_first);
-void raise_descriptor_limit();
 /// Says which limit may have been in the way.
 [[noreturn]] void give_up_starting(int ranks, int error);
 

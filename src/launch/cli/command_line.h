@@ -87,12 +87,11 @@ struct CommandLine {
   Placement placement = Placement::block;
   std::string placement_file;
   Balance balance = Balance::steal;
-  int ranks_per_process = 0;    ///< of thread ranks, at most; 0: as many as there may be
-  bool counted = false;         ///< something says how many ranks there are
-  bool ranks_of_tasks = false;  ///< so many of each task, if a launcher has started mpiexec as …
-                                ///< some (--ranks-per-process without -n)
-  bool for_threads = false;     ///< --place, --balance or --ranks-per-process is given
-  int stdin_rank = 0;           ///< -1: nobody
+  int ranks_per_process = 0;       ///< of thread ranks, at most; 0: as many as there may be
+  bool counted = false;            ///< something says how many ranks there are …
+  bool ranks_of_tasks = false;     ///< … or each task of a launcher has ranks_per_process of them
+  bool for_threads = false;        ///< --place, --balance or --ranks-per-process is given
+  int stdin_rank = 0;              ///< -1: nobody
   std::vector<std::string> notes;  ///< what was ignored and why, shown under -v
 
   [[nodiscard]] int ranks() const;

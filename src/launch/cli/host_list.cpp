@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <sstream>
 
 #include "launch/cli/option_values.h"
@@ -20,8 +21,8 @@ std::string_view without_blanks_before(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(blanks), text.size()));
 }
 
-/// What follows "slots =" among the words after the host's name; empty: nothing does.
-std::string_view after_slots(std::string_view words) {
+/// What follows "slots =" among the words after the host's name.
+std::optional<std::string_view> after_slots(std::string_view words) {
   constexpr std::string_view name = "slots";
   for (std::size_t at = words.find(name); at != std::string_view::npos;
        at = words.find(name, at + 1)) {
@@ -31,13 +32,13 @@ std::string_view after_slots(std::string_view words) {
       return without_blanks_before(rest.substr(1));
     }
   }
-  return {};
+  return std::nullopt;
 }
 
 /// "node1:4", "node1 slots=4" or "node1 slots = 4 max_slots=8".
 struct Host {
   std::string_view name;
-  std::string_view slots;  ///< begins with their number, if there is one
+  std::optional<std::string_view> slots;  ///< their number, and perhaps words behind it
 };
 
 Host host_of(std::string_view text) {
@@ -50,7 +51,7 @@ Host host_of(std::string_view text) {
   const std::size_t name_end = bracketed ? host.name.find(']') + 1 : host.name.find(':');
   const std::string_view rest = host.name.substr(std::min(name_end, host.name.size()));
   if (rest.starts_with(':') && (bracketed || rest.find(':', 1) == std::string_view::npos)) {
-    host.slots = host.slots.empty() ? rest.substr(1) : host.slots;
+    host.slots = host.slots.value_or(rest.substr(1));
     host.name = host.name.substr(0, name_end);
   }
   if (bracketed) {
@@ -69,20 +70,29 @@ void add(std::vector<NodeRequest>& nodes, const NodeRequest& more) {
   }
 }
 
-void add_host(std::vector<NodeRequest>& nodes, std::string_view option, std::string_view text) {
-  const Host host = host_of(text);
-  int slots = 0;
-  if (std::from_chars(host.slots.data(), host.slots.data() + host.slots.size(), slots).ec ==
-      std::errc::result_out_of_range) {
+/// `text` has it, for whoever reads what is wrong.
+int number_of_slots(std::string_view option, std::string_view text, std::string_view slots) {
+  const std::string_view word = slots.substr(0, slots.find_first_of(blanks));
+  int number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error == std::errc::result_out_of_range) {
     throw Mistake{fmt::format("{}: '{}': no job has so many ranks", option, settings::shown(text))};
   }
+  if (error != std::errc() || end != word.data() + word.size() || number < 1) {
+    throw Mistake{
+        fmt::format("{}: '{}' wants a number of slots from 1 on", option, settings::shown(text))};
+  }
+  return std::min(number, most_slots);
+}
+
+void add_host(std::vector<NodeRequest>& nodes, std::string_view option, std::string_view text) {
+  const Host host = host_of(text);
   // It becomes a word of the remote shell's command line.
-  if (host.name.starts_with('-') || host.name.find('\0') != std::string_view::npos) {
+  if (host.name.empty() || host.name.starts_with('-') ||
+      host.name.find('\0') != std::string_view::npos) {
     throw Mistake{fmt::format("{}: '{}' is no host's name", option, settings::shown(text))};
   }
-  if (!host.name.empty()) {
-    add(nodes, {std::string(host.name), std::clamp(slots, 1, most_slots)});
-  }
+  add(nodes, {std::string(host.name), host.slots ? number_of_slots(option, text, *host.slots) : 1});
 }
 
 }  // namespace
@@ -111,7 +121,12 @@ std::vector<NodeRequest> nodes_of_list(std::string_view option, const std::strin
   std::vector<NodeRequest> nodes;
   std::stringstream hosts(list);
   for (std::string host; std::getline(hosts, host, ',');) {
-    add_host(nodes, option, host);
+    if (!without_blanks_before(host).empty()) {
+      add_host(nodes, option, host);
+    }
+  }
+  if (nodes.empty()) {
+    throw Mistake{fmt::format("{}: '{}' names no host", option, settings::shown(list))};
   }
   return nodes;
 }
@@ -128,6 +143,9 @@ std::vector<NodeRequest> nodes_of_file(std::string_view option, const std::strin
     if (begin != std::string::npos && line[begin] != '#') {
       add_host(nodes, option, line.substr(begin, line.find('#') - begin));
     }
+  }
+  if (nodes.empty()) {
+    throw Mistake{fmt::format("{}: '{}' names no host", option, settings::shown_path(path))};
   }
   return nodes;
 }

@@ -1,6 +1,5 @@
 #include "launch/inspect/stillness.h"
 
-#include "deadlock/node_state.h"
 #include "deadlock/room.h"
 #include "node/segment.h"
 #include "protocol/call_names.h"
@@ -38,7 +37,20 @@ class Mapped {
 
 }  // namespace
 
-Next look_over_nodes(wait::OverNodes& nodes, const std::vector<int>& segments, std::string& hint) {
+wait::NodeState state_of_node(const std::vector<int>& segments) {
+  const Mapped mapped(segments);
+  return mapped.complete() && !mapped.all().empty()
+             ? wait::look_at_node(*mapped.all().front(), wait::Look::thorough)
+             : wait::NodeState{};
+}
+
+std::string room_of_nodes(const std::vector<int>& segments) {
+  const Mapped mapped(segments);
+  return mapped.complete() && !mapped.all().empty() ? wait::describe_room(mapped.all(), call_name)
+                                                    : std::string();
+}
+
+Next look_over_nodes(wait::OverNodes& nodes, const std::vector<int>& segments) {
   const Mapped mapped(segments);
   if (!mapped.complete()) {
     return Next::nothing;
@@ -50,9 +62,6 @@ Next look_over_nodes(wait::OverNodes& nodes, const std::vector<int>& segments, s
     for (std::size_t node = 0; next == Next::wait; ++node) {
       next = nodes.take(wave, node, wait::look_at_node(*mapped.all()[node], wait::Look::thorough));
     }
-  }
-  if (next == Next::deadlock) {
-    hint = wait::describe_room(mapped.all(), call_name);
   }
   return next;
 }

@@ -1,17 +1,22 @@
-// Where mpiexec plays the nodes it has all of their segments: whether the ranks of all of them wait
-// for each other for ever it asks itself (deadlock/over_nodes.h).
+// Whether the ranks of this machine wait, as their segments say (deadlock/node_state.h, room.h).
+// `segments`: of each of mpiexec's own nodes a descriptor; there are several where it plays them.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "deadlock/node_state.h"
 #include "deadlock/over_nodes.h"
 
 namespace meantime::launch {
 
-/// All waves that it takes. `segments`: of each node a descriptor. After `deadlock`, *hint has what
-/// is to be said behind the list of what each rank does.
-wait::OverNodes::Next look_over_nodes(wait::OverNodes& nodes, const std::vector<int>& segments,
-                                      std::string& hint);
+/// Of the only node.
+wait::NodeState state_of_node(const std::vector<int>& segments);
+
+/// What is to be said of a deadlock behind the list of what each rank does; it may be empty.
+std::string room_of_nodes(const std::vector<int>& segments);
+
+/// Of all nodes, by all waves that it takes.
+wait::OverNodes::Next look_over_nodes(wait::OverNodes& nodes, const std::vector<int>& segments);
 
 }  // namespace meantime::launch

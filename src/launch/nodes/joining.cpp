@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
-#include <spawn.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -24,64 +21,13 @@
 #include "launch/start/installation.h"
 #include "node/layout.h"
 #include "protocol/task.h"
+#include "protocol/wire_up.h"
 
 namespace meantime::launch {
 namespace {
 
 /// The launcher may be slow, and its tasks come one by one; a link that breaks is heard of at once.
 constexpr double most_silent_seconds = 30;
-
-/// A conversation in lines with the wire-up program (tasks/main.cpp).
-class WireUp {
- public:
-  ~WireUp() {
-    if (socket_ >= 0) {
-      close(socket_);
-    }
-    while (pid_ > 0 && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  /// Empty, or one line why not.
-  std::string start() {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-      return std::strerror(errno);
-    }
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, ends[1], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-    std::string program = prefix() + "/libexec/meantime/meantime-wire-up";
-    std::string word(asks_for_tasks);
-    char* arguments[] = {program.data(), word.data(), nullptr};
-    const int error = posix_spawn(&pid_, program.c_str(), &files, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&files);
-    close(ends[1]);
-    socket_ = ends[0];
-    pid_ = error == 0 ? pid_ : -1;
-    return error == 0 ? "" : fmt::format("{}: {}", program, std::strerror(error));
-  }
-  void say(const std::string& line) const { write_all(socket_, line + '\n'); }
-  /// What is behind that beginning; empty, and what is wrong: another line.
-  std::string hear(std::string_view beginning, std::string& wrong) {
-    std::string line;
-    char letter = 0;
-    ssize_t bytes = 0;
-    while ((bytes = read(socket_, &letter, 1)) == 1 && letter != '\n') {
-      line += letter;
-    }
-    if (line.starts_with(beginning)) {
-      return line.substr(beginning.size());
-    }
-    wrong = line.starts_with(not_wired_up) ? line.substr(std::strlen(not_wired_up))
-                                           : "meantime-wire-up has failed";
-    return {};
-  }
-
- private:
-  pid_t pid_ = -1;
-  int socket_ = -1;
-};
 
 struct Task {
   int first_of_node = 0;
@@ -130,9 +76,21 @@ bool is_task_of_launcher(const CommandLine& command) {
 }
 
 std::string join_tasks(Job& job) {
+  const std::string program = prefix() + "/libexec/meantime/meantime-wire-up";
   WireUp wire_up;
-  std::string wrong = wire_up.start();
-  const std::string place = wrong.empty() ? wire_up.hear("task ", wrong) : std::string();
+  std::string wrong = wire_up.start(program, asks_for_tasks);
+  wrong = wrong.empty() ? wrong : fmt::format("{}: {}", program, wrong);
+  /// What is behind that beginning.
+  const auto hear = [&](std::string_view beginning) -> std::string {
+    const std::string line = wire_up.hear_line();
+    if (line.starts_with(beginning)) {
+      return line.substr(beginning.size());
+    }
+    wrong = line.starts_with(not_wired_up) ? line.substr(std::strlen(not_wired_up))
+                                           : "meantime-wire-up has failed";
+    return {};
+  };
+  const std::string place = wrong.empty() ? hear("task ") : std::string();
   int rank = 0;
   int size = 0;
   if (wrong.empty() && std::sscanf(place.c_str(), "%d %d", &rank, &size) != 2) {
@@ -143,12 +101,12 @@ std::string join_tasks(Job& job) {
       job.meeting = open_meeting(job.meeting_socket);
     }
     wire_up.say(job.meeting.empty() ? "-" : job.meeting);
-    job.meeting = wire_up.hear("meeting ", wrong);
+    job.meeting = hear("meeting ");
   }
   std::vector<Task> tasks;
   for (int number = 0; number < size && wrong.empty(); ++number) {
     Task task;
-    std::istringstream(wire_up.hear("card ", wrong)) >> task.first_of_node >> task.pid >> task.node;
+    std::istringstream(hear("card ")) >> task.first_of_node >> task.pid >> task.node;
     tasks.push_back(task);
   }
   if (!wrong.empty()) {

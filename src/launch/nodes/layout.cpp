@@ -1,11 +1,22 @@
 #include "launch/nodes/layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 
 #include "launch/cli/host_list.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
+
+std::string Member::text() const {
+  const std::string machine = settings::shown(name);
+  return ranks == 0 ? machine
+         : ranks == 1
+             ? fmt::format("{} (rank {})", machine, first_rank)
+             : fmt::format("{} (ranks {}-{})", machine, first_rank, first_rank + ranks - 1);
+}
 
 std::vector<int> ranks_of_nodes(const std::vector<NodeRequest>& nodes, int ranks) {
   const int slots = slots_of(nodes);

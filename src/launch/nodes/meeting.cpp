@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <sstream>
-#include <vector>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -93,6 +93,9 @@ std::string open_meeting(int& socket) {
       bind(socket, reinterpret_cast<const sockaddr*>(&place), sizeof place) != 0 ||
       listen(socket, SOMAXCONN) != 0 ||
       getsockname(socket, reinterpret_cast<sockaddr*>(&place), &size) != 0) {
+    const int error = errno;
+    close(std::exchange(socket, -1));
+    errno = error;
     return {};
   }
   return fmt::format("{:016x}{:016x} {}{}", secret[0], secret[1], ntohs(place.sin_port),

@@ -8,8 +8,8 @@
 
 namespace meantime::launch {
 
-/// SECRET PORT ADDRESS ADDRESS ..., of this machine; empty if there can be none. `socket` does not
-/// block.
+/// SECRET PORT ADDRESS ADDRESS ..., of this machine; empty, and `socket` -1, if there can be none.
+/// `socket` does not block.
 std::string open_meeting(int& socket);
 
 std::string_view secret_of(std::string_view meeting);

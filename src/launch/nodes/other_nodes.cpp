@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "launch/nodes/meeting.h"
 
@@ -42,6 +43,15 @@ void OtherNodes::expect(std::string_view meeting, int socket, int members,
   most_silent_seconds_ = most_silent_seconds;
   members_.resize(static_cast<std::size_t>(members));
   watch(socket_);
+}
+
+void OtherNodes::expect_nobody() {
+  if (socket_ >= 0) {
+    epoll_ctl(events_, EPOLL_CTL_DEL, socket_,
+              nullptr);  // of which another process may have a copy
+    close(std::exchange(socket_, -1));
+    strangers_.clear();
+  }
 }
 
 bool OtherNodes::join(const std::string& meeting, int member, double most_silent_seconds) {
@@ -101,11 +111,10 @@ bool OtherNodes::hear(News& news) {
     }
     return true;
   }
-  if (socket_ < 0) {
-    return false;
+  if (socket_ >= 0) {
+    accept_some();
+    hear_strangers();
   }
-  accept_some();
-  hear_strangers();
   for (std::unique_ptr<Link>& member : members_) {
     if (member != nullptr && member->receive(news.message)) {
       news.member = static_cast<int>(&member - members_.data());

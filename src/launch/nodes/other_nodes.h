@@ -1,6 +1,6 @@
-// The other nodes of a job, as the supervisor of one knows them. That of one node is the hub: it is
-// linked to each other one (a member), which is linked to it alone, and passes on what one says to
-// all.
+// The other nodes of a job, as the supervisor of one knows them. One supervisor is the hub (of a
+// node, or of none): it is linked to each other one (a member), which is linked to it alone, and
+// passes on what one says to all.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,10 @@ class OtherNodes {
   /// A member's. False: the hub is not there.
   bool join(const std::string& meeting, int member, double most_silent_seconds);
 
-  [[nodiscard]] bool is_hub() const { return socket_ >= 0; }
+  /// The hub's: all have come that are to.
+  void expect_nobody();
+
+  [[nodiscard]] bool is_hub() const { return !members_.empty(); }
   [[nodiscard]] bool is_member() const { return hub_ != nullptr; }
   [[nodiscard]] bool has_joined(int member) const { return members_[member] != nullptr; }
 
@@ -51,7 +54,7 @@ class OtherNodes {
   void watch(int descriptor);
 
   int events_ = -1;  ///< once there is something to hear
-  int socket_ = -1;
+  int socket_ = -1;  ///< -1: nobody is expected
   double most_silent_seconds_ = 0;
   std::string secret_;
   std::unique_ptr<Link> hub_;

@@ -40,6 +40,19 @@ class Nodes : public ::testing::Test {
   OtherNodes hub_;
 };
 
+TEST_F(Nodes, NobodyComesWhoIsNotExpected) {
+  OtherNodes member;
+  ASSERT_TRUE(member.join(meeting_, 0, seconds));
+  member.tell(LinkKind::signal, 8);
+  EXPECT_EQ(next(hub_).message.number, 8);
+  hub_.expect_nobody();
+  OtherNodes late;
+  EXPECT_FALSE(late.join(meeting_, 1, seconds));
+  EXPECT_TRUE(hub_.is_hub());
+  member.tell(LinkKind::signal, 9);
+  EXPECT_EQ(next(hub_).message.number, 9);
+}
+
 TEST_F(Nodes, TextsComeWholeAndInOrder) {
   const std::string large(std::size_t{1} << 22, 'x');
   OtherNodes member;

@@ -115,11 +115,13 @@ std::string Starter::prepare() {
   return {};
 }
 
-// A process takes one descriptor of ours for its socket; a rank two if its output comes through
-// pipes, two more for its files, and with threads also numbers for the ends that it gets.
+// A process takes one descriptor of ours for its socket, and so does a member of the hub's; a rank
+// two if its output comes through pipes, two more for its files, and with threads also numbers for
+// the ends that it gets.
 std::string Starter::raise_descriptor_limit() {
   rlim_t wanted =
       own_descriptors + job_.hosts.size() + static_cast<rlim_t>(job_.nodes) + job_.networks.size();
+  wanted += job_.member < 0 ? job_.members.size() : 0;
   const RankOutput& output = job_.command.output;
   for (const RankProcess& rank : job_.ranks) {
     if (rank.elsewhere) {

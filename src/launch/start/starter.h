@@ -49,6 +49,8 @@ class Starter {
   [[nodiscard]] std::optional<Failure> failed_start(int rank) const;
   /// Of each node; none before `prepare`.
   [[nodiscard]] const std::vector<int>& segments() const { return segments_; }
+  /// What it was, if it was raised: for what is started.
+  [[nodiscard]] const std::optional<rlimit>& descriptor_limit() const { return descriptor_limit_; }
   /// Of the ranks' addresses; nullptr: there is none.
   [[nodiscard]] net::Board* board() { return board_ < 0 ? nullptr : &board_of_addresses_; }
   [[nodiscard]] int segment_of(int rank) const {

@@ -10,14 +10,16 @@
 namespace meantime::launch {
 namespace {
 
-/// Whatever it had of mpiexec's that somebody may wait for the end of.
+/// Whatever it had of mpiexec's that somebody may wait for the end of, or could connect to.
 void let_go(const Job& job) {
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     dup2(nothing, descriptor);
   }
-  if (job.latency_hold >= 0) {
-    close(job.latency_hold);
+  for (const int descriptor : {job.latency_hold, job.meeting_socket}) {
+    if (descriptor >= 0) {
+      close(descriptor);
+    }
   }
   for (const int file : job.report_files) {
     close(file);

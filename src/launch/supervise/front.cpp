@@ -128,6 +128,9 @@ int run_job(Job& job, char** arguments) {
     remove_empty_reports(job);
     return 1;
   }
+  if (job.meeting_socket >= 0) {
+    close(job.meeting_socket);  // else strangers could connect as long as this process lives
+  }
   // One that is stopped goes on by the other's end. (The supervisor may be so before it has asked
   // for its signal itself, PR_SET_PDEATHSIG; when it asks, it looks whether it is too late.)
   front_ends.give();

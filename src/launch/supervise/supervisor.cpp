@@ -356,7 +356,7 @@ void Supervisor::act_on(int signal, int ranks_with_it) {
     ending_.begin_with_kill(128 + SIGKILL);
     remove_empty_reports(job_);
     _exit(ending_.status());
-  } else if (job_.starts_members && signal != SIGCHLD) {
+  } else if (job_.starts_members) {
     if (!relay_.pass_on(signal, 0)) {  // for the second time
       ending_.begin_with_kill(128 + signal);
       running_ = 0;

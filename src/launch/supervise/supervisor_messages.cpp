@@ -136,7 +136,7 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
       }
       break;
     case ControlKind::address:
-      on_address();
+      tell_addresses();
       break;
     case ControlKind::back:
       process.phase = MpiPhase::inside;

@@ -1,112 +1,23 @@
-// The supervisor among those of the job's other nodes: it starts theirs, if it is the one without
-// ranks (mpiexec --hosts), and takes and passes on what they say.
-#include <fcntl.h>
+// The supervisor among those of the job's other nodes: takes and passes on what they say.
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <climits>
-#include <csignal>
-#include <cstring>
+#include <cstdlib>
 #include <utility>
 
 #include "base/clock.h"
 #include "launch/inspect/report.h"
 #include "launch/messages.h"
 #include "launch/nodes/addresses.h"
-#include "launch/nodes/order.h"
-#include "launch/nodes/remote_shell.h"
 #include "launch/report/node_report.h"
 #include "launch/supervise/supervisor_parts.h"
-#include "settings/shown.h"
 
 namespace meantime::launch {
 namespace {
 
-/// From the start of remote shells to what the last mpiexec says first: logging in can take long.
-constexpr double coming_seconds = 60;
 /// What other nodes may take from the end's beginning to their own, which is below a second.
 constexpr double ending_seconds = 5;
-
-std::string text_of_member(const Member& member) {
-  return member.ranks == 0   ? member.name
-         : member.ranks == 1 ? fmt::format("{} (rank {})", member.name, member.first_rank)
-                             : fmt::format("{} (ranks {}-{})", member.name, member.first_rank,
-                                           member.first_rank + member.ranks - 1);
-}
-
-/// Into a file that is gone with its descriptor.
-int file_of(const std::string& text) {
-  const int file = memfd_create("meantime-order", MFD_CLOEXEC);
-  if (file >= 0 && (!write_all(file, text) || lseek(file, 0, SEEK_SET) != 0)) {
-    close(file);
-    return -1;
-  }
-  return file;
-}
-
-/// What there is to read. A terminal's is for who is in its foreground: elsewhere SIGTTIN, which is
-/// blocked, becomes EIO.
-ssize_t read_when_allowed(int source, char* part, std::size_t most) {
-  for (;;) {
-    // Who is asleep in read(2) on a terminal has it also once it is in the background.
-    pollfd ready{source, POLLIN, 0};
-    poll(&ready, 1, -1);
-    const ssize_t bytes = read(source, part, most);
-    if (bytes >= 0 || (errno != EINTR && errno != EAGAIN && errno != EIO)) {
-      return bytes;
-    }
-    if (errno == EIO && isatty(source) == 0) {
-      return -1;
-    }
-    constexpr timespec pause{0, 100'000'000};
-    nanosleep(&pause, nullptr);
-  }
-}
-
-struct Input {
-  pid_t process = -1;
-  int end = -1;  ///< to read
-};
-
-/// A process that puts the order before our own standard input. It is in mpiexec's process group,
-/// by which a terminal knows who may read.
-Input input_behind(int order) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    return {};
-  }
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, nullptr);  // the terminal's keys reach it, and are not for it
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    char part[65536];
-    for (const int source : {order, STDIN_FILENO}) {
-      ssize_t bytes = 0;
-      while (getppid() == parent && (bytes = read_when_allowed(source, part, sizeof part)) > 0) {
-        if (!write_all(ends[1], {part, static_cast<std::size_t>(bytes)})) {
-          _exit(0);
-        }
-      }
-    }
-    _exit(0);
-  }
-  close(ends[1]);
-  if (child < 0) {
-    close(ends[0]);
-    return {};
-  }
-  return {child, ends[0]};
-}
 
 }  // namespace
 
@@ -138,152 +49,14 @@ bool Supervisor::meet_other_nodes() {
   return true;
 }
 
-/// -1: it cannot be.
-int Supervisor::order_for(int member) const {
-  Order order;
-  order.node = member;
-  order.meeting = job_.meeting;
-  order.nodes = job_.command.nodes;
-  order.ranks = job_.command.ranks();
-  order.words = job_.words;
-  std::string folder(PATH_MAX, '\0');
-  order.directory = getcwd(folder.data(), folder.size()) != nullptr ? folder.c_str() : "";
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    order.environment.emplace_back(*variable);
-  }
-  return file_of(text_of(order));
-}
-
-/// Before this process leaves mpiexec's process group.
-bool Supervisor::start_input() {
-  const int reader = job_.command.stdin_rank;
-  for (std::size_t number = 0; number < job_.members.size() && job_.starts_members; ++number) {
-    Member& member = job_.members[number];
-    if (reader >= member.first_rank && reader < member.first_rank + member.ranks) {
-      const int order = order_for(static_cast<int>(number));
-      const Input input = order >= 0 ? input_behind(order) : Input{};
-      if (input.end < 0) {
-        return cannot_start(fmt::format("cannot pass on standard input: {}", std::strerror(errno)));
-      }
-      close(order);
-      input_process_ = input.process;
-      member.input = input.end;
-    }
-  }
-  return true;
-}
-
-/// What it has not read nobody needs.
-void Supervisor::end_input() {
-  if (input_process_ > 0) {
-    kill(input_process_, SIGKILL);
-  }
-}
-
-bool Supervisor::start_members() {
-  if (!job_.starts_members) {
-    return true;
-  }
-  const std::string shell = job_.setting("MEANTIME_REMOTE_SHELL");
-  for (std::size_t number = 0; number < job_.members.size(); ++number) {
-    Member& member = job_.members[number];
-    if (member.ranks == 0) {
-      member.over = true;
-      continue;
-    }
-    const std::vector<std::string> words =
-        words_to_start_on(member.name, shell, job_.command.nodes_of_slurm);
-    Spawn& child = *member_spawns_.emplace_back(std::make_unique<Spawn>());
-    child.path = remote_shell_program(words);
-    if (child.path.empty()) {
-      return cannot_start(fmt::format(
-          "cannot start ranks on '{}': there is no {} (MEANTIME_REMOTE_SHELL names another)",
-          settings::shown(member.name), settings::shown(words.front())));
-    }
-    child.texts = words;
-    for (std::string& word : child.texts) {
-      child.arguments.push_back(word.data());
-    }
-    child.arguments.push_back(nullptr);
-    for (char** variable = environ; *variable != nullptr; ++variable) {
-      child.environment.push_back(*variable);
-    }
-    child.environment.push_back(nullptr);
-    child.signal_mask = &job_.signal_mask;
-    const int input =
-        member.input >= 0 ? std::exchange(member.input, -1) : order_for(static_cast<int>(number));
-    child.descriptors = {{input, STDIN_FILENO}};
-    const pid_t pid = input >= 0 ? spawn(child) : -errno;
-    close(input);
-    if (pid < 0) {
-      return cannot_start(fmt::format("cannot start ranks on '{}': {}",
-                                      settings::shown(member.name), std::strerror(-pid)));
-    }
-    member.shell = pid;
-    ++running_;
-    if (job_.command.verbose) {
-      say("{} is pid {} ({})", text_of_member(member), pid, settings::shown_path(child.path));
-    }
-  }
-  members_late_.set(coming_seconds);
-  return true;
-}
-
-/// A process that was started for one. True: it was.
-bool Supervisor::on_shell_ended(pid_t pid, int wait_status) {
-  if (pid > 0 && pid == input_process_) {
-    input_process_ = -1;
-    if (WIFSIGNALED(wait_status) && !members_are_over()) {
-      ending_.begin(1, fmt::format("what passes standard input on was killed by {}",
-                                   signal_text(WTERMSIG(wait_status))));
-    }
-    return true;
-  }
-  const auto member = std::find_if(job_.members.begin(), job_.members.end(),
-                                   [&](const Member& one) { return one.shell == pid; });
-  if (pid <= 0 || member == job_.members.end()) {
-    return false;
-  }
-  --running_;
-  member->shell = -1;
-  on_other_nodes();  // what it has said comes before its end
-  if (member->over) {
-    return true;
-  }
-  const std::string how = fmt::format(
-      "what starts mpiexec there {}",
-      WIFEXITED(wait_status) ? fmt::format("ended with status {}", WEXITSTATUS(wait_status))
-                             : "was killed by " + signal_text(WTERMSIG(wait_status)));
-  if (member->there) {  // nobody would see what its ranks write
-    ending_.begin(1, fmt::format("{} is lost: {}", text_of_member(*member), how));
-    return true;
-  }
-  member->over = true;
-  ending_.begin(
-      WIFEXITED(wait_status) && WEXITSTATUS(wait_status) != 0 ? WEXITSTATUS(wait_status) : 1,
-      fmt::format("cannot start ranks on {}: {}", text_of_member(*member), how));
-  return true;
-}
-
-/// Of a rank here, which has just posted it.
-void Supervisor::on_address() {
-  net::Board* const board = starter_.board();
-  const auto is_here = [this](int rank) { return !job_.ranks[rank].elsewhere; };
-  if (board == nullptr || job_.first_of_node.empty()) {
-    return;
-  }
-  if (others_.is_member() && are_posted(*board, is_here)) {
-    others_.tell(LinkKind::addresses, 0, packed_addresses(*board, is_here));
-  } else if (others_.is_hub()) {
-    tell_addresses();
-  }
-}
-
-/// Once all are there.
+/// A member those of its own ranks, the hub all: once all of them are there.
 void Supervisor::tell_addresses() {
-  const auto all = [](int) { return true; };
-  if (are_posted(*starter_.board(), all)) {
-    others_.tell(LinkKind::addresses, 0, packed_addresses(*starter_.board(), all));
+  const net::Board* const board = starter_.board();
+  const auto wanted = [this](int rank) { return others_.is_hub() || !job_.ranks[rank].elsewhere; };
+  if (board != nullptr && (others_.is_hub() || others_.is_member()) && !told_addresses_ &&
+      are_posted(*board, wanted)) {
+    told_addresses_ = true;
+    others_.tell(LinkKind::addresses, 0, packed_addresses(*board, wanted));
   }
 }
 
@@ -298,35 +71,20 @@ void Supervisor::on_other_nodes() {
       welcome(static_cast<int>(number));
     }
   }
-  if (job_.starts_members && !ending_.begun() &&
+  // Of the tasks of a launcher that are ranks themselves, not all members are there to come.
+  if (others_.is_hub() && !job_.of_tasks &&
       std::all_of(job_.members.begin(), job_.members.end(),
                   [](const Member& member) { return member.there || member.over; })) {
-    members_late_.set(0);
-  }
-}
-
-/// Members that are not there yet hear of a signal when they come. Nobody waits for them to come
-/// only to end.
-void Supervisor::hold_for_those_to_come(int signal) {
-  const auto is_to_come = [](const Member& member) { return !member.there && !member.over; };
-  if (std::none_of(job_.members.begin(), job_.members.end(), is_to_come)) {
-    return;
-  }
-  if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) {
-    early_signals_.push_back(signal);
-    return;
-  }
-  ending_.begin(128 + signal, {});
-  for (const Member& member : job_.members) {
-    if (is_to_come(member) && member.shell > 0) {
-      kill(member.shell, SIGTERM);
+    others_.expect_nobody();
+    if (!ending_.begun()) {
+      members_late_.set(0);
     }
   }
 }
 
 /// Tells one that has just come what all were told before.
 void Supervisor::welcome(int member) {
-  for (const int signal : early_signals_) {
+  for (const int signal : held_signals_) {
     others_.tell_member(member, LinkKind::signal, signal);
   }
   if (!silent_elsewhere_.empty()) {
@@ -421,31 +179,13 @@ void Supervisor::on_lost(int member) {
   }
   Member& lost = job_.members[static_cast<std::size_t>(member)];
   lost.there = lost.over = true;
-  ending_.begin(1, fmt::format("{} is lost: nothing is heard of the mpiexec there any more",
-                               text_of_member(lost)));
-}
-
-void Supervisor::on_members_late() {
-  members_late_.set(0);
-  if (ending_.begun()) {
-    ending_.kill_all();
-    running_ = 0;
-    std::for_each(job_.members.begin(), job_.members.end(),
-                  [](Member& member) { member.over = true; });
-    return;
-  }
-  std::string missing;
-  for (const Member& member : job_.members) {
-    if (!member.there && !member.over) {
-      missing += (missing.empty() ? "" : ", ") + text_of_member(member);
-    }
-  }
-  ending_.begin(1, fmt::format("nothing is heard within {} s of {}", coming_seconds, missing));
+  ending_.begin(
+      1, fmt::format("{} is lost: nothing is heard of the mpiexec there any more", lost.text()));
 }
 
 /// What begins here ends the job everywhere.
 void Supervisor::tell_of_the_end() {
-  if (!ending_.begun() || std::exchange(told_end_, true) || job_.of_tasks) {
+  if (job_.of_tasks || !ending_.begun() || std::exchange(told_end_, true)) {
     return;
   }
   others_.tell(LinkKind::end, ending_.status());

@@ -1,6 +1,6 @@
 // The supervisor from inside: what the parts of it share. It starts the ranks and runs the loop of
-// events (supervisor.cpp), takes what ranks tell it (supervisor_messages.cpp), and judges how they
-// end (supervisor_ends.cpp).
+// events (supervisor.cpp), takes what ranks tell it (supervisor_messages.cpp), judges how they end
+// (supervisor_ends.cpp), and speaks with the supervisors of other nodes (supervisor_nodes.cpp).
 #pragma once
 
 #include <sys/signalfd.h>
@@ -138,24 +138,25 @@ class Supervisor {
   /// Among the members; the hub's own, if it has ranks.
   [[nodiscard]] int own_number() const;
   bool meet_other_nodes();
-  [[nodiscard]] int order_for(int member) const;
-  bool start_input();
-  void end_input();
-  bool start_members();
-  bool on_shell_ended(pid_t pid, int wait_status);
-  void on_address();
   void tell_addresses();
   void on_other_nodes();
-  void hold_for_those_to_come(int signal);
   void welcome(int member);
   void on_news(const OtherNodes::News& news);
   void on_lost(int member);
-  void on_members_late();
   void tell_of_the_end();
   [[nodiscard]] bool members_are_over() const;
   void leave_other_nodes();
   bool bring_report(const std::string& report, double patience);
   void take_reports(JobFigures& figures, JobTimes& times, double patience);
+
+  // Those that it starts (supervisor_members.cpp).
+  [[nodiscard]] int order_for(int member) const;
+  bool start_input();
+  void end_input();
+  bool start_members();
+  bool on_shell_ended(pid_t pid, int wait_status);
+  void hold_for_those_to_come(int signal);
+  void on_members_late();
 
   // Guests.
   void look_at_waits();
@@ -199,8 +200,9 @@ class Supervisor {
   std::vector<OtherNodes::News> reports_;              ///< of other nodes, until ours is made
   Timer members_late_;
   pid_t input_process_ = -1;  ///< passes standard input on to who starts a member
+  bool told_addresses_ = false;
   bool told_end_ = false;
-  std::vector<int> early_signals_;  ///< came while some members were not there yet
+  std::vector<int> held_signals_;  ///< for members that were not there when they came
 
   bool stopped_ = false;              ///< by SIGTSTP, until SIGCONT
   bool died_late_ = false;            ///< a signal has killed a rank after MPI_Finalize

@@ -5,12 +5,9 @@
 #include <algorithm>
 
 #include "deadlock/node_state.h"
-#include "deadlock/room.h"
 #include "launch/inspect/report.h"
 #include "launch/inspect/stillness.h"
 #include "launch/supervise/supervisor_parts.h"
-#include "node/segment.h"
-#include "protocol/call_names.h"
 
 namespace meantime::launch {
 namespace {
@@ -18,28 +15,6 @@ namespace {
 using Next = wait::OverNodes::Next;
 
 constexpr double again_seconds = 1;  // as a sleeper that is in doubt
-
-/// This machine's one node, for a moment.
-class Node {
- public:
-  explicit Node(const std::vector<int>& segments)
-      : mapped_(!segments.empty() && segment_.map(segments.front()) == 0) {}
-  ~Node() { segment_.unmap(); }
-  Node(const Node&) = delete;
-  Node& operator=(const Node&) = delete;
-
-  [[nodiscard]] wait::NodeState state() const {
-    return mapped_ ? wait::look_at_node(segment_, wait::Look::thorough) : wait::NodeState{};
-  }
-  [[nodiscard]] std::string room() const {
-    const node::Segment* const nodes[] = {&segment_};
-    return mapped_ ? wait::describe_room(nodes, call_name) : std::string();
-  }
-
- private:
-  node::Segment segment_;
-  bool mapped_;
-};
 
 }  // namespace
 
@@ -57,12 +32,12 @@ void Supervisor::look_over_nodes() {
   } else if (others_.is_hub()) {
     go_on(over_nodes_.begin());
   } else if (job_.nodes > 1) {
-    std::string hint;
-    const Next next = launch::look_over_nodes(over_nodes_, starter_.segments(), hint);
+    const Next next = launch::look_over_nodes(over_nodes_, starter_.segments());
     if (next == Next::deadlock) {
       told_of_deadlock_ = true;
       tell_of_deadlock(0, fmt::format("Meantime: {}:", deadlock_found),
-                       report_of_ranks_here(job_, starter_.segments()), hint, true);
+                       report_of_ranks_here(job_, starter_.segments()),
+                       room_of_nodes(starter_.segments()), true);
     } else if (next == Next::look_later) {
       still_look_.set(again_seconds);
     }
@@ -81,7 +56,7 @@ void Supervisor::go_on(Next next) {
       } else if (last_states_.size() > number && last_states_[number]) {
         next = over_nodes_.take(wave, number, *last_states_[number]);
       } else if (static_cast<int>(number) == own_number()) {
-        next = over_nodes_.take(wave, number, Node(starter_.segments()).state());
+        next = over_nodes_.take(wave, number, state_of_node(starter_.segments()));
       }
     }
   }
@@ -98,7 +73,7 @@ void Supervisor::go_on(Next next) {
 
 /// A member's, in a wave.
 void Supervisor::answer_wave(int wave) {
-  others_.tell(LinkKind::state, wave, wait::words_of(Node(starter_.segments()).state()));
+  others_.tell(LinkKind::state, wave, wait::words_of(state_of_node(starter_.segments())));
 }
 
 /// A member's, about to leave: what it would say to all waves.
@@ -125,8 +100,8 @@ void Supervisor::on_state(int member, int wave, std::string_view words) {
 
 /// What this machine's ranks do, and what they may lack.
 std::string Supervisor::own_list() const {
-  const std::string ranks = report_of_ranks_here(job_, starter_.segments());
-  return ranks + "\n" + Node(starter_.segments()).room();
+  return report_of_ranks_here(job_, starter_.segments()) + "\n" +
+         room_of_nodes(starter_.segments());
 }
 
 void Supervisor::on_list(int member, std::string_view text) {

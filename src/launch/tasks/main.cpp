@@ -6,7 +6,6 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor_limit.h"
 #include "launch/messages.h"
 #include "launch/nodes/meeting.h"
 #include "launch/report/report_files.h"
@@ -106,11 +106,7 @@ void read_about_nodes(const std::string& text, Job& job) {
   prctl(PR_SET_NAME, supervisor_name);
   setsid();
   speak_as("Meantime");
-  rlimit descriptors{};
-  if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
-    descriptors.rlim_cur = descriptors.rlim_max;  // two a task; nobody inherits this
-    setrlimit(RLIMIT_NOFILE, &descriptors);
-  }
+  raise_descriptor_limit();  // two a task; nobody inherits this
   TaskListener listener;
   if (const std::string wrong = listener.open(); !wrong.empty()) {
     write_all(STDOUT_FILENO, not_wired_up + wrong);

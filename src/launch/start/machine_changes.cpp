@@ -1,4 +1,4 @@
-#include "launch/supervise/machine_changes.h"
+#include "launch/start/machine_changes.h"
 
 #include <fmt/format.h>
 #include <sched.h>
