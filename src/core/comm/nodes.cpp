@@ -1,6 +1,7 @@
 #include "core/comm/nodes.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <utility>
 
@@ -39,6 +40,22 @@ std::shared_ptr<const Nodes::Members> members_of(const Communicator& comm) {
     (*members)[place->second].push_back(rank);
   }
   return members;
+}
+
+/// The same for all ranks of a host, and for ever: of those who come at once one keeps what it has
+/// made, which the others read behind the pointer (release, acquire). No guarded variable: who
+/// waits for one sleeps with all ranks of its worker.
+std::shared_ptr<const Nodes::Members> members_of_world(const Communicator& world) {
+  using Held = const std::shared_ptr<const Nodes::Members>;
+  static constinit std::atomic<Held*> kept{nullptr};
+  Held* held = kept.load(std::memory_order_acquire);
+  if (held == nullptr) {
+    auto made = std::make_unique<Held>(members_of(world));
+    if (kept.compare_exchange_strong(held, made.get(), std::memory_order_acq_rel)) {
+      held = made.release();
+    }
+  }
+  return *held;
 }
 
 /// Without the communicator of this node.
@@ -88,9 +105,7 @@ int settle_on_nodes(Communicator& comm) {
 }
 
 void settle_world_on_nodes(Communicator& world) {
-  // The same for all ranks of a host, and for ever.
-  static const std::shared_ptr<const Nodes::Members> members = members_of(world);
-  std::unique_ptr<Nodes> nodes = nodes_of(world, members);
+  std::unique_ptr<Nodes> nodes = nodes_of(world, members_of_world(world));
   Context context;
   context.number = node_context;
   nodes->here = assemble(context, group_here(world, *nodes), nullptr, &world);
