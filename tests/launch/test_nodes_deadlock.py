@@ -275,7 +275,7 @@ class NodesDeadlock(MpiexecTest):
 
     def test_many_short_jobs(self):
         program = self.program("round", ROUND)
-        for turn in range(200):
+        for turn in range(60):
             self.assert_none(self.on_nodes(2 + turn % 2, "--as", KINDS[turn % len(KINDS)], "-n", 4, program, 3, 0))
 
     def test_a_mixture(self):

@@ -483,7 +483,9 @@ def write_cmake(kind):
     for name, program, ranks, wait, options in node_runs():
         command = ["--ranks", str(ranks), "--wait", wait, "--time-limit", str(program.seconds), *options, *program.extra,
                    "--", f"@{program.folder}/{program.name}", *program.arguments(ranks, wait)]
-        print(f"meantime_mpi_test({name} \"nodes\" {program.seconds + 60} {int(program.alone)} "
+        takes_long = program.label == "million" or (program.name == "no_deadlock" and ".threads." in name)
+        labels = "nodes;slow" if takes_long else "nodes"
+        print(f"meantime_mpi_test({name} \"{labels}\" {program.seconds + 60} {int(program.alone)} "
               + " ".join(f"[==[{word}]==]" for word in command) + ")")
     print("if(TARGET meantime-host)")
     for name, program, ranks, wait in thread_rank_runs():
