@@ -1,5 +1,6 @@
-// Hears the network while the rank of its process sleeps, or computes: a thread that waits for a
-// descriptor to become readable, and calls. It looks at nothing else.
+// Hears the network for ranks that compute, or that sleep and do not hear it themselves
+// (sleep/ear.h): a thread that waits for a descriptor to become readable, and calls. It looks at
+// nothing else.
 //   listen   once for each sleep, after the network was armed: the next event is told once. What
 //            comes while nobody sleeps is found by who polls, and wakes this thread once at most
 // Why no wake-up is lost. The sleeper has said that it sleeps (its word is `arming`, and it stands

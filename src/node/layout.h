@@ -36,9 +36,16 @@ inline constexpr int sleep_number_shift = 48;
 inline constexpr SleepLink for_the_rank = 1;
 
 /// What a sleeper's word says; sleep/doorbell.h has the protocol. (A thread rank that is on_futex
-/// is off its worker, and no kernel thread waits on the word.)
-enum class Sleep : std::uint32_t { awake = 0, arming = 1, on_futex = 2, signalled = 3 };
-inline constexpr int sleep_bits = 2;
+/// is off its worker, and no kernel thread waits on the word. Who is `hearing` sleeps as
+/// sleep/ear.h says.)
+enum class Sleep : std::uint32_t {
+  awake = 0,
+  arming = 1,
+  on_futex = 2,
+  signalled = 3,
+  hearing = 4
+};
+inline constexpr int sleep_bits = 3;
 
 /// One stack that waits: a rank, a user thread of a rank, or a worker with no rank to run. Taken
 /// from the owner's pool; never given back to another use, so a late ring finds a Waiter and not
@@ -225,6 +232,10 @@ struct alignas(cache_line) RankArea {
   /// Of its process's first rank: threads that this has for the network, ours and UCX's. In no
   /// order with anything: a searcher that reads another number than the kernel has is in doubt.
   std::atomic<std::uint32_t> network_threads;
+  // Of a process rank, if its job has several nodes: sleep/ear.h.
+  std::atomic<std::int32_t> bell;           ///< its descriptor + 1, stored last; 0: none
+  std::atomic<std::uint64_t> bell_file;     ///< its inode
+  std::atomic<std::uint32_t> bell_holders;  ///< ranks of the node that can ring it
 };
 
 inline constexpr int context_kinds = 17;  ///< by the number of ranks, in powers of two
@@ -274,6 +285,7 @@ struct Header {
   std::atomic<std::uint64_t> leaving;  ///< bytes of areas that some of their members have left
   alignas(cache_line) std::atomic<std::uint32_t> asleep;  ///< ranks that have a sleeping waiter
   std::atomic<std::uint32_t> finalized;                   ///< ranks that are away or finalized
+  std::atomic<std::uint32_t> bells;   ///< that processes of the node have made: sleep/ear.h
   std::atomic<std::uint32_t> ending;  ///< 1: the deadlock is told; 2: doubts are
   // Until then sleepers do sleep, whatever guest work there is:
   std::atomic<std::uint64_t> rest_until_ns;            ///< sleep/idle_work.h

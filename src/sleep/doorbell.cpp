@@ -14,6 +14,7 @@
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "scheduling/worker.h"
+#include "sleep/ear.h"
 #include "sleep/idle_work.h"
 
 namespace meantime::wait {
@@ -117,6 +118,10 @@ void count_out(node::Waiter& waiter) {
 
 bool is_thread_rank(const node::Waiter& waiter) {
   return waiter.worker != 0 && waiter.owner != node::no_owner;
+}
+
+constexpr bool is_asleep(Sleep state) {
+  return state == Sleep::on_futex || state == Sleep::hearing;
 }
 
 }  // namespace
@@ -229,6 +234,12 @@ std::uint64_t time_to_look_again() {
 /// one that works changes the word, at which work looks after each slice, and FUTEX_WAIT before it
 /// sleeps: so that work ends and a sleep begins loses no ring.
 void sleep_or_work(node::Waiter& waiter, std::uint64_t until_ns) {
+  if (state_of(waiter) == Sleep::hearing) {
+    if (ear()->hear(until_ns) && change(waiter, Sleep::hearing, Sleep::signalled)) {
+      count_out(waiter);
+    }
+    return;
+  }
   const std::uint32_t asleep = word_if(waiter, Sleep::on_futex);
   if (IdleWork* const work = idle_work(); work != nullptr) [[unlikely]] {
     node::GuestWork& account =
@@ -248,6 +259,11 @@ void sleep_or_work(node::Waiter& waiter, std::uint64_t until_ns) {
   }
 }
 
+/// As which it falls asleep.
+Sleep sleep_of_process_rank(const node::Waiter& waiter) {
+  return waiter.owner != node::no_owner && hears_for_itself() ? Sleep::hearing : Sleep::on_futex;
+}
+
 /// Whoever works sleeps until the next look for a deadlock is over.
 void have_all_rest() {
   if (idle_work() != nullptr) {
@@ -264,7 +280,7 @@ void sleep_until_signalled(node::Waiter& waiter) {
     return;
   }
   count_in_sleep(waiter);
-  if (!change(waiter, Sleep::arming, Sleep::on_futex)) {
+  if (!change(waiter, Sleep::arming, sleep_of_process_rank(waiter))) {
     count_out(waiter);
     return;
   }
@@ -275,13 +291,13 @@ void sleep_until_signalled(node::Waiter& waiter) {
   bool looks_again = verdict == Verdict::doubt || verdict == Verdict::quiet;
   Stillness stillness;
   std::uint64_t until_ns = no_time;
-  while (state_of(waiter) == Sleep::on_futex) {
+  while (is_asleep(state_of(waiter))) {
     if (looks_again && until_ns == no_time) {
       until_ns = now_ns() + time_to_look_again();
       have_all_rest();
     }
     sleep_or_work(waiter, until_ns);
-    if (until_ns != no_time && now_ns() >= until_ns && state_of(waiter) == Sleep::on_futex) {
+    if (until_ns != no_time && now_ns() >= until_ns && is_asleep(state_of(waiter))) {
       until_ns = no_time;
       const Verdict now = look_for_deadlock(Look::thorough);
       if (now == Verdict::deadlock) {
@@ -295,7 +311,8 @@ void sleep_until_signalled(node::Waiter& waiter) {
 }
 
 bool time_is_over(node::Waiter& waiter) {
-  return change(waiter, Sleep::on_futex, Sleep::arming);
+  return change(waiter, state_of(waiter) == Sleep::hearing ? Sleep::hearing : Sleep::on_futex,
+                Sleep::arming);
 }
 
 void sleep_until_signalled_or(node::Waiter& waiter, std::uint64_t nanoseconds) {
@@ -305,9 +322,9 @@ void sleep_until_signalled_or(node::Waiter& waiter, std::uint64_t nanoseconds) {
     return;
   }
   count_in_sleep(waiter);
-  if (change(waiter, Sleep::arming, Sleep::on_futex)) {
+  if (change(waiter, Sleep::arming, sleep_of_process_rank(waiter))) {
     const ExactTimers exact;
-    while (state_of(waiter) == Sleep::on_futex && now_ns() < until_ns) {
+    while (is_asleep(state_of(waiter)) && now_ns() < until_ns) {
       sleep_or_work(waiter, until_ns);
     }
     if (!time_is_over(waiter)) {
@@ -385,7 +402,7 @@ bool rouse(node::Waiter& waiter, std::optional<std::uint16_t> number) {
     }
     if (waiter.state.compare_exchange_weak(word, with_state(word, Sleep::signalled),
                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
-      if (state == Sleep::on_futex) {
+      if (is_asleep(state)) {
         if (is_thread_rank(waiter)) {
           note_time_if_asleep(waiter);
           make_runnable(waiter);
@@ -393,7 +410,11 @@ bool rouse(node::Waiter& waiter, std::optional<std::uint16_t> number) {
         }
         count_out(waiter);
         note_time(waiter);
-        futex(waiter.state, FUTEX_WAKE, 1);
+        if (state == Sleep::hearing) {
+          ear()->ring(static_cast<int>(waiter.owner));
+        } else {
+          futex(waiter.state, FUTEX_WAKE, 1);
+        }
         if (node::RankArea* area = self().area; area != nullptr) {
           area->account.rings.fetch_add(1, std::memory_order_relaxed);
         }

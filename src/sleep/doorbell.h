@@ -3,6 +3,7 @@
 //   state word     awake ─► arming ─► on_futex ─► awake
 //                              └─► signalled ◄─┘ (by a ringer)
 //                            arming ◄───────┘ (its time is over)
+//   hearing        where the job has several nodes, in the place of on_futex: ear.h
 //   sleep          from arming to awake. Each has a number, which stands above the state in the
 //                  word; a SleepLink is a waiter and such a number
 //

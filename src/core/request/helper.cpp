@@ -1,17 +1,22 @@
 #include "core/request/helper.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <exception>
 #include <utility>
+#include <vector>
 
+#include "core/error/abort.h"
 #include "ledger/layout.h"
 #include "node/segment.h"
 #include "scheduling/worker.h"
+#include "sleep/ear.h"
 
 namespace meantime::core {
 
@@ -106,6 +111,25 @@ bool look_for_others() {
   return net::network()->progress(nullptr, net::Poller::waits);
 }
 
+[[noreturn]] void tell_unheard(int world_rank, int error) {
+  abort_job(1,
+            fmt::format("rank {} sleeps and cannot be woken: its bell, a descriptor of Meantime's, "
+                        "was closed, and cannot be opened again: {}",
+                        world_rank, std::strerror(error)));
+}
+
+/// Before the first rank sleeps.
+void open_ear(int first_rank, int ranks) {
+  std::vector<int> of_node;
+  for (int rank = 0; rank < net::network()->ranks(); ++rank) {
+    if (net::network()->node_of(rank) == net::network()->node_of(first_rank)) {
+      of_node.push_back(rank);
+    }
+  }
+  wait::unheard_hook = tell_unheard;
+  wait::ear() = new wait::Ear(first_rank, ranks, std::move(of_node));  // as long as the process
+}
+
 void start_helper(Rank* rank, Helps helps, std::atomic<std::uint32_t>& threads) {
   if (helps != Helps::never && host_helper == nullptr) {
     host_helper = new Helper(rank, helps, threads);  // as long as its thread: for ever
@@ -120,6 +144,10 @@ void hear_network_for(Rank& rank, Helps helps) {
   }
   std::atomic<std::uint32_t>& threads = rank.area->network_threads;
   net::network()->prepare(ring, ring_the_rank, rank.world_rank, threads);
+  open_ear(rank.world_rank, 1);
+  if (wait::ear()->open(net::network()->efd()) == 0) {  // else a thread hears the network
+    wait::ear()->hold_bells();
+  }
   if (helps != Helps::never) {
     rank.lock.enable_for_helper();
   }
@@ -134,6 +162,7 @@ void hear_network_for_host(int first_rank, int ranks, Helps helps) {
   ranks_of_host = ranks;
   std::atomic<std::uint32_t>& threads = node::segment().area(first_rank).network_threads;
   net::network()->prepare(ring, poll_for_sleepers, 0, threads);
+  open_ear(first_rank, ranks);
   ranks::when_idle() = look_for_others;
   start_helper(nullptr, helps, threads);
 }

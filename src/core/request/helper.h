@@ -1,7 +1,8 @@
 // Who hears the network for ranks that do not look. Two threads of a process, each asleep until it
 // is called with the network's next event (net/listener.h):
-//   listener  for ranks that sleep in MPI. It rings a process rank; for ranks of a host of threads
-//             it polls, and rings those whose wait is over
+//   listener  for ranks that sleep in MPI and do not hear it themselves (sleep/ear.h). It rings a
+//             process rank; for ranks of a host of threads it polls, and rings those whose wait is
+//             over
 //   helper    for ranks that compute: what comes meanwhile is there when they look, and no
 //             rendezvous waits for them. (Collaborative polling, and the event-driven helper that
 //             its paper names as future work: papers/collaborative-polling.txt.) Called since a

@@ -12,7 +12,9 @@
 #include "match/engine.h"
 #include "match/matcher.h"
 #include "match/sends.h"
+#include "net/outside_of_rank.h"
 #include "scheduling/worker.h"
+#include "sleep/ear.h"
 
 namespace meantime::match {
 namespace {
@@ -491,8 +493,13 @@ bool Remote::progress() {
 }
 
 bool Remote::prepare_sleep() {
+  {
+    const net::OutsideOfRank scope;
+    wait::ear()->hold_bells();
+  }
   return !network_.progress(this, net::Poller::waits) &&
-         !network_.take_queued(ground_.rank.world_rank) && creditors_.empty() && network_.listen();
+         !network_.take_queued(ground_.rank.world_rank) && creditors_.empty() &&
+         (wait::hears_for_itself() ? network_.arm() : network_.listen());
 }
 
 void Remote::tell_goodbye(int world_rank) {
