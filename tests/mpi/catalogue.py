@@ -278,7 +278,7 @@ PROGRAMS += [
     Program("large_forms", ranks=(1, 2, 3, 4), seconds=120),
     Program("coll_split", ranks=(2, 3, 4, 7), seconds=120),
     Program("coll_together", seconds=120),
-    # 2 GiB at a time, of which only a few MiB are memory.
+    # 2 and 4 GiB at a time, of which only a few MiB are memory.
     Program("counts_beyond_int", ranks=(2,), waits=("adaptive", "yield"), seconds=240, sanitizers=()),
 ]
 
@@ -360,7 +360,7 @@ def split_runs():
 # What is about one node, or about options that this runner does not pass on to several.
 # (Over several nothing is told as "perhaps a deadlock", and sessions behind MPI_Finalize are docs/internals/net.md's last list.)
 ONE_NODE = {"deadlock.thread_joined", "deadlock.team_idles", "no_deadlock.thread_sends_told", "deadlock.session_with_ended",
-            "deadlock.session_with_ended_abruptly", "no_deadlock.between_sessions", "affinity", "counters", "counters_migrations", "hardware", "clocks", "counts_beyond_int",
+            "deadlock.session_with_ended_abruptly", "no_deadlock.between_sessions", "affinity", "counters", "counters_migrations", "hardware", "clocks",
             "errors_unchecked"}
 # Whose collectives go in two steps only where there are several ranks on a node (coll/by_nodes.h):
 # on two more than elsewhere. Subcommunicators have them unevenly, and in reverse order.
@@ -483,7 +483,7 @@ def write_cmake(kind):
     for name, program, ranks, wait, options in node_runs():
         command = ["--ranks", str(ranks), "--wait", wait, "--time-limit", str(program.seconds), *options, *program.extra,
                    "--", f"@{program.folder}/{program.name}", *program.arguments(ranks, wait)]
-        takes_long = program.label == "million" or (program.name == "no_deadlock" and ".threads." in name)
+        takes_long = program.label == "million" or program.name == "counts_beyond_int" or (program.name == "no_deadlock" and ".threads." in name)
         labels = "nodes;slow" if takes_long else "nodes"
         print(f"meantime_mpi_test({name} \"{labels}\" {program.seconds + 60} {int(program.alone)} "
               + " ".join(f"[==[{word}]==]" for word in command) + ")")

@@ -1,6 +1,6 @@
 // More elements than an int can count, by the large forms: messages, collectives and displacements
-// of some 2^31 bytes. The buffers are address space: the same few MiB of a file, mapped again and
-// again, so what is received must repeat itself, too.
+// of some 2^31 bytes, and a message of more than 2^32. The buffers are address space: the same few
+// MiB of a file, mapped again and again, so what is received must repeat itself, too.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,11 +12,12 @@ namespace {
 
 constexpr MPI_Count piece = MPI_Count{1} << 22;
 constexpr MPI_Count beyond = (MPI_Count{1} << 31) + 12345;
+constexpr MPI_Count beyond_unsigned = 2 * beyond;
 
 /// So many bytes, of which each `piece` is the same memory.
 class Repeated {
  public:
-  explicit Repeated(unsigned char value) : bytes_((beyond / piece + 2) * piece) {
+  explicit Repeated(unsigned char value) : bytes_((beyond_unsigned / piece + 2) * piece) {
     const int file = memfd_create("counts_beyond_int", MFD_CLOEXEC);
     void* const all = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (file < 0 || ftruncate(file, piece) != 0 || all == MAP_FAILED) {
@@ -55,7 +56,7 @@ void messages(Repeated& buffer) {
   int small = -1;
   if (rank == 0) {
     buffer.set(1);
-    MUST(MPI_Send_c(buffer.at(), beyond, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+    MUST(MPI_Send_c(buffer.at(), beyond_unsigned, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
     MPI_Request request;
     MUST(MPI_Isend_c(buffer.at(), beyond / 8, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD, &request));
     MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -64,12 +65,12 @@ void messages(Repeated& buffer) {
   buffer.set(0);
   MUST(MPI_Probe(0, 0, MPI_COMM_WORLD, &status));
   MUST(MPI_Get_count_c(&status, MPI_BYTE, &count));
-  CHECK(count == beyond, "%lld", static_cast<long long>(count));
+  CHECK(count == beyond_unsigned, "%lld", static_cast<long long>(count));
   MUST(MPI_Get_count(&status, MPI_BYTE, &small));
   CHECK(small == MPI_UNDEFINED, "%d", small);
-  MUST(MPI_Recv_c(buffer.at(), beyond + 100, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &status));
+  MUST(MPI_Recv_c(buffer.at(), beyond_unsigned + 100, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &status));
   MUST(MPI_Get_elements_c(&status, MPI_BYTE, &count));
-  CHECK(count == beyond, "%lld", static_cast<long long>(count));
+  CHECK(count == beyond_unsigned, "%lld", static_cast<long long>(count));
   buffer.check(1, "received");
   MPI_Datatype rows;
   MUST(MPI_Type_vector_c(beyond / 8 / 1000 + 1, 1000, 1000, MPI_DOUBLE, &rows));
