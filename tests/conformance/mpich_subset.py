@@ -3,7 +3,7 @@
 
     mpich_subset.py get WORK                           gets the sources (mpich_suite.py says whence), or says why not
     mpich_subset.py run WORK FOLDER --build BUILD      builds and runs the programs of a folder of subset.txt;
-                                                       --nodes 2: over nodes that mpiexec plays; --threads: thread ranks
+                                                       --nodes 2: over nodes that mpiexec plays; --threads: thread ranks; --mixed: half of them
 
 `get` may not hold up CI: it has limits, and always ends with status 0. `run` ends with 77, CTest's "skipped", where the
 sources could not be had. Nothing of the suite's configure is run: it takes longer than the programs.
@@ -67,7 +67,7 @@ def over_nodes(program, nodes):
     return {"MEANTIME_TEST_NODES": str(min(nodes, int(program.ranks)))} if nodes > 1 else {}
 
 
-def run_folder(work, folder, build, nodes, threads):
+def run_folder(work, folder, build, nodes, kind):
     suite = work / "source" / "test" / "mpi"
     if not (work / "ready").exists():
         print(f"skipped: MPICH's sources are not in {work} (no network, or no source packages)")
@@ -89,15 +89,15 @@ def run_folder(work, folder, build, nodes, threads):
         line = line.partition("#")[0].strip()
         if line.startswith(folder + "/"):
             program = mpich_suite.Program(folder, line.removeprefix(folder + "/"))
-            if nodes == 1 or program.ranks != "1":
+            if program.ranks != "1" or (nodes == 1 and kind != "mixed"):
                 programs.append(program)
-    launcher = [str(build / "bin" / "mpiexec"), "--timeout", str(RUN_SECONDS), *(["--as", "threads"] if threads else [])]
+    launcher = [str(build / "bin" / "mpiexec"), "--timeout", str(RUN_SECONDS), *(["--as", "threads"] if kind == "threads" else [])]
     for program in programs:
         binary = place / folder / program.name
         binary.parent.mkdir(exist_ok=True)
         source = suite / folder / f"{program.name}.c"
         if binary.exists() or compile_one(build, suite, place, [source, *helpers], binary, log):
-            said = mpich_suite.run(place, program, launcher, over_nodes(program, nodes), RUN_SECONDS)
+            said = mpich_suite.run(place, program, launcher, over_nodes(program, nodes), RUN_SECONDS, kind == "mixed")
         else:
             said = f"not compiled: see {log}"
         if said is not None:
@@ -114,7 +114,8 @@ def main():
     parser.add_argument("folder", nargs="?")
     parser.add_argument("--build", type=pathlib.Path, help="where Meantime is built")
     parser.add_argument("--nodes", type=int, default=1, help="over so many nodes, programs of several ranks only")
-    parser.add_argument("--threads", action="store_true", help="as thread ranks")
+    parser.add_argument("--threads", dest="kind", action="store_const", const="threads", help="as thread ranks")
+    parser.add_argument("--mixed", dest="kind", action="store_const", const="mixed", help="half of them as thread ranks")
     arguments = parser.parse_args()
     work = arguments.work.resolve()
     if arguments.what == "get":
@@ -122,7 +123,7 @@ def main():
     elif arguments.what == "really-get":
         mpich_suite.get(work)
     else:
-        return run_folder(work, arguments.folder, arguments.build.resolve(), arguments.nodes, arguments.threads)
+        return run_folder(work, arguments.folder, arguments.build.resolve(), arguments.nodes, arguments.kind)
     return 0
 
 

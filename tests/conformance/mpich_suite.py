@@ -155,9 +155,12 @@ def compile_program(build, program, log):
 
 # --- running ------------------------------------------------------------------------------------------
 
-def run(build, program, launcher, environment, seconds):
-    """None if it passed, else what it said."""
-    command = launcher + program.launching + ["-n", program.ranks, f"./{program.name}"] + program.arguments
+def run(build, program, launcher, environment, seconds, mixed=False):
+    """None if it passed, else what it said. `mixed`: half of the ranks are threads."""
+    words, ranks = [f"./{program.name}", *program.arguments], int(program.ranks)
+    command = launcher + program.launching + (
+        ["-n", str(ranks // 2), *words, ":", "--as", "threads", "-n", str(ranks - ranks // 2), *words] if mixed
+        else ["-n", program.ranks, *words])
     try:
         done = subprocess.run(command, cwd=build / program.folder, timeout=seconds + 10,
                               env={"MEANTIME_MISSING_CALLS": "error", **os.environ, "MPIEXEC_TIMEOUT": str(seconds),

@@ -372,7 +372,7 @@ SPREAD = {"coll_together"}
 
 def node_runs():
     """(name, program, ranks, wait, options): over 2, 3 or 4 nodes that mpiexec plays, which send each
-    other their messages by UCX and TCP. Those that die do so on two nodes."""
+    other their messages by UCX and TCP. Those that die do so on two nodes. Mixed kinds of rank are of the slow tier."""
     for shift, program in enumerate(PROGRAMS):
         if program.full_only or {program.name, program.title()} & ONE_NODE:
             continue
@@ -392,6 +392,8 @@ def node_runs():
             options = ["--env", f"MEANTIME_TEST_NODES={nodes}", *some]
             yield f"nodes.{program.title()}.n{ranks}.{wait}.on{nodes}", program, ranks, wait, options
             if not {program.name, program.title()} & ONLY_PROCESSES and program.label != "million":
+                if program.folder == "mpi":
+                    yield f"nodes.{program.title()}.n{ranks}.{wait}.mixed.on{nodes}", program, ranks, wait, [*options, "--mixed"]
                 options += ["--mpiexec-argument=--as", "--mpiexec-argument=threads"]
                 if shift % 3 == 1:  # two processes on a node
                     options += ["--mpiexec-argument=--ranks-per-process", "--mpiexec-argument=2"]
@@ -483,7 +485,7 @@ def write_cmake(kind):
     for name, program, ranks, wait, options in node_runs():
         command = ["--ranks", str(ranks), "--wait", wait, "--time-limit", str(program.seconds), *options, *program.extra,
                    "--", f"@{program.folder}/{program.name}", *program.arguments(ranks, wait)]
-        takes_long = program.label == "million" or program.name == "counts_beyond_int" or (program.name == "no_deadlock" and ".threads." in name)
+        takes_long = ".mixed." in name or program.label == "million" or program.name == "counts_beyond_int" or (program.name == "no_deadlock" and ".threads." in name)
         labels = "nodes;slow" if takes_long else "nodes"
         print(f"meantime_mpi_test({name} \"{labels}\" {program.seconds + 60} {int(program.alone)} "
               + " ".join(f"[==[{word}]==]" for word in command) + ")")
