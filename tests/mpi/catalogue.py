@@ -392,7 +392,8 @@ def node_runs():
             options = ["--env", f"MEANTIME_TEST_NODES={nodes}", *some]
             yield f"nodes.{program.title()}.n{ranks}.{wait}.on{nodes}", program, ranks, wait, options
             if not {program.name, program.title()} & ONLY_PROCESSES and program.label != "million":
-                if program.folder == "mpi":
+                # (An option of mpiexec's for a program would be for the first half alone.)
+                if program.folder == "mpi" and not any("--mpiexec-argument" in word for word in program.extra):
                     yield f"nodes.{program.title()}.n{ranks}.{wait}.mixed.on{nodes}", program, ranks, wait, [*options, "--mixed"]
                 options += ["--mpiexec-argument=--as", "--mpiexec-argument=threads"]
                 if shift % 3 == 1:  # two processes on a node
