@@ -196,6 +196,7 @@ RankFigures figures_of(const node::Segment& segment, const node::RankArea& area)
   rank.helper_cpu_ns = value(account.helper_cpu_ns);
   rank.carried_messages = value(account.carried_messages);
   rank.carried_bytes = value(account.carried_bytes);
+  rank.carried_far = value(account.carried_far);
   rank.strangers = value(account.strangers);
   rank.guest = figures_of(account.guest_work);
   if (ended != 0) {

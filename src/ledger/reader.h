@@ -95,7 +95,8 @@ struct RankNumbers {
   std::uint64_t helper_cpu_ns = 0;     ///< … which needed so much
   std::uint64_t carried_messages = 0;  ///< by others of its process that looked, in its place
   std::uint64_t carried_bytes = 0;
-  std::uint64_t strangers = 0;  ///< messages to its process that were dropped
+  std::uint64_t carried_far = 0;  ///< of those messages, from another NUMA node
+  std::uint64_t strangers = 0;    ///< messages to its process that were dropped
   GuestFigures guest;
   std::uint32_t changes_left_out = 0;
 };

@@ -96,6 +96,7 @@ struct alignas(cache_line) WorkerPlace {
   std::atomic<std::uint32_t> asleep;        ///< 1 from its falling asleep until it is signalled
   std::atomic<std::uint64_t> sleeps;        ///< how often it fell asleep
   std::atomic<std::uint32_t> host_threads;  ///< that its host has when it has nothing to do
+  std::atomic<std::uint32_t> numa_node;     ///< + 1, of its CPU; 0: it may run on any
   WorkerAccount account;
 };
 
@@ -178,7 +179,8 @@ struct alignas(cache_line) Account {
   // … and what ranks of its process that waited, or their workers, did for it (net/network.h):
   std::atomic<std::uint64_t> carried_messages;
   std::atomic<std::uint64_t> carried_bytes;
-  std::atomic<std::uint64_t> strangers;  ///< messages to its process that were dropped
+  std::atomic<std::uint64_t> carried_far;  ///< of those messages, from another NUMA node
+  std::atomic<std::uint64_t> strangers;    ///< messages to its process that were dropped
 };
 
 /// What goes between a rank and other nodes (match/ways/remote.h), for who looks whether something

@@ -38,7 +38,7 @@ namespace {
 
 /// To the worker's CPU, if the job's workers have them all, one each. (Process ranks run anywhere,
 /// so beside them workers do, too.)
-void bind_to(int number) {
+void bind_to(int number, std::atomic<std::uint32_t>& numa_node) {
   static const cpu_set_t mask = [] {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
@@ -54,7 +54,10 @@ void bind_to(int number) {
       cpu_set_t one;
       CPU_ZERO(&one);
       CPU_SET(cpu, &one);
-      sched_setaffinity(0, sizeof one, &one);
+      unsigned node = 0;
+      if (sched_setaffinity(0, sizeof one, &one) == 0 && getcpu(nullptr, &node) == 0) {
+        numa_node.store(node + 1, std::memory_order_relaxed);
+      }
       return;
     }
   }
@@ -96,7 +99,7 @@ void carry(Carrier& carrier) {
     if (host().ending.load(std::memory_order_acquire)) {
       return;
     }
-    bind_to(carrier.assigned->number());
+    bind_to(carrier.assigned->number(), carrier.assigned->place().numa_node);
     carrier.assigned->work(carrier);
     give_back_carrier(carrier);
   }

@@ -358,9 +358,9 @@ def split_runs():
 
 
 # What is about one node, or about options that this runner does not pass on to several.
-# (Over several nothing is told as "perhaps a deadlock", and sessions behind MPI_Finalize are docs/internals/net.md's last list.)
+# (Over several nothing is told as "perhaps a deadlock": docs/internals/net.md.)
 ONE_NODE = {"deadlock.thread_joined", "deadlock.team_idles", "no_deadlock.thread_sends_told", "deadlock.session_with_ended",
-            "deadlock.session_with_ended_abruptly", "no_deadlock.between_sessions", "affinity", "counters", "counters_migrations", "hardware", "clocks",
+            "deadlock.session_with_ended_abruptly", "affinity", "counters", "counters_migrations", "hardware", "clocks",
             "errors_unchecked"}
 # Whose collectives go in two steps only where there are several ranks on a node (coll/by_nodes.h):
 # on two more than elsewhere. Subcommunicators have them unevenly, and in reverse order.

@@ -124,13 +124,16 @@ void come_back(Rank& rank) {
 }
 
 /// What others of other nodes have sent is read when all have said goodbye, or for so long: they
-/// may have died, or be ranks whose sessions go on.
+/// may have died, or be ranks whose sessions go on. Longer where one of them may want to read what
+/// this rank has sent.
 void part(match::Remote& remote) {
   constexpr std::uint64_t patience_ns = 1'000'000'000;
+  constexpr std::uint64_t patience_with_unread_ns = 10 * patience_ns;
   remote.open();
   remote.say_goodbye();
   for (const std::uint64_t began = now_ns();
-       !remote.all_said_goodbye() && now_ns() - began < patience_ns;) {
+       !remote.all_said_goodbye() &&
+       now_ns() - began < (remote.has_unread() ? patience_with_unread_ns : patience_ns);) {
     if (!progress() && !ranks::yield()) {
       sched_yield();
     }

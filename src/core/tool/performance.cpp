@@ -104,6 +104,8 @@ constexpr PerformanceVariable accounts[] = {
      MPI_T_PVAR_CLASS_COUNTER, number<&Account::carried_messages>},
     {"meantime_carried_bytes", "that these, and those fetched meanwhile, had",
      MPI_T_PVAR_CLASS_COUNTER, number<&Account::carried_bytes>},
+    {"meantime_carried_far", "of those messages, from another NUMA node", MPI_T_PVAR_CLASS_COUNTER,
+     number<&Account::carried_far>},
     {"meantime_helper_time", "CPU time of the thread that did so, in seconds",
      MPI_T_PVAR_CLASS_TIMER, seconds<&Account::helper_cpu_ns>},
     {"meantime_sleeps", "how often this rank fell asleep, also off its worker as a thread rank",

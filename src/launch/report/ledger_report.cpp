@@ -66,7 +66,7 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
       R"("rung_in_vain": {}, "spent": {}, )"
       R"("held_up": {:.9f}, "elsewhere": {:.9f}, "cpu": {}, "preempted": {}, "prorated": {}, )"
       R"("helped": {{"messages": {}, "bytes": {}, "cpu": {:.9f}}}, )"
-      R"("carried": {{"messages": {}, "bytes": {}}}, "sites": [)",
+      R"("carried": {{"messages": {}, "bytes": {}, "far": {}}}, "sites": [)",
       number, process.host_name.empty() ? "" : "\"node\": " + quoted(process.host_name) + ", ",
       quoted(way), quoted(policy), json_changes(rank), seconds(rank.wall_ns), seconds(rank.wait_ns),
       rank.waits, rank.parks, rank.signalled_in_vain, json_activities(rank.spent_ns),
@@ -75,7 +75,7 @@ std::string json_rank(std::size_t number, const RankFigures& rank, const RankPro
       rank.cpu_ns != 0 && rank.preempted_ns ? fmt::format("{:.9f}", seconds(*rank.preempted_ns))
                                             : "null",
       rank.worker >= 0, rank.helped_messages, rank.helped_bytes, seconds(rank.helper_cpu_ns),
-      rank.carried_messages, rank.carried_bytes);
+      rank.carried_messages, rank.carried_bytes, rank.carried_far);
   for (std::size_t index = 0; index < rank.sites.size(); ++index) {
     text += (index == 0 ? "\n      " : ",\n      ") + json_site(rank.sites[index], names);
   }

@@ -219,6 +219,7 @@ std::string carried_line(const ledger::Figures& figures) {
   for (const RankFigures& rank : figures.ranks) {
     sum.carried_messages += rank.carried_messages;
     sum.carried_bytes += rank.carried_bytes;
+    sum.carried_far += rank.carried_far;
     sum.helped_messages += rank.helped_messages;
     sum.helped_bytes += rank.helped_bytes;
     sum.helper_cpu_ns += rank.helper_cpu_ns;
@@ -232,7 +233,11 @@ std::string carried_line(const ledger::Figures& figures) {
                      "by {}\n",
                      messages, static_cast<double>(bytes) * 1e-6, by);
   };
-  return line(sum.carried_messages, sum.carried_bytes, "others that waited") +
+  return line(sum.carried_messages, sum.carried_bytes,
+              sum.carried_far == 0
+                  ? "others that waited"
+                  : fmt::format("others that waited, {} of them from another NUMA node",
+                                sum.carried_far)) +
          line(sum.helped_messages, sum.helped_bytes,
               fmt::format("helpers, in {} of CPU time", duration(sum.helper_cpu_ns))) +
          (sum.strangers == 0

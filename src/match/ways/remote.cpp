@@ -1,6 +1,7 @@
 #include "match/ways/remote.h"
 
 #include <mpi.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <bit>
@@ -157,6 +158,17 @@ bool Remote::try_enter() {
   return true;
 }
 
+/// The rank's worker is on another NUMA node than the caller.
+bool Remote::is_far() const {
+  const node::Link link = ground_.area.worker.load(std::memory_order_relaxed);
+  const std::uint32_t there =
+      link == 0
+          ? 0
+          : ground_.segment.at<node::WorkerPlace>(link)->numa_node.load(std::memory_order_relaxed);
+  unsigned here = 0;
+  return there != 0 && getcpu(nullptr, &here) == 0 && there != here + 1;
+}
+
 /// What arrived may be what a send waits for, and what it was in is owed.
 void Remote::leave(net::Poller poller) {
   return_credit();
@@ -168,8 +180,11 @@ void Remote::leave(net::Poller poller) {
   }
   node::Account& account = ground_.area.account;
   const bool by_helper = poller == net::Poller::helper;
-  ledger::add(by_helper ? account.helped_messages : account.carried_messages,
-              moved_.messages - before_entry_.messages);
+  const std::uint64_t messages = moved_.messages - before_entry_.messages;
+  ledger::add(by_helper ? account.helped_messages : account.carried_messages, messages);
+  if (!by_helper && messages != 0 && is_far()) {
+    ledger::add(account.carried_far, messages);
+  }
   ledger::add(by_helper ? account.helped_bytes : account.carried_bytes,
               moved_.bytes - before_entry_.bytes);
   ground_.rank.lock.unlock();
@@ -200,6 +215,7 @@ bool Remote::send(LocalSend& send, Peer& to) {
   sending.send = &send;
   sending.to = &to;
   to.is_known = true;
+  to.has_left = false;  // it is to come back
   sending.offers = !eager;
   sending.beyond_credit = !eager && !send.synchronous && send.bytes <= ground_.limits.eager &&
                           ground_.credit.may_overflow(send.bytes);

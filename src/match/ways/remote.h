@@ -77,6 +77,8 @@ class Remote final : public Way, public net::Receiver {
   /// Those have said so, too: nothing comes any more. (What came and was not read would make the
   /// kernel reset the connection at this process's end, and what it has sent could be lost.)
   bool all_said_goodbye() const;
+  /// What others have not read yet they can read only as long as this rank is there.
+  bool has_unread() const { return unread_ != 0; }
   void come_back();
 
   // Of net::Receiver.
@@ -115,6 +117,7 @@ class Remote final : public Way, public net::Receiver {
   class Sending;
   class Fetching;
 
+  bool is_far() const;
   static std::size_t credit_for(std::size_t payload);
   Sending& fresh_sending();
   bool hand_over(Sending& sending, const void* payload, std::size_t bytes, bool offer);
