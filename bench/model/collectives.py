@@ -1,4 +1,4 @@
-"""What ranks do in the collectives of Meantime over several nodes: the steps of the one who speaks for a node (src/coll/by_nodes_*.cpp),
+"""What ranks do in the collectives of Meantime over several nodes: the steps of the one who speaks for a node (src/coll/by_nodes),
 or of each rank where they go by messages between ranks (src/coll/schedule/plans_*.cpp); and which of both it is.
 
 Where that is too much to play, of a hundred thousand ranks, the one who has most to do is computed.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import loggp
 
 KIB, MIB = 1 << 10, 1 << 20
-MOST_TO_ALL = 8                  # nodes, by_nodes_reduce.cpp
+MOST_TO_ALL = 8                  # nodes, by_nodes/reduce.cpp
 MOST_VALUES = 256 * KIB          # thresholds.h
 VALUE_AT_ONCE = 16 * KIB         # the same
 BCAST_BASE = 4                   # the same

@@ -78,7 +78,7 @@ class Collectives(unittest.TestCase):
     def test_bounds_are_those_of_the_runtime(self):
         """Those that the document names, too."""
         for name, path, of in (("values_by_nodes", "coll/thresholds.h", collectives.MOST_VALUES),
-                               ("most_to_all", "coll/by_nodes_reduce.cpp", collectives.MOST_TO_ALL),
+                               ("most_to_all", "coll/by_nodes/reduce.cpp", collectives.MOST_TO_ALL),
                                ("bcast_base", "coll/thresholds.h", collectives.BCAST_BASE),
                                ("value_at_once", "coll/thresholds.h", collectives.VALUE_AT_ONCE),
                                ("ranks_to_exchange", "coll/thresholds.h", collectives.RANKS_TO_EXCHANGE),

@@ -1,7 +1,7 @@
 // Entry points of the collectives that move data (MPI 5.0, 6.3 to 6.8; non-blocking 6.12,
 // persistent 6.13). Those of one shape (MPI_Gather, MPI_Gatherv) are one collective with other
 // blocks.
-#include "coll/by_nodes.h"
+#include "coll/by_nodes/by_nodes.h"
 #include "coll/collectives.h"
 #include "core/object/handles.h"
 #include "generated/calls.h"
@@ -49,6 +49,8 @@ struct Gather {
 
   bool can_meet() const { return coll::has_area(comm); }
   int meet() const { return shared::gather(send, receive, root, comm); }
+  bool can_go_by_nodes(How) const { return coll::by_nodes::can_gatherv(comm); }
+  void by_nodes(Steps& steps) const { coll::by_nodes::gatherv(steps, send, receive, root); }
   int plan(Schedule& schedule) const { return plans::gather(schedule, send, receive, root, comm); }
 };
 
@@ -69,6 +71,8 @@ struct Scatter {
 
   bool can_meet() const { return coll::has_area(comm); }
   int meet() const { return shared::scatter(send, receive, root, comm); }
+  bool can_go_by_nodes(How) const { return coll::by_nodes::can_gatherv(comm); }
+  void by_nodes(Steps& steps) const { coll::by_nodes::scatterv(steps, send, receive, root); }
   int plan(Schedule& schedule) const { return plans::scatter(schedule, send, receive, root, comm); }
 };
 
@@ -100,6 +104,8 @@ struct Alltoall {
 
   bool can_meet() const { return coll::has_area(comm); }
   int meet() const { return shared::alltoall(send, receive, comm); }
+  bool can_go_by_nodes(How) const { return coll::by_nodes::can_alltoallv(comm); }
+  void by_nodes(Steps& steps) const { coll::by_nodes::alltoallv(steps, send, receive); }
   int plan(Schedule& schedule) const { return plans::alltoall(schedule, send, receive, comm); }
 };
 

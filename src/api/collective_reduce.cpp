@@ -1,5 +1,5 @@
 // Entry points of the reductions (MPI 5.0, 6.9 to 6.11; non-blocking 6.12, persistent 6.13).
-#include "coll/by_nodes.h"
+#include "coll/by_nodes/by_nodes.h"
 #include "coll/collectives.h"
 #include "core/object/handles.h"
 #include "generated/calls.h"

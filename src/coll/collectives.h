@@ -16,7 +16,7 @@
 #include <memory>
 #include <utility>
 
-#include "coll/by_nodes.h"
+#include "coll/by_nodes/by_nodes.h"
 #include "coll/schedule/plans.h"
 #include "coll/shared.h"
 #include "coll/state.h"

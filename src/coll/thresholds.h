@@ -103,10 +103,10 @@ inline std::size_t reduce_alone() {
 /// messages cost more than a root that does it all.
 inline constexpr std::size_t share_by_message = 16 * 1024;
 
-// Over several nodes, in two steps (by_nodes.h). Process ranks on 2 busy cores, nodes played by
-// mpiexec, TCP; us, messages between ranks and two steps in turns, medians of 5 to 15. At once:
-// blocking; scheduled: not, or persistent, each waited for at once. (If all ranks compute for 200
-// us before they wait, what is left is what it was or shorter: 8 ranks on 2 nodes, 8 bytes,
+// Over several nodes, in two steps (by_nodes/by_nodes.h). Process ranks on 2 busy cores, nodes
+// played by mpiexec, TCP; us, messages between ranks and two steps in turns, medians of 5 to 15. At
+// once: blocking; scheduled: not, or persistent, each waited for at once. (If all ranks compute for
+// 200 us before they wait, what is left is what it was or shorter: 8 ranks on 2 nodes, 8 bytes,
 // allgather 1554 and 933, alltoall 1512 and 926, allreduce 1097 and 929, bcast 1290 and 1163;
 // gather and scatter no clear difference. Thread ranks gain likewise: 8 on 2, 1 KiB, allgather 199
 // and 21, alltoall 291 and 60, bcast 109 and 17, allreduce 85 and 48.)
@@ -146,11 +146,34 @@ inline constexpr GatherByNodes gather_at_once{3, 48 * 1024};
 /// and 45, 209 and 111; 8 KiB 49 and 104, 259 and 187. Thread ranks, 8 on 2, roots in turn: 1 KiB
 /// 39 and 29, 40 and 32; 4 KiB 45 and 61, 49 and 34.)
 inline constexpr GatherByNodes gather_scheduled{2, 8 * 1024};
-/// Of a block of an alltoall. (8 on 2: 1 KiB 172 and 51, 4 KiB 194 and 179, 8 KiB 174 and 212; 16
-/// on 4: 1 KiB 1525 and 216, 4 KiB 1648 and 523, 8 KiB 1840 and 1723; 16 on 2: 8 KiB 1654 and 1001,
-/// 64 KiB 11347 and 126580. Scheduled, 4 on 2: 1 KiB 179 and 56, 4 KiB 161 and 100, 8 KiB 146 and
-/// 189; 8 on 4: 1 KiB 698 and 385, 4 KiB 793 and 429; 16 on 2: 1 KiB 2210 and 645, 4 KiB 2813 and
-/// 899, 8 KiB 3893 and 1401.)
+/// Of a block of a gatherv or scatterv that goes by the speakers, and of those of the largest node,
+/// all in its first rank's memory. A longer one is a message, so what it loses is that its length
+/// goes by them. (Gathers to, and scatters from, roots in turn, on a very busy machine: 8 on 2, 8
+/// bytes 108 and 34, 106 and 33; 8 KiB 119 and 65, 66 and 66; 12 KiB 119 and 72, 62 and 70. 12 on
+/// 4, 8 bytes 236 and 90, 184 and 70; 8 KiB 280 and 134, 234 and 125; 12 KiB 277 and 175, 241 and
+/// 140; 16 KiB, longer, 270 and 244, 302 and 277; if it went by them gathers 343. Scheduled, 8 on
+/// 2, 8 bytes 122 and 56, 33 and 56; 4 KiB 226 and 137, 160 and 107; 12 KiB 185 and 123, 240 and
+/// 146; longer, 16 KiB 217 and 207, 219 and 239, another time 120 and 152; 64 KiB 269 and 284. 12
+/// on 4, 8 bytes 201 and 121, 266 and 162; 8 KiB 353 and 216, 317 and 222. With two ranks a node
+/// scheduled scatters gain, 8 on 4, 8 bytes 193 and 78, but gathers little, 151 and 143, and longer
+/// ones lose, 16 KiB 198 and 308. Thread ranks, 8 on 2, less busy: 8 bytes 26 and 9, 21 and 8; 4
+/// KiB 34 and 12, 25 and 12; 12 KiB 40 and 44, 32 and 24; longer, 16 KiB 45 and 58, 34 and 43;
+/// scheduled 24 and 12, 22 and 11; 39 and 18, 31 and 14; 38 and 30, 38 and 36; longer 56 and 47, 38
+/// and 44.)
+inline constexpr std::size_t short_by_nodes = 12 * 1024;
+inline constexpr std::size_t short_of_node = 48 * 1024;
+/// Of a block of an alltoall; of an alltoallv or alltoallw a longer one is a message. (8 on 2: 1
+/// KiB 172 and 51, 4 KiB 194 and 179, 8 KiB 174 and 212; 16 on 4: 1 KiB 1525 and 216, 4 KiB 1648
+/// and 523, 8 KiB 1840 and 1723; 16 on 2: 8 KiB 1654 and 1001, 64 KiB 11347 and 126580. Scheduled,
+/// 4 on 2: 1 KiB 179 and 56, 4 KiB 161 and 100, 8 KiB 146 and 189; 8 on 4: 1 KiB 698 and 385, 4 KiB
+/// 793 and 429; 16 on 2: 1 KiB 2210 and 645, 4 KiB 2813 and 899, 8 KiB 3893 and 1401. Alltoallv, on
+/// a very busy machine, 8 on 2: 8 bytes 575 and 146, 2 KiB 558 and 182, 4 KiB 560 and 425; longer,
+/// 8 KiB 756 and 434, 64 KiB 2385 and 2351. 8 on 4: 820 and 499, 773 and 393, 782 and 786; 1087 and
+/// 1103, 16 KiB 1010 and 1286. 16 on 4: 8 bytes 2358 and 392, 4 KiB 2432 and 2554. Scheduled, 8 on
+/// 2: 612 and 97, 653 and 194, 648 and 631; 808 and 880, 2380 and 2397. 8 on 4: 708 and 370, 850
+/// and 427, 846 and 474; 952 and 1198. 16 on 4: 2979 and 501, 4 KiB 2904 and 1995. Thread ranks, 8
+/// on 2, less busy: 8 bytes 114 and 16, 4 KiB 145 and 136; longer, 12 KiB 191 and 206, 16 KiB 247
+/// and 211; scheduled 115 and 21, 184 and 165; 257 and 248, 288 and 242.)
 inline constexpr std::size_t alltoall_by_nodes = 4 * 1024;
 /// And of all those from its largest node: its first rank has memory for four times as much. (More
 /// was not measured.)
@@ -158,7 +181,10 @@ inline constexpr std::size_t alltoall_of_node = 1024 * 1024;
 /// Of one rank's value in a reduction: those of all travel. (To roots in turn, and to all: 8 on 2,
 /// 8 KiB 112 and 64, 197 and 75; 16 KiB 131 and 106, 252 and 125; 32 KiB 210 and 337, 244 and 266.
 /// 16 on 4, 8 KiB 243 and 173, 746 and 454; 16 KiB 404 and 358, 633 and 595; 32 KiB 799 and 785,
-/// 1153 and 1542. Against that, 8 on 4 to all, 16 KiB 414 and 590.)
+/// 1153 and 1542. Against that, 8 on 4 to all, 16 KiB 414 and 590. If each rank joined a share,
+/// which it got in an alltoallv and gave in a gatherv or allgather, longer ones would be slower
+/// yet: 8 on 2, 32 KiB 158 and 444, 392 and 494; 1 MiB 2133 and 6805, 5565 and 6706; scheduled 172
+/// and 465, 145 and 557. To all, at once, 128 KiB 2136 and 902, 256 KiB 3073 and 1992.)
 inline constexpr std::size_t value_at_once = 16 * 1024;
 /// (8 on 2, 1 KiB 132 and 67, 144 and 128; 8 KiB 154 and 105, 158 and 156; 16 KiB 195 and 204, 197
 /// and 277. 8 on 4, 1 KiB 254 and 220, 272 and 232; 8 KiB 222 and 186, 401 and 419; 16 KiB 208 and

@@ -52,6 +52,58 @@ int main(void) {
 }
 """
 
+# The last rank, in a gatherv one of a third node, too, and another one do not agree on how long a block is: one that goes together with others at
+# both, alone at both, or at one of them. The one that gets it is told; then all goes on.
+LENGTHS = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { most = 60000 };
+static int rank, size, error;
+static int *out, *in, *given, *taken, *places;
+static void collective(int what, int give, int take, int waits, MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  int last = size - 1, other = what == 0 && size > 4 ? 3 : last;
+  int own = rank != last && rank != other ? 2 : what == 0 ? give : take;
+  for (int i = 0; i < size; ++i) given[i] = taken[i] = 2;
+  if (what == 0) taken[last] = taken[other] = take;
+  if (what == 1) given[last] = give;
+  if (what == 2 && rank == 1) given[last] = give;
+  if (what == 2 && rank == last) taken[1] = take;
+  if (what == 0 && !waits) error = MPI_Gatherv(out, own, MPI_INT, in, taken, places, MPI_INT, 1, comm);
+  if (what == 1 && !waits) error = MPI_Scatterv(out, given, places, MPI_INT, in, own, MPI_INT, 1, comm);
+  if (what == 2 && !waits) error = MPI_Alltoallv(out, given, places, MPI_INT, in, taken, places, MPI_INT, comm);
+  if (what == 0 && waits) MPI_Igatherv(out, own, MPI_INT, in, taken, places, MPI_INT, 1, comm, &request);
+  if (what == 1 && waits) MPI_Iscatterv(out, given, places, MPI_INT, in, own, MPI_INT, 1, comm, &request);
+  if (what == 2 && waits) MPI_Ialltoallv(out, given, places, MPI_INT, in, taken, places, MPI_INT, comm, &request);
+  if (waits) error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+int main(void) {
+  int lengths[][2] = {{5, 3}, {3, 5}, {3, 0}, {0, 3}, {most, 3}, {3, most}, {most, most - 1}, {most - 1, most}}, class;
+  MPI_Init(0, 0);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  out = calloc(size * most, sizeof(int)), in = calloc(size * most, sizeof(int));
+  given = calloc(size, sizeof(int)), taken = calloc(size, sizeof(int)), places = calloc(size, sizeof(int));
+  for (int i = 0; i < size; ++i) places[i] = i * most;
+  for (int what = 0; what < 3; ++what)
+    for (int waits = 0; waits < 2; ++waits)
+      for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
+        int give = lengths[i][0], take = lengths[i][1], expected = MPI_SUCCESS;
+        if (rank == (what == 0 ? 1 : size - 1)) expected = give > take ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT;
+        collective(what, give, take, waits, MPI_COMM_WORLD);
+        MPI_Error_class(error, &class);
+        if (class != expected) printf("rank %d, collective %d %d of %d, %d: %d\\n", rank, what, waits, give, take, class);
+        collective(what, take, take, waits, MPI_COMM_WORLD);
+        if (error) printf("rank %d, collective %d %d behind %d, %d: %d\\n", rank, what, waits, give, take, error);
+      }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
 class Nodes(MpiexecTest):
     def setUp(self):
         super().setUp()
@@ -74,6 +126,14 @@ class Nodes(MpiexecTest):
         for nodes in (2, 3, 7):
             for kind in KINDS:
                 self.assertEqual(self.on_nodes(nodes, "--as", kind, "-n", 7, sums).output, first.output, f"{nodes} nodes, {kind}")
+
+    def test_lengths_that_differ(self):
+        program = self.program("lengths", LENGTHS)
+        for kind in KINDS:
+            for ranks, nodes in ((4, 2), (7, 3)):
+                with self.subTest(kind=kind, nodes=nodes):
+                    result = self.on_nodes(nodes, "--as", kind, "-n", ranks, program)
+                    self.assertEqual((result.status, result.output, result.error), (0, "", ""))
 
     def test_the_report_is_of_all(self):
         result = self.on_nodes(2, "--report", "-n", 4, self.program("sums", SUMS))

@@ -278,6 +278,7 @@ PROGRAMS += [
     Program("large_forms", ranks=(1, 2, 3, 4), seconds=120),
     Program("coll_split", ranks=(2, 3, 4, 7), seconds=120),
     Program("coll_together", seconds=120),
+    Program("coll_uneven", seconds=120),
     # 2 and 4 GiB at a time, of which only a few MiB are memory.
     Program("counts_beyond_int", ranks=(2,), waits=("adaptive", "yield"), seconds=240, sanitizers=()),
 ]
@@ -362,10 +363,10 @@ def split_runs():
 ONE_NODE = {"deadlock.thread_joined", "deadlock.team_idles", "no_deadlock.thread_sends_told", "deadlock.session_with_ended",
             "deadlock.session_with_ended_abruptly", "affinity", "counters", "counters_migrations", "hardware", "clocks",
             "errors_unchecked"}
-# Whose collectives go in two steps only where there are several ranks on a node (coll/by_nodes.h):
+# Whose collectives go in two steps only where there are several ranks on a node (coll/by_nodes/by_nodes.h):
 # on two more than elsewhere. Subcommunicators have them unevenly, and in reverse order.
 CROWDED = {"coll_rooted", "coll_all", "coll_layouts", "coll_random", "coll_bottom", "coll_meetings",
-           "coll_together"}
+           "coll_together", "coll_uneven"}
 # And on so many nodes that an allreduce goes by the first of them, a broadcast by others.
 SPREAD = {"coll_together"}
 
@@ -403,7 +404,7 @@ def node_runs():
 
 # What messages and collectives of other nodes do to memory.
 SANITIZED_OVER_NODES = {"pt2pt_modes", "pt2pt_order", "pt2pt_completion", "pt2pt_probe", "pt2pt_large", "pt2pt_overflow",
-                        "pt2pt_cancel", "pt2pt_persistent", "pt2pt_computing", "traffic", "coll_all", "coll_random",
+                        "pt2pt_cancel", "pt2pt_persistent", "pt2pt_computing", "traffic", "coll_all", "coll_random", "coll_uneven",
                         "communicators", "comm_sessions", "finalize_sends", "finalize_receives"}
 
 

@@ -16,22 +16,6 @@
 #include "wait/wait.h"
 
 namespace meantime::coll {
-namespace {
-
-/// A collective says how much each rank gives (MPI 5.0, 6.1): less is an error, too.
-int check_size(const Request& message) {
-  if (message.type != Request::Type::receive) {
-    return MPI_SUCCESS;
-  }
-  const core::Operation& expected = static_cast<const core::ReceiveRequest&>(message).operation;
-  const MPI_Count bytes = expected.count * expected.type->size;
-  return message.bytes < bytes
-             ? fail(MPI_ERR_COUNT, "rank {} gave {} bytes where this rank expects {}",
-                    message.source, message.bytes, bytes)
-             : MPI_SUCCESS;
-}
-
-}  // namespace
 
 Schedule::~Schedule() {
   for (Step& step : steps_) {
@@ -51,35 +35,67 @@ Piece Schedule::held(const Piece& piece) {
   return piece;
 }
 
-void Schedule::send(const Piece& piece, int to) {
+void Schedule::add_send(const Piece& piece, int to, bool aside) {
   if (to != MPI_PROC_NULL) {
-    steps_.push_back({Kind::send, rank_of(to), held(piece), {}, nullptr});
+    steps_.push_back(
+        {.kind = Kind::send, .peer = rank_of(to), .from = held(piece), .aside = aside});
   }
 }
 
-void Schedule::receive(const Piece& piece, int from) {
+void Schedule::add_receive(const Piece& piece, std::size_t least, int from, bool aside) {
   if (from != MPI_PROC_NULL) {
-    steps_.push_back({Kind::receive, rank_of(from), {}, held(piece), nullptr});
+    steps_.push_back({.kind = Kind::receive,
+                      .peer = rank_of(from),
+                      .to = held(piece),
+                      .least = least,
+                      .aside = aside});
   }
+}
+
+void Schedule::send(const Piece& piece, int to) {
+  add_send(piece, to, false);
+}
+
+void Schedule::send(const Late& bytes, int to) {
+  add_send({nullptr, 0, *resolve(MPI_BYTE)}, to, false);
+  steps_.back().late = &bytes;
+}
+
+void Schedule::receive(const Piece& piece, int from) {
+  add_receive(piece, piece.bytes(), from, false);
+}
+
+void Schedule::receive_up_to(const Piece& piece, std::size_t least, int from) {
+  add_receive(piece, least, from, false);
+}
+
+void Schedule::send_aside(const Piece& piece, int to) {
+  add_send(piece, to, true);
+}
+
+void Schedule::receive_aside(const Piece& piece, int from) {
+  add_receive(piece, piece.bytes(), from, true);
 }
 
 void Schedule::fence() {
   if (!steps_.empty() && steps_.back().kind != Kind::fence) {
-    steps_.push_back({Kind::fence, 0, {}, {}, nullptr});
+    steps_.push_back({.kind = Kind::fence});
   }
 }
 
 void Schedule::copy(const Piece& from, const Piece& to) {
-  steps_.push_back({Kind::copy, 0, held(from), held(to), nullptr});
+  steps_.push_back({.kind = Kind::copy, .from = held(from), .to = held(to)});
 }
 
 void Schedule::reduce(const void* in, void* inout, MPI_Count count, Datatype& type, Op& op) {
-  steps_.push_back(
-      {Kind::reduce, 0, held({in, count, type}), held({inout, count, type}), hold(op)});
+  steps_.push_back({.kind = Kind::reduce,
+                    .from = held({in, count, type}),
+                    .to = held({inout, count, type}),
+                    .op = hold(op)});
 }
 
-void Schedule::call(std::function<void()> what) {
-  steps_.push_back({Kind::call, static_cast<int>(calls_.size()), {}, {}, nullptr});
+void Schedule::call(Call what) {
+  steps_.push_back({.kind = Kind::call, .peer = static_cast<int>(calls_.size())});
   calls_.push_back(std::move(what));
 }
 
@@ -163,19 +179,72 @@ bool ScheduleRequest::run_to_next_fence() {
 
 bool ScheduleRequest::all_arrived() {
   std::size_t left = 0;
-  for (Request* request : under_way_) {
+  bool waits = false;
+  for (const Message& message : under_way_) {
+    Request* const request = message.request;
     if (request->advance()) {
       ++moved_;
       note(request->error);
-      note(check_size(*request));
+      if (error == MPI_SUCCESS) {
+        note(check_size(message));
+      }
       went_ = request->channel();
       delete request;
     } else {
-      under_way_[left++] = request;
+      waits |= awaits(message);
+      under_way_[left++] = message;
     }
   }
   under_way_.resize(left);
-  return left == 0;
+  return !waits;
+}
+
+/// It cannot go on without it. Others ring nobody.
+bool ScheduleRequest::awaits(const Message& message) const {
+  return !message.step->aside || next_ == schedule_->steps_.size();
+}
+
+/// A collective says how much each rank gives (MPI 5.0, 6.1): less is an error, too.
+int ScheduleRequest::check_size(const Message& message) {
+  const Request& request = *message.request;
+  return request.type == Request::Type::receive &&
+                 static_cast<std::size_t>(request.bytes) < message.step->least
+             ? fail(MPI_ERR_COUNT, "rank {} gave {} bytes where this rank expects {}",
+                    request.source, request.bytes, message.step->least)
+             : MPI_SUCCESS;
+}
+
+int ScheduleRequest::send(const Schedule::Step& step, bool in_vain, Request** request) {
+  Piece piece = step.from;
+  if (step.late != nullptr && !in_vain) {
+    piece = {step.late->at, static_cast<MPI_Count>(step.late->bytes), *piece.type};
+  }
+  return core::start_send(core::send_of(piece.buffer, in_vain ? 0 : piece.count, *piece.type,
+                                        step.peer, tag_, core::ContextOffset::collective),
+                          *comm, request);
+}
+
+int ScheduleRequest::call(const Schedule::Step& step) {
+  Surprises surprises;
+  const int error = schedule_->calls_[static_cast<std::size_t>(step.peer)](surprises);
+  const std::vector<int>& absent = surprises.absent;
+  for (const Message& message : under_way_) {
+    const Schedule::Step& other = *message.step;
+    if (other.aside && other.kind == Schedule::Kind::receive &&
+        std::find(absent.begin(), absent.end(), other.peer) != absent.end()) {
+      message.request->cancel();
+    }
+  }
+  for (const int rank : surprises.unexpected) {
+    Request* request = nullptr;
+    core::start_receive(core::receive_of(nullptr, 0, *resolve(MPI_BYTE), rank, tag_,
+                                         core::ContextOffset::collective),
+                        *comm, &request, true);
+    if (request != nullptr) {
+      under_way_.push_back({request, &step});
+    }
+  }
+  return error;
 }
 
 /// False: there is no memory for it now. Then the rank naps, and tries again at each look: what
@@ -185,10 +254,7 @@ bool ScheduleRequest::run(const Schedule::Step& step) {
   const bool in_vain = schedule_->passes_errors_on_ && error != MPI_SUCCESS;
   switch (step.kind) {
     case Schedule::Kind::send:
-      note(core::start_send(
-          core::send_of(step.from.buffer, in_vain ? 0 : step.from.count, *step.from.type, step.peer,
-                        tag_, core::ContextOffset::collective),
-          *comm, &request));
+      note(send(step, in_vain, &request));
       break;
     case Schedule::Kind::receive: {
       const int result =
@@ -220,12 +286,12 @@ bool ScheduleRequest::run(const Schedule::Step& step) {
       break;
     case Schedule::Kind::call:
       if (!in_vain) {
-        schedule_->calls_[static_cast<std::size_t>(step.peer)]();
+        note(call(step));
       }
       break;
   }
   if (request != nullptr) {
-    under_way_.push_back(request);
+    under_way_.push_back({request, &step});
   }
   return true;
 }
@@ -271,7 +337,9 @@ void ScheduleRequest::hand_over(node::Waiter& heir) {
   }
   node::Waiter& sleeper = waiters_.empty() ? heir : *waiters_.back();
   wait::expect(sleeper, 1);
-  if (arm_messages(sleeper) < static_cast<int>(under_way_.size())) {
+  const auto awaited = std::count_if(under_way_.begin(), under_way_.end(),
+                                     [this](const Message& message) { return awaits(message); });
+  if (arm_messages(sleeper) < awaited) {
     wait::ring(sleeper);  // one is over already
   }
 }
@@ -279,16 +347,16 @@ void ScheduleRequest::hand_over(node::Waiter& heir) {
 int ScheduleRequest::arm_messages(node::Waiter& waiter) {
   const match::ArmingForRank for_rank;
   int leaves = 0;
-  for (Request* request : under_way_) {
-    leaves += request->arm(waiter);
+  for (const Message& message : under_way_) {
+    leaves += awaits(message) ? message.request->arm(waiter) : 0;
   }
   unattended_ = false;
   return leaves + (starves_ != nullptr ? 1 : 0);  // it cannot go on by itself
 }
 
 void ScheduleRequest::disarm_messages(node::Waiter& waiter) {
-  for (Request* request : under_way_) {
-    request->disarm(waiter);
+  for (const Message& message : under_way_) {
+    message.request->disarm(waiter);
   }
   leave_unattended();
 }
@@ -303,12 +371,12 @@ void ScheduleRequest::describe(wait::Situation& situation) const {
   situation.policy = comm->waiting.get();
   situation.name = comm->name.empty() ? &comm->origin : &comm->name;
   if (!under_way_.empty()) {
-    under_way_.front()->describe(situation);
+    under_way_.front().request->describe(situation);
   }
 }
 
 wait::Channel ScheduleRequest::channel() const {
-  return under_way_.empty() ? went_ : under_way_.front()->channel();
+  return under_way_.empty() ? went_ : under_way_.front().request->channel();
 }
 
 }  // namespace meantime::coll

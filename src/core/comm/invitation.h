@@ -33,8 +33,7 @@ inline constexpr int merge_tag = making_tags + 4;
 inline constexpr int bridge_tag = making_tags + 5;
 inline constexpr int share_tag = making_tags + 6;
 // Of others that use a communicator's collective context between calls of its user:
-inline constexpr int last_tag = making_tags + 7;   ///< the wait at the end (core/start/use.cpp)
-inline constexpr int nodes_tag = making_tags + 8;  ///< coll/by_nodes_steps.cpp
+inline constexpr int last_tag = making_tags + 7;  ///< the wait at the end (core/start/use.cpp)
 
 // Bytes over a communicator's collective context.
 int send_bytes(const void* data, std::size_t bytes, int peer, int tag, Communicator& comm);

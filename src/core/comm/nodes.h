@@ -1,5 +1,6 @@
 // The nodes of a communicator whose ranks are on several: who is where, and a communicator of the
-// ranks of this one, which meet in shared memory. For collectives in two steps (coll/by_nodes.h).
+// ranks of this one, which meet in shared memory. For collectives in two steps
+// (coll/by_nodes/by_nodes.h).
 //   first     the lowest rank of a node, which speaks for it
 #pragma once
 

@@ -3,25 +3,13 @@
 #include <cstring>
 #include <vector>
 
-#include "coll/by_nodes.h"
-#include "coll/by_nodes_steps.h"
+#include "coll/by_nodes/by_nodes.h"
+#include "coll/by_nodes/steps.h"
 #include "coll/thresholds.h"
 #include "core/object/handles.h"
 
 namespace meantime::coll::by_nodes {
 namespace {
-
-Blocks blocks_at(char* place, std::size_t bytes_of_each) {
-  return {place, static_cast<MPI_Count>(bytes_of_each), *resolve(MPI_BYTE)};
-}
-
-std::size_t largest_node(const Communicator& comm) {
-  std::size_t largest = 0;
-  for (const std::vector<int>& node : comm.nodes->members) {
-    largest = std::max(largest, node.size());
-  }
-  return largest;
-}
 
 /// The blocks of all ranks, those of a node side by side: where they are, if they lie like that,
 /// else in memory of this rank's own.
@@ -113,6 +101,14 @@ bool possible(const Communicator& comm) {
 
 int ranks_a_node(const Communicator& comm) {
   return comm.size / comm.nodes->count();
+}
+
+std::size_t largest_node(const Communicator& comm) {
+  std::size_t largest = 0;
+  for (const std::vector<int>& node : comm.nodes->members) {
+    largest = std::max(largest, node.size());
+  }
+  return largest;
 }
 
 bool can_gather(std::size_t block, How how, const Communicator& comm) {
@@ -298,15 +294,17 @@ struct Exchanged {
       begin += ranks_here * node.size();
     }
   }
-  void order_given() const {
+  int order_given() const {
     for_each([this](std::size_t at, std::size_t at_out, std::size_t) {
       std::memcpy(out + at_out, given + at, block);
     });
+    return MPI_SUCCESS;
   }
-  void order_got() const {
+  int order_got() const {
     for_each([this](std::size_t at, std::size_t, std::size_t at_in) {
       std::memcpy(got + at, in + at_in, block);
     });
+    return MPI_SUCCESS;
   }
 };
 
@@ -344,7 +342,7 @@ void alltoall(Steps& steps, const Blocks& send, const Blocks& receive) {
   blocks.got = blocks.in + bytes;
   steps.gather_here(given_here, blocks_at(blocks.given, block * blocks.ranks), 0);
   steps.wait();
-  steps.call([blocks] { blocks.order_given(); });
+  steps.call([blocks](auto&) { return blocks.order_given(); });
   std::size_t begin = 0;
   for (int node = 0; node < nodes.count(); ++node) {
     const std::size_t both =
@@ -360,7 +358,7 @@ void alltoall(Steps& steps, const Blocks& send, const Blocks& receive) {
     begin += both;
   }
   steps.wait();
-  steps.call([blocks] { blocks.order_got(); });
+  steps.call([blocks](auto&) { return blocks.order_got(); });
   steps.scatter_here(blocks_at(blocks.got, block * blocks.ranks), got_here, 0);
 }
 

@@ -2,6 +2,7 @@
 // messages between nodes. Each is done whatever became of those before, for others wait for it; but
 // after an error they get nothing, which is another size than they expect, and nothing is copied or
 // called.
+//   aside       messages for which only the end waits
 //   at once     a blocking collective: ranks of a node meet in shared memory
 //   scheduled   one that is not: all goes by messages
 #pragma once
@@ -22,6 +23,9 @@ namespace meantime::coll::by_nodes {
 inline Piece bytes_at(void* place, std::size_t bytes) {
   return {place, static_cast<MPI_Count>(bytes), *resolve(MPI_BYTE)};
 }
+inline Blocks blocks_at(char* place, std::size_t bytes_of_each) {
+  return {place, static_cast<MPI_Count>(bytes_of_each), *resolve(MPI_BYTE)};
+}
 /// In a barrier, and in place of what an error has kept from being there.
 inline Piece nothing() {
   return bytes_at(nullptr, 0);
@@ -41,13 +45,24 @@ class Steps {
   virtual void bcast_here(const Piece& piece, int root) = 0;
   virtual void gather_here(const Piece& send, const Blocks& receive, int root) = 0;
   virtual void scatter_here(const Blocks& send, const Piece& receive, int root) = 0;
+  // To the first of them, from each `least` bytes up to a block; and from it, which gives nobody
+  // more than `most`. It has its own in place, or where it is.
+  virtual void gather_up_to_here(const Piece& send, const Blocks& receive, std::size_t least) = 0;
+  virtual void hand_out_here(const Late* blocks, std::size_t most) = 0;
+  virtual void take_here(const Piece& piece, std::size_t least) = 0;
   // To and from a rank of the communicator. Buffers are in use until `wait`.
   virtual void send(const Piece& piece, int to) = 0;
+  virtual void send(const Late& bytes, int to) = 0;
   virtual void receive(const Piece& piece, int from) = 0;
+  virtual void receive_up_to(const Piece& piece, std::size_t least, int from) = 0;
+  // For these `wait` does not wait.
+  virtual void send_aside(const Piece& piece, int to) = 0;
+  virtual void receive_aside(const Piece& piece, int from) = 0;
   /// What comes next needs what was before.
   virtual void wait() = 0;
   virtual void copy(const Piece& from, const Piece& to) = 0;
-  virtual void call(const std::function<void()>& what) = 0;
+  /// As Schedule's.
+  virtual void call(const Schedule::Call& what) = 0;
   /// As long as the steps need it; aligned for every datatype.
   virtual char* memory(std::size_t bytes) = 0;
 
@@ -58,34 +73,54 @@ class Steps {
 
 class AtOnce final : public Steps {
  public:
-  using Steps::Steps;
+  explicit AtOnce(Communicator& comm);
   ~AtOnce() override { finish(); }
 
   void bcast_here(const Piece& piece, int root) override;
   void gather_here(const Piece& send, const Blocks& receive, int root) override;
   void scatter_here(const Blocks& send, const Piece& receive, int root) override;
-  void send(const Piece& piece, int to) override;
+  void gather_up_to_here(const Piece& send, const Blocks& receive, std::size_t least) override;
+  void hand_out_here(const Late* blocks, std::size_t most) override;
+  void take_here(const Piece& piece, std::size_t least) override;
+  void send(const Piece& piece, int to) override { start_send(piece, to, under_way_); }
+  void send(const Late& bytes, int to) override;
   void receive(const Piece& piece, int from) override;
-  void wait() override;
+  void receive_up_to(const Piece& piece, std::size_t least, int from) override;
+  void send_aside(const Piece& piece, int to) override { start_send(piece, to, aside_); }
+  void receive_aside(const Piece& piece, int from) override;
+  void wait() override { wait(under_way_); }
   void copy(const Piece& from, const Piece& to) override;
-  void call(const std::function<void()>& what) override;
+  void call(const Schedule::Call& what) override;
   char* memory(std::size_t bytes) override;
 
   /// The first error.
   int finish() {
-    wait();
+    wait(under_way_);
+    wait(aside_);
     return error_;
   }
 
  private:
-  static constexpr std::size_t no_bytes = ~std::size_t{0};  ///< to receive
+  struct Messages {
+    struct Expected {
+      int from;
+      std::size_t least;
+    };
+    std::vector<Request*> requests;
+    std::vector<Expected> expected;  ///< of sends nothing, from nobody
+  };
 
   void note(int error) { error_ = error_ != MPI_SUCCESS ? error_ : error; }
-  void keep(int error, Request* request, std::size_t expected);
+  void start_send(const Piece& piece, int to, Messages& among);
+  void start_receive(const Piece& piece, std::size_t least, int from, Messages& among);
+  void keep(int error, Request* request, Messages::Expected expected, Messages& among);
+  void wait(Messages& messages);
 
+  /// Its own: after an error something may not be received.
+  const int tag_;
   int error_ = MPI_SUCCESS;
-  std::vector<Request*> requests_;
-  std::vector<std::size_t> expected_;
+  Messages under_way_;
+  Messages aside_;
   std::vector<std::unique_ptr<char[]>> memory_;
 };
 
@@ -98,11 +133,24 @@ class Scheduled final : public Steps {
   void bcast_here(const Piece& piece, int root) override;
   void gather_here(const Piece& send, const Blocks& receive, int root) override;
   void scatter_here(const Blocks& send, const Piece& receive, int root) override;
+  void gather_up_to_here(const Piece& send, const Blocks& receive, std::size_t least) override;
+  void hand_out_here(const Late* blocks, std::size_t most) override;
+  void take_here(const Piece& piece, std::size_t least) override {
+    schedule_.receive_up_to(piece, least, ranks_here().front());
+  }
   void send(const Piece& piece, int to) override { schedule_.send(piece, to); }
+  void send(const Late& bytes, int to) override { schedule_.send(bytes, to); }
   void receive(const Piece& piece, int from) override { schedule_.receive(piece, from); }
+  void receive_up_to(const Piece& piece, std::size_t least, int from) override {
+    schedule_.receive_up_to(piece, least, from);
+  }
+  void send_aside(const Piece& piece, int to) override { schedule_.send_aside(piece, to); }
+  void receive_aside(const Piece& piece, int from) override {
+    schedule_.receive_aside(piece, from);
+  }
   void wait() override { schedule_.fence(); }
   void copy(const Piece& from, const Piece& to) override { schedule_.copy(from, to); }
-  void call(const std::function<void()>& what) override { schedule_.call(what); }
+  void call(const Schedule::Call& what) override { schedule_.call(what); }
   char* memory(std::size_t bytes) override { return schedule_.memory(bytes); }
 
  private:

@@ -1,9 +1,9 @@
-#include "coll/by_nodes.h"
+#include "coll/by_nodes/by_nodes.h"
 
 #include <memory>
 #include <vector>
 
-#include "coll/by_nodes_steps.h"
+#include "coll/by_nodes/steps.h"
 #include "coll/thresholds.h"
 #include "core/object/handles.h"
 
@@ -31,8 +31,9 @@ class Values {
       joined_->own = of(steps.comm.rank);
       joined_->result = joined_->deposits.back();
     }
-    steps.call([joined = joined_] {
+    steps.call([joined = joined_](auto&) {
       joined->elements.put(joined->reduction.input(), 0, joined->reduction.count, joined->own);
+      return MPI_SUCCESS;
     });
   }
 
@@ -53,16 +54,18 @@ class Values {
   }
   /// Of all.
   void join() const {
-    steps_.call([joined = joined_] {
+    steps_.call([joined = joined_](auto&) {
       joined->elements.join(
           [&](int rank) { return joined->deposits[static_cast<std::size_t>(rank)]; },
           static_cast<int>(joined->deposits.size()), joined->reduction.count);
+      return MPI_SUCCESS;
     });
   }
   Piece result() const { return bytes_at(joined_->result, bytes_); }
   void give() const {
-    steps_.call([joined = joined_] {
+    steps_.call([joined = joined_](auto&) {
       joined->elements.get(joined->result, joined->reduction.receive, 0, joined->reduction.count);
+      return MPI_SUCCESS;
     });
   }
 
