@@ -208,6 +208,9 @@ void Supervisor::on_members_late() {
   for (const Member& member : job_.members) {
     if (!member.there && !member.over) {
       missing += (missing.empty() ? "" : ", ") + member.text();
+      if (member.shell > 0) {
+        kill(member.shell, SIGTERM);
+      }
     }
   }
   ending_.begin(1, fmt::format("nothing is heard within {} s of {}", coming_seconds, missing));
