@@ -85,9 +85,10 @@ struct Member {
   int first_rank = 0;
   int ranks = 0;  ///< 0: of a launcher's tasks, another one has its own; else it is not started
   bool there = false;
-  bool over = false;  ///< its part of the job
-  pid_t shell = -1;   ///< the process that was started for it; -1: none, or it has ended
-  int input = -1;     ///< for that process, if not its order alone
+  bool over = false;       ///< its part of the job
+  bool is_untold = false;  ///< that it is lost, for it may say so itself
+  pid_t shell = -1;        ///< the process that was started for it; -1: none, or it has ended
+  int input = -1;          ///< for that process, if not its order alone
 
   /// "NAME (ranks 4-7)".
   [[nodiscard]] std::string text() const;
@@ -108,6 +109,7 @@ struct Job {
   bool starts_members = false;     ///< the hub, which has no ranks itself then …
   std::vector<std::string> words;  ///< … by these words of its own command line
   std::vector<int> first_of_node;  ///< of each rank, where mpiexecs are joined; else empty
+  std::vector<int> member_of;      ///< of each rank its member, where supervisors are linked
   std::vector<ThreadHost> hosts;   ///< in the order of their ranks
   std::vector<PreparedProgram> programs;
   std::vector<RankProcess> ranks;
@@ -154,6 +156,8 @@ struct Job {
   [[nodiscard]] std::string setting(std::string_view name, const ProgramRequest& program) const;
   /// ... and who has said it.
   [[nodiscard]] settings::Value value(std::string_view name, const ProgramRequest& program) const;
+  /// One of whom nothing is heard for longer is lost (MEANTIME_LOST_AFTER).
+  [[nodiscard]] double most_silent_seconds() const;
   /// Whether a setting was made for this job (or one of its programs), and not by a file for many.
   [[nodiscard]] bool asked_for(std::string_view name) const;
 

@@ -31,6 +31,12 @@ int Listener::start() {
     close(events);
     return error;
   }
+  epoll_event other{};
+  other.events = EPOLLIN;
+  other.data.ptr = this;
+  if (other_ >= 0) {
+    epoll_ctl(events, EPOLL_CTL_ADD, other_, &other);
+  }
   events_ = events;
   sigset_t all;
   sigset_t before;
@@ -54,6 +60,20 @@ int Listener::start() {
     events_ = -1;
   }
   return error;
+}
+
+void Listener::also_at(int descriptor, void (*call)(void*), void* object) {
+  other_ = descriptor;
+  other_call_ = call;
+  other_object_ = object;
+}
+
+void Listener::start_thread() {
+  const LockGuard guard(lock_);
+  const OutsideOfRank scope;
+  if (events_ < 0) {
+    start();
+  }
 }
 
 int Listener::listen() {
@@ -83,7 +103,9 @@ void Listener::run() const {
   for (;;) {
     epoll_event event{};
     const int count = epoll_wait(events_, &event, 1, -1);
-    if (count == 1) {
+    if (count == 1 && event.data.ptr != nullptr) {
+      other_call_(other_object_);
+    } else if (count == 1) {
       call_(argument_);
     } else if (count < 0 && errno != EINTR) {
       threads_.fetch_sub(1, std::memory_order_relaxed);

@@ -30,8 +30,13 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
+  /// Before `listen`: also calls that, with `object`, whenever this descriptor is readable.
+  void also_at(int descriptor, void (*call)(void*), void* object);
+
   /// Calls with the next event. 0, or an errno: then nobody hears the network.
   int listen();
+  /// Before it is listened to, if something else is to be called at.
+  void start_thread();
 
  private:
   int start();
@@ -44,6 +49,9 @@ class Listener {
   std::atomic<std::uint32_t>& threads_;
   Mutex lock_;
   int events_ = -1;
+  int other_ = -1;
+  void (*other_call_)(void*) = nullptr;
+  void* other_object_ = nullptr;
 };
 
 }  // namespace meantime::net

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/descriptor_limit.h"
 #include "base/replaced.h"
 #include "net/outside_of_rank.h"
@@ -20,6 +21,7 @@
 namespace meantime::net {
 
 constinit Network* detail::host_network = nullptr;
+void (*Network::cannot_connect)(int world_rank, const char* problem) = nullptr;
 constinit ActFor detail::act_for = nullptr;
 
 }  // namespace meantime::net
@@ -50,11 +52,16 @@ class CloseOnExecute {
  public:
   CloseOnExecute() : before_(open_descriptors()) {}
   ~CloseOnExecute() {
-    for (const int descriptor : open_descriptors()) {
-      if (before_.count(descriptor) == 0) {
-        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-      }
+    for (const int descriptor : opened()) {
+      fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     }
+  }
+  [[nodiscard]] std::set<int> opened() const {
+    std::set<int> all = open_descriptors();
+    for (const int descriptor : before_) {
+      all.erase(descriptor);
+    }
+    return all;
   }
   CloseOnExecute(const CloseOnExecute&) = delete;
   CloseOnExecute& operator=(const CloseOnExecute&) = delete;
@@ -162,7 +169,14 @@ struct Network::Parts {
     params.err_mode = UCP_ERR_HANDLING_MODE_NONE;
     params.err_handler.cb = &Parts::on_error;
     params.err_handler.arg = made.get();
+    network.silence_.wait_begins();
+    if (network.listener_ != nullptr) {
+      network.listener_->start_thread();
+    }
+    network.connecting_since_.store(now_seconds(), std::memory_order_relaxed);
+    network.connecting_to_.store(world_rank, std::memory_order_release);
     const ucs_status_t status = ucx.ucp_ep_create(worker, &params, &made->endpoint);
+    network.connecting_to_.store(-1, std::memory_order_relaxed);
     if (status != UCS_OK) {
       network.problem_ = ucx.ucs_status_string(status);
       return nullptr;
@@ -238,6 +252,7 @@ std::string Network::open() {
   address_.append(reinterpret_cast<const char*>(address), bytes);
   ucx.ucp_worker_release_address(parts_->worker, address);
   threads_of_ucx_ = of_ucx.count();
+  silence_.watch_sets_among(scope.opened());
   return {};
 }
 
@@ -299,6 +314,12 @@ bool Network::progress(Receiver* as, Poller poller) {
     const Replaced time(poller_, poller);
     moved = parts_->ucx.ucp_worker_progress(parts_->worker) != 0;
   }
+  // For those that poll and never sleep.
+  constexpr std::uint32_t turns_between_looks = 1 << 16;
+  if (!moved && ++vain_turns_ % turns_between_looks == 0) {
+    silence_.wait_begins();
+    look_for_silence();
+  }
   lock_.unlock();
   return moved;
 }
@@ -326,14 +347,15 @@ bool Network::arm() {
 }
 
 bool Network::listen() {
-  if (is_listening_.load(std::memory_order_seq_cst)) {
+  if (is_listening_.load(std::memory_order_seq_cst) && silence_.will_look()) {
     return true;
   }
   const LockGuard guard(lock_);
+  const OutsideOfRank scope;
+  silence_.wait_begins();
   if (is_listening_.load(std::memory_order_relaxed)) {
     return true;
   }
-  const OutsideOfRank scope;
   if (!arm()) {
     return false;
   }

@@ -24,6 +24,7 @@
 
 #include "base/lock.h"
 #include "net/listener.h"
+#include "net/silence.h"
 
 namespace meantime::net {
 
@@ -113,6 +114,11 @@ class Network {
   /// Of what was queued for it. True if there was any. It has entered, or is the rank.
   bool take_queued(int world_rank) { return has_queued(world_rank) && take_queued_now(world_rank); }
 
+  /// A connection of which nothing is heard for so long though something is due is lost.
+  void bound_silence(double seconds);
+  /// UCX waits in vain for one to that rank, and who called it with it. By the listener's thread.
+  static void (*cannot_connect)(int world_rank, const char* problem);
+
   /// Of any rank here.
   bool any_may_compute_meanwhile();
 
@@ -167,6 +173,7 @@ class Network {
   };
 
   Sent outcome(void* request);
+  void look_for_silence();
   int process_of(int world_rank) const { return process_of_[static_cast<std::size_t>(world_rank)]; }
   Inbox& inbox(int world_rank) { return inboxes_[static_cast<std::size_t>(world_rank)]; }
   bool take_queued_now(int world_rank) noexcept;
@@ -182,6 +189,10 @@ class Network {
   std::vector<Inbox> inboxes_;  ///< by world rank
   std::atomic<bool> is_listening_{false};
   std::unique_ptr<Listener> listener_;
+  Silence silence_;
+  std::uint32_t vain_turns_ = 0;
+  std::atomic<int> connecting_to_{-1};  ///< UCX's call has not returned yet
+  std::atomic<double> connecting_since_{0};
   void (*ring_)(int world_rank) = nullptr;
   std::uint64_t token_ = 0;
   std::atomic<std::uint64_t> strangers_{0};

@@ -6,8 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/replaced.h"
 #include "net/network.h"
+#include "net/outside_of_rank.h"
 
 namespace meantime::net {
 
@@ -33,6 +35,34 @@ void Network::prepare(void (*ring)(int), void (*call)(int), int argument,
   ring_ = ring;
   threads.fetch_add(threads_of_ucx_, std::memory_order_relaxed);
   listener_ = std::make_unique<Listener>(efd_, call, argument, Urgency::as_others, threads);
+  listener_->also_at(
+      silence_.timer(), [](void* network) { static_cast<Network*>(network)->look_for_silence(); },
+      this);
+}
+
+void Network::bound_silence(double seconds) {
+  const LockGuard guard(lock_);
+  silence_.bound(seconds);
+}
+
+// UCX makes a connection of TCP while its caller waits, who holds the lock. (What is connected to
+// belongs to the time: whoever sets both writes the time first, so here it is that one or a later
+// one.)
+void Network::look_for_silence() {
+  const OutsideOfRank scope;
+  if (lock_.try_lock()) {
+    if (silence_.is_due()) {
+      silence_.look();
+    }
+    lock_.unlock();
+    return;
+  }
+  silence_.look_later();
+  const int other = connecting_to_.load(std::memory_order_acquire);
+  const double since = connecting_since_.load(std::memory_order_relaxed);
+  if (other >= 0 && cannot_connect != nullptr && silence_.is_too_long(now_seconds() - since)) {
+    cannot_connect(other, "no connection can be made");
+  }
 }
 
 void Network::take_for(int world_rank, Receiver& receiver) {

@@ -83,6 +83,11 @@ bool ControlClient::still() {
   return send(static_cast<unsigned>(ControlKind::still), 0, {});
 }
 
+bool ControlClient::unreachable(int world_rank, std::string_view problem) {
+  return send(static_cast<unsigned>(ControlKind::unreachable), world_rank,
+              problem.substr(0, control_text_limit));
+}
+
 bool ControlClient::wait_to_be_ended() const {
   constexpr std::uint64_t patience_ms = 2000;
   const std::uint64_t began = now_ns() / 1'000'000;

@@ -38,6 +38,8 @@ class ControlClient {
   bool deadlock(std::string_view what, std::string_view hint = {}, bool for_ever = true);
   /// All ranks of this node wait for ever, unless something comes from another one.
   bool still();
+  /// The connection to that rank is lost. If it is not the end of somebody else, it is the job's.
+  bool unreachable(int world_rank, std::string_view problem);
   /// After `abort`, or a `deadlock` that is for ever: mpiexec asks all to end at once, and kills
   /// below a second later, the naming of places included. Returns true where this process is to end
   /// by itself, for another launcher goes by its exit status; false if it was not heard within two

@@ -81,6 +81,7 @@ enum class ControlKind : std::uint32_t {
   crashed = 12,   ///< a process rank is about to die of the signal `code`: text says where
   address = 13,   ///< its address is on the board, and that of all ranks of its process
   still = 14,     ///< nothing on its node goes on by itself: do the other nodes?
+  unreachable = 15  ///< its connection to the rank `code`, on another node, is lost: text says why
 };
 
 struct ControlMessage {

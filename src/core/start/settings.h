@@ -25,7 +25,7 @@ namespace meantime::core {
 struct Settings {
   std::uint32_t on_deadlock = 0;  ///< 0 abort, 1 report, 2 ignore
   Helps helps = Helps::if_cpus_are_idle;
-  int lost_after_s = 8;                     ///< core/start/startup.cpp
+  int lost_after_s = 10;                    ///< core/start/startup.cpp
   std::uint64_t still_ns = 10'000'000'000;  ///< deadlock/deadlock.h
   bool cross_memory = true;
   bool attaches = false;  ///< a test setting: cross-memory attach counts as quick

@@ -28,6 +28,7 @@
 #include "deadlock/deadlock.h"
 #include "ledger/accounts.h"
 #include "match/engine.h"
+#include "net/network.h"
 #include "node/control_client.h"
 #include "node/cross_memory.h"
 #include "node/process.h"
@@ -35,6 +36,7 @@
 #include "policy/policy.h"
 #include "protocol/control.h"
 #include "rank/rank.h"
+#include "rank/rank_of_thread.h"
 #include "scheduling/asymmetric_fence.h"
 #include "scheduling/worker.h"
 #include "settings/as_started.h"
@@ -45,12 +47,15 @@
 namespace meantime::core {
 namespace {
 
-int lost_after_s = 8;
+int lost_after_s = 10;
 
-/// A rank that dies takes its connections with it. Whoever finds that first leaves it to mpiexec,
-/// or the launcher, to say who has died, and waits to be ended; a node or a link that is gone
-/// nobody else may notice.
+/// A rank that dies takes its connections with it. Whoever finds that first leaves it to the
+/// supervisors, or the launcher, to say who has died, or that nobody has, and waits to be ended. It
+/// ends the job itself if they cannot.
 void tell_of_lost_rank(int world_rank, const char* problem) {
+  if (const Rank& rank = rank_of_thread(); rank.control != nullptr) {
+    rank.control->unreachable(world_rank, problem);
+  }
   for (int moment = 0; moment < 100 * lost_after_s; ++moment) {
     constexpr timespec pause{0, 10'000'000};
     nanosleep(&pause, nullptr);
@@ -92,6 +97,14 @@ void start_host(const Settings& settings, bool crowded) {
     abort_job(1, problem);
   }
   wait::policy() = wait::make_policy(wait::policy_settings(), crowded);
+}
+
+/// Before the supervisors', who then say which two do not reach each other, or who is gone.
+void bound_silence() {
+  if (net::network() != nullptr) {
+    net::network()->bound_silence(lost_after_s);
+    net::Network::cannot_connect = tell_of_lost_rank;
+  }
 }
 
 /// How many want each CPU of the job: process ranks, and workers, of which each waits as a rank
@@ -166,6 +179,7 @@ int start_up(Rank& rank) {
       abort_job(1, wrong);
     }
     start_host(settings, sharers() > 1);
+    bound_silence();
     if (settings.backtrace && rank.control != nullptr) {
       catch_crashes(rank.control);
     }
@@ -225,6 +239,7 @@ int start_thread_ranks(ranks::Plan plan, int segment) {
   }
   start_host(settings, sharers() > 1);
   join_network(host, plan.ranks);
+  bound_silence();
   hear_network_for_host(plan.first_rank, plan.ranks, settings.helps);
   start_energy_of_workers(host.control);
   plan.held_up = tell_of_held_up;

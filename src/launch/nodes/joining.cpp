@@ -26,9 +26,6 @@
 namespace meantime::launch {
 namespace {
 
-/// The launcher may be slow, and its tasks come one by one; a link that breaks is heard of at once.
-constexpr double most_silent_seconds = 30;
-
 struct Task {
   int first_of_node = 0;
   pid_t pid = -1;
@@ -141,7 +138,8 @@ bool is_beside(const Job& job) {
 
 int wait_beside(const Job& job) {
   OtherNodes others;
-  if (!others.join(job.meeting, job.member, most_silent_seconds)) {
+  others.set_up(job.node_name, job.most_silent_seconds());
+  if (!others.join(job.meeting, job.member)) {
     say("cannot reach the job's first task");
     return 1;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 
 #include "launch/cli/host_list.h"
 #include "settings/shown.h"
@@ -16,6 +17,12 @@ std::string Member::text() const {
          : ranks == 1
              ? fmt::format("{} (rank {})", machine, first_rank)
              : fmt::format("{} (ranks {}-{})", machine, first_rank, first_rank + ranks - 1);
+}
+
+double Job::most_silent_seconds() const {
+  constexpr double least = 2;
+  const std::string said = setting("MEANTIME_LOST_AFTER");
+  return std::max(least, std::strtod(said.empty() ? "10" : said.c_str(), nullptr));
 }
 
 std::vector<int> ranks_of_nodes(const std::vector<NodeRequest>& nodes, int ranks) {
@@ -39,6 +46,7 @@ void settle_ranks(Job& job, int own) {
     member.first_rank = static_cast<int>(job.first_of_node.size());
     for (int rank = member.first_rank; rank < member.first_rank + member.ranks; ++rank) {
       job.first_of_node.push_back(member.first_rank);
+      job.member_of.push_back(static_cast<int>(number));
       if (static_cast<int>(number) != own) {
         job.ranks[static_cast<std::size_t>(rank)].be_elsewhere();
       }

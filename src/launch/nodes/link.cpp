@@ -11,8 +11,6 @@
 namespace meantime::launch {
 namespace {
 
-/// Its supervisor reads whenever it is not about to end.
-constexpr int patience_ms = 10'000;
 constexpr int last_ms = 2'000;
 
 struct Heading {
@@ -31,9 +29,12 @@ Link::~Link() {
 
 Link::Link(Link&& other) noexcept
     : connection_(std::exchange(other.connection_, -1)),
+      patience_ms_(other.patience_ms_),
       most_bytes_(other.most_bytes_),
       heard_(std::move(other.heard_)),
-      deaf_(other.deaf_) {}
+      deaf_(other.deaf_),
+      has_spoken_(other.has_spoken_),
+      given_up_(other.given_up_) {}
 
 bool Link::send(LinkKind kind, std::int32_t number, std::string_view text) {
   const Heading heading{static_cast<std::uint32_t>(kind), number, text.size()};
@@ -47,12 +48,17 @@ bool Link::send(LinkKind kind, std::int32_t number, std::string_view text) {
     }
     const bool full = errno == EAGAIN;
     pollfd ready{connection_, POLLOUT, 0};
-    deaf_ = errno != EINTR && !(full && poll(&ready, 1, patience_ms) > 0);
+    deaf_ = errno != EINTR && !(full && poll(&ready, 1, patience_ms_) > 0);
     if (deaf_ && full) {
-      shutdown(connection_, SHUT_RDWR);  // so that it is heard of as lost
+      give_up();
     }
   }
   return !deaf_;
+}
+
+void Link::give_up() {
+  given_up_ = deaf_ = true;
+  shutdown(connection_, SHUT_RDWR);  // readable from now on
 }
 
 bool Link::receive(LinkMessage& message) {
@@ -72,12 +78,14 @@ bool Link::receive(LinkMessage& message) {
     }
     char part[65536];
     const ssize_t bytes = wrong ? 0 : recv(connection_, part, sizeof part, 0);
+    const int error = bytes < 0 ? errno : 0;
     if (bytes > 0) {
+      has_spoken_ = true;
       heard_.append(part, static_cast<std::size_t>(bytes));
-    } else if (bytes < 0 && errno == EAGAIN) {
+    } else if (error == EAGAIN) {
       return false;
-    } else if (bytes == 0 || errno != EINTR) {
-      message = {};
+    } else if (error != EINTR) {
+      message = {LinkKind::lost, given_up_ || error == ETIMEDOUT ? fell_silent : 0, {}};
       return true;
     }
   }

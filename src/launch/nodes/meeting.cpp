@@ -121,13 +121,7 @@ int connection_to_meeting(const std::string& meeting, double seconds) {
 
 void bound_silence(int connection, double seconds) {
   constexpr int on = 1;
-  constexpr int probes = 3;
-  const int between = std::max(1, static_cast<int>(seconds) / (probes + 1));
   const auto most_ms = static_cast<unsigned>(seconds * 1000);
-  setsockopt(connection, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  setsockopt(connection, IPPROTO_TCP, TCP_KEEPIDLE, &between, sizeof between);
-  setsockopt(connection, IPPROTO_TCP, TCP_KEEPINTVL, &between, sizeof between);
-  setsockopt(connection, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
   setsockopt(connection, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms, sizeof most_ms);
   setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }

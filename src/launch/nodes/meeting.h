@@ -17,7 +17,7 @@ std::string_view secret_of(std::string_view meeting);
 /// A connection to there, whose reads do not block; -1: none within so many seconds.
 int connection_to_meeting(const std::string& meeting, double seconds);
 
-/// The other end is taken for lost when it has not answered the kernel for so long.
+/// The other end is taken for lost when its kernel has not taken what was sent for so long.
 void bound_silence(int connection, double seconds);
 
 }  // namespace meantime::launch

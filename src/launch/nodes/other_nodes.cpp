@@ -8,13 +8,20 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/clock.h"
 #include "launch/nodes/meeting.h"
 
 namespace meantime::launch {
 namespace {
 
 constexpr double joining_seconds = 20;
+/// The hub may still be busy starting others.
+constexpr double first_beat_seconds = 60;
 constexpr std::size_t most_strangers = 1024;
+/// Beats in the time after which a silent one is lost, and how many of them may be missed: the
+/// fourth is due as the time is over, and one may have fallen silent as it had just answered.
+constexpr int beats = 4;
+constexpr int most_unanswered = 3;
 
 }  // namespace
 
@@ -36,13 +43,28 @@ void OtherNodes::watch(int descriptor) {
   epoll_ctl(events_, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-void OtherNodes::expect(std::string_view meeting, int socket, int members,
-                        double most_silent_seconds) {
+void OtherNodes::set_up(std::string_view name, double most_silent_seconds) {
+  name_ = name;
+  most_silent_seconds_ = most_silent_seconds;
+}
+
+double OtherNodes::between_beats() const {
+  return most_silent_seconds_ / beats;
+}
+
+/// The last of those beats may be a little late.
+double OtherNodes::until_hub_is_silent() const {
+  return (most_unanswered + 0.5) * between_beats();
+}
+
+void OtherNodes::expect(std::string_view meeting, int socket, int members) {
   secret_ = secret_of(meeting);
   socket_ = socket;
-  most_silent_seconds_ = most_silent_seconds;
   members_.resize(static_cast<std::size_t>(members));
+  names_.resize(members_.size());
+  unanswered_.resize(members_.size());
   watch(socket_);
+  watch(beat_.descriptor());
 }
 
 void OtherNodes::expect_nobody() {
@@ -54,15 +76,17 @@ void OtherNodes::expect_nobody() {
   }
 }
 
-bool OtherNodes::join(const std::string& meeting, int member, double most_silent_seconds) {
+bool OtherNodes::join(const std::string& meeting, int member) {
   const int connection = connection_to_meeting(meeting, joining_seconds);
   if (connection < 0) {
     return false;
   }
-  bound_silence(connection, most_silent_seconds);
-  hub_ = std::make_unique<Link>(connection);
+  bound_silence(connection, most_silent_seconds_);
+  hub_ = std::make_unique<Link>(connection, most_silent_seconds_ / 2);
   hub_->trust();
   watch(connection);
+  watch(beat_.descriptor());
+  expect_beat(first_beat_seconds);
   return hub_->send(LinkKind::hello, member, secret_of(meeting));
 }
 
@@ -81,7 +105,7 @@ void OtherNodes::accept_some() {
       return;
     }
     bound_silence(connection, most_silent_seconds_);
-    strangers_.push_back(std::make_unique<Link>(connection));
+    strangers_.push_back(std::make_unique<Link>(connection, most_silent_seconds_ / 2));
     watch(connection);
   }
 }
@@ -97,34 +121,110 @@ void OtherNodes::hear_strangers() {
         member < static_cast<int>(members_.size()) && members_[member] == nullptr) {
       stranger->trust();
       members_[member] = std::move(stranger);
+      if (beat_due_ == 0) {
+        expect_beat(between_beats());
+        beat_to_all();
+      }
     }
     stranger.reset();
   }
   std::erase(strangers_, nullptr);
 }
 
-bool OtherNodes::hear(News& news) {
-  if (hub_ != nullptr && hub_->receive(news.message)) {
+void OtherNodes::beat_to_all() {
+  last_beat_ = now_seconds();
+  tell(LinkKind::beat, 0, name_);
+}
+
+void OtherNodes::beat_if_due() {
+  if ((is_hub() || is_member()) && now_seconds() - last_beat_ > between_beats()) {
+    beat_to_all();
+  }
+}
+
+/// 0: none is due.
+void OtherNodes::expect_beat(double seconds) {
+  beat_due_ = seconds == 0 ? 0 : now_seconds() + seconds;
+  beat_.set(seconds);
+}
+
+/// It is time, and what has come was read.
+void OtherNodes::beat() {
+  const bool was_awake = now_seconds() - beat_due_ < between_beats() / 2;
+  if (hub_ != nullptr) {
+    expect_beat(until_hub_is_silent());
+    if (was_awake) {
+      hub_->give_up();
+    }
+    return;
+  }
+  bool is_anybody_there = false;
+  for (std::size_t number = 0; number < members_.size(); ++number) {
+    Link* const member = members_[number].get();
+    if (member == nullptr) {
+      continue;
+    }
+    is_anybody_there = true;
+    int& unanswered = unanswered_[number];
+    unanswered = member->has_spoken() ? 0 : unanswered + (was_awake ? 1 : 0);
+    if (unanswered == most_unanswered) {
+      member->give_up();
+    }
+  }
+  expect_beat(is_anybody_there ? between_beats() : 0);
+  beat_to_all();
+}
+
+bool OtherNodes::hear_hub(News& news) {
+  while (hub_ != nullptr && hub_->receive(news.message)) {
     news.member = -1;
     if (news.message.kind == LinkKind::lost) {
       hub_.reset();
+      expect_beat(0);
+      return true;
     }
+    if (news.message.kind != LinkKind::beat) {
+      return true;
+    }
+    hub_name_ = news.message.text;
+    expect_beat(until_hub_is_silent());
+    beat_to_all();
+  }
+  return false;
+}
+
+bool OtherNodes::hear_members(News& news) {
+  for (std::unique_ptr<Link>& member : members_) {
+    while (member != nullptr && member->receive(news.message)) {
+      news.member = static_cast<int>(&member - members_.data());
+      if (news.message.kind == LinkKind::lost) {
+        member.reset();
+      }
+      if (news.message.kind != LinkKind::beat) {
+        return true;
+      }
+      names_[static_cast<std::size_t>(news.member)] = news.message.text;
+    }
+  }
+  return false;
+}
+
+bool OtherNodes::hear(News& news) {
+  if (hear_hub(news)) {
     return true;
   }
   if (socket_ >= 0) {
     accept_some();
     hear_strangers();
   }
-  for (std::unique_ptr<Link>& member : members_) {
-    if (member != nullptr && member->receive(news.message)) {
-      news.member = static_cast<int>(&member - members_.data());
-      if (news.message.kind == LinkKind::lost) {
-        member.reset();
-      }
-      return true;
-    }
+  if (hear_members(news)) {
+    return true;
   }
-  return false;
+  if (beat_due_ == 0 || now_seconds() < beat_due_) {
+    return false;
+  }
+  beat();
+  return hear_hub(news) || hear_members(news);
 }
 
 void OtherNodes::tell(LinkKind kind, int number, std::string_view text, int except) {
@@ -149,6 +249,7 @@ void OtherNodes::leave(int status) {
     hub_->send(LinkKind::over, status);
     hub_->finish();
     hub_.reset();
+    expect_beat(0);
   }
 }
 

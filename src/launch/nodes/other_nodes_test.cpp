@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "base/clock.h"
 #include "launch/nodes/meeting.h"
 
 namespace {
@@ -33,7 +34,7 @@ class Nodes : public ::testing::Test {
   Nodes() {
     int socket = -1;
     meeting_ = open_meeting(socket);
-    hub_.expect(meeting_, socket, 2, seconds);
+    hub_.expect(meeting_, socket, 2);
   }
 
   std::string meeting_;
@@ -42,12 +43,12 @@ class Nodes : public ::testing::Test {
 
 TEST_F(Nodes, NobodyComesWhoIsNotExpected) {
   OtherNodes member;
-  ASSERT_TRUE(member.join(meeting_, 0, seconds));
+  ASSERT_TRUE(member.join(meeting_, 0));
   member.tell(LinkKind::signal, 8);
   EXPECT_EQ(next(hub_).message.number, 8);
   hub_.expect_nobody();
   OtherNodes late;
-  EXPECT_FALSE(late.join(meeting_, 1, seconds));
+  EXPECT_FALSE(late.join(meeting_, 1));
   EXPECT_TRUE(hub_.is_hub());
   member.tell(LinkKind::signal, 9);
   EXPECT_EQ(next(hub_).message.number, 9);
@@ -56,7 +57,7 @@ TEST_F(Nodes, NobodyComesWhoIsNotExpected) {
 TEST_F(Nodes, TextsComeWholeAndInOrder) {
   const std::string large(std::size_t{1} << 22, 'x');
   OtherNodes member;
-  ASSERT_TRUE(member.join(meeting_, 1, seconds));
+  ASSERT_TRUE(member.join(meeting_, 1));
   std::thread sender([&] {
     member.tell(LinkKind::report, 7, large);
     member.tell(LinkKind::signal, 8);
@@ -77,8 +78,8 @@ TEST_F(Nodes, TextsComeWholeAndInOrder) {
 TEST_F(Nodes, TheHubTellsAllButOne) {
   OtherNodes zero;
   OtherNodes one;
-  ASSERT_TRUE(zero.join(meeting_, 0, seconds));
-  ASSERT_TRUE(one.join(meeting_, 1, seconds));
+  ASSERT_TRUE(zero.join(meeting_, 0));
+  ASSERT_TRUE(one.join(meeting_, 1));
   zero.tell(LinkKind::end, 3);
   one.tell(LinkKind::end, 4);
   next(hub_);
@@ -92,7 +93,7 @@ TEST_F(Nodes, TheHubTellsAllButOne) {
 TEST_F(Nodes, WhoGoesWithoutAWordIsLost) {
   {
     OtherNodes member;
-    ASSERT_TRUE(member.join(meeting_, 0, seconds));
+    ASSERT_TRUE(member.join(meeting_, 0));
     member.tell(LinkKind::silent, 1, "rank");
   }
   EXPECT_EQ(next(hub_).message.kind, LinkKind::silent);
@@ -102,18 +103,59 @@ TEST_F(Nodes, WhoGoesWithoutAWordIsLost) {
   EXPECT_FALSE(hub_.has_joined(0));
 }
 
+/// A node that is asleep: its kernel answers, and that is all.
+TEST_F(Nodes, WhoFallsSilentIsLost) {
+  hub_.set_up("hub", 1);
+  OtherNodes member;
+  ASSERT_TRUE(member.join(meeting_, 0));
+  const OtherNodes::News news = next(hub_);
+  EXPECT_EQ(news.message.kind, LinkKind::lost);
+  EXPECT_EQ(news.message.number, fell_silent);
+  EXPECT_EQ(news.member, 0);
+}
+
+TEST_F(Nodes, AHubThatFallsSilentIsLost) {
+  hub_.set_up("hub", 60);
+  OtherNodes member;
+  member.set_up("member", 1);
+  ASSERT_TRUE(member.join(meeting_, 0));
+  OtherNodes::News news;
+  while (!hub_.has_joined(0)) {
+    EXPECT_FALSE(hub_.hear(news));
+  }
+  news = next(member);
+  EXPECT_EQ(news.message.kind, LinkKind::lost);
+  EXPECT_EQ(news.message.number, fell_silent);
+  EXPECT_EQ(member.name_of(news.member), "hub");
+}
+
+TEST_F(Nodes, WhoBeatsIsNotLost) {
+  hub_.set_up("hub", 1);
+  OtherNodes member;
+  member.set_up("member", 1);
+  ASSERT_TRUE(member.join(meeting_, 0));
+  OtherNodes::News news;
+  for (const double end = meantime::now_seconds() + 2.5; meantime::now_seconds() < end;) {
+    ASSERT_FALSE(hub_.hear(news));
+    ASSERT_FALSE(member.hear(news));
+    pollfd ready[] = {{hub_.events(), POLLIN, 0}, {member.events(), POLLIN, 0}};
+    poll(ready, 2, 100);
+  }
+  EXPECT_EQ(hub_.name_of(0), "member");
+}
+
 TEST_F(Nodes, StrangersAreNotHeard) {
   OtherNodes stranger;
   std::string other_secret = meeting_;
   other_secret[0] = other_secret[0] == '0' ? '1' : '0';
-  ASSERT_TRUE(stranger.join(other_secret, 0, seconds));
+  ASSERT_TRUE(stranger.join(other_secret, 0));
   OtherNodes third;
-  ASSERT_TRUE(third.join(meeting_, 2, seconds));  // of two
+  ASSERT_TRUE(third.join(meeting_, 2));  // of two
   const int flood = connection_to_meeting(meeting_, seconds);
   const std::string bytes(100'000, '\1');
   send(flood, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   OtherNodes member;
-  ASSERT_TRUE(member.join(meeting_, 0, seconds));
+  ASSERT_TRUE(member.join(meeting_, 0));
   member.tell(LinkKind::signal, 1);
   EXPECT_EQ(next(hub_).message.number, 1);
   EXPECT_EQ(next(stranger).message.kind, LinkKind::lost);
@@ -123,8 +165,8 @@ TEST_F(Nodes, StrangersAreNotHeard) {
 
 TEST_F(Nodes, NobodyListens) {
   OtherNodes member;
-  EXPECT_FALSE(member.join("", 0, seconds));
-  EXPECT_FALSE(member.join("0 1 127.0.0.1", 0, seconds));
+  EXPECT_FALSE(member.join("", 0));
+  EXPECT_FALSE(member.join("0 1 127.0.0.1", 0));
 }
 
 }  // namespace

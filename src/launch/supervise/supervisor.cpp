@@ -122,6 +122,7 @@ bool Supervisor::start_ranks() {
       continue;
     }
     early_.look(rank, front_);
+    others_.beat_if_due();
     const int host = job_.ranks[rank].host;
     if (!(host >= 0 ? start_host(host) : start_process(rank))) {
       return false;
@@ -285,6 +286,9 @@ void Supervisor::wait_for_event() {
         break;
       case Source::list_limit:
         tell_list();
+        break;
+      case Source::unreachable:
+        on_unreachable();
         break;
       case Source::still_look:
         look_over_nodes();

@@ -149,6 +149,11 @@ bool Supervisor::on_shell_ended(pid_t pid, int wait_status) {
   --running_;
   member->shell = -1;
   on_other_nodes();  // what it has said comes before its end
+  // Whose supervisor was killed: its front has said so, and ends with that status.
+  const bool has_said = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 128 + SIGKILL;
+  if (std::exchange(member->is_untold, false) && !has_said) {
+    mention(line_of_lost(static_cast<int>(member - job_.members.begin())));
+  }
   if (member->over) {
     return true;
   }
@@ -191,14 +196,21 @@ void Supervisor::on_members_late() {
   if (ending_.begun()) {
     ending_.kill_all();
     running_ = 0;
-    std::for_each(job_.members.begin(), job_.members.end(),
-                  [](Member& member) { member.over = true; });
+    for (Member& member : job_.members) {
+      if (std::exchange(member.is_untold, false)) {
+        mention(line_of_lost(static_cast<int>(&member - job_.members.data())));
+      }
+      member.over = true;
+    }
     return;
   }
   std::string missing;
   for (const Member& member : job_.members) {
     if (!member.there && !member.over) {
       missing += (missing.empty() ? "" : ", ") + member.text();
+      if (member.shell > 0) {
+        kill(member.shell, SIGTERM);
+      }
     }
   }
   ending_.begin(1, fmt::format("nothing is heard within {} s of {}", coming_seconds, missing));

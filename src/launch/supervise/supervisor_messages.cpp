@@ -12,6 +12,7 @@
 #include "launch/inspect/process_info.h"
 #include "launch/inspect/report.h"
 #include "launch/messages.h"
+#include "launch/start/installation.h"
 #include "launch/supervise/ended_process.h"
 #include "launch/supervise/supervisor_parts.h"
 #include "protocol/task.h"
@@ -216,13 +217,17 @@ void Supervisor::on_message(int rank, const ControlMessage& message, std::string
     case ControlKind::still:
       look_over_nodes();
       break;
+    case ControlKind::unreachable:
+      tell_unreachable(message.code, name(rank) + '\n' + std::string(text));
+      break;
   }
 }
 
 namespace {
 
-/// By its PMIx server, whose client the program that this process runs can be.
-void ask_launcher_to_end(const Job& job, int status) {
+/// By its PMIx server, whose client our program of the tasks can be.
+void ask_to_end(const Job& job, int status) {
+  const std::string program = prefix() + "/libexec/meantime/meantime-wire-up";
   std::string words[] = {"meantime-wire-up", std::string(asks_for_end), fmt::to_string(status),
                          fmt::to_string(job.launcher_pid)};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
@@ -231,7 +236,7 @@ void ask_launcher_to_end(const Job& job, int status) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    execv("/proc/self/exe", arguments);
+    execv(job.of_tasks ? "/proc/self/exe" : program.c_str(), arguments);
     _exit(1);
   }
   constexpr int patience_ms = 2000;
@@ -250,6 +255,13 @@ void ask_launcher_to_end(const Job& job, int status) {
 
 }  // namespace
 
+/// It may not by itself, and others wait on other nodes.
+void Supervisor::ask_launcher_to_end(int status) {
+  if (!std::exchange(asked_launcher_, true)) {
+    ask_to_end(job_, status);
+  }
+}
+
 /// It has told what ends the job, and goes first, with the exit status for that: launchers go by
 /// whose end they hear of first.
 void Supervisor::let_task_end(int rank, int status) {
@@ -257,9 +269,7 @@ void Supervisor::let_task_end(int rank, int status) {
   constexpr timespec until_heard_of{0, 50'000'000};
   RankProcess& process = job_.ranks[rank];
   if (job_.of_tasks && job_.has_other_nodes()) {
-    if (!std::exchange(asked_launcher_, true)) {
-      ask_launcher_to_end(job_, status);  // it may not by itself, and others wait on other nodes
-    }
+    ask_launcher_to_end(status);
   }
   if (job_.of_tasks && process.control >= 0) {
     shutdown(process.control, SHUT_RDWR);

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <utility>
 
@@ -10,8 +11,10 @@
 #include "launch/inspect/report.h"
 #include "launch/messages.h"
 #include "launch/nodes/addresses.h"
+#include "launch/nodes/joining.h"
 #include "launch/report/node_report.h"
 #include "launch/supervise/supervisor_parts.h"
+#include "settings/shown.h"
 
 namespace meantime::launch {
 namespace {
@@ -21,22 +24,15 @@ constexpr double ending_seconds = 5;
 
 }  // namespace
 
-double Supervisor::most_silent_seconds() const {
-  constexpr double least = 2;
-  const std::string said = job_.setting("MEANTIME_LOST_AFTER");
-  return std::max(least, said.empty() ? 8 : std::strtod(said.c_str(), nullptr));
-}
-
 int Supervisor::own_number() const {
   return job_.starts_members ? -1 : std::max(job_.member, 0);
 }
 
 bool Supervisor::meet_other_nodes() {
+  others_.set_up(job_.node_name.empty() ? host_name() : job_.node_name, job_.most_silent_seconds());
   if (job_.meeting_socket >= 0) {
-    others_.expect(job_.meeting, job_.meeting_socket, static_cast<int>(job_.members.size()),
-                   most_silent_seconds());
-  } else if (!job_.meeting.empty() &&
-             !others_.join(job_.meeting, job_.member, most_silent_seconds()) && !job_.of_tasks) {
+    others_.expect(job_.meeting, job_.meeting_socket, static_cast<int>(job_.members.size()));
+  } else if (!job_.meeting.empty() && !others_.join(job_.meeting, job_.member) && !job_.of_tasks) {
     return cannot_start(
         fmt::format("{} cannot reach the mpiexec that leads the job (at{})", host_name(),
                     job_.meeting.substr(std::min(job_.meeting.find(' '), job_.meeting.size()))));
@@ -45,6 +41,9 @@ bool Supervisor::meet_other_nodes() {
     watch(others_.events(), Source::other_nodes);
     watch(members_late_.descriptor(), Source::members_late);
     watch(list_limit_.descriptor(), Source::list_limit);
+  }
+  if (job_.has_board() || job_.has_other_nodes()) {
+    watch(unreachable_look_.descriptor(), Source::unreachable);
   }
   return true;
 }
@@ -161,26 +160,100 @@ void Supervisor::on_news(const OtherNodes::News& news) {
       }
       break;
     case LinkKind::lost:
-      on_lost(news.member);
+      on_lost(news.member, message.number == fell_silent);
+      break;
+    case LinkKind::unreachable:
+      tell_unreachable(message.number, message.text);
       break;
     case LinkKind::hello:
     case LinkKind::taken:
+    case LinkKind::beat:
       break;
   }
 }
 
-void Supervisor::on_lost(int member) {
-  if (job_.of_tasks) {
+/// What users know that node by. -1: the hub's.
+std::string Supervisor::text_of_member(int member) const {
+  const Member* const known =
+      member >= 0 ? &job_.members[static_cast<std::size_t>(member)] : nullptr;
+  return known != nullptr && !known->name.empty() ? known->text()
+         : others_.name_of(member).empty()        ? "another node"
+                                                  : settings::shown(others_.name_of(member));
+}
+
+std::string Supervisor::line_of_lost(int member) const {
+  return fmt::format("{} is lost: nothing is heard of the {} there any more",
+                     text_of_member(member), job_.of_tasks ? "supervisor" : "mpiexec");
+}
+
+int Supervisor::any_rank_here() const {
+  const auto first = std::find_if(job_.ranks.begin(), job_.ranks.end(),
+                                  [](const RankProcess& rank) { return !rank.elsewhere; });
+  return first == job_.ranks.end() ? 0 : static_cast<int>(first - job_.ranks.begin());
+}
+
+/// `silent`: it has not said so, and its kernel has not either.
+void Supervisor::on_lost(int member, bool silent) {
+  if (job_.of_tasks && !silent) {
     return;  // their launcher knows better what has become of it
   }
-  if (member < 0) {
-    ending_.begin(1, {});  // who leads the job is gone, and with it whoever would read a line
+  // Of many that hear no more of the hub the first one says so, which may be of the first node or
+  // the second. If it has closed, whoever would read a line has gone with it.
+  const bool hub_has_ranks = job_.of_tasks || job_.members.front().over;
+  const auto first =
+      std::find_if(job_.members.begin() + (hub_has_ranks ? 1 : 0), job_.members.end(),
+                   [](const Member& one) { return one.ranks > 0; });
+  const bool says = member >= 0 || (silent && first - job_.members.begin() == own_number());
+  std::string line = says ? line_of_lost(member) : std::string();
+  if (member >= 0) {
+    Member& lost = job_.members[static_cast<std::size_t>(member)];
+    lost.there = lost.over = true;
+    if (lost.shell > 0 && silent) {
+      kill(lost.shell, SIGTERM);  // which may wait for it for long
+    } else if (lost.shell > 0 && !ending_.begun()) {
+      lost.is_untold = true;
+      line.clear();
+    }
+  }
+  end_job(any_rank_here(), 1, line);
+  if (silent && is_task_of_launcher(job_.command)) {
+    ask_launcher_to_end(1);  // whose task there does not end
+  }
+}
+
+/// Of a rank whose connection to another one is lost, which may be here. Who has died its
+/// supervisor knows best, and a machine that is gone does not answer: so it is asked, and says what
+/// is so.
+void Supervisor::tell_unreachable(int rank, const std::string& text) {
+  constexpr double until_an_end_is_known = 0.5;
+  if (rank < 0 || rank >= static_cast<int>(job_.ranks.size())) {
     return;
   }
-  Member& lost = job_.members[static_cast<std::size_t>(member)];
-  lost.there = lost.over = true;
-  ending_.begin(
-      1, fmt::format("{} is lost: nothing is heard of the mpiexec there any more", lost.text()));
+  const RankProcess& process = job_.ranks[rank];
+  if (!process.elsewhere) {
+    if (unreachable_ < 0) {
+      unreachable_ = rank;
+      unreachable_from_ = text;
+      unreachable_look_.set(until_an_end_is_known);
+    }
+  } else if (others_.is_member()) {
+    others_.tell(LinkKind::unreachable, rank, text);
+  } else if (others_.is_hub() && rank < static_cast<int>(job_.member_of.size())) {
+    others_.tell_member(job_.member_of[rank], LinkKind::unreachable, rank, text);
+  }
+}
+
+void Supervisor::on_unreachable() {
+  unreachable_look_.set(0);
+  const int rank = std::exchange(unreachable_, -1);
+  if (ending_.begun() || rank < 0 || job_.ranks[rank].ended) {
+    return;
+  }
+  const std::size_t end = std::min(unreachable_from_.find('\n'), unreachable_from_.size());
+  end_job(rank, 1,
+          fmt::format("the connection of {} to {} is lost: {}", unreachable_from_.substr(0, end),
+                      name(rank),
+                      unreachable_from_.substr(std::min(end + 1, unreachable_from_.size()))));
 }
 
 /// What begins here ends the job everywhere.

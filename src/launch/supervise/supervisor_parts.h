@@ -58,7 +58,8 @@ enum class Source : std::uint32_t {
   other_nodes,
   members_late,
   still_look,
-  list_limit
+  list_limit,
+  unreachable
 };
 
 inline constexpr int timeout_status = 124;
@@ -109,6 +110,7 @@ class Supervisor {
   void hear_all();
   void on_message(int rank, const ControlMessage& message, std::string_view text);
   void on_foreign_message(int rank);
+  void ask_launcher_to_end(int status);
   void let_task_end(int rank, int status);
   void end_job(int rank, int status, const std::string& line);
   [[nodiscard]] bool all_tasks_are_gone() const;
@@ -134,7 +136,6 @@ class Supervisor {
   void look_at_libraries();
 
   // Other nodes (supervisor_nodes.cpp).
-  [[nodiscard]] double most_silent_seconds() const;
   /// Among the members; the hub's own, if it has ranks.
   [[nodiscard]] int own_number() const;
   bool meet_other_nodes();
@@ -142,7 +143,12 @@ class Supervisor {
   void on_other_nodes();
   void welcome(int member);
   void on_news(const OtherNodes::News& news);
-  void on_lost(int member);
+  void on_lost(int member, bool silent);
+  [[nodiscard]] std::string line_of_lost(int member) const;
+  [[nodiscard]] std::string text_of_member(int member) const;
+  [[nodiscard]] int any_rank_here() const;
+  void tell_unreachable(int rank, const std::string& text);
+  void on_unreachable();
   void tell_of_the_end();
   [[nodiscard]] bool members_are_over() const;
   void leave_other_nodes();
@@ -199,7 +205,10 @@ class Supervisor {
   std::vector<std::unique_ptr<Spawn>> member_spawns_;  ///< read by the children as they start
   std::vector<OtherNodes::News> reports_;              ///< of other nodes, until ours is made
   Timer members_late_;
-  pid_t input_process_ = -1;  ///< passes standard input on to who starts a member
+  pid_t input_process_ = -1;      ///< passes standard input on to who starts a member
+  int unreachable_ = -1;          ///< a rank here that another one does not reach …
+  std::string unreachable_from_;  ///< … which one, and why
+  Timer unreachable_look_;
   bool told_addresses_ = false;
   bool told_end_ = false;
   std::vector<int> held_signals_;  ///< for members that were not there when they came

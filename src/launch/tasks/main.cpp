@@ -95,6 +95,7 @@ void read_about_nodes(const std::string& text, Job& job) {
   for (int first = 0; lines >> first;) {
     if (first >= 0 && first < static_cast<int>(job.members.size())) {
       ++job.members[static_cast<std::size_t>(first)].ranks;
+      job.member_of.push_back(first);
     }
   }
 }
@@ -303,6 +304,7 @@ std::string find_tasks(Pmix& pmix) {
 
 /// Its status says whether the launcher was told.
 int end_job(int status, pid_t launcher) {
+  launcher = launcher > 0 ? launcher : launcher_of(getppid());  // of a task's own supervisor
   Pmix pmix;
   const bool told = pmix.connect(launcher).empty() && pmix.abort(status).empty();
   _exit(told ? 0 : 1);
