@@ -346,6 +346,13 @@ bool Network::arm() {
   return armed;
 }
 
+bool Network::arm_for_sleep() {
+  const LockGuard guard(lock_);
+  const OutsideOfRank scope;
+  silence_.wait_begins();
+  return arm();
+}
+
 bool Network::listen() {
   if (is_listening_.load(std::memory_order_seq_cst) && silence_.will_look()) {
     return true;
@@ -396,6 +403,9 @@ bool Network::progress(Receiver*, Poller) {
 }
 void Network::refuse(void*) {}
 bool Network::arm() {
+  return true;
+}
+bool Network::arm_for_sleep() {
   return true;
 }
 bool Network::listen() {

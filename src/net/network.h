@@ -125,6 +125,8 @@ class Network {
   int efd() const { return efd_; }
   /// False: something is there already, so progress first.
   bool arm();
+  /// The caller sleeps until the next event, which it hears itself. False: as `arm`.
+  bool arm_for_sleep();
   /// Somebody is called with the next event. False: as `arm`, or nobody can be.
   bool listen();
   /// Called: `listen` has to be asked again.

@@ -515,7 +515,7 @@ bool Remote::prepare_sleep() {
   }
   return !network_.progress(this, net::Poller::waits) &&
          !network_.take_queued(ground_.rank.world_rank) && creditors_.empty() &&
-         (wait::hears_for_itself() ? network_.arm() : network_.listen());
+         (wait::hears_for_itself() ? network_.arm_for_sleep() : network_.listen());
 }
 
 void Remote::tell_goodbye(int world_rank) {
