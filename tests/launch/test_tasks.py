@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Programs that another launcher starts, by PMIx: Open MPI's mpirun, where it is installed."""
+"""Programs that another launcher starts, by PMIx: Open MPI's mpirun, where it is installed; of PRRTE, too (test_prterun.py)."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,6 @@ from mpiexec import BUILD, CFLAGS, MPIEXEC, THREADS, MpiexecTest, processes_of
 MPICC = os.path.join(BUILD, "bin", "mpicc")
 MEANTIME = os.path.join(BUILD, "bin", "meantime")
 WIRE_UP = os.path.join(BUILD, "libexec", "meantime", "meantime-wire-up")
-MPIRUN = shutil.which("mpirun.openmpi")
 # The leak sanitizer itself crashes where UCX's libraries are loaded.
 WITH_UCX = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
@@ -59,23 +59,59 @@ int main(void) {
 }
 """
 
+# An ssh that stays here. Daemons of PRRTE have the name of the machine, whatever the host was called, and so each gets one
+# of its own.
+SSH = r"""#!/bin/sh
+test "$1" = -x && shift
+node=$1; shift
+TMPDIR=$TMPDIR/$node; mkdir -p $TMPDIR; export TMPDIR
+test $(id -u) = 0 || user="--user --map-current-user --keep-caps"
+exec unshare $user --uts sh -c "hostname $node && $*"
+"""
 
-@unittest.skipUnless(MPIRUN and os.path.exists(WIRE_UP), "no Open MPI, or built without PMIx")
+
+def version_of(launcher):
+    return subprocess.run([launcher, "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+
+
+def remove_launchers_files(folder):
+    """Of one that was killed."""
+    for name in os.listdir(folder):
+        if re.match(r"(ompi|prte|prterun|prtrn|prun)\.", name):
+            shutil.rmtree(os.path.join(folder, name))
+
+
 class Tasks(MpiexecTest):
+    launcher = shutil.which("mpirun.openmpi")
+
+    @classmethod
+    def setUpClass(cls):
+        version = version_of(cls.launcher) if cls.launcher and os.path.exists(WIRE_UP) else ""
+        if not re.search(r"\((Open ?RTE|Open MPI|PRRTE)\) \d", version):
+            raise unittest.SkipTest("no such launcher, or built without PMIx")
+        cls.is_prrte = re.search(r"\((Open ?RTE|Open MPI)\) [1-4]\.", version) is None
+
     def setUp(self):
         super().setUp()
-        self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        for name in ("OMPI", "PRTE"):
+            self.environment.update({f"{name}_ALLOW_RUN_AS_ROOT": "1", f"{name}_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
         self.program = self.path("tasks")
         subprocess.run([MPICC, *CFLAGS, self.path("tasks.c", PROGRAM), "-o", self.program], check=True)
 
     def mpirun(self, tasks, *words, environment=None):
-        return subprocess.Popen([MPIRUN, "--oversubscribe", "-n", str(tasks), *words], text=True,
+        crowded = ("--map-by", ":oversubscribe") if self.is_prrte else ("--oversubscribe",)
+        return subprocess.Popen([self.launcher, *crowded, "-n", str(tasks), *words], text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 env=dict(self.environment, **environment or {}))
 
-    def run_tasks(self, tasks, *words, environment=None):
+    def run_tasks(self, tasks, *words, environment=None, within=60):
         job = self.mpirun(tasks, *words, environment=environment)
-        output, error = job.communicate(timeout=60)
+        try:
+            output, error = job.communicate(timeout=within)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            job.communicate()
+            raise
         return job.returncode, output, error
 
     def test_tasks_are_ranks_of_one_job(self):
@@ -84,18 +120,31 @@ class Tasks(MpiexecTest):
             expected = [f"rank {rank} of {tasks}: {tasks * (tasks - 1) // 2}" for rank in range(tasks)]
             self.assertEqual((status, sorted(output.splitlines())), (0, sorted(expected)), error)
 
-    def on_two(self):
-        """Words and variables for Open MPI's daemons of two nodes, which are both here."""
+    def on_two(self, each=2):
+        """Words and variables for the launcher's daemons of two nodes, which are both here."""
+        words = ("--bind-to", "none", "--host", f"one:{each},two:{each}")
+        environment = {"TMPDIR": self.folder.name, "UCX_TLS": "tcp,self", **WITH_UCX}
+        if self.is_prrte:
+            os.makedirs(self.path("bin"), exist_ok=True)
+            self.path("bin/ssh", SSH)
+            environment["PATH"] = self.path("bin") + ":" + self.environment["PATH"]
+            try:  # of a task that ends at once PRRTE 3.0 may not hear that it has
+                hosts = self.run_tasks(2 * each, *words, "sh", "-c", "hostname; sleep 0.5", environment=environment,
+                                       within=20)[1].split()
+            except subprocess.TimeoutExpired:
+                hosts = []
+            if sorted(hosts) != ["one"] * each + ["two"] * each:
+                self.skipTest("this machine cannot be two of this PRRTE's nodes")
+            return words, environment
         agent = self.path("agent", '#!/bin/sh\nTMPDIR=$TMPDIR/$1; mkdir -p $TMPDIR; export TMPDIR; shift; exec sh -c "$*"\n')
-        os.chmod(agent, 0o755)
-        return (("--mca", "plm_rsh_agent", agent, "--mca", "rtc", "^hwloc", "--bind-to", "none", "--host", "one:2,two:2"),
-                {"TMPDIR": self.folder.name, "UCX_TLS": "tcp,self", **WITH_UCX})
+        return ("--mca", "plm_rsh_agent", agent, "--mca", "rtc", "^hwloc", *words), environment
 
     @unittest.skipUnless(THREADS, "no thread ranks here")
     def test_tasks_that_carry_thread_ranks(self):
-        on_two, environment = self.on_two()
+        one_each, environment = self.on_two(1)
+        on_two, environment = self.on_two(2)
         carry = (MPIEXEC, "--as", "threads", "--ranks-per-process", "3", self.program)
-        for tasks, words in ((1, ()), (3, ()), (2, (*on_two, "--map-by", "node")), (4, on_two)):
+        for tasks, words in ((1, ()), (3, ()), (2, one_each), (4, on_two)):
             status, output, error = self.run_tasks(tasks, *words, *carry, environment=environment)
             ranks = 3 * tasks
             expected = [f"rank {rank} of {ranks}: {ranks * (ranks - 1) // 2}" for rank in range(ranks)]
@@ -204,7 +253,7 @@ class Tasks(MpiexecTest):
             job.stdout.readline()
         job.kill()
         job.communicate(timeout=30)
-        shutil.rmtree(os.path.join(self.temporary, f"ompi.{os.uname().nodename}.{os.getuid()}"), ignore_errors=True)  # Open MPI's
+        remove_launchers_files(self.temporary)
 
     def test_what_a_task_starts_is_alone(self):
         status, output, error = self.run_tasks(3, self.program, "child", self.program)

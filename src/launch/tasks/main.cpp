@@ -313,8 +313,11 @@ int end_job(int status, pid_t launcher) {
 [[noreturn]] void answer(std::string (*with)(Pmix& pmix)) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody else ends it while it waits for other tasks
   Pmix pmix;
-  write_all(STDOUT_FILENO, with(pmix) + '\n');
+  const std::string line = with(pmix);
+  // Before it is told, for then no task's next program can be in its fence yet, which would end
+  // without those that are still on their way out of this one.
   pmix.disconnect();
+  write_all(STDOUT_FILENO, line + '\n');
   _exit(0);  // the PMIx library's own affairs at exit are nobody's here
 }
 

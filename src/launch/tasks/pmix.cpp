@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
@@ -19,6 +20,12 @@ constexpr char library_name[] = "libpmix.so.2";
 constexpr char key_of_text[] = "meantime.node";
 constexpr char key_of_card[] = "meantime.card";
 constexpr char key_of_meeting[] = "meantime.meeting";
+constexpr char key_of_task[] = "meantime.task";
+constexpr char key_of_programs[] = "meantime.programs";
+
+std::string numbered(const char* key, int program) {
+  return fmt::format("{}.{}", key, program);
+}
 
 }  // namespace
 
@@ -59,6 +66,17 @@ struct Pmix::Library {
     const pmix_status_t status = get(&whom, key, nullptr, 0, &value);
     return status == PMIX_SUCCESS ? std::string()
                                   : problem(fmt::format("PMIx_Get({})", key).c_str(), status);
+  }
+  std::string publish(pmix_scope_t scope, const std::string& key, std::string text) const {
+    pmix_value_t value{};
+    value.type = PMIX_STRING;
+    value.data.string = text.data();
+    const pmix_status_t status = put(scope, key.c_str(), &value);
+    return status == PMIX_SUCCESS ? std::string() : problem("PMIx_Put", status);
+  }
+  std::string commit_all() const {
+    const pmix_status_t status = commit();
+    return status == PMIX_SUCCESS ? std::string() : problem("PMIx_Commit", status);
   }
 };
 
@@ -129,31 +147,42 @@ std::string Pmix::read_place() {
   return {};
 }
 
+// What the server of PRRTE 3.0 has heard of another node's tasks under a key it has for good, so
+// the cards of a task's next MPI program are under other keys. How many have been, the task's own
+// server knows; once the task has committed something it does not wait for more before it says so.
+std::string Pmix::count_programs() {
+  std::string wrong = library_->publish(PMIX_LOCAL, key_of_task, "");
+  wrong = wrong.empty() ? library_->commit_all() : wrong;
+  if (!wrong.empty()) {
+    return wrong;
+  }
+  std::string before;
+  program_ = read(rank_, key_of_programs, before).empty() ? std::atoi(before.c_str()) : 0;
+  return library_->publish(PMIX_LOCAL, key_of_programs, fmt::to_string(program_ + 1));
+}
+
 std::string Pmix::share(std::string& text, const std::string& card, const std::string& meeting) {
   const int first = on_this_node_.front();
-  const auto publish = [this](pmix_scope_t scope, const char* key, std::string words) {
-    pmix_value_t value{};
-    value.type = PMIX_STRING;
-    value.data.string = words.data();
-    return library_->put(scope, key, &value);
-  };
-  pmix_status_t status =
-      rank_ == first ? publish(PMIX_LOCAL, key_of_text, text) : pmix_status_t{PMIX_SUCCESS};
-  if (status == PMIX_SUCCESS && !card.empty()) {
-    status = publish(PMIX_GLOBAL, key_of_card, card);
+  std::string wrong =
+      rank_ == first ? library_->publish(PMIX_LOCAL, key_of_text, text) : std::string();
+  if (wrong.empty() && !card.empty()) {
+    wrong = count_programs();
   }
-  if (status == PMIX_SUCCESS && !card.empty() && rank_ == 0) {
-    status = publish(PMIX_GLOBAL, key_of_meeting, meeting);
+  if (wrong.empty() && !card.empty()) {
+    wrong = library_->publish(PMIX_GLOBAL, numbered(key_of_card, program_), card);
   }
-  status = status == PMIX_SUCCESS ? library_->commit() : status;
-  if (status != PMIX_SUCCESS) {
-    return library_->problem("PMIx_Put", status);
+  if (wrong.empty() && !card.empty() && rank_ == 0) {
+    wrong = library_->publish(PMIX_GLOBAL, numbered(key_of_meeting, program_), meeting);
+  }
+  wrong = wrong.empty() ? library_->commit_all() : wrong;
+  if (!wrong.empty()) {
+    return wrong;
   }
   pmix_info_t collects{};
   std::strncpy(collects.key, PMIX_COLLECT_DATA, PMIX_MAX_KEYLEN);
   collects.value.type = PMIX_BOOL;
   collects.value.data.flag = true;
-  status = library_->fence(nullptr, 0, &collects, card.empty() ? 0 : 1);
+  const pmix_status_t status = library_->fence(nullptr, 0, &collects, card.empty() ? 0 : 1);
   if (status != PMIX_SUCCESS) {
     return library_->problem("PMIx_Fence", status);
   }
@@ -166,16 +195,16 @@ std::string Pmix::abort(int status) {
 }
 
 std::string Pmix::read_card(int rank, std::string& card) {
-  return read(rank, key_of_card, card);
+  return read(rank, numbered(key_of_card, program_), card);
 }
 
 std::string Pmix::read_meeting(std::string& meeting) {
-  return read(0, key_of_meeting, meeting);
+  return read(0, numbered(key_of_meeting, program_), meeting);
 }
 
-std::string Pmix::read(int rank, const char* key, std::string& text) {
+std::string Pmix::read(int rank, const std::string& key, std::string& text) {
   pmix_value_t* value = nullptr;
-  std::string wrong = library_->look_up(static_cast<pmix_rank_t>(rank), key, value);
+  std::string wrong = library_->look_up(static_cast<pmix_rank_t>(rank), key.c_str(), value);
   if (wrong.empty()) {
     text = value->type == PMIX_STRING && value->data.string != nullptr ? value->data.string : "";
   }

@@ -49,12 +49,14 @@ class Pmix {
 
  private:
   struct Library;
-  std::string read(int rank, const char* key, std::string& text);
+  std::string count_programs();
+  std::string read(int rank, const std::string& key, std::string& text);
 
   Library* library_ = nullptr;
   int rank_ = -1;
   int size_ = 0;
   int app_number_ = 0;
+  int program_ = 0;  ///< MPI programs of this task before this one, if there are several nodes
   std::vector<int> on_this_node_;
   std::string node_name_;
 };
