@@ -44,7 +44,7 @@ CONSTANTS = {
     "crowd_looks": (
         ("quick_looks", "wait/ladder.cpp", "before a wait is worth a clock", "looks", ""),
         ("quick_looks_in_crowd", "wait/ladder.cpp", "… where ranks share cores", "looks", ""),
-        ("quick_rounds", "wait/ladder.cpp", "… of a thread rank, in each of which the others of its worker have a turn", "looks", "")),
+        ("fewest_rounds", "wait/ladder.cpp", "… of a thread rank, at least, in each of which the others of its worker have a turn", "looks", "")),
     "naps": (
         ("fewest_quick", "policy/test_loop.h", "as many in vain as a wait polls, this at least, are a series", "looks", "the policy"),
         ("most_quick", "policy/test_loop.h", "… and this at most", "looks", ""),

@@ -62,6 +62,11 @@ bool others_runnable() {
   return fiber != nullptr && fiber->worker->has_runnable();
 }
 
+int runnable() {
+  Fiber* fiber = self_fiber();
+  return fiber != nullptr ? 1 + static_cast<int>(fiber->worker->runnable()) : 1;
+}
+
 namespace {
 
 [[gnu::noinline]] bool yield_with_clocks(Fiber& fiber) {

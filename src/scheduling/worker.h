@@ -80,6 +80,8 @@ int run(const Plan& plan);
 bool yield();
 /// True if the worker has another rank that could run now.
 bool others_runnable();
+/// How many ranks it has that could, the caller included.
+int runnable();
 /// Leaves the worker until this rank's waiter is signalled (sleep/doorbell.cpp). Between
 /// hold_worker, after which it may be another worker than before, and suspend or let_go_of_worker
 /// nobody moves the rank or takes it off its worker.
