@@ -30,7 +30,7 @@ of the rounds' ratios to the helper off, of the same round, with its 95 % interv
 ABOUT = {
     "pattern": "The paper's Figure 2: each of two ranks asks for messages of 1, 32, 256 and 1024 KiB and sends such, computes, one of "
                "them 30 ms and the other 5 ms, in turns, then waits for all and joins a small reduction.",
-    "pattern-balanced": "Both compute 17.5 ms: nobody is idle, and the question is what helpers cost.",
+    "pattern-balanced": "Both compute 17.5 ms, so nobody waits in MPI while the messages come.",
     "mhd": "`bench/collaborative/mhd.cpp`, which stands for the paper's EulerMHD: halo exchange with Irecv, Isend and Waitall while "
            "the inner cells are computed, a small Allreduce each step. One quarter of the cells takes a hundred rounds of an "
            "equation of state.",
