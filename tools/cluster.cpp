@@ -33,7 +33,8 @@ void put_own_commands_first() {
 }
 
 /// What is wrong with the command line; empty if nothing is.
-std::string wrong(const ClusterOptions& options, const std::optional<Rate>& rate) {
+std::string wrong(const ClusterOptions& options, const std::optional<Rate>& rate,
+                  const std::optional<std::uint64_t>& delay_ns) {
   const std::string& nodes = options.nodes;
   const bool is_number = !nodes.empty() && nodes.size() < 9 &&
                          nodes.find_first_not_of("0123456789") == std::string::npos;
@@ -45,10 +46,11 @@ std::string wrong(const ClusterOptions& options, const std::optional<Rate>& rate
     return fmt::format("--bandwidth: '{}' is no rate; 100mbit is, or 1gbit",
                        settings::shown(options.bandwidth));
   }
-  if (!options.delay.empty() && !is_delay(options.delay)) {
-    return fmt::format("--delay: '{}' is no time; 50us is, or 1ms", settings::shown(options.delay));
+  if (!options.delay.empty() && !delay_ns) {
+    return fmt::format("--delay: '{}' is no time up to 10s; 50us is, or 1ms",
+                       settings::shown(options.delay));
   }
-  if (options.loopback && (rate || !options.delay.empty())) {
+  if (options.loopback && (rate || delay_ns)) {
     return "--bandwidth and --delay are of devices, which nodes on the loopback do not have";
   }
   return options.command.empty() ? "which command? meantime cluster 4 -- mpiexec -n 16 ./program"
@@ -59,7 +61,8 @@ std::string wrong(const ClusterOptions& options, const std::optional<Rate>& rate
 
 int cluster(const ClusterOptions& options) {
   const std::optional<Rate> rate = rate_of(options.bandwidth);
-  if (const std::string line = wrong(options, rate); !line.empty()) {
+  const std::optional<std::uint64_t> delay_ns = delay_of(options.delay);
+  if (const std::string line = wrong(options, rate, delay_ns); !line.empty()) {
     return refuse(line, 2);
   }
   put_own_commands_first();
@@ -74,7 +77,7 @@ int cluster(const ClusterOptions& options) {
   if (!options.loopback) {
     PlayedNetwork network;
     command.keep = [&] {
-      std::string problem = network.make(std::stoi(options.nodes), rate, options.delay);
+      std::string problem = network.make(std::stoi(options.nodes), rate, delay_ns);
       if (problem.empty()) {
         setenv(namespaces_variable, network.held().c_str(), 1);
         unsetenv(devices_variable);
@@ -85,7 +88,7 @@ int cluster(const ClusterOptions& options) {
     if (problem.empty()) {
       return status;
     }
-    if (rate || !options.delay.empty()) {
+    if (rate || delay_ns) {
       return refuse(problem, 1);
     }
     refuse(fmt::format("the nodes are played over the loopback: {}", problem), 0);

@@ -182,7 +182,7 @@ int main(int count, char** words) {
       ->required();
   cluster->add_option("--bandwidth", playing.bandwidth,
                       "Of each node, both ways: 100mbit, 1gbit, ...");
-  cluster->add_option("--delay", playing.delay, "Of what a node sends: 50us, 1ms, ...");
+  cluster->add_option("--delay", playing.delay, "Of what a node sends: 50us, 1ms, ..., up to 10s");
   cluster->add_flag("--loopback", playing.loopback,
                     "Without network namespaces, as where they are not allowed");
   playing.command = behind_options;

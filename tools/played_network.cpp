@@ -19,11 +19,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "launch/messages.h"
 #include "launch/start/program.h"
+#include "packet_port.h"
+#include "relay.h"
 
 namespace meantime::tools {
 namespace {
@@ -32,8 +36,8 @@ namespace {
 constexpr double longest_segment = 70'000;
 /// Of what waits for a device: as a switch has it, and more than one sender's window at first.
 constexpr double least_queue = 4 << 20;
-/// netem counts packets.
-constexpr int delayed_packets = 100'000;
+/// And more than TCP may have under way where it takes long.
+constexpr double longest_delay_ns = 10e9;
 constexpr std::uint64_t carrier_patience_ns = 10'000'000'000;
 
 std::string failed(const char* what) {
@@ -80,12 +84,18 @@ std::string enter_user_namespace() {
     return failed("a user namespace");
   }
   // No others, or mpiexec, which has these, might not look at our descriptors.
-  constexpr unsigned capabilities = 1U << CAP_SYS_ADMIN | 1U << CAP_NET_ADMIN;
+  constexpr int needed[] = {CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_NET_RAW};
+  unsigned capabilities = 0;
+  for (const int each : needed) {
+    capabilities |= 1U << each;
+  }
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2] = {{capabilities, capabilities, capabilities}, {}};
+  const auto keep = [](int each) {
+    return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, each, 0, 0) == 0;
+  };
   if (syscall(SYS_capset, &header, data) != 0 ||
-      prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_ADMIN, 0, 0) != 0 ||
-      prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_NET_ADMIN, 0, 0) != 0) {
+      !std::all_of(std::begin(needed), std::end(needed), keep)) {
     return failed("a user namespace's rights");
   }
   return {};
@@ -151,6 +161,14 @@ class Tool {
   std::string path_;
 };
 
+double burst_of(const Rate& rate) {
+  return std::max(longest_segment, rate.bytes_per_second / 1000);
+}
+
+double queue_of(const Rate& rate) {
+  return std::max(least_queue, 4 * burst_of(rate));
+}
+
 std::string address(int node) {
   return fmt::format("10.0.0.{}", node + 1);
 }
@@ -163,20 +181,20 @@ std::string hardware_address(int node) {
 /// the machine's. After the first problem nothing is done any more.
 class Builder {
  public:
-  Builder(int nodes, const std::optional<Rate>& rate, const std::string& delay)
-      : nodes_(nodes), rate_(rate), delay_(delay) {}
+  Builder(int nodes, const std::optional<Rate>& rate, bool relayed)
+      : nodes_(nodes), rate_(rate), relayed_(relayed) {}
 
-  /// `center`: the bridge's namespace.
-  std::string build(int& center, std::vector<int>& nodes) {
+  /// `center`: the namespace in which all come together. `ports` of the devices there, for a relay.
+  std::string build(int& center, std::vector<int>& nodes, std::vector<PacketPort>& ports) {
     problem_ = ip_.find("ip");
-    if (problem_.empty() && (rate_ || !delay_.empty())) {
+    if (problem_.empty() && rate_) {
       problem_ = tc_.find("tc");
     }
     for (int node = 0; node < nodes_; ++node) {
       nodes.push_back(make_namespace());
     }
     center = make_namespace();
-    build_bridge(nodes);
+    build_center(nodes);
     for (int node = 0; node < nodes_; ++node) {
       enter(nodes[static_cast<std::size_t>(node)]);
       build_node(node);
@@ -188,6 +206,9 @@ class Builder {
     enter(center);
     for (int node = 0; node < nodes_; ++node) {
       await_carrier(fmt::format("node{}", node));
+    }
+    for (int node = 0; relayed_ && node < nodes_ && problem_.empty(); ++node) {
+      problem_ = ports.emplace_back().open(fmt::format("node{}", node), nodes_);
     }
     return problem_;
   }
@@ -215,20 +236,25 @@ class Builder {
     problem_ = problem_.empty() ? tool.run(lines) : problem_;
   }
 
-  // No IPv6 of the devices' own, which would be heard in the network.
-  void build_bridge(const std::vector<int>& nodes) {
-    std::string lines = "link add name bridge type bridge forward_delay 0\nlink set bridge up\n";
+  // No IPv6 of the devices' own, which would be heard in the network. Where a relay joins the
+  // nodes, too, there is a bridge, which passes nothing on then: devices of a bridge have a carrier
+  // at once, and others up to a second later.
+  void build_center(const std::vector<int>& nodes) {
+    std::string lines =
+        "link add name bridge type bridge forward_delay 0\n"
+        "link set bridge up\n";
     std::string limits;
     for (int node = 0; node < nodes_; ++node) {
       lines += fmt::format(
           "link add name node{0} type veth peer name eth0 address {1} netns /proc/{2}/fd/{3}\n"
           "link set node{0} addrgenmode none master bridge up\n",
           node, hardware_address(node), getpid(), nodes[static_cast<std::size_t>(node)]);
-      limits += rate_ ? limit(fmt::format("node{}", node), "root") : "";
+      lines += relayed_ ? fmt::format("link set node{} type bridge_slave isolated on\n", node) : "";
+      limits += limit(fmt::format("node{}", node));
     }
     run(ip_, lines);
-    if (rate_) {
-      shape("tbf", "--bandwidth", limits);
+    if (rate_ && !relayed_) {
+      shape(limits);
     }
   }
 
@@ -249,13 +275,8 @@ class Builder {
       }
     }
     run(ip_, lines);
-    if (!delay_.empty()) {
-      shape("netem", "--delay",
-            fmt::format("qdisc add dev eth0 root handle 1: netem delay {} limit {}\n", delay_,
-                        delayed_packets));
-    }
     if (rate_) {
-      shape("tbf", "--bandwidth", limit("eth0", delay_.empty() ? "root" : "parent 1:1"));
+      shape(limit("eth0"));
     }
   }
 
@@ -282,23 +303,22 @@ class Builder {
     }
   }
 
-  void shape(const char* kind, const char* option, const std::string& lines) {
+  void shape(const std::string& lines) {
     run(tc_, lines);
     if (problem_.find("kind is unknown") != std::string::npos) {
-      problem_ =
-          fmt::format("this kernel has no {0} (module sch_{0}), which {1} takes", kind, option);
+      problem_ = "this kernel has no tbf (module sch_tbf), which --bandwidth takes";
     }
   }
 
-  [[nodiscard]] std::string limit(const std::string& device, const char* where) const {
-    const double burst = std::max(longest_segment, rate_->bytes_per_second / 1000);
-    return fmt::format("qdisc add dev {} {} tbf rate {} burst {:.0f} limit {:.0f}\n", device, where,
-                       rate_->text, burst, std::max(least_queue, 4 * burst));
+  [[nodiscard]] std::string limit(const std::string& device) const {
+    return rate_ ? fmt::format("qdisc add dev {} root tbf rate {} burst {:.0f} limit {:.0f}\n",
+                               device, rate_->text, burst_of(*rate_), queue_of(*rate_))
+                 : "";
   }
 
   const int nodes_;
   const std::optional<Rate>& rate_;
-  const std::string& delay_;
+  const bool relayed_;
   std::string problem_;
   Tool ip_;
   Tool tc_;
@@ -322,19 +342,33 @@ std::optional<Rate> rate_of(const std::string& text) {
   return bits ? std::optional(Rate{text, *bits / 8}) : std::nullopt;
 }
 
-bool is_delay(const std::string& text) {
-  return number_with_unit(text, {{"us", 1}, {"ms", 1}, {"s", 1}}).has_value();
+std::optional<std::uint64_t> delay_of(const std::string& text) {
+  const std::optional<double> ns = number_with_unit(text, {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}});
+  return ns && *ns <= longest_delay_ns ? std::optional(static_cast<std::uint64_t>(*ns))
+                                       : std::nullopt;
 }
 
 std::string PlayedNetwork::make(int nodes, const std::optional<Rate>& rate,
-                                const std::string& delay) {
+                                const std::optional<std::uint64_t>& delay_ns) {
   if (!may_make_namespaces()) {
     if (std::string problem = enter_user_namespace(); !problem.empty()) {
       return problem;
     }
   }
   std::string problem;
-  std::thread([&] { problem = Builder(nodes, rate, delay).build(center_, nodes_); }).join();
+  std::vector<PacketPort> ports;
+  std::thread([&] {
+    problem = Builder(nodes, rate, delay_ns.has_value()).build(center_, nodes_, ports);
+  }).join();
+  if (problem.empty() && delay_ns) {
+    std::optional<Line::Limit> limit;
+    if (rate) {
+      limit = {rate->bytes_per_second / 1e9, burst_of(*rate), queue_of(*rate)};
+    }
+    std::thread([relay = Relay(std::move(ports), *delay_ns, limit)]() mutable {
+      relay.run();
+    }).detach();
+  }
   return problem;
 }
 

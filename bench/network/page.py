@@ -190,7 +190,7 @@ def text(kept):
         "",
         "`meantime-overlap`, 1 MiB to each of four neighbours, thread ranks of two nodes that share the two CPUs with the kernel's "
         "part of TCP: what a message costs over the loopback is nearly all copying by these CPUs, so little of it can be hidden "
-        "behind computation here. Goal: T_full ≤ 1.05 × the longer of the other two.",
+        "behind computation here; [where the network takes its time by itself](cluster.md). Goal: T_full ≤ 1.05 × the longer of the other two.",
         "",
         *table(("ranks of a node", "T_comp", "T_comm", "T_full", "ratio", "met"), overlap_rows(results, kept["started"]["overlap"])),
         "",
