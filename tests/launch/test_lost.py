@@ -10,9 +10,10 @@ import unittest
 
 from mpiexec import BUILD, CFLAGS, MARK, MPIEXEC, THREADS, MpiexecTest, processes_of
 from test_hosts import SHELL
-from test_tasks import MPICC, MPIRUN, WIRE_UP, WITH_UCX
+from test_tasks import MPICC, WIRE_UP, WITH_UCX
 
 MEANTIME = os.path.join(BUILD, "bin", "meantime")
+MPIRUN = shutil.which("mpirun.openmpi")
 IP = shutil.which("ip")
 NSENTER = shutil.which("nsenter")
 HAS_NETWORKS = os.geteuid() == 0 and IP and NSENTER

@@ -9,8 +9,8 @@ import time
 import unittest
 
 from mpiexec import CFLAGS, MPIEXEC, THREADS, processes_of
-from test_lost import HAS_NETWORKS, HAS_TASKS, LOST_AFTER, Jobs
-from test_tasks import MPICC, MPIRUN
+from test_lost import HAS_NETWORKS, HAS_TASKS, LOST_AFTER, MPIRUN, Jobs
+from test_tasks import MPICC
 
 STEPS = ("start", "wire-up", "eager", "rendezvous", "collective", "finalize", "exit")
 # The victim, or the process that it is a child of, is killed at a step: some milliseconds from its start, or

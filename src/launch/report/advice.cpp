@@ -33,10 +33,13 @@ Ranks times_of(const ledger::Figures& figures) {
     const ledger::RankFigures& one = figures.ranks[rank];
     if (one.in_mpi) {
       const std::uint64_t waiting = std::min(one.wall_ns, one.wait_ns);
-      // A thread rank that is not in MPI may be waiting for its turn on its worker.
-      const std::uint64_t outside = one.worker >= 0 && one.cpu_ns != 0
-                                        ? std::min(one.wall_ns - waiting, one.cpu_ns)
-                                        : one.wall_ns - waiting;
+      // A thread rank that is not in MPI may be waiting for its turn on its worker. Of its CPU time
+      // a part went into looks.
+      const std::uint64_t looks = one.spent_ns[static_cast<int>(ledger::Activity::poll)];
+      const std::uint64_t outside =
+          one.worker >= 0 && one.cpu_ns != 0
+              ? std::min(one.wall_ns - waiting, one.cpu_ns - std::min(one.cpu_ns, looks))
+              : one.wall_ns - waiting;
       const std::uint64_t preempted =
           one.cpu_ns != 0 ? std::min(outside, one.preempted_ns.value_or(0)) : 0;
       all.push_back(
