@@ -197,9 +197,10 @@ int quick_turns() {
 
 namespace {
 
-int looks_of(const Rank& rank) {
-  return rank.fiber != nullptr ? std::max(fewest_rounds, quick_looks / ranks::runnable())
-                               : quick_turns();
+int looks_of(const Rank& rank, const Awaited& what) {
+  return rank.fiber != nullptr
+             ? std::max(fewest_rounds, quick_looks / (ranks::runnable() * what.cost_of_look()))
+             : std::max(1, quick_turns() / what.cost_of_look());
 }
 
 /// Its stack is its own, so that of ranks that take turns in short waits stays in the cache.
@@ -219,7 +220,7 @@ void until(Awaited& what) {
   const ranks::Stopped clocks_stopped;
   box.pollers.store(1, std::memory_order_relaxed);
   Progressing progressing(rank);
-  if (Wait wait(rank, what, looks_of(rank)); climb<Look, GiveWay>(wait)) {
+  if (Wait wait(rank, what, looks_of(rank, what)); climb<Look, GiveWay>(wait)) {
     wait.was_short();
   } else {
     go_on(rank, what, progressing);
@@ -233,7 +234,7 @@ void until(Awaited& what) {
 }
 
 bool is_over_soon(Awaited& what) {
-  Wait wait(self(), what, looks_of(self()));
+  Wait wait(self(), what, looks_of(self(), what));
   if (!climb<Look>(wait)) {
     return false;
   }

@@ -51,6 +51,8 @@ class Awaited {
   virtual bool ready() = 0;
   /// Moves what this rank can move (its inbox, its transfers). True if anything did move.
   virtual bool progress() = 0;
+  /// As so many looks at memory a look at it costs.
+  virtual int cost_of_look() const { return 1; }
   /// Makes sure that whoever makes this ready from now on rings `waiter` (by wait::ring, or by
   /// wait::count_down). Afterwards `progress` and `ready` are asked once more
   /// before the sleep: arm, look again, then sleep.

@@ -74,6 +74,7 @@ class NoticesAwaited final : public wait::Awaited {
     arm_background(waiter);
   }
   void disarm(node::Waiter& waiter) override { disarm_background(waiter); }
+  int cost_of_look() const override { return core::cost_of_look(self()); }
   void about_to_sleep() override { let_go_before_sleep(self()); }
   void describe(wait::Situation& situation) const override { situation.requests = 0; }
 };

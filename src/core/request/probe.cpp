@@ -68,6 +68,7 @@ class MessageAwaited final : public wait::Awaited {
     self().engine->matcher.disarm_probe(waiter);
     core::disarm_background(waiter);
   }
+  int cost_of_look() const override { return core::cost_of_look(self()); }
   void about_to_sleep() override { core::let_go_before_sleep(self()); }
   void describe(wait::Situation& situation) const override {
     comm_.describe(source_, tag_, situation);

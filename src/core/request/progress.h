@@ -52,5 +52,7 @@ inline void hand_over_background(Rank& rank) {
 }
 /// What every Awaited does before the sleep.
 void let_go_before_sleep(Rank& rank);
+/// wait::Awaited's: who awaits something of another node asks the kernel.
+int cost_of_look(const Rank& rank);
 
 }  // namespace meantime::core

@@ -70,6 +70,7 @@ class RequestsAwaited final : public wait::Awaited {
     core::disarm_background(waiter);
   }
 
+  int cost_of_look() const override { return core::cost_of_look(self()); }
   void about_to_sleep() override { core::let_go_before_sleep(self()); }
 
   void describe(wait::Situation& situation) const override {

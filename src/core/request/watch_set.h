@@ -93,6 +93,7 @@ class WatchedAwaited final : public wait::Awaited {
   void arm(node::Waiter& waiter) override;
   void disarm(node::Waiter& waiter) override;
   void describe(wait::Situation& situation) const override { call_.describe(situation); }
+  int cost_of_look() const override { return call_.cost_of_look(); }
   void about_to_sleep() override { call_.about_to_sleep(); }
 
  private:
