@@ -175,7 +175,8 @@ class Network {
   };
 
   Sent outcome(void* request);
-  void look_for_silence();
+  /// No memory for it is the end of the process, as in what UCX calls.
+  void look_for_silence() noexcept;
   int process_of(int world_rank) const { return process_of_[static_cast<std::size_t>(world_rank)]; }
   Inbox& inbox(int world_rank) { return inboxes_[static_cast<std::size_t>(world_rank)]; }
   bool take_queued_now(int world_rank) noexcept;
