@@ -37,8 +37,6 @@ void add_gather_up_to(Schedule& schedule, const Piece& send, const Blocks& recei
 
 }  // namespace
 
-AtOnce::AtOnce(Communicator& comm) : Steps(comm), tag_(state_of(comm).next_tag()) {}
-
 void AtOnce::bcast_here(const Piece& piece, int root) {
   if (here.size == 1) {
     return;
@@ -126,8 +124,8 @@ void AtOnce::take_here(const Piece& piece, std::size_t least) {
 void AtOnce::start_send(const Piece& piece, int to, Messages& among) {
   const Piece given = error_ == MPI_SUCCESS ? piece : nothing();
   Request* request = nullptr;
-  const int error = core::start_send(core::send_of(given.buffer, given.count, *given.type, to, tag_,
-                                                   core::ContextOffset::collective),
+  const int error = core::start_send(core::send_of(given.buffer, given.count, *given.type, to,
+                                                   among.tag, core::ContextOffset::collective),
                                      comm, &request);
   keep(error, request, {MPI_PROC_NULL, 0}, among);
 }
@@ -135,7 +133,7 @@ void AtOnce::start_send(const Piece& piece, int to, Messages& among) {
 void AtOnce::start_receive(const Piece& piece, std::size_t least, int from, Messages& among) {
   Request* request = nullptr;
   const int error =
-      core::start_receive(core::receive_of(piece.buffer, piece.count, *piece.type, from, tag_,
+      core::start_receive(core::receive_of(piece.buffer, piece.count, *piece.type, from, among.tag,
                                            core::ContextOffset::collective),
                           comm, &request);
   keep(error, request, {from, least}, among);
