@@ -116,7 +116,8 @@ class Network {
 
   /// A connection of which nothing is heard for so long though something is due is lost.
   void bound_silence(double seconds);
-  /// UCX waits in vain for one to that rank, and who called it with it. By the listener's thread.
+  /// Called by the listener's thread: UCX waits in vain for a connection to that rank, and whoever
+  /// called UCX waits in it.
   static void (*cannot_connect)(int world_rank, const char* problem);
 
   /// Of any rank here.

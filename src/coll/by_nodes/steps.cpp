@@ -95,7 +95,10 @@ void AtOnce::hand_out_here(const Late* blocks, std::size_t most) {
   std::vector<MPI_Count> bytes(static_cast<std::size_t>(here.size), 0);
   std::vector<MPI_Count> places(static_cast<std::size_t>(here.size), 0);
   const std::size_t too_long = most + 1;
-  const char* const wrong = error_ == MPI_SUCCESS ? nullptr : memory(too_long);
+  char* const wrong = error_ == MPI_SUCCESS ? nullptr : memory(too_long);
+  if (wrong != nullptr) {
+    std::memset(wrong, 0, too_long);
+  }
   for (std::size_t rank = 1; rank < bytes.size(); ++rank) {
     const void* const place = wrong == nullptr ? blocks[rank].at : wrong;
     bytes[rank] = static_cast<MPI_Count>(wrong == nullptr ? blocks[rank].bytes : too_long);
