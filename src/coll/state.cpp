@@ -220,7 +220,8 @@ void State::keep(node::Link place, std::uint64_t epoch) {
 
 int State::next_tag() {
   const int tag = tags_;
-  tags_ = tags_ + 1 < core::making_tags ? tags_ + 1 : 0;
+  const int next = tags_ + 1 + for_asides;
+  tags_ = next + for_asides < core::making_tags ? next : 0;
   return tag;
 }
 

@@ -43,6 +43,9 @@ struct State {
   void take_all_back();
   /// A tag for the messages of one collective: the same at all members.
   int next_tag();
+  /// Added to it, one for its messages aside (schedule/schedule.h): where two ranks do not agree
+  /// whether there is one, it is not taken for another, nor another one for it.
+  static constexpr int for_asides = 1;
 
   /// How this member waits; a test has its own way.
   void (*until)(wait::Awaited&) = wait::until;

@@ -35,7 +35,7 @@ class Listener {
 
   /// Calls with the next event. 0, or an errno: then nobody hears the network.
   int listen();
-  /// Before it is listened to, if something else is to be called at.
+  /// Before anything is listened to, for what `also_at` names.
   void start_thread();
 
  private:

@@ -116,7 +116,8 @@ class Network {
 
   /// A connection of which nothing is heard for so long though something is due is lost.
   void bound_silence(double seconds);
-  /// UCX waits in vain for one to that rank, and who called it with it. By the listener's thread.
+  /// Called by the listener's thread: UCX waits in vain for a connection to that rank, and whoever
+  /// called UCX waits in it.
   static void (*cannot_connect)(int world_rank, const char* problem);
 
   /// Of any rank here.
@@ -175,7 +176,8 @@ class Network {
   };
 
   Sent outcome(void* request);
-  void look_for_silence();
+  /// No memory for it is the end of the process, as in what UCX calls.
+  void look_for_silence() noexcept;
   int process_of(int world_rank) const { return process_of_[static_cast<std::size_t>(world_rank)]; }
   Inbox& inbox(int world_rank) { return inboxes_[static_cast<std::size_t>(world_rank)]; }
   bool take_queued_now(int world_rank) noexcept;

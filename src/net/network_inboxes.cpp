@@ -48,12 +48,10 @@ void Network::bound_silence(double seconds) {
 // UCX makes a connection of TCP while its caller waits, who holds the lock. (What is connected to
 // belongs to the time: whoever sets both writes the time first, so here it is that one or a later
 // one.)
-void Network::look_for_silence() {
+void Network::look_for_silence() noexcept {
   const OutsideOfRank scope;
   if (lock_.try_lock()) {
-    if (silence_.is_due()) {
-      silence_.look();
-    }
+    silence_.look_if_due();
     lock_.unlock();
     return;
   }

@@ -68,8 +68,15 @@ void Silence::wait_begins() {
   }
 }
 
-bool Silence::is_due() const {
-  return due_ != 0 && now_seconds() >= due_;
+// The timer may have been put off by `look_later` just after somebody else's look, which had
+// switched it off: then nothing is due, and it would stay readable.
+void Silence::look_if_due() {
+  const double now = now_seconds();
+  if (due_ == 0) {
+    timer_.set(0);
+  } else if (now >= due_) {
+    look(now);
+  }
 }
 
 bool Silence::is_all_answered(int socket, double now) {
@@ -100,8 +107,7 @@ bool Silence::is_all_answered(int socket, double now) {
   return false;
 }
 
-void Silence::look() {
-  const double now = now_seconds();
+void Silence::look(double now) {
   bool again = false;
   for (const int set : sets_) {
     for (const int socket : descriptors_in(set)) {

@@ -1,9 +1,8 @@
 // Notices connections of UCX's of which nothing is heard though something is due: by TCP the kernel
 // goes on trying for a quarter of an hour, and UCX waits for it.
 //   silent   what was sent, or a question whether there is room for it, has not been answered by
-//   the
-//            other kernel, which answers for a process that computes, or is stopped, too. (So it is
-//            not what TCP_USER_TIMEOUT bounds: that ends a connection whose receiver does not
+//            the other kernel, which answers for a process that computes, or is stopped, too. (So
+//            it is not what TCP_USER_TIMEOUT bounds: that ends a connection whose receiver does not
 //            read.)
 //   look     at all of UCX's sockets; one that is silent for some looks is shut, and UCX finds that
 //            as any loss. One is due a while after somebody has begun to wait, and then as long as
@@ -34,9 +33,8 @@ class Silence {
   [[nodiscard]] bool will_look() const { return will_look_.load(std::memory_order_relaxed); }
   /// Readable when it is time to look.
   [[nodiscard]] int timer() const { return timer_.descriptor(); }
-  /// For whoever is not called by the timer.
-  [[nodiscard]] bool is_due() const;
-  void look();
+  /// Also by whoever is not called by the timer.
+  void look_if_due();
   /// It is not possible now. Any thread.
   void look_later() { timer_.set(between_looks()); }
   /// Of a connection that is being made. (Who listens for them may have to answer many: what is
@@ -46,6 +44,7 @@ class Silence {
  private:
   [[nodiscard]] double between_looks() const;
   bool is_all_answered(int socket, double now);
+  void look(double now);
 
   std::vector<int> sets_;
   double bound_ = 0;                    ///< 0: not yet

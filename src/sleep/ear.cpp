@@ -29,12 +29,13 @@ bool is_bell(int descriptor, const node::RankArea& of) {
          status.st_ino == of.bell_file.load(std::memory_order_relaxed);
 }
 
-/// -1 and errno: it cannot be opened, or is another one.
+/// -1 and errno: it cannot be opened, or is another one. (To be read, too, though nobody does: a
+/// ring that comes when the other process has ended would raise SIGPIPE.)
 int take(const node::RankArea& of) {
   const int there = of.bell.load(std::memory_order_acquire) - 1;
   const int descriptor =
       open(fmt::format("/proc/{}/fd/{}", of.pid.load(std::memory_order_relaxed), there).c_str(),
-           O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+           O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (descriptor >= 0 && !is_bell(descriptor, of)) {
     close(descriptor);
     errno = ENOENT;
@@ -102,7 +103,12 @@ void Ear::hold_bells() {
   }
 }
 
+// Nothing is read from a file that the program has opened under the number of a bell that it has
+// closed.
 bool Ear::hear(std::uint64_t until_ns) const {
+  if (!is_bell(rung_, node::segment().area(first_rank_))) {
+    unheard_hook(first_rank_, EBADF);
+  }
   pollfd heard[] = {{network_, POLLIN, 0}, {rung_, POLLIN, 0}};
   constexpr std::uint64_t second = 1'000'000'000;
   timespec left{};

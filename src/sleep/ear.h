@@ -8,8 +8,8 @@
 //            threads in MPI, or works while it sleeps
 // Why no wake-up is lost: `hearing` is a state of the doorbell's word, in the place of `on_futex`.
 // Whoever takes the word from it to `signalled` writes the byte afterwards, and the sleeper looks
-// at the word after it has read what there was: a byte that it has taken away was this sleep's, and
-// then it sees the word, or an earlier one's. What a late ringer writes wakes it in vain.
+// at the word after it has read what there was. So when it has taken this sleep's byte away, it
+// sees `signalled`. The byte of an earlier sleep, whose ringer was late, wakes it in vain.
 #pragma once
 
 #include <atomic>
@@ -74,6 +74,9 @@ inline Ear*& ear() {
 inline void (*unheard_hook)(int world_rank, int error) = nullptr;
 
 /// The calling rank sleeps so: what is to wake it, the network too, need not be heard by a thread.
+/// Asked before the network is armed for the sleep, and again as it begins. That loses nothing, for
+/// in between it becomes true at most, and the network is armed either way: the thread level rises
+/// only while no thread is in MPI, and idle work is there before the ear, or never.
 bool hears_for_itself();
 
 }  // namespace meantime::wait

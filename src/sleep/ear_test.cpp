@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <thread>
 
@@ -46,6 +47,16 @@ class EarOfRank : public testing::Test {
     EXPECT_EQ(ear.open(network[0]), 0);
     ear.hold_bells();
     node::segment().area(0).bell_holders.fetch_add(1);  // the other rank's process, which is ours
+  }
+  /// Its other ranks have the bell open in both ways, it itself an end of it in each.
+  static void close_what_is_open(int way) {
+    for (int descriptor = 3; descriptor < 1000; ++descriptor) {
+      struct stat status {};
+      if (fstat(descriptor, &status) == 0 && status.st_ino == node::segment().area(0).bell_file &&
+          (fcntl(descriptor, F_GETFL) & O_ACCMODE) == way) {
+        close(descriptor);
+      }
+    }
   }
   void something_comes() const {
     const char byte = 0;
@@ -119,18 +130,24 @@ TEST_F(EarOfRank, ARingOfAnEarlierSleepDoesNotEndIt) {
 
 TEST_F(EarOfRank, ABellThatTheProgramHasClosedIsTakenAgain) {
   be_held_by_all();
-  for (int descriptor = 3; descriptor < 1000; ++descriptor) {
-    struct stat status {};
-    if (fstat(descriptor, &status) == 0 && status.st_ino == node::segment().area(0).bell_file &&
-        (fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY &&
-        descriptor != node::segment().area(0).bell - 1) {
-      close(descriptor);
-    }
-  }
+  close_what_is_open(O_RDWR);
   std::thread sleeper([this] { EXPECT_EQ(sleep(), Sleep::signalled); });
   until_it_is(Sleep::hearing);
   ring(*bell);
   sleeper.join();
+}
+
+TEST_F(EarOfRank, ARingForAProcessThatHasEndedIsNoSignal) {
+  be_held_by_all();
+  close_what_is_open(O_RDONLY);
+  ear.ring(0);
+}
+
+TEST_F(EarOfRank, NobodySleepsBesideABellThatTheProgramHasClosed) {
+  be_held_by_all();
+  wait::unheard_hook = [](int, int error) { _exit(error); };
+  close_what_is_open(O_RDONLY);
+  EXPECT_EXIT(ear.hear(~std::uint64_t{0}), testing::ExitedWithCode(EBADF), "");
 }
 
 // Both at once, by two threads that do not wait for each other; a wake-up that is lost hangs.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Jobs over several nodes, which mpiexec plays: what is not one program's behaviour (those run in tests/mpi/catalogue.py)."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -104,6 +105,53 @@ int main(void) {
 }
 """
 
+# No two ranks agree: each gives a short block where the other expects one that goes alone, or the reverse, first ranks of nodes, neighbours and a
+# rank's own block, too. Who gets one is told; then all goes on.
+NO_LENGTHS = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { most = 200000 };
+static int size, error;
+static char *out, *in;
+static int *given, *taken, *places;
+static void collective(int what, int root, int give, int take, int waits, MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  for (int i = 0; i < size; ++i) given[i] = give, taken[i] = take;
+  if (what == 0 && !waits) error = MPI_Gatherv(out, give, MPI_BYTE, in, taken, places, MPI_BYTE, root, comm);
+  if (what == 1 && !waits) error = MPI_Scatterv(out, given, places, MPI_BYTE, in, take, MPI_BYTE, root, comm);
+  if (what == 2 && !waits) error = MPI_Alltoallv(out, given, places, MPI_BYTE, in, taken, places, MPI_BYTE, comm);
+  if (what == 0 && waits) MPI_Igatherv(out, give, MPI_BYTE, in, taken, places, MPI_BYTE, root, comm, &request);
+  if (what == 1 && waits) MPI_Iscatterv(out, given, places, MPI_BYTE, in, take, MPI_BYTE, root, comm, &request);
+  if (what == 2 && waits) MPI_Ialltoallv(out, given, places, MPI_BYTE, in, taken, places, MPI_BYTE, comm, &request);
+  if (waits) error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+int main(void) {
+  int rank, class;
+  MPI_Init(0, 0);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  out = calloc(size, most), in = calloc(size, most);
+  given = calloc(size, sizeof(int)), taken = calloc(size, sizeof(int)), places = calloc(size, sizeof(int));
+  for (int i = 0; i < size; ++i) places[i] = i * most;
+  for (int what = 0; what < 3; ++what)
+    for (int waits = 0; waits < 2; ++waits)
+      for (int root = 0; root < size; ++root)
+        for (int more = 0; more < 2; ++more) {
+          int expected = more ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT;
+          collective(what, root, more ? most : 8, more ? 8 : most, waits, MPI_COMM_WORLD);
+          MPI_Error_class(error, &class);
+          if (what == 0 ? (rank == root) != (class == expected) : rank != root && class != expected)
+            printf("rank %d, collective %d %d, root %d, more %d: %d\\n", rank, what, waits, root, more, class);
+          collective(what, root, 8, 8, waits, MPI_COMM_WORLD);
+          if (error) printf("rank %d, collective %d %d behind it, root %d, more %d: %d\\n", rank, what, waits, root, more, error);
+        }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
 class Nodes(MpiexecTest):
     def setUp(self):
         super().setUp()
@@ -128,10 +176,10 @@ class Nodes(MpiexecTest):
                 self.assertEqual(self.on_nodes(nodes, "--as", kind, "-n", 7, sums).output, first.output, f"{nodes} nodes, {kind}")
 
     def test_lengths_that_differ(self):
-        program = self.program("lengths", LENGTHS)
-        for kind in KINDS:
-            for ranks, nodes in ((4, 2), (7, 3)):
-                with self.subTest(kind=kind, nodes=nodes):
+        for name, source in (("lengths", LENGTHS), ("no_lengths", NO_LENGTHS)):
+            program = self.program(name, source)
+            for kind, (ranks, nodes) in itertools.product(KINDS, ((4, 2), (7, 3))):
+                with self.subTest(program=name, kind=kind, nodes=nodes):
                     result = self.on_nodes(nodes, "--as", kind, "-n", ranks, program)
                     self.assertEqual((result.status, result.output, result.error), (0, "", ""))
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "coll/by_nodes/by_nodes.h"
@@ -127,17 +128,25 @@ Piece give_to_all(Steps& steps, const Blocks& send, const Blocks& receive,
     }
   }
   for (std::size_t index = 0; index < order.size(); ++index) {
-    const int rank = order[index];
-    if (given[index].bytes() <= most) {
-      continue;
-    }
-    if (rank != self) {
-      steps.send_aside(given[index], rank);
-    } else if (!send.in_place()) {
-      steps.copy(given[index], receive[rank]);
+    if (order[index] != self && given[index].bytes() > most) {
+      steps.send_aside(given[index], order[index]);
     }
   }
   return parcel.all();
+}
+
+/// Takes its parcel apart, and has a long block of its own.
+void take_from_all(Steps& steps, const Blocks& send, const Blocks& receive,
+                   const std::vector<int>& order, std::size_t most, char* parcel) {
+  const int self = steps.comm.rank;
+  std::vector<Piece> expected;
+  for (const int rank : order) {
+    expected.push_back(receive[rank]);
+  }
+  unpack(steps, most, {{parcel, order, std::move(expected)}});
+  if (!send.in_place() && send.bytes(self) > most) {
+    steps.copy(send[self], receive[self]);
+  }
 }
 
 }  // namespace
@@ -156,17 +165,13 @@ void alltoallv(Steps& steps, const Blocks& send, const Blocks& receive) {
   }
   const std::size_t least = parcel_of(order.size(), 0);
   const std::size_t room = parcel_of(order.size(), most);
-  std::vector<Piece> expected;
-  for (const int rank : order) {
-    expected.push_back(receive[rank]);
-  }
   if (!nodes.is_first()) {
     char* const got = steps.memory(2 * room);
     const Piece given = give_to_all(steps, send, receive, order, most, got + room);
     steps.gather_up_to_here(given, blocks_at(nullptr, room), least);
     steps.take_here(bytes_at(got, room), least);
     steps.wait();
-    unpack(steps, most, {{got, order, expected}});
+    take_from_all(steps, send, receive, order, most, got);
     return;
   }
   const auto exchange = std::make_shared<Exchange>(most, steps);
@@ -190,7 +195,7 @@ void alltoallv(Steps& steps, const Blocks& send, const Blocks& receive) {
   if (steps.here.size > 1) {
     steps.hand_out_here(exchange->for_ranks.data(), room);
   }
-  unpack(steps, most, {{exchange->got, order, expected}});
+  take_from_all(steps, send, receive, order, most, exchange->got);
 }
 
 }  // namespace meantime::coll::by_nodes

@@ -65,7 +65,8 @@ struct Expected {
   std::vector<int> from;
   std::vector<Piece> blocks;
 };
-/// Takes them apart.
+/// Takes them apart. Not after an error: a long message that does not come, or that nobody expects,
+/// would not be found. So what this rank may find wrong by itself comes afterwards.
 void unpack(Steps& steps, std::size_t most, const std::vector<Expected>& parcels);
 
 }  // namespace meantime::coll::by_nodes

@@ -37,8 +37,6 @@ void add_gather_up_to(Schedule& schedule, const Piece& send, const Blocks& recei
 
 }  // namespace
 
-AtOnce::AtOnce(Communicator& comm) : Steps(comm), tag_(state_of(comm).next_tag()) {}
-
 void AtOnce::bcast_here(const Piece& piece, int root) {
   if (here.size == 1) {
     return;
@@ -97,7 +95,10 @@ void AtOnce::hand_out_here(const Late* blocks, std::size_t most) {
   std::vector<MPI_Count> bytes(static_cast<std::size_t>(here.size), 0);
   std::vector<MPI_Count> places(static_cast<std::size_t>(here.size), 0);
   const std::size_t too_long = most + 1;
-  const char* const wrong = error_ == MPI_SUCCESS ? nullptr : memory(too_long);
+  char* const wrong = error_ == MPI_SUCCESS ? nullptr : memory(too_long);
+  if (wrong != nullptr) {
+    std::memset(wrong, 0, too_long);
+  }
   for (std::size_t rank = 1; rank < bytes.size(); ++rank) {
     const void* const place = wrong == nullptr ? blocks[rank].at : wrong;
     bytes[rank] = static_cast<MPI_Count>(wrong == nullptr ? blocks[rank].bytes : too_long);
@@ -126,8 +127,8 @@ void AtOnce::take_here(const Piece& piece, std::size_t least) {
 void AtOnce::start_send(const Piece& piece, int to, Messages& among) {
   const Piece given = error_ == MPI_SUCCESS ? piece : nothing();
   Request* request = nullptr;
-  const int error = core::start_send(core::send_of(given.buffer, given.count, *given.type, to, tag_,
-                                                   core::ContextOffset::collective),
+  const int error = core::start_send(core::send_of(given.buffer, given.count, *given.type, to,
+                                                   among.tag, core::ContextOffset::collective),
                                      comm, &request);
   keep(error, request, {MPI_PROC_NULL, 0}, among);
 }
@@ -135,7 +136,7 @@ void AtOnce::start_send(const Piece& piece, int to, Messages& among) {
 void AtOnce::start_receive(const Piece& piece, std::size_t least, int from, Messages& among) {
   Request* request = nullptr;
   const int error =
-      core::start_receive(core::receive_of(piece.buffer, piece.count, *piece.type, from, tag_,
+      core::start_receive(core::receive_of(piece.buffer, piece.count, *piece.type, from, among.tag,
                                            core::ContextOffset::collective),
                           comm, &request);
   keep(error, request, {from, least}, among);

@@ -14,6 +14,7 @@
 
 #include "coll/blocks.h"
 #include "coll/schedule/schedule.h"
+#include "coll/state.h"
 #include "core/comm/nodes.h"
 #include "core/object/handles.h"
 #include "core/request/point_to_point.h"
@@ -73,7 +74,7 @@ class Steps {
 
 class AtOnce final : public Steps {
  public:
-  explicit AtOnce(Communicator& comm);
+  explicit AtOnce(Communicator& comm) : AtOnce(comm, state_of(comm).next_tag()) {}
   ~AtOnce() override { finish(); }
 
   void bcast_here(const Piece& piece, int root) override;
@@ -102,22 +103,23 @@ class AtOnce final : public Steps {
 
  private:
   struct Messages {
+    const int tag;  ///< its own: after an error something may not be received
     struct Expected {
       int from;
       std::size_t least;
     };
-    std::vector<Request*> requests;
-    std::vector<Expected> expected;  ///< of sends nothing, from nobody
+    std::vector<Request*> requests = {};
+    std::vector<Expected> expected = {};  ///< of sends nothing, from nobody
   };
 
+  AtOnce(Communicator& comm, int tag)
+      : Steps(comm), under_way_{tag}, aside_{tag + State::for_asides} {}
   void note(int error) { error_ = error_ != MPI_SUCCESS ? error_ : error; }
   void start_send(const Piece& piece, int to, Messages& among);
   void start_receive(const Piece& piece, std::size_t least, int from, Messages& among);
   void keep(int error, Request* request, Messages::Expected expected, Messages& among);
   void wait(Messages& messages);
 
-  /// Its own: after an error something may not be received.
-  const int tag_;
   int error_ = MPI_SUCCESS;
   Messages under_way_;
   Messages aside_;

@@ -111,9 +111,9 @@ void gatherv(Steps& steps, const Piece& send, const Blocks& receive, int root) {
                           ranks.front());
     }
   }
-  steps.gather_here(send, BlocksHere(receive, nodes).get(), speaker);
   steps.wait();
   unpack(steps, most, parcels);
+  steps.gather_here(send, BlocksHere(receive, nodes).get(), speaker);
 }
 
 void scatterv(Steps& steps, const Blocks& send, const Piece& receive, int root) {

@@ -6,6 +6,7 @@
 
 #include "coll/elements.h"
 #include "coll/schedule/progress.h"
+#include "coll/state.h"
 #include "core/error/error.h"
 #include "core/request/point_to_point.h"
 #include "core/request/progress.h"
@@ -204,6 +205,10 @@ bool ScheduleRequest::awaits(const Message& message) const {
   return !message.step->aside || next_ == schedule_->steps_.size();
 }
 
+int ScheduleRequest::tag_of(const Schedule::Step& step) const {
+  return tag_ + (step.aside ? State::for_asides : 0);
+}
+
 /// A collective says how much each rank gives (MPI 5.0, 6.1): less is an error, too.
 int ScheduleRequest::check_size(const Message& message) {
   const Request& request = *message.request;
@@ -220,7 +225,7 @@ int ScheduleRequest::send(const Schedule::Step& step, bool in_vain, Request** re
     piece = {step.late->at, static_cast<MPI_Count>(step.late->bytes), *piece.type};
   }
   return core::start_send(core::send_of(piece.buffer, in_vain ? 0 : piece.count, *piece.type,
-                                        step.peer, tag_, core::ContextOffset::collective),
+                                        step.peer, tag_of(step), core::ContextOffset::collective),
                           *comm, request);
 }
 
@@ -237,8 +242,8 @@ int ScheduleRequest::call(const Schedule::Step& step) {
   }
   for (const int rank : surprises.unexpected) {
     Request* request = nullptr;
-    core::start_receive(core::receive_of(nullptr, 0, *resolve(MPI_BYTE), rank, tag_,
-                                         core::ContextOffset::collective),
+    core::start_receive(core::receive_of(nullptr, 0, *resolve(MPI_BYTE), rank,
+                                         tag_ + State::for_asides, core::ContextOffset::collective),
                         *comm, &request, true);
     if (request != nullptr) {
       under_way_.push_back({request, &step});
@@ -257,10 +262,10 @@ bool ScheduleRequest::run(const Schedule::Step& step) {
       note(send(step, in_vain, &request));
       break;
     case Schedule::Kind::receive: {
-      const int result =
-          core::start_receive(core::receive_of(step.to.buffer, step.to.count, *step.to.type,
-                                               step.peer, tag_, core::ContextOffset::collective),
-                              *comm, &request, true);
+      const int result = core::start_receive(
+          core::receive_of(step.to.buffer, step.to.count, *step.to.type, step.peer, tag_of(step),
+                           core::ContextOffset::collective),
+          *comm, &request, true);
       if (result == MPI_ERR_NO_MEM) {
         if (starves_ == nullptr) {
           starves_ = std::make_shared<match::Memory::Starves>(self().engine->memory);

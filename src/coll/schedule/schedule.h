@@ -132,6 +132,7 @@ class ScheduleRequest final : public Request {
   };
   static int check_size(const Message& message);
   bool awaits(const Message& message) const;
+  int tag_of(const Schedule::Step& step) const;
   int call(const Schedule::Step& step);
   /// Drops what is complete of the messages under way. True if none is left that is awaited.
   bool all_arrived();
