@@ -231,7 +231,7 @@ class Steal(MpiexecTest):
             began = time.monotonic()
             _, said = job.communicate(timeout=100)
             self.assertNotEqual(job.returncode, 0, said)
-            self.assertIn("rank 1 has not loaded the shim", said)
+            self.assertIn("rank 1 has not loaded the shim", said, (launcher, job.returncode))
             self.assertLess(time.monotonic() - began, 60)
 
     def function_had(self, guest, *words, status=0):
