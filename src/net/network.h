@@ -126,7 +126,9 @@ class Network {
   int efd() const { return efd_; }
   /// False: something is there already, so progress first.
   bool arm();
-  /// The caller sleeps until the next event, which it hears itself. False: as `arm`.
+  /// The caller sleeps until the next event, which it hears itself. False: as `arm`. (Nobody rings
+  /// it where another one's `arm` takes that event: a rank that hears itself has the only poller of
+  /// its process as long as it sleeps.)
   bool arm_for_sleep();
   /// Somebody is called with the next event. False: as `arm`, or nobody can be.
   bool listen();

@@ -80,13 +80,15 @@ bool Ear::is_held_by_all() const {
                            segment.header().ranks_here;
 }
 
+bool Ear::has_bells_to_hold() const {
+  return node::segment().header().bells.load(std::memory_order_relaxed) !=
+         bells_seen_.load(std::memory_order_relaxed);
+}
+
 void Ear::hold_bells() {
-  const std::uint32_t made = node::segment().header().bells.load(std::memory_order_acquire);
-  if (made == bells_seen_.load(std::memory_order_relaxed)) {
-    return;
-  }
   const LockGuard guard(lock_);
-  bells_seen_.store(made, std::memory_order_relaxed);
+  bells_seen_.store(node::segment().header().bells.load(std::memory_order_acquire),
+                    std::memory_order_relaxed);
   for (std::size_t place = 0; place < of_node_.size(); ++place) {
     Bell& bell = bells_[place];
     node::RankArea& of = node::segment().area(of_node_[place]);

@@ -31,7 +31,8 @@ class Ear {
   /// Makes the bell of a process rank. `network`: a descriptor that is readable when something has
   /// come. 0 or an errno: then it never hears.
   int open(int network);
-  /// Opens the bells that others of the node have made meanwhile. Cheap if there are none.
+  /// Others of the node have made bells since these were opened last. One load.
+  bool has_bells_to_hold() const;
   void hold_bells();
   /// All of the node can ring this rank. Once true it stays so.
   bool is_held_by_all() const;

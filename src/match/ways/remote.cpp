@@ -509,7 +509,7 @@ bool Remote::progress() {
 }
 
 bool Remote::prepare_sleep() {
-  {
+  if (wait::ear()->has_bells_to_hold()) [[unlikely]] {
     const net::OutsideOfRank scope;
     wait::ear()->hold_bells();
   }
