@@ -23,20 +23,20 @@ struct Window {
 
 struct Plan {
   std::uint64_t sleep_until_ns = 0;  ///< as those of the first window
-  std::uint64_t poll_until_ns = 0;
-  Window second = {};             ///< for what has not come in the first; 0: none
-  bool waits_are_long = false;    ///< here, lately: a few looks before the sleep are enough
-  std::uint64_t expected_ns = 0;  ///< in the middle of what is expected
+  std::uint64_t poll_until_ns = 0;   ///< where there is no sleep: while nothing moves for so long
+  Window second = {};                ///< for what has not come in the first; 0: none
+  bool waits_are_long = false;       ///< here, lately: a few looks before the sleep are enough
+  std::uint64_t expected_ns = 0;     ///< in the middle of what is expected
 };
 
 /// How a wait went.
 struct Outcome {
   std::uint64_t waited_ns = 0;
-  std::uint64_t came_ns = 0;    ///< when a sleeper was signalled, by the ringer's clock; 0: was not
-  std::uint64_t woke_ns = 0;    ///< when the timer's sleep was over; 0: there was none
-  bool signalled = false;       ///< a sleep (by the timer or not) was ended by the message
-  bool in_vain = false;         ///< it polled to the end of the plan, and then had to sleep
-  std::uint64_t worked_ns = 0;  ///< of the wait it moved messages
+  std::uint64_t came_ns = 0;  ///< when a sleeper was signalled, by the ringer's clock; 0: was not
+  std::uint64_t woke_ns = 0;  ///< when the timer's sleep was over; 0: there was none
+  bool signalled = false;     ///< a sleep (by the timer or not) was ended by the message
+  bool in_vain = false;       ///< it polled to the end of the plan, and then had to sleep
+  std::uint64_t longest_lull_ns = 0;  ///< so long nothing moved at a stretch
 };
 
 /// The last few of a series of times.

@@ -104,7 +104,7 @@ void tell_the_ledger(const Policy& policy, const Site& site, const Plan& plan,
 void learn(const Policy& policy, Site& site, const Plan& plan, const Outcome& outcome) {
   tell_the_ledger(policy, site, plan, outcome);
   site.last_wait_ns = outcome.waited_ns;
-  site.patience_ns = policy.patience_after(outcome.waited_ns - outcome.worked_ns, site.patience_ns);
+  site.patience_ns = policy.patience_after(outcome.longest_lull_ns, site.patience_ns);
   switch (policy.prediction) {
     case Prediction::timer:
       site.predictor.learn(outcome);

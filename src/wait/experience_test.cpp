@@ -42,15 +42,15 @@ TEST(Experience, WaitsWithoutATimerAreNoPredictions) {
   EXPECT_EQ(account.predictions.load(), 0u);
 }
 
-// A wait for 16 MiB is their copy, and no reason to sleep the next time.
+// A wait for 16 MiB is their copies, and no reason to sleep the next time.
 TEST(Experience, WorkIsNoWaiting) {
   Policy policy;
   Site works;
   Site waits;
   works.patience_ns = waits.patience_ns = policy.first_patience();
   for (int wait = 0; wait < 10; ++wait) {
-    learn(policy, works, {}, {.waited_ns = 2'000'000, .worked_ns = 1'990'000});
-    learn(policy, waits, {}, {.waited_ns = 2'000'000});
+    learn(policy, works, {}, {.waited_ns = 2'000'000, .longest_lull_ns = 10'000});
+    learn(policy, waits, {}, {.waited_ns = 2'000'000, .longest_lull_ns = 2'000'000});
   }
   EXPECT_EQ(works.patience_ns, policy.first_patience());
   EXPECT_TRUE(Policy::waits_are_long(waits.patience_ns));

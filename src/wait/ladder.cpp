@@ -287,7 +287,7 @@ bool LongWait::is_over() {
 
 void LongWait::moved() {
   end_of_starvation(rank);
-  record.moved();
+  waited_ns = record.moved();
   signalled_ = false;
   turns = 0;
   named = Step::poll;
@@ -314,8 +314,8 @@ void LongWait::ask() {
   const Policy& policy = record.policy();
   const Plan& plan = record.plan();
   const bool parks = neighbours ? policy.sleeps() : timer && turns >= policy.tries_poll(plan);
-  const std::uint64_t worked = std::min(record.worked_ns(), waited_ns);
-  named = parks ? Step::park : policy.next(turns, waited_ns - worked, plan);
+  const std::uint64_t waited = plan.sleep_until_ns == 0 ? record.lull_ns(waited_ns) : waited_ns;
+  named = parks ? Step::park : policy.next(turns, waited, plan);
   if (consultation.has_advisor()) {
     named = consultation.next(turns, named);
   }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 #include "node/segment.h"
 #include "rank/rank.h"
@@ -26,6 +27,28 @@ class Message final : public Awaited {
   const int in_vain;
   int looks = 0;
   int let_go = 0;
+};
+
+/// A long one: a piece of it comes every few milliseconds.
+class Pieces final : public Awaited {
+ public:
+  bool ready() override { return pieces_ == 40; }
+  bool progress() override {
+    const std::uint64_t now = now_ns();
+    const bool comes = now - last_ >= 5'000'000;
+    if (comes) {
+      ++pieces_;
+      last_ = now;
+    }
+    return comes;
+  }
+  void arm(node::Waiter&) override { ADD_FAILURE() << "it sleeps"; }
+  void disarm(node::Waiter&) override {}
+  void describe(Situation&) const override {}
+
+ private:
+  int pieces_ = 0;
+  std::uint64_t last_ = now_ns();
 };
 
 /// What CONTRIBUTING.md shows: does something useful in the first turns of a long wait.
@@ -77,6 +100,18 @@ TEST_F(Waits, ANewRungHasTheTurnsInWhichItIsDue) {
   EXPECT_EQ(Guest::steps, 3);
   EXPECT_EQ(message.looks, 11);
   progressing.go();
+}
+
+// Patience is with each piece, and not with all of them.
+TEST_F(Waits, WhoGetsALongMessageInPiecesPollsBetweenThem) {
+  PolicySettings given;
+  given.wake_up_us = 20'000;
+  const Policy before = std::exchange(policy(), make_policy(given, false));
+  self().policy = policy();
+  ASSERT_EQ(policy().first_patience(), 120'000'000U);
+  Pieces pieces;
+  until(pieces);
+  policy() = before;
 }
 
 TEST_F(Waits, OfRungsThatAreNotDueThereIsNoTurn) {

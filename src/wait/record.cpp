@@ -34,6 +34,7 @@ Record::Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown
       shown_since_(shown_since_ns != 0 ? shown_since_ns : began_),
       since_(began_),
       looked_(began_),
+      lull_began_(began_),
       learns_(learns),
       earlier_(rank.waiting) {
   situation_.call = rank.call.load(std::memory_order_relaxed);
@@ -78,6 +79,7 @@ Record::~Record() {
   ledger::charge(*rank_.area, of_place != nullptr ? of_place : site_.account, wait_);
   if (learns_) {
     outcome.waited_ns = wait_.ns;
+    lull_ends(now);
     site_.last_busy_ns = awake_ns(since_);
     learn(policy_, site_, plan_, outcome);
   }
@@ -182,12 +184,18 @@ std::uint64_t Record::look() {
   return now - began_;
 }
 
-void Record::moved() {
+void Record::lull_ends(std::uint64_t at) {
+  outcome.longest_lull_ns = std::max(outcome.longest_lull_ns, at - std::min(at, lull_began_));
+}
+
+std::uint64_t Record::moved() {
   const std::uint64_t now = now_ns();
-  outcome.worked_ns += now - looked_;
+  lull_ends(looked_);
+  lull_began_ = now;
   gone_ = gone_ || now - looked_ >= ledger::gone_ns;
   looked_ = now;
   idle_ = false;
+  return now - began_;
 }
 
 void Record::note_place() {

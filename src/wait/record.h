@@ -68,10 +68,15 @@ class Record {
   std::uint64_t busy_ns(std::uint64_t waited_ns) const { return awake_ns(began_ + waited_ns); }
   /// Now and then while the waiter is awake: the same, and notices if the core was gone meanwhile.
   std::uint64_t look();
-  /// Something moved, since the clock was looked at last: so long it has worked.
-  void moved();
-  /// A wait for a large message is mostly its copy: work, and no waiting for anybody.
-  std::uint64_t worked_ns() const { return outcome.worked_ns; }
+  /// Something moved, since the clock was looked at last: that was work, and ends a lull. Returns
+  /// as `look`.
+  std::uint64_t moved();
+  /// Of a wait of `waited_ns`: for so long nothing has moved. (A wait for a large message is mostly
+  /// its copy, and the next piece of it as likely to come soon as a short message.)
+  std::uint64_t lull_ns(std::uint64_t waited_ns) const {
+    const std::uint64_t before = lull_began_ - began_;
+    return waited_ns > before ? waited_ns - before : 0;
+  }
   /// Whether the interpreter of the program is to be asked where this wait is.
   bool has_no_location() const { return location_hook != nullptr && !has_location_; }
   /// Asks it.
@@ -85,11 +90,12 @@ class Record {
   /// A sleep is over. `signalled_at`: node::Waiter's.
   void woken(bool signalled, std::uint32_t signalled_at);
 
-  Outcome outcome;  ///< but its waited_ns and worked_ns: the climb knows how the wait goes
+  Outcome outcome;  ///< but how long it took: the climb knows how the wait goes
 
  private:
   Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown_since_ns);
   void change_to(ledger::Activity activity);
+  void lull_ends(std::uint64_t at);
   void take_cpu_time(std::uint64_t now);
   void may_leave_carrier();
   void settle(std::uint64_t now);
@@ -108,6 +114,7 @@ class Record {
   std::uint64_t shown_since_;  ///< what reports count from
   std::uint64_t since_;        ///< when the activity began
   std::uint64_t looked_;       ///< when the clock was looked at last
+  std::uint64_t lull_began_;   ///< since then nothing has moved
   /// Of a wait that stays awake: CPU time and awake time when it turned out to be a long one. What
   /// of the awake time since is not CPU time, somebody else had the core. Of a thread rank only as
   /// long as it polls: then it is alone on its carrier, whose CPU time that is.
