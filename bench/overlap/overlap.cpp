@@ -6,6 +6,8 @@
 // T_full = max(T_comp, T_comm) is full overlap, T_comp + T_comm is none. Whatever overlap there is
 // comes from the MPI, when it runs another rank of the same core while this one waits.
 //
+// --post-first is the program that does something for it: Irecv and Isend, compute, Waitall.
+//
 // Ranks of a core are no neighbours (the paper: no communication in shared memory): the V ranks of
 // each core are in V tori over the cores, rank r on core r / V. If ranks of a core were neighbours,
 // each would need what the last one of them computed, and nobody would be left to compute
@@ -43,6 +45,7 @@ const char usage[] =
     "  --turns N           of one batch (default 20)\n"
     "  --batches N         (default 5)\n"
     "  --torus             one torus of all ranks\n"
+    "  --post-first        begin to communicate, compute, then wait\n"
     "  --one-way WHEN      each second core receives from the one before it; the receive is "
     "posted\n"
     "                      early or late (before or after the sender has begun)\n"
@@ -54,7 +57,7 @@ struct Setting {
   long per_core, turns, batches;
   double compute_us;
   std::vector<long> bytes;
-  bool waitall, torus;
+  bool waitall, torus, post_first;
   std::string one_way;
 };
 
@@ -109,8 +112,10 @@ class Stencil : public Pattern {
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     for (long turn = 0; turn < setting_.turns; turn++) {
+      if (phase != comp && setting_.post_first) begin();
       if (phase != comm) bench::compute(rounds_);
-      if (phase != comp) exchange(phase == full);
+      if (phase != comp && !setting_.post_first) begin();
+      if (phase != comp) end(phase == full);
     }
     return seconds_a_turn(start, setting_.turns);
   }
@@ -124,16 +129,17 @@ class Stencil : public Pattern {
   }
 
  private:
-  void exchange(bool record) {
-    MPI_Request requests[8];
+  void begin() {
     for (int side = 0; side < 4; side++)
       MPI_Irecv(in_[side].data(), bytes_, MPI_CHAR, neighbour_[side], side ^ 1, torus_,
-                &requests[side]);
+                &requests_[side]);
     for (int side = 0; side < 4; side++)
       MPI_Isend(out_[side].data(), bytes_, MPI_CHAR, neighbour_[side], side, torus_,
-                &requests[4 + side]);
+                &requests_[4 + side]);
+  }
+  void end(bool record) {
     const double start = MPI_Wtime();
-    MPI_Waitall(8, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(8, requests_, MPI_STATUSES_IGNORE);
     if (record) waits_.push_back(MPI_Wtime() - start);
   }
 
@@ -141,6 +147,7 @@ class Stencil : public Pattern {
   const long rounds_;
   const int bytes_;
   MPI_Comm torus_ = MPI_COMM_NULL;
+  MPI_Request requests_[8];
   int neighbour_[4] = {};
   std::vector<char> out_[4], in_[4];
 };
@@ -259,6 +266,7 @@ void body(bench::Program& program) {
                   options.sizes("bytes", "64K,256K,1M,4M"),
                   options.flag("waitall"),
                   options.flag("torus"),
+                  options.flag("post-first"),
                   options.text("one-way", "")};
   bool wanted[phases] = {};
   for (const std::string& word : options.texts("phases", "comp,comm,full")) {
@@ -273,6 +281,8 @@ void body(bench::Program& program) {
   if (!setting.one_way.empty() && setting.one_way != "sender" &&
       setting.one_way != "receiver-early" && setting.one_way != "receiver-late")
     throw bench::UsageError("--one-way is sender, receiver-early or receiver-late");
+  if (setting.post_first && !setting.one_way.empty())
+    throw bench::UsageError("--post-first and --one-way exclude each other");
   if (!setting.one_way.empty() && program.ranks % (2 * setting.per_core) != 0)
     throw bench::UsageError("--one-way wants an even number of cores: 2 V ranks, 4 V ...");
   for (long bytes : setting.bytes)

@@ -48,6 +48,11 @@ Record::Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown
   } else {
     policy_ = rank.policy;
   }
+  // Unless somebody has said how many.
+  if (policy_.tries_poll_of_long_waits < policy_.knobs.tries_poll) {
+    policy_.tries_poll_of_long_waits = std::max<std::uint64_t>(
+        1, policy_.tries_poll_of_long_waits / static_cast<std::uint64_t>(what.cost_of_look()));
+  }
   if (learns_) {
     const bool takes_turns = rank.fiber != nullptr;
     plan_ = plan_of(policy_, site_, takes_turns ? ranks::lateness() : experience_.lateness,
