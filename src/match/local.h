@@ -103,13 +103,14 @@ struct Peer : Credit::Account {
   SendList overflowed;           ///< … though nobody waits for that; owned
 
   // Of such a rank (match/ways/remote.h):
-  bool is_creditor = false;   ///< on the list of those
-  bool is_known = false;      ///< one of the two has sent the other something
-  bool told_goodbye = false;  ///< by this rank …
-  bool has_left = false;      ///< … and by it
-  std::uint32_t sent = 0;     ///< messages to it
-  std::uint32_t heard = 0;    ///< … and from it, that were taken
-  std::uint32_t owed = 0;     ///< credit, in bytes
+  bool is_creditor = false;       ///< on the list of those
+  bool is_known = false;          ///< one of the two has sent the other something
+  bool told_goodbye = false;      ///< by this rank …
+  bool has_left = false;          ///< … and by it
+  std::uint32_t sent = 0;         ///< messages to it
+  std::uint32_t heard = 0;        ///< … and from it, that were taken
+  std::uint32_t left_behind = 0;  ///< … that it had sent when it left; some may come later
+  std::uint32_t owed = 0;         ///< credit, in bytes
 };
 
 /// The other ranks, by world rank.

@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -91,13 +94,18 @@ class SignalsBlocked {
 struct Network::Parts {
   Ucx ucx;
   ucp_context_h context = nullptr;
-  ucp_worker_h worker = nullptr;
+  ucp_worker_h worker = nullptr;    ///< known to others: takes in what comes, sends what is eager
+  ucp_worker_h offering = nullptr;  ///< offers
+  bool has_offered = false;
+  int offers_under_way = 0;
+  std::uint32_t turns = 0;
   struct Endpoint {
     Network* network;
     int world_rank;
     ucp_ep_h endpoint;
   };
-  std::vector<std::unique_ptr<Endpoint>> endpoints;  ///< by process_of, made when first used
+  /// By process_of, made when first used: of `worker` and of `offering`.
+  std::vector<std::array<std::unique_ptr<Endpoint>, 2>> endpoints;
 
   // No exception leaves these: no memory for a few bytes is the end of the process.
   static ucs_status_t on_message(void* argument, const void* header, std::size_t header_bytes,
@@ -108,21 +116,26 @@ struct Network::Parts {
     if (header_bytes >= sizeof heading) {
       std::memcpy(&heading, header, sizeof heading);
     }
-    const std::uint32_t destination = heading.destination;
+    const auto origin = static_cast<int>(heading.origin);
+    const auto destination = static_cast<int>(heading.destination);
     if (header_bytes < sizeof heading || heading.token != network.token_ ||
-        destination >= network.inboxes_.size() ||
-        network.is_elsewhere(static_cast<int>(destination))) {
+        heading.destination >= network.inboxes_.size() || network.is_elsewhere(destination) ||
+        heading.origin >= network.inboxes_.size() || !network.is_elsewhere(origin)) {
       network.strangers_.fetch_add(1, std::memory_order_relaxed);
       return UCS_OK;
     }
     const bool offered = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-    const bool wanted =
-        network.deliver(static_cast<int>(destination),
-                        {.kind = offered ? Arrival::Kind::offer : Arrival::Kind::message,
-                         .header = header,
-                         .header_bytes = header_bytes,
-                         .payload = data,
-                         .bytes = bytes});
+    const Arrival arrival{.kind = offered ? Arrival::Kind::offer : Arrival::Kind::message,
+                          .header = header,
+                          .header_bytes = header_bytes,
+                          .payload = data,
+                          .bytes = bytes};
+    bool wanted = true;
+    if (network.parts_->has_endpoint(network, origin)) {
+      wanted = network.deliver(destination, arrival);
+    } else {
+      network.first_messages_.push_back({origin, destination, Queued(arrival)});
+    }
     return offered && wanted ? UCS_INPROGRESS : UCS_OK;
   }
   static void on_error(void* argument, ucp_ep_h /*endpoint*/, ucs_status_t status) noexcept {
@@ -147,16 +160,25 @@ struct Network::Parts {
     detail::host_network->parts_->over(*detail::host_network, request, status,
                                        *static_cast<Operation*>(operation));
   }
+  static void on_offered(void* request, ucs_status_t status, void* operation) noexcept {
+    --detail::host_network->parts_->offers_under_way;
+    on_sent(request, status, operation);
+  }
   static void on_fetched(void* request, ucs_status_t status, std::size_t /*bytes*/,
                          void* operation) noexcept {
     detail::host_network->parts_->over(*detail::host_network, request, status,
                                        *static_cast<Operation*>(operation));
   }
 
+  bool has_endpoint(const Network& network, int world_rank) const {
+    const auto process = static_cast<std::size_t>(network.process_of(world_rank));
+    return process < endpoints.size() && endpoints[process][false] != nullptr;
+  }
+
   /// nullptr: it cannot be made, and the network's problem says why.
-  ucp_ep_h endpoint_of(Network& network, int world_rank) {
+  ucp_ep_h endpoint_of(Network& network, int world_rank, bool offers) {
     endpoints.resize(network.addresses_.size());
-    auto& place = endpoints[static_cast<std::size_t>(network.process_of(world_rank))];
+    auto& place = endpoints[static_cast<std::size_t>(network.process_of(world_rank))][offers];
     if (place != nullptr) {
       return place->endpoint;
     }
@@ -175,7 +197,8 @@ struct Network::Parts {
     }
     network.connecting_since_.store(now_seconds(), std::memory_order_relaxed);
     network.connecting_to_.store(world_rank, std::memory_order_release);
-    const ucs_status_t status = ucx.ucp_ep_create(worker, &params, &made->endpoint);
+    const ucs_status_t status =
+        ucx.ucp_ep_create(offers ? offering : worker, &params, &made->endpoint);
     network.connecting_to_.store(-1, std::memory_order_relaxed);
     if (status != UCS_OK) {
       network.problem_ = ucx.ucs_status_string(status);
@@ -183,6 +206,48 @@ struct Network::Parts {
     }
     place = std::move(made);
     return place->endpoint;
+  }
+
+  /// Its descriptor is the network's; what the other one hears is heard by it, too.
+  std::string make_workers(int& descriptor) {
+    ucp_worker_params_t params{};
+    params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+    int second = -1;
+    for (const auto& [made, efd] : {std::pair{&worker, &descriptor}, {&offering, &second}}) {
+      if (const ucs_status_t status = ucx.ucp_worker_create(context, &params, made);
+          status != UCS_OK) {
+        return failed("ucp_worker_create", status);
+      }
+      if (const ucs_status_t status = ucx.ucp_worker_get_efd(*made, efd); status != UCS_OK) {
+        return failed("ucp_worker_get_efd", status);
+      }
+    }
+    epoll_event readable{};
+    readable.events = EPOLLIN;
+    return epoll_ctl(descriptor, EPOLL_CTL_ADD, second, &readable) == 0
+               ? std::string()
+               : fmt::format("no network: UCX's descriptor: {}", std::strerror(errno));
+  }
+
+  bool progress() {
+    // With nothing of its own under way UCX may still have to answer or to write something there.
+    constexpr std::uint32_t turns_a_look = 16;
+    const bool moved = ucx.ucp_worker_progress(worker) != 0;
+    const bool looks = has_offered && (offers_under_way != 0 || ++turns % turns_a_look == 0);
+    return (looks && ucx.ucp_worker_progress(offering) != 0) || moved;
+  }
+
+  bool arm() {
+    if (has_offered && ucx.ucp_worker_progress(offering) != 0) {
+      return false;
+    }
+    return ucx.ucp_worker_arm(worker) == UCS_OK &&
+           (!has_offered || ucx.ucp_worker_arm(offering) == UCS_OK);
+  }
+
+  std::string failed(const char* what, ucs_status_t status) const {
+    return fmt::format("no network: UCX: {}: {}", what, ucx.ucs_status_string(status));
   }
 };
 
@@ -201,13 +266,10 @@ std::string Network::open() {
   if (std::string problem = ucx.load(); !problem.empty()) {
     return problem;
   }
-  const auto failed = [&ucx](const char* what, ucs_status_t status) {
-    return fmt::format("no network: UCX: {}: {}", what, ucx.ucs_status_string(status));
-  };
   ucp_config_t* config = nullptr;
   if (const ucs_status_t status = ucx.ucp_config_read(nullptr, nullptr, &config);
       status != UCS_OK) {
-    return failed("its configuration", status);
+    return parts_->failed("its configuration", status);
   }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
@@ -216,14 +278,10 @@ std::string Network::open() {
       ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &parts_->context);
   ucx.ucp_config_release(config);
   if (status != UCS_OK) {
-    return failed("ucp_init", status);
+    return parts_->failed("ucp_init", status);
   }
-  ucp_worker_params_t of_worker{};
-  of_worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  of_worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  status = ucx.ucp_worker_create(parts_->context, &of_worker, &parts_->worker);
-  if (status != UCS_OK) {
-    return failed("ucp_worker_create", status);
+  if (std::string problem = parts_->make_workers(efd_); !problem.empty()) {
+    return problem;
   }
   ucp_am_handler_param_t handler{};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
@@ -233,17 +291,13 @@ std::string Network::open() {
   handler.arg = this;
   status = ucx.ucp_worker_set_am_recv_handler(parts_->worker, &handler);
   if (status != UCS_OK) {
-    return failed("ucp_worker_set_am_recv_handler", status);
-  }
-  status = ucx.ucp_worker_get_efd(parts_->worker, &efd_);
-  if (status != UCS_OK) {
-    return failed("ucp_worker_get_efd", status);
+    return parts_->failed("ucp_worker_set_am_recv_handler", status);
   }
   ucp_address_t* address = nullptr;
   std::size_t bytes = 0;
   status = ucx.ucp_worker_get_address(parts_->worker, &address, &bytes);
   if (status != UCS_OK) {
-    return failed("ucp_worker_get_address", status);
+    return parts_->failed("ucp_worker_get_address", status);
   }
   if (getrandom(&token_, sizeof token_, 0) != sizeof token_) {
     return "no network: the kernel gives no random numbers";
@@ -273,24 +327,36 @@ Sent Network::send(Heading& header, std::size_t header_bytes, const void* payloa
   std::memcpy(&header.token, addresses_[header.destination].data(), sizeof header.token);
   const LockGuard guard(lock_);
   const OutsideOfRank scope;
-  const ucp_ep_h endpoint = parts_->endpoint_of(*this, world_rank);
+  const ucp_ep_h endpoint = parts_->endpoint_of(*this, world_rank, offer);
   if (endpoint == nullptr) {
     return Sent::failed;
+  }
+  if (offer && !std::exchange(parts_->has_offered, true)) {
+    arm();  // who listens already has not armed what offers
   }
   ucp_request_param_t how{};
   how.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
-  how.cb.send = &Parts::on_sent;
+  how.cb.send = offer ? &Parts::on_offered : &Parts::on_sent;
   how.user_data = &operation;
   how.flags = offer ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
-  return outcome(parts_->ucx.ucp_am_send_nbx(endpoint, message_id, &header, header_bytes, payload,
-                                             bytes, &how));
+  const Sent sent = outcome(parts_->ucx.ucp_am_send_nbx(endpoint, message_id, &header, header_bytes,
+                                                        payload, bytes, &how));
+  parts_->offers_under_way += offer && sent == Sent::under_way ? 1 : 0;
+  return sent;
 }
 
-void Network::connect(int world_rank) {
-  const LockGuard guard(lock_);
-  const OutsideOfRank scope;
-  parts_->endpoint_of(*this, world_rank);
+// Who is heard from is connected to, so that its end is noticed. Not while UCX calls: an endpoint
+// takes its connection over from what UCX 1.13 still reads from, and crashes, if more has come.
+void Network::take_first_messages() noexcept {
+  while (!first_messages_.empty()) {
+    for (FirstMessage& each : std::exchange(first_messages_, {})) {
+      parts_->endpoint_of(*this, each.origin, false);
+      if (!deliver(each.destination, each.message.arrival())) {
+        refuse(each.message.what.payload);
+      }
+    }
+  }
 }
 
 Sent Network::fetch(void* payload, void* to, std::size_t bytes, Operation& operation) {
@@ -312,7 +378,8 @@ bool Network::progress(Receiver* as, Poller poller) {
   {
     const Replaced of(polls_as_, as);
     const Replaced time(poller_, poller);
-    moved = parts_->ucx.ucp_worker_progress(parts_->worker) != 0;
+    moved = parts_->progress();
+    take_first_messages();
   }
   // For those that poll and never sleep.
   constexpr std::uint32_t turns_between_looks = 1 << 16;
@@ -335,7 +402,7 @@ void Network::refuse(void* offer) {
 bool Network::arm() {
   const LockGuard guard(lock_);
   const OutsideOfRank scope;
-  const bool armed = parts_->ucx.ucp_worker_arm(parts_->worker) == UCS_OK;
+  const bool armed = parts_->arm();
   if (!armed && is_listening_.exchange(false, std::memory_order_seq_cst)) {
     for (std::size_t rank = 0; rank < inboxes_.size(); ++rank) {
       if (inboxes_[rank].receiver != nullptr) {
@@ -394,7 +461,6 @@ Sent Network::outcome(void*) {
 Sent Network::send(Heading&, std::size_t, const void*, std::size_t, bool, Operation&) {
   return Sent::failed;
 }
-void Network::connect(int) {}
 Sent Network::fetch(void*, void*, std::size_t, Operation&) {
   return Sent::failed;
 }
@@ -402,6 +468,7 @@ bool Network::progress(Receiver*, Poller) {
   return false;
 }
 void Network::refuse(void*) {}
+void Network::take_first_messages() noexcept {}
 bool Network::arm() {
   return true;
 }

@@ -276,6 +276,7 @@ void Remote::say(int world_rank, Kind kind) {
   sending.header.origin = static_cast<std::uint32_t>(ground_.rank.world_rank);
   sending.header.destination = static_cast<std::uint32_t>(world_rank);
   sending.header.kind = kind;
+  sending.header.number = ground_.peers[world_rank].sent;
   sending.header.credit = std::exchange(ground_.peers[world_rank].owed, 0);
   hand_over(sending, nullptr, 0, false);
 }
@@ -307,9 +308,7 @@ bool Remote::is_header(const void* bytes, std::size_t count, Header& header) {
     return false;
   }
   std::memcpy(&header, bytes, sizeof header);
-  return ground_.is_me(header.destination) &&
-         header.origin < static_cast<std::uint32_t>(ground_.rank.world_size) &&
-         network_.is_elsewhere(static_cast<int>(header.origin));
+  return ground_.is_me(header.destination);
 }
 
 bool Remote::may_compute_meanwhile() {
@@ -331,7 +330,9 @@ void Remote::arrived(const void* header, std::size_t header_bytes, const void* p
     return;
   }
   if (of_message.kind == Kind::goodbye) {
-    ground_.peers[static_cast<int>(of_message.origin)].has_left = true;
+    Peer& from = ground_.peers[static_cast<int>(of_message.origin)];
+    from.has_left = true;
+    from.left_behind = of_message.number;
   }
   if (of_message.kind != Kind::message) {
     take_credit(of_message);
@@ -364,13 +365,11 @@ void Remote::heard(const Header& header, const void* payload, void* offer) {
   const auto origin = static_cast<int>(header.origin);
   Peer& from = ground_.peers[origin];
   take_credit(header);
-  from.has_left = false;  // or it is back
+  // It is back, unless this was overtaken by its goodbye.
+  from.has_left = from.has_left && static_cast<std::int32_t>(header.number - from.left_behind) < 0;
   from.is_known = true;
-  if (header.number == 0) {
-    network_.connect(origin);
-    if (says_goodbye_) {
-      tell_goodbye(origin);
-    }
+  if (header.number == 0 && says_goodbye_) {
+    tell_goodbye(origin);
   }
   if (header.number == from.heard && take(header, payload, offer)) {
     if (!held_.empty()) [[unlikely]] {

@@ -100,7 +100,6 @@ class Remote final : public Way, public net::Receiver {
 
   /// What goes before each payload. Both sides are of the same version and byte order.
   struct Header : net::Heading {
-    std::uint32_t origin;  ///< world rank
     Envelope envelope;
     Kind kind;
     std::uint32_t number;
