@@ -95,8 +95,10 @@ struct Network::Parts {
   Ucx ucx;
   ucp_context_h context = nullptr;
   ucp_worker_h worker = nullptr;    ///< known to others: takes in what comes, sends what is eager
-  ucp_worker_h offering = nullptr;  ///< offers
+  ucp_worker_h offering = nullptr;  ///< offers; until the first offer nobody looks at it
+  int offering_efd = -1;
   bool has_offered = false;
+  bool was_armed = false;  ///< and nobody has looked at both since
   int offers_under_way = 0;
   std::uint32_t turns = 0;
   struct Endpoint {
@@ -104,8 +106,11 @@ struct Network::Parts {
     int world_rank;
     ucp_ep_h endpoint;
   };
-  /// By process_of, made when first used: of `worker` and of `offering`.
-  std::vector<std::array<std::unique_ptr<Endpoint>, 2>> endpoints;
+  struct Process {
+    std::array<std::unique_ptr<Endpoint>, 2> endpoints;  ///< of `worker` and of `offering`
+    bool is_met = false;  ///< an endpoint of the first kind is there, or could not be made
+  };
+  std::vector<Process> processes;  ///< by process_of
 
   // No exception leaves these: no memory for a few bytes is the end of the process.
   static ucs_status_t on_message(void* argument, const void* header, std::size_t header_bytes,
@@ -131,7 +136,7 @@ struct Network::Parts {
                           .payload = data,
                           .bytes = bytes};
     bool wanted = true;
-    if (network.parts_->has_endpoint(network, origin)) {
+    if (network.parts_->process(network, origin).is_met) {
       wanted = network.deliver(destination, arrival);
     } else {
       network.first_messages_.push_back({origin, destination, Queued(arrival)});
@@ -170,15 +175,16 @@ struct Network::Parts {
                                        *static_cast<Operation*>(operation));
   }
 
-  bool has_endpoint(const Network& network, int world_rank) const {
-    const auto process = static_cast<std::size_t>(network.process_of(world_rank));
-    return process < endpoints.size() && endpoints[process][false] != nullptr;
+  Process& process(const Network& network, int world_rank) {
+    processes.resize(network.addresses_.size());
+    return processes[static_cast<std::size_t>(network.process_of(world_rank))];
   }
 
   /// nullptr: it cannot be made, and the network's problem says why.
   ucp_ep_h endpoint_of(Network& network, int world_rank, bool offers) {
-    endpoints.resize(network.addresses_.size());
-    auto& place = endpoints[static_cast<std::size_t>(network.process_of(world_rank))][offers];
+    Process& other = process(network, world_rank);
+    other.is_met = other.is_met || !offers;
+    std::unique_ptr<Endpoint>& place = other.endpoints[offers];
     if (place != nullptr) {
       return place->endpoint;
     }
@@ -208,40 +214,48 @@ struct Network::Parts {
     return place->endpoint;
   }
 
-  /// Its descriptor is the network's; what the other one hears is heard by it, too.
-  std::string make_workers(int& descriptor) {
+  std::string make_workers(int& efd) {
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-    int second = -1;
-    for (const auto& [made, efd] : {std::pair{&worker, &descriptor}, {&offering, &second}}) {
+    for (const auto& [made, its_efd] : {std::pair{&worker, &efd}, {&offering, &offering_efd}}) {
       if (const ucs_status_t status = ucx.ucp_worker_create(context, &params, made);
           status != UCS_OK) {
         return failed("ucp_worker_create", status);
       }
-      if (const ucs_status_t status = ucx.ucp_worker_get_efd(*made, efd); status != UCS_OK) {
+      if (const ucs_status_t status = ucx.ucp_worker_get_efd(*made, its_efd); status != UCS_OK) {
         return failed("ucp_worker_get_efd", status);
       }
     }
+    return {};
+  }
+
+  /// From now on the other worker's descriptor hears what this one hears, too: armed, for who
+  /// listens already. 0, or an errno.
+  int begin_to_offer(int efd) {
+    while (ucx.ucp_worker_arm(offering) == UCS_ERR_BUSY) {
+      ucx.ucp_worker_progress(offering);
+    }
     epoll_event readable{};
     readable.events = EPOLLIN;
-    return epoll_ctl(descriptor, EPOLL_CTL_ADD, second, &readable) == 0
-               ? std::string()
-               : fmt::format("no network: UCX's descriptor: {}", std::strerror(errno));
+    if (epoll_ctl(efd, EPOLL_CTL_ADD, offering_efd, &readable) != 0) {
+      return errno;
+    }
+    has_offered = true;
+    return 0;
   }
 
   bool progress() {
     // With nothing of its own under way UCX may still have to answer or to write something there.
     constexpr std::uint32_t turns_a_look = 16;
     const bool moved = ucx.ucp_worker_progress(worker) != 0;
-    const bool looks = has_offered && (offers_under_way != 0 || ++turns % turns_a_look == 0);
+    const bool looks = has_offered && (offers_under_way != 0 || std::exchange(was_armed, false) ||
+                                       ++turns % turns_a_look == 0);
     return (looks && ucx.ucp_worker_progress(offering) != 0) || moved;
   }
 
   bool arm() {
-    if (has_offered && ucx.ucp_worker_progress(offering) != 0) {
-      return false;
-    }
+    was_armed = true;
     return ucx.ucp_worker_arm(worker) == UCS_OK &&
            (!has_offered || ucx.ucp_worker_arm(offering) == UCS_OK);
   }
@@ -331,8 +345,11 @@ Sent Network::send(Heading& header, std::size_t header_bytes, const void* payloa
   if (endpoint == nullptr) {
     return Sent::failed;
   }
-  if (offer && !std::exchange(parts_->has_offered, true)) {
-    arm();  // who listens already has not armed what offers
+  if (offer && !parts_->has_offered) {
+    if (const int error = parts_->begin_to_offer(efd_); error != 0) {
+      problem_ = std::strerror(error);
+      return Sent::failed;
+    }
   }
   ucp_request_param_t how{};
   how.op_attr_mask =

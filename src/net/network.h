@@ -176,7 +176,7 @@ class Network {
   };
   /// Of a process to which this one has no connection yet.
   struct FirstMessage {
-    int origin;
+    int origin;  ///< world rank …
     int destination;
     Queued message;
   };

@@ -67,11 +67,11 @@ bool Policy::sleeps() const {
   return knobs.tries_poll != endless && knobs.tries_yield != endless && round == 0;
 }
 
-std::uint64_t Policy::patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const {
+std::uint64_t Policy::patience_after(std::uint64_t lull_ns, std::uint64_t patience_ns) const {
   if (!uses(Heuristic::patience)) {
     return patience_ns;
   }
-  if (waited_ns > most_patience()) {
+  if (lull_ns > most_patience()) {
     return patience_ns / 2;
   }
   return std::min(patience_ns * 2 + wake_up_ns / steps_a_wake_up, most_patience());

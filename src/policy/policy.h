@@ -40,8 +40,8 @@ struct Policy {
   std::uint64_t round = 0;  ///< turns after which a climb that never sleeps begins anew, or 0
   const Preset* preset = nullptr;
 
-  /// `turns`: fruitless turns of this wait so far; `waited_ns` is 0 until the clock is looked at
-  /// (every 64 turns).
+  /// `turns`: fruitless turns so far, `waited_ns`: so long nothing has moved, or the wait took, by
+  /// what the plan counts from (predictor.h); 0 until the clock is looked at (every 64 turns).
   Step next(std::uint32_t turns, std::uint64_t waited_ns, const Plan& plan) const;
   /// Looks before anything else, in a wait that goes by `plan`.
   std::uint64_t tries_poll(const Plan& plan) const {
@@ -53,11 +53,11 @@ struct Policy {
   /// It polls for as long as has been worth it lately.
   bool learns_patience() const { return prediction == Prediction::patience && !crowded; }
 
-  /// The patience for the next wait, from how long this one took. Polling pays for waits that are
-  /// over within a few wake-ups; where waits are longer, or where a busy machine gives the core
+  /// The patience for the next wait, from the longest lull of this one. Polling pays for waits that
+  /// are over within a few wake-ups; where waits are longer, or where a busy machine gives the core
   /// that we poll on to somebody we wait for only once we let go of it, patience shrinks to
   /// nothing within a dozen waits, and it comes back as quickly when waits become short again.
-  std::uint64_t patience_after(std::uint64_t waited_ns, std::uint64_t patience_ns) const;
+  std::uint64_t patience_after(std::uint64_t lull_ns, std::uint64_t patience_ns) const;
   std::uint64_t first_patience() const;
   /// A call site with so little patience has seen nothing but long waits lately: about eight.
   /// (What that brings: of a wait's CPU 2 to 3 us of some 28: `event`, 200 us late 25.7 for 27.7, 1

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <memory>
-#include <utility>
 
+#include "base/replaced.h"
 #include "node/segment.h"
 #include "rank/rank.h"
 #include "wait/experience.h"
@@ -106,12 +106,11 @@ TEST_F(Waits, ANewRungHasTheTurnsInWhichItIsDue) {
 TEST_F(Waits, WhoGetsALongMessageInPiecesPollsBetweenThem) {
   PolicySettings given;
   given.wake_up_us = 20'000;
-  const Policy before = std::exchange(policy(), make_policy(given, false));
-  self().policy = policy();
+  const Replaced of_host(policy(), make_policy(given, false));
+  const Replaced of_rank(self().policy, policy());
   ASSERT_EQ(policy().first_patience(), 120'000'000U);
   Pieces pieces;
   until(pieces);
-  policy() = before;
 }
 
 TEST_F(Waits, OfRungsThatAreNotDueThereIsNoTurn) {

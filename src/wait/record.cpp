@@ -48,7 +48,7 @@ Record::Record(Rank& rank, const Awaited& what, bool learns, std::uint64_t shown
   } else {
     policy_ = rank.policy;
   }
-  // Unless somebody has said how many.
+  // A few looks that cost so much are too many, unless somebody has said how many.
   if (policy_.tries_poll_of_long_waits < policy_.knobs.tries_poll) {
     policy_.tries_poll_of_long_waits = std::max<std::uint64_t>(
         1, policy_.tries_poll_of_long_waits / static_cast<std::uint64_t>(what.cost_of_look()));

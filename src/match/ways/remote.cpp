@@ -331,8 +331,8 @@ void Remote::arrived(const void* header, std::size_t header_bytes, const void* p
   }
   if (of_message.kind == Kind::goodbye) {
     Peer& from = ground_.peers[static_cast<int>(of_message.origin)];
-    from.has_left = true;
     from.left_behind = of_message.number;
+    from.has_left = static_cast<std::int32_t>(from.heard - from.left_behind) <= 0;  // else: is back
   }
   if (of_message.kind != Kind::message) {
     take_credit(of_message);

@@ -74,8 +74,9 @@ class Remote final : public Way, public net::Receiver {
   /// All that this rank has sent is over, and all that it wanted is here: those that it has to do
   /// with may end. What was sent is out when this returns, or somebody is gone.
   void say_goodbye();
-  /// Those have said so, too: nothing comes any more. (What came and was not read would make the
-  /// kernel reset the connection at this process's end, and what it has sent could be lost.)
+  /// Those have said so, too: nothing comes any more but offers that nobody has to fetch. (What
+  /// came and was not read would make the kernel reset the connection at this process's end, and
+  /// what it has sent could be lost.)
   bool all_said_goodbye() const;
   /// What others have not read yet they can read only as long as this rank is there.
   bool has_unread() const { return unread_ != 0; }
