@@ -67,7 +67,7 @@ class Tables(unittest.TestCase):
     def test_overlap(self):
         def one(*times):
             return {(what, ("bytes", 1 << 20)): time for what, time in zip(("T_comp", "T_comm", "T_full"), times)}
-        lines = list(cluster_page.overlap_lines(kept_of("overlap", [{"a": one(300, 200, 310), "b": one(300, 200, 400)}])))
+        lines = list(cluster_page.overlap_lines(kept_of("overlap", [{"a": one(300, 200, 310), "b": one(300, 200, 400)}]), "overlap"))
         self.assertEqual([line[-2:] for line in lines], [["1.03", "yes"], ["1.33", "**no**"]])
 
 

@@ -1,5 +1,5 @@
-// Entry points of the collectives between neighbours of a topology (MPI 5.0, 8.6): by messages
-// alone.
+// Entry points of the collectives between neighbours of a topology (MPI 5.0, 8.6).
+#include "coll/by_nodes/by_nodes.h"
 #include "coll/collectives.h"
 #include "core/object/handles.h"
 #include "generated/calls.h"
@@ -12,6 +12,8 @@ namespace {
 using coll::Blocks;
 using coll::Piece;
 using coll::Schedule;
+using coll::by_nodes::How;
+using coll::by_nodes::Steps;
 namespace plans = coll::plans;
 
 struct Allgather {
@@ -24,6 +26,14 @@ struct Allgather {
   }
 };
 
+/// MPI_Neighbor_allgather, of which all ranks know how long a block is.
+struct EvenAllgather : Allgather {
+  bool can_go_by_nodes(How) const {
+    return coll::by_nodes::can_exchange_with_neighbours(receive.bytes(0), comm);
+  }
+  void by_nodes(Steps& steps) const { coll::by_nodes::neighbor_allgather(steps, send, receive); }
+};
+
 struct Alltoall {
   Communicator& comm;
   Blocks send;
@@ -34,6 +44,14 @@ struct Alltoall {
   }
 };
 
+/// MPI_Neighbor_alltoall.
+struct EvenAlltoall : Alltoall {
+  bool can_go_by_nodes(How) const {
+    return coll::by_nodes::can_exchange_with_neighbours(receive.bytes(0), comm);
+  }
+  void by_nodes(Steps& steps) const { coll::by_nodes::neighbor_alltoall(steps, send, receive); }
+};
+
 }  // namespace
 }  // namespace collective
 
@@ -41,15 +59,16 @@ struct Alltoall {
 
 int Neighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                        MPI_Count recvcount, Datatype& recvtype, Communicator& comm) {
-  return coll::blocking(
-      collective::Allgather{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
+  return coll::blocking(collective::EvenAllgather{
+      {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}}});
 }
 
 int Ineighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                         MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
                         MPI_Request* request) {
   return coll::nonblocking(
-      collective::Allgather{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}},
+      collective::EvenAllgather{
+          {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}}},
       request);
 }
 
@@ -57,7 +76,8 @@ int Neighbor_allgather_init(const void* sendbuf, MPI_Count sendcount, Datatype& 
                             void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
                             Communicator& comm, Info*, MPI_Request* request) {
   return coll::persistent(
-      collective::Allgather{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}},
+      collective::EvenAllgather{
+          {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}}},
       request);
 }
 
@@ -92,15 +112,16 @@ int Neighbor_allgatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype&
 
 int Neighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                       MPI_Count recvcount, Datatype& recvtype, Communicator& comm) {
-  return coll::blocking(
-      collective::Alltoall{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
+  return coll::blocking(collective::EvenAlltoall{
+      {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}}});
 }
 
 int Ineighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                        MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
                        MPI_Request* request) {
   return coll::nonblocking(
-      collective::Alltoall{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}},
+      collective::EvenAlltoall{
+          {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}}},
       request);
 }
 
@@ -108,7 +129,8 @@ int Neighbor_alltoall_init(const void* sendbuf, MPI_Count sendcount, Datatype& s
                            void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
                            Communicator& comm, Info*, MPI_Request* request) {
   return coll::persistent(
-      collective::Alltoall{comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}},
+      collective::EvenAlltoall{
+          {comm, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}}},
       request);
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/heuristics.h"
+#include "coll/by_nodes/edges.h"
 #include "coll/schedule/progress.h"
 #include "core/comm/communicator.h"
 #include "core/comm/context.h"

@@ -17,6 +17,10 @@ struct Communicator;
 
 namespace coll {
 
+namespace by_nodes {
+struct Edges;
+}
+
 inline constexpr int window = stage_count / 2;
 inline constexpr int all_members = -1;
 
@@ -63,6 +67,8 @@ struct State {
   int worker = 0;  ///< index of its worker's Gathering: in the node
   std::uint64_t epoch = 0;
   std::uint64_t known_left = 0;  ///< all members have left all epochs below
+  bool knows_edges = false;
+  std::unique_ptr<const by_nodes::Edges> edges;  ///< by_nodes/edges.h
 
  private:
   struct InUse {

@@ -178,6 +178,14 @@ inline constexpr std::size_t alltoall_by_nodes = 4 * 1024;
 /// And of all those from its largest node: its first rank has memory for four times as much. (More
 /// was not measured.)
 inline constexpr std::size_t alltoall_of_node = 1024 * 1024;
+/// Of a block for each of a grid's neighbours, of which there are four. (8 on 2: 8 bytes 63 and 26,
+/// 2 KiB 83 and 45, 4 KiB 73 and 65; 8 on 4, 158 and 108, 174 and 153, 172 and 166; 12 on 4, 178
+/// and 85, 233 and 100, 148 and 142; 16 on 4, 424 and 132, 409 and 149, 436 and 169. Scheduled, 8
+/// on 2, 66 and 35, 68 and 53, 74 and 95; 8 on 4, 157 and 137, 175 and 171, 175 and 232; 16 on 4,
+/// 515 and 144, 465 and 180, 467 and 231. Thread ranks, 16 on 2, 118 and 18, 84 and 36, 88 and 52;
+/// 32 on 4, 298 and 147, 403 and 201, 383 and 219; scheduled, 70 and 21, 81 and 38, 87 and 74; 378
+/// and 177, 454 and 205, 391 and 285.)
+inline constexpr std::size_t neighbours_by_nodes = 2 * 1024;
 /// Of one rank's value in a reduction: those of all travel. (To roots in turn, and to all: 8 on 2,
 /// 8 KiB 112 and 64, 197 and 75; 16 KiB 131 and 106, 252 and 125; 32 KiB 210 and 337, 244 and 266.
 /// 16 on 4, 8 KiB 243 and 173, 746 and 454; 16 KiB 404 and 358, 633 and 595; 32 KiB 799 and 785,

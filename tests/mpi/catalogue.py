@@ -366,7 +366,9 @@ ONE_NODE = {"deadlock.thread_joined", "deadlock.team_idles", "no_deadlock.thread
 # Whose collectives go in two steps only where there are several ranks on a node (coll/by_nodes/by_nodes.h):
 # on two more than elsewhere. Subcommunicators have them unevenly, and in reverse order.
 CROWDED = {"coll_rooted", "coll_all", "coll_layouts", "coll_random", "coll_bottom", "coll_meetings",
-           "coll_together", "coll_uneven"}
+           "coll_neighbor", "coll_together", "coll_uneven"}
+# … on which there is a grid without rings of two.
+WITH_GRID = {"coll_neighbor"}
 # And on so many nodes that an allreduce goes by the first of them, a broadcast by others.
 SPREAD = {"coll_together"}
 
@@ -388,6 +390,7 @@ def node_runs():
         elif shift % 4 == 3:  # much is beyond credit
             some += ["--env", "MEANTIME_EAGER_PAIR=20K"]
         for ranks, nodes in ((ranks, min(nodes, ranks)), *(((7, 2),) if program.name in CROWDED else ()),
+                             *(((12, 3),) if program.name in WITH_GRID else ()),
                              *(((18, 9),) if program.name in SPREAD else ())):
             wait = wait if makes_sense(program, ranks, wait) else "adaptive"
             options = ["--env", f"MEANTIME_TEST_NODES={nodes}", *some]

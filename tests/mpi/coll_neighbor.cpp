@@ -1,5 +1,6 @@
-// Neighbourhood collectives on grids (rings of one and two ranks included), a graph and a
-// distributed graph, in all their forms.
+// Neighbourhood collectives on grids (rings of one and two ranks included; one whose ranks are
+// dealt out, so that neighbours are on other nodes), a graph and a distributed graph, in all their
+// forms.
 #include "collective.h"
 
 using namespace check;
@@ -15,7 +16,7 @@ static void exchange(MPI_Comm comm, const std::vector<int>& sources, const std::
   MPI_Comm_rank(comm, &me);
   const int in_degree = static_cast<int>(sources.size());
   for (Form form : {Form::blocking, Form::waited, Form::tested})
-    for (int count : {1, 7, 3000}) {
+    for (int count : {1, 7, 500, 3000}) {
       std::vector<int> out(count * outdegree), in(count * in_degree, -1);
       for (int k = 0; k < outdegree; ++k)
         for (int i = 0; i < count; ++i) out[k * count + i] = value(me, k, i % 100);
@@ -64,12 +65,14 @@ static void exchange(MPI_Comm comm, const std::vector<int>& sources, const std::
 int main(int argc, char** argv) {
   start(argc, argv);
   // Grids: a ring, a line, and a ring that is one or two ranks wide in the other dimension.
-  for (int shape = 0; shape < 3; ++shape) {
-    const int width = shape < 2 ? 1 : size % 2 ? 1 : 2;
+  for (int shape = 0; shape < (size % 3 == 0 && size > 6 ? 4 : 3); ++shape) {
+    const int width = shape < 2 ? 1 : shape == 3 ? 3 : size % 2 ? 1 : 2;
     const int dims[] = {size / width, width}, periods[] = {shape != 1, 1};
-    const int dimensions = shape == 2 ? 2 : 1;
-    MPI_Comm grid;
-    MUST(MPI_Cart_create(MPI_COMM_WORLD, dimensions, dims, periods, 0, &grid));
+    const int dimensions = shape >= 2 ? 2 : 1;
+    MPI_Comm ranks, grid;
+    MUST(MPI_Comm_split(MPI_COMM_WORLD, 0, shape == 3 ? rank % 4 : 0, &ranks));
+    MUST(MPI_Cart_create(ranks, dimensions, dims, periods, 0, &grid));
+    MUST(MPI_Comm_free(&ranks));
     std::vector<int> sources, slots;
     for (int d = 0; d < dimensions; ++d) {
       int below, above;

@@ -25,6 +25,7 @@ bool can_allgather(const Blocks& receive, const Communicator& comm);
 bool can_alltoall(std::size_t block, const Communicator& comm);
 bool can_gatherv(const Communicator& comm);    ///< or scatterv
 bool can_alltoallv(const Communicator& comm);  ///< or alltoallw
+bool can_exchange_with_neighbours(std::size_t block, Communicator& comm);
 /// How many ranks it has.
 std::size_t largest_node(const Communicator& comm);
 /// On an average node of a communicator that has several.
@@ -40,6 +41,8 @@ void alltoall(Steps& steps, const Blocks& send, const Blocks& receive);
 void gatherv(Steps& steps, const Piece& send, const Blocks& receive, int root);
 void scatterv(Steps& steps, const Blocks& send, const Piece& receive, int root);
 void alltoallv(Steps& steps, const Blocks& send, const Blocks& receive);
+void neighbor_allgather(Steps& steps, const Piece& send, const Blocks& receive);
+void neighbor_alltoall(Steps& steps, const Blocks& send, const Blocks& receive);
 void reduce(Steps& steps, const Reduction& reduction, int root);
 void allreduce(Steps& steps, const Reduction& reduction);
 
