@@ -111,11 +111,10 @@ def section(kept, name):
 
 def text(kept):
     lines = [HEAD.rstrip("\n")]
-    for name in cases.CASES:
-        if name in kept:
-            lines += section(kept, name)
+    measured = [name for name in cases.CASES if name in kept and kept[name]["rounds"]]
+    for name in measured:
+        lines += section(kept, name)
     lines += ["", "## How each is started", ""]
-    for name in cases.CASES:
-        if name in kept:
-            lines += [f"- {name}"] + [f"    - `{command}`" for command in kept[name]["started"]]
+    for name in measured:
+        lines += [f"- {name}"] + [f"    - `{command}`" for command in kept[name]["started"]]
     return "\n".join(lines) + "\n"
