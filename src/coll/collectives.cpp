@@ -12,8 +12,8 @@ int run(std::unique_ptr<Schedule> schedule, Communicator& comm) {
 
 int launch(std::unique_ptr<Schedule> schedule, Communicator& comm, bool persistent,
            MPI_Request* request) {
-  auto* made =
-      new ScheduleRequest(comm, state_of(comm).next_tag(), std::move(schedule), persistent);
+  auto* made = new ScheduleRequest(comm, state_of(comm).next_tag_of_request(), std::move(schedule),
+                                   persistent);
   if (!persistent) {
     made->start();
   }

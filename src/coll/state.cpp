@@ -219,10 +219,11 @@ void State::keep(node::Link place, std::uint64_t epoch) {
   }
 }
 
-int State::next_tag() {
-  const int tag = tags_;
-  const int next = tags_ + 1 + for_asides;
-  tags_ = next + for_asides < core::making_tags ? next : 0;
+int State::next_tag(int& series, int first) {
+  constexpr int of_both = 2 * (1 + for_asides);
+  const int tag = series + first;
+  const int next = series + of_both;
+  series = next + of_both <= core::making_tags ? next : 0;
   return tag;
 }
 

@@ -45,8 +45,12 @@ struct State {
   void take_back(bool closely = false);
   /// When nobody reads any.
   void take_all_back();
-  /// A tag for the messages of one collective: the same at all members.
-  int next_tag();
+  /// A tag for the messages of one collective: the same at all members. Those that are requests
+  /// have their own: a program may begin one before a blocking collective at one member and after
+  /// it at another. MPI forbids that, but on one node, and by other MPIs, it works (mpi4py's
+  /// testIAgree).
+  int next_tag() { return next_tag(tags_, 0); }
+  int next_tag_of_request() { return next_tag(tags_of_requests_, 1 + for_asides); }
   /// Added to it, one for its messages aside (schedule/schedule.h): where two ranks do not agree
   /// whether there is one, it is not taken for another, nor another one for it.
   static constexpr int for_asides = 1;
@@ -78,9 +82,11 @@ struct State {
     int reader;
   };
   bool is_read(const InUse& used) const;
+  static int next_tag(int& series, int first);
 
   std::vector<InUse> in_use_;
   int tags_ = 0;
+  int tags_of_requests_ = 0;
 };
 
 /// Makes it at first use. Rank's lock held. When the communicator is gone, it leaves the context as
