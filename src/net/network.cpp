@@ -1,25 +1,19 @@
 #include "net/network.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/descriptor_limit.h"
 #include "base/replaced.h"
 #include "net/outside_of_rank.h"
-#include "net/threads_of_ucx.h"
+#include "net/start_of_ucx.h"
 
 namespace meantime::net {
 
@@ -33,63 +27,8 @@ constinit ActFor detail::act_for = nullptr;
 #include "net/ucx.h"
 
 namespace meantime::net {
-namespace {
 
 constexpr unsigned message_id = 1;
-
-std::set<int> open_descriptors() {
-  std::set<int> all;
-  if (DIR* const folder = opendir("/proc/self/fd"); folder != nullptr) {
-    while (const dirent* const entry = readdir(folder)) {
-      all.insert(std::atoi(entry->d_name));
-    }
-    all.erase(dirfd(folder));
-    closedir(folder);
-  }
-  return all;
-}
-
-/// For MPI_Init, where UCX opens descriptors: they are not for what the program executes. (What it
-/// opens for connections later could be told from what another thread opens by nobody.)
-class CloseOnExecute {
- public:
-  CloseOnExecute() : before_(open_descriptors()) {}
-  ~CloseOnExecute() {
-    for (const int descriptor : opened()) {
-      fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-    }
-  }
-  [[nodiscard]] std::set<int> opened() const {
-    std::set<int> all = open_descriptors();
-    for (const int descriptor : before_) {
-      all.erase(descriptor);
-    }
-    return all;
-  }
-  CloseOnExecute(const CloseOnExecute&) = delete;
-  CloseOnExecute& operator=(const CloseOnExecute&) = delete;
-
- private:
-  const std::set<int> before_;
-};
-
-/// For a scope in which UCX starts threads: signals are the program's own threads' affair.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
 
 struct Network::Parts {
   Ucx ucx;
@@ -273,10 +212,8 @@ Network::~Network() = default;
 
 std::string Network::open() {
   Ucx& ucx = parts_->ucx;
-  const CloseOnExecute scope;
-  const SignalsBlocked elsewhere;
+  const StartOfUcx start;
   raise_descriptor_limit();  // each connection has one
-  const ThreadsOfUcx of_ucx;
   if (std::string problem = ucx.load(); !problem.empty()) {
     return problem;
   }
@@ -319,8 +256,8 @@ std::string Network::open() {
   address_.assign(reinterpret_cast<const char*>(&token_), sizeof token_);
   address_.append(reinterpret_cast<const char*>(address), bytes);
   ucx.ucp_worker_release_address(parts_->worker, address);
-  threads_of_ucx_ = of_ucx.count();
-  silence_.watch_sets_among(scope.opened());
+  threads_of_ucx_ = start.threads();
+  silence_.watch_sets_among(start.descriptors());
   return {};
 }
 
@@ -460,41 +397,4 @@ bool Network::listen() {
 
 }  // namespace meantime::net
 
-#else
-
-namespace meantime::net {
-
-struct Network::Parts {};
-
-Network::Network() = default;
-Network::~Network() = default;
-std::string Network::open() {
-  return "the job has several nodes, and this Meantime was built without UCX (Debian: apt install "
-         "libucx-dev, then build it again)";
-}
-Sent Network::outcome(void*) {
-  return Sent::failed;
-}
-Sent Network::send(Heading&, std::size_t, const void*, std::size_t, bool, Operation&) {
-  return Sent::failed;
-}
-Sent Network::fetch(void*, void*, std::size_t, Operation&) {
-  return Sent::failed;
-}
-bool Network::progress(Receiver*, Poller) {
-  return false;
-}
-void Network::refuse(void*) {}
-void Network::take_first_messages() noexcept {}
-bool Network::arm() {
-  return true;
-}
-bool Network::arm_for_sleep() {
-  return true;
-}
-bool Network::listen() {
-  return false;
-}
-
-}  // namespace meantime::net
 #endif
