@@ -175,7 +175,7 @@ Helper::Helper(Rank* rank, Helps helps, std::atomic<std::uint32_t>& threads)
 /// If more comes than is moved in a few turns, the rank has the next look.
 void Helper::watch(Rank& rank) {
   constexpr int most_turns = 4;
-  for (int turns = 0; turns < most_turns && rank.engine->waits_for_network(); ++turns) {
+  for (int turns = 0; turns < most_turns && rank.engine->may_have_to_answer(); ++turns) {
     if (net::network()->arm()) {
       watches_.store(true, std::memory_order_relaxed);  // before it may be called
       if (listener_.listen() != 0) {
@@ -260,7 +260,7 @@ Helper::Turn Helper::turn_of_rank() {
     return Turn::moved;
   }
   account.helper_cpu_ns.store(own_cpu_ns(), std::memory_order_relaxed);
-  return rank_->engine->waits_for_network() ? listen_again() : let_go();
+  return rank_->engine->may_have_to_answer() ? listen_again() : let_go();
 }
 
 /// Whose message it is, and whether he may be entered, the network finds out.

@@ -6,8 +6,8 @@
 //   helper    for ranks that compute: what comes meanwhile is there when they look, and no
 //             rendezvous waits for them. (Collaborative polling, and the event-driven helper that
 //             its paper names as future work: papers/collaborative-polling.txt.) Called since a
-//             rank left MPI with something under way, it moves what there is, and asks to be called
-//             again
+//             rank left MPI with something under way that may need an answer, it moves what there
+//             is, and asks to be called again
 // Ranks in MPI move all of this themselves, and thread ranks that wait that of others, too
 // (net/network.h): a thread that finds nothing left to move looks a little later, or lets go until
 // a rank leaves MPI again.
@@ -38,7 +38,7 @@ class Helper {
   void take_over(Rank& rank) {
     if (!watches_.load(std::memory_order_relaxed) &&
         rank.phase.load(std::memory_order_relaxed) == Phase::active &&
-        rank.engine->waits_for_network()) {
+        rank.engine->may_have_to_answer()) {
       watch(rank);
     }
   }

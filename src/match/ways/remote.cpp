@@ -219,7 +219,7 @@ bool Remote::may_compute_meanwhile() {
   if (!ground_.rank.lock.try_lock()) {
     return true;  // it begins a wait, or leaves MPI
   }
-  const bool does = ground_.rank.engine->waits_for_network();
+  const bool does = ground_.rank.engine->may_have_to_answer();
   ground_.rank.lock.unlock();
   return does;
 }
