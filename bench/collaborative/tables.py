@@ -17,8 +17,8 @@ HEAD = """# Messages that arrive while a rank computes
 <!-- written by bench/collaborative/measure --document; from here -->
 
 Programs whose ranks compute for unequally long, on two nodes of a [cluster with a delay](cluster.md), so that a
-message takes its time without taking a CPU: without helpers, with one where a CPU is idle (`auto`, as it is by default) or
-always (`on`), and by Open MPI and MPICH, which poll. Each node has one of the machine's two CPUs' worth of ranks times V.
+message takes its time without taking a CPU: without helpers, with one for what needs an answer (`auto`, as it is by default) or
+for all (`on`), and by Open MPI and MPICH, which poll. Each node has one of the machine's two CPUs' worth of ranks times V.
 [How](../internals/net.md#while-a-rank-computes) it works. Thread ranks of a node poll for each other with the helper off,
 too: that is the paper's collaborative polling (P1), and there is no way to leave it out.
 

@@ -97,7 +97,7 @@ struct Engine : Ground {
 
  private:
   bool has_room_for_offer(const LocalReceive& receive) const {
-    return receive.looks_elsewhere && receive.capacity > limits.remote_eager;
+    return receive.looks_elsewhere && receive.capacity >= limits.answered_from;
   }
   bool is_turn_of_network();
   [[gnu::noinline]] Message* catch_message_from_anywhere(const Envelope& hand, bool* at_once);

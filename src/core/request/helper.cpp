@@ -1,11 +1,8 @@
 #include "core/request/helper.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <exception>
@@ -39,34 +36,6 @@ std::uint64_t own_cpu_ns() {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
          static_cast<std::uint64_t>(time.tv_nsec);
 }
-
-/// For how long the calling thread has been ready to run, and had no CPU, as the kernel counts it.
-class Delay {
- public:
-  /// Since it was last asked. 0: not known.
-  std::uint64_t since_ns() {
-    if (file_ < 0) {
-      file_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    }
-    char text[64] = {};
-    unsigned long long ran = 0;
-    unsigned long long waited = 0;
-    if (pread(file_, text, sizeof text - 1, 0) <= 0 ||
-        std::sscanf(text, "%llu %llu", &ran, &waited) != 2) {
-      return 0;
-    }
-    return waited - std::exchange(waited_ns_, waited);
-  }
-
- private:
-  int file_ = -1;
-  std::uint64_t waited_ns_ = 0;
-};
-
-/// More than it takes to begin on a CPU that is idle (27 to 50 us, LIMITS.md).
-constexpr std::uint64_t busy_ns = 200'000;
-
-Delay helper_delay;
 
 // Set before the first rank uses the network.
 int first_of_host = 0;
@@ -130,15 +99,15 @@ void open_ear(int first_rank, int ranks) {
   wait::ear() = new wait::Ear(first_rank, ranks, std::move(of_node));  // as long as the process
 }
 
-void start_helper(Rank* rank, Helps helps, std::atomic<std::uint32_t>& threads) {
-  if (helps != Helps::never && host_helper == nullptr) {
-    host_helper = new Helper(rank, helps, threads);  // as long as its thread: for ever
+void start_helper(Rank* rank, bool helps, std::atomic<std::uint32_t>& threads) {
+  if (helps && host_helper == nullptr) {
+    host_helper = new Helper(rank, threads);  // as long as its thread: for ever
   }
 }
 
 }  // namespace
 
-void hear_network_for(Rank& rank, Helps helps) {
+void hear_network_for(Rank& rank, bool helps) {
   if (net::network() == nullptr) {
     return;
   }
@@ -148,13 +117,13 @@ void hear_network_for(Rank& rank, Helps helps) {
   if (wait::ear()->open(net::network()->efd()) == 0) {  // else a thread hears the network
     wait::ear()->hold_bells();
   }
-  if (helps != Helps::never) {
+  if (helps) {
     rank.lock.enable_for_helper();
   }
   start_helper(&rank, helps, threads);
 }
 
-void hear_network_for_host(int first_rank, int ranks, Helps helps) {
+void hear_network_for_host(int first_rank, int ranks, bool helps) {
   if (net::network() == nullptr) {
     return;
   }
@@ -167,9 +136,8 @@ void hear_network_for_host(int first_rank, int ranks, Helps helps) {
   start_helper(nullptr, helps, threads);
 }
 
-Helper::Helper(Rank* rank, Helps helps, std::atomic<std::uint32_t>& threads)
+Helper::Helper(Rank* rank, std::atomic<std::uint32_t>& threads)
     : rank_(rank),
-      helps_(helps),
       listener_(net::network()->efd(), heard, 0, net::Urgency::leaves_cpus_to_others, threads) {}
 
 /// If more comes than is moved in a few turns, the rank has the next look.
@@ -220,9 +188,6 @@ Helper::Turn Helper::listen_again() {
 }
 
 Helper::Turn Helper::turn() {
-  if (helps_ != Helps::always && helper_delay.since_ns() > busy_ns) {
-    return Turn::in_vain;  // all CPUs are in use
-  }
   if (rank_ == nullptr) {
     return turn_of_host();
   }

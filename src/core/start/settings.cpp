@@ -286,9 +286,8 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
     }
   }
   const std::string helper = setting("MEANTIME_HELPER");
-  settings.helps = helper == "off"  ? Helps::never
-                   : helper == "on" ? Helps::always
-                                    : Helps::if_cpus_are_idle;
+  settings.helps = helper != "off";
+  limits.answered_from = helper == "on" ? 0 : limits.remote_eager + 1;
   settings.cross_memory = setting("MEANTIME_CMA") != "0";
   settings.attaches = setting("MEANTIME_TEST_ATTACHES") == "1";
   settings.argument_checks = setting("MEANTIME_CHECKS") != "0";

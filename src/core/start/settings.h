@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/request/helps.h"
 #include "match/engine.h"
 #include "settings/settings.h"
 
@@ -23,8 +22,8 @@ struct PolicySettings;
 namespace meantime::core {
 
 struct Settings {
-  std::uint32_t on_deadlock = 0;  ///< 0 abort, 1 report, 2 ignore
-  Helps helps = Helps::if_cpus_are_idle;
+  std::uint32_t on_deadlock = 0;            ///< 0 abort, 1 report, 2 ignore
+  bool helps = true;                        ///< there is a helper (core/request/helper.h)
   int lost_after_s = 10;                    ///< core/start/startup.cpp
   std::uint64_t still_ns = 10'000'000'000;  ///< deadlock/deadlock.h
   bool cross_memory = true;
