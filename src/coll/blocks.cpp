@@ -5,7 +5,8 @@
 namespace meantime::coll {
 
 int copy_own(const Piece& from, const Piece& to) {
-  const int error = copy(from.buffer, from.count, *from.type, to.buffer, to.count, *to.type);
+  const int error =
+      copy_elements(from.buffer, from.count, *from.type, to.buffer, to.count, *to.type);
   return error == MPI_ERR_TRUNCATE
              ? fail(error, "this rank gives itself {} bytes where it has room for {}", from.bytes(),
                     to.bytes())

@@ -49,7 +49,7 @@ void Elements::put(const void* buffer, MPI_Count first, MPI_Count count, char* d
   if (type_.contiguous) {
     std::memcpy(deposit, user(buffer, first) + type_.true_lb, bytes(count));
   } else if (as_in_memory_) {
-    copy(user(buffer, first), count, type_, deposit - type_.true_lb, count, type_);
+    copy_elements(user(buffer, first), count, type_, deposit - type_.true_lb, count, type_);
   } else {
     pack(user(buffer, first), count, type_, 0, deposit, bytes(count));
   }
@@ -59,7 +59,7 @@ void Elements::get(const char* deposit, void* buffer, MPI_Count first, MPI_Count
   if (type_.contiguous) {
     std::memcpy(user(buffer, first) + type_.true_lb, deposit, bytes(count));
   } else if (as_in_memory_) {
-    copy(deposit - type_.true_lb, count, type_, user(buffer, first), count, type_);
+    copy_elements(deposit - type_.true_lb, count, type_, user(buffer, first), count, type_);
   } else {
     unpack(user(buffer, first), count, type_, 0, deposit, bytes(count));
   }

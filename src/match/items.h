@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "copy/copy.h"
 #include "match/awaited_word.h"
 #include "node/layout.h"
 
@@ -133,7 +134,8 @@ static_assert(sizeof(Message) == 2 * cache_line);
 ///   direct   cross-memory attach (or memcpy inside a host) in fragments; receiver and sender, if
 ///            they are there, claim fragments from its two ends, so two cores share a large copy
 ///   piped    through a ring of chunks in the segment that the sender fills and the receiver
-///            empties: for non-contiguous senders, and without cross-memory attach
+///            empties: for non-contiguous senders, and without cross-memory attach, or for the rest
+///            of a copy where that ended half-way
 ///   by wire  direct, but in the three steps of a network (match/ways/test_wire.h): a test setting
 ///   by network  from another node (match/ways/remote.h)
 /// Lifetime: `holders` counts who may still touch it besides its owner, the sender: one for the
@@ -142,23 +144,16 @@ static_assert(sizeof(Message) == 2 * cache_line);
 struct alignas(cache_line) Transfer {
   std::atomic<std::uint32_t> word;  ///< state() looks at it
   std::atomic<std::uint32_t> holders;
-  std::atomic<SleepLink> sleep;       ///< of the sender, for it
-  std::uint64_t source_address;       ///< 0: not contiguous, or no cross-memory attach
-  std::uint64_t destination_address;  ///< 0: not contiguous
+  std::atomic<SleepLink> sleep;  ///< of the sender, for it
   Link receive;
-  std::uint64_t bytes;  ///< to move: the message or what fits
-  std::uint64_t fragment;
-  std::uint64_t sender;  ///< the sender's LocalSend, for itself
-  alignas(cache_line) std::atomic<std::uint64_t> claimed;
-  std::atomic<std::uint64_t> finished;
-  std::atomic<std::int32_t> error;    ///< an errno that stopped a copy; EPERM = go on piped
-  std::atomic<std::uint32_t> piped;   ///< a Piped
+  std::uint64_t sender;               ///< the sender's LocalSend, for itself
   Link pipe;                          ///< made by the sender
-  std::atomic<std::uint64_t> filled;  ///< bytes that the sender has put in
+  std::atomic<std::uint64_t> filled;  ///< bytes that the sender has put in …
   std::atomic<std::uint64_t> emptied;
-  std::atomic<std::uint32_t> copy_ns;  ///< of a direct copy, both sides together (route.h)
-  std::uint32_t pipe_bytes;            ///< a multiple of pipe_parts; known once any are filled
-  std::uint64_t due_ns;                ///< by wire: when its next step arrives
+  std::uint32_t pipe_bytes;             ///< a multiple of pipe_parts; known once any are filled
+  std::atomic<std::uint32_t> piped;     ///< a Piped
+  alignas(cache_line) copy::Copy copy;  ///< of the message, or what of it fits
+  std::uint64_t due_ns;                 ///< by wire: when its next step arrives
 
   AwaitedWord awaited() { return {word, sleep}; }
   std::uint32_t state() const { return AwaitedWord::state_in(word); }

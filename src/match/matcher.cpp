@@ -297,8 +297,9 @@ void Matcher::spill_offers() {
       const auto origin = static_cast<int>(message.origin);
       if (message.kind == ItemKind::synchronous) {
         std::memcpy(payload, payload_of(message), message.bytes);
-      } else if (transfer.source_address == 0 || !node::can_attach(origin) ||
-                 node::read_from(origin, payload, transfer.source_address, message.bytes) != 0) {
+      } else if (transfer.copy.source_address == 0 || !node::can_attach(origin) ||
+                 node::read_from(origin, payload, transfer.copy.source_address, message.bytes) !=
+                     0) {
         return false;
       }
       given = &message;

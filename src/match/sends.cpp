@@ -106,7 +106,7 @@ bool Sends::offer(LocalSend& send, Peer& to) {
   if (carried) {
     ground_.typed.pack(send, 0, payload_of(*message), send.bytes);
   } else if (can_be_fetched) {
-    transfer.source_address = reinterpret_cast<std::uint64_t>(send.contiguous);
+    transfer.copy.source_address = reinterpret_cast<std::uint64_t>(send.contiguous);
   }
   message->flags |= send.blocking ? blocking : 0;
   message->flags |= send.synchronous ? until_matched : 0;
@@ -192,7 +192,7 @@ bool Sends::goes_directly(const LocalSend& send) const {
   }
   const Transfer& transfer = transfer_of(*send.message);
   const std::uint32_t piped = transfer.piped.load(std::memory_order_relaxed);
-  return transfer.source_address != 0 && (piped == not_piped || piped == by_wire);
+  return transfer.copy.source_address != 0 && (piped == not_piped || piped == by_wire);
 }
 
 /// If the send is over: its cell is free again, its peer may get another.
@@ -208,11 +208,11 @@ bool Sends::reap(LocalSend& send) {
   if ((message.flags & noticed) != 0 && !send.attended) {
     transfers_.attend();  // off the list before the cell is used again
   }
-  if (transfer.error.load(std::memory_order_relaxed) != 0) {
+  if (transfer.copy.error.load(std::memory_order_relaxed) != 0) {
     send.error = MPI_ERR_BUFFER;
   }
-  if (const std::uint32_t took = transfer.copy_ns.load(std::memory_order_relaxed);
-      took != 0 && transfer.bytes == message.bytes && message.bytes <= ground_.limits.medium &&
+  if (const std::uint32_t took = transfer.copy.took_ns.load(std::memory_order_relaxed);
+      took != 0 && transfer.copy.bytes == message.bytes && message.bytes <= ground_.limits.medium &&
       !ground_.in_one_address_space(send.destination)) {
     ground_.route.one_copy_took(message.bytes, took);
   }

@@ -51,21 +51,22 @@ Piped Transfers::choose(const Message& message, const Transfer& transfer, const 
     pipes.time(receive);
     return from_the_start;
   }
-  if (transfer.source_address == 0 || !node::can_attach(static_cast<int>(message.origin))) {
+  if (transfer.copy.source_address == 0 || !node::can_attach(static_cast<int>(message.origin))) {
     return from_the_start;
   }
-  return test_wire != nullptr && transfer.destination_address != 0 ? by_wire : not_piped;
+  return test_wire != nullptr && transfer.copy.destination_address != 0 ? by_wire : not_piped;
 }
 
 /// Of a large message that could be copied directly. Only if both sides stay in MPI until it is
 /// there, each on a core of its own; and one at a time.
 bool Transfers::pipe_is_quicker(const Message& message, const Transfer& transfer,
                                 const Receive& receive) {
-  return (message.flags & receive.flags & blocking) != 0 && transfer.bytes > Route::medium_bytes &&
-         transfer.source_address != 0 && transfer.destination_address != 0 &&
-         ground_.is_me(receive.owner) && !ground_.is_me(message.origin) && !pipes.is_timing() &&
-         !wait::policy().crowded && !ground_.is_thread_rank() && test_wire == nullptr &&
-         ground_.route.two_copies(transfer.bytes);
+  return (message.flags & receive.flags & blocking) != 0 &&
+         transfer.copy.bytes > Route::medium_bytes && transfer.copy.source_address != 0 &&
+         transfer.copy.destination_address != 0 && ground_.is_me(receive.owner) &&
+         !ground_.is_me(message.origin) && !pipes.is_timing() && !wait::policy().crowded &&
+         !ground_.is_thread_rank() && test_wire == nullptr &&
+         ground_.route.two_copies(transfer.copy.bytes);
 }
 
 Way& Transfers::way_of(std::uint32_t piped) {
@@ -81,12 +82,12 @@ Way& Transfers::way_of(std::uint32_t piped) {
 void Transfers::begin(Message& message, Receive& receive) {
   Transfer& transfer = transfer_of(message);
   transfer.receive = ground_.segment.link(&receive);
-  transfer.bytes = receive.received.bytes;
-  transfer.destination_address = receive.address;
+  transfer.copy.bytes = receive.received.bytes;
+  transfer.copy.destination_address = receive.address;
   const Piped way = choose(message, transfer, receive);
   transfer.piped.store(way, std::memory_order_relaxed);
   receive.directly.store(way == from_the_start ? 0 : 1, std::memory_order_relaxed);
-  if (transfer.bytes == 0 && way != by_network) {
+  if (transfer.copy.bytes == 0 && way != by_network) {
     transfer.holders.store(1, std::memory_order_relaxed);
     transitions_.finish(receive, done);
     transitions_.leave(message);

@@ -23,8 +23,8 @@ constexpr std::uint32_t context = 2;
 constexpr std::size_t in_pieces = 50'000;  ///< bytes: fetched by one copy
 constexpr std::size_t shared = 400'000;    ///< in fragments, by both sides
 
-// Read once a process: the two trials and one copy may be done.
-const bool fault_set = setenv("MEANTIME_FAULT_CMA_AFTER", "3", 1) == 0;
+// Read once a process: the two trials, one copy and one fragment may be done.
+const bool fault_set = setenv("MEANTIME_FAULT_CMA_AFTER", "4", 1) == 0;
 
 struct InPieces : LocalReceive {
   std::vector<char> data = std::vector<char>(in_pieces);
@@ -91,7 +91,7 @@ LocalSend send_of(const std::vector<char>& data, int tag) {
 }
 
 // While the receiver is busy with one message the sender, which may not copy any more, gives up
-// another one, whose receiver has not begun with it: it must not take part in it twice.
+// the rest of another one, whose receiver has not begun with it: it must not take part in it twice.
 TEST(Transfer, TheSenderLosesItsPermissionBeforeTheReceiverBegins) {
   ASSERT_TRUE(fault_set);
   const int descriptor = node::create_segment(2, 2);
@@ -138,6 +138,9 @@ TEST(Transfer, TheSenderLosesItsPermissionBeforeTheReceiverBegins) {
     EXPECT_TRUE(over);
     EXPECT_EQ(transfer.piped.load(), went_over);
     EXPECT_EQ(transfer.holders.load(), 0u);
+    EXPECT_EQ(transfer.copy.done.load(), 1u << (transfer.copy.fragments() - 1));  // its last one
+    EXPECT_EQ(transfer.filled.load(), transfer.copy.rest_bytes());
+    EXPECT_LT(transfer.filled.load(), shared);
     EXPECT_TRUE(from.sends.finished(large_send));
     EXPECT_TRUE(from.sends.finished(small_send));
     EXPECT_EQ(received, large);

@@ -85,7 +85,7 @@ constexpr Setting table[] = {
     {"MEANTIME_EAGER_MOST", Kind::bytes, Scope::start, "a quarter of the memory, 4G at most, divided by the ranks, and then 1G at most", {}, 0, terabyte,
      "to what both may grow while short messages are not read; 0: they do not"},
     {"MEANTIME_FRAGMENT", Kind::bytes, Scope::start, "128K", {}, 64 * 1024, terabyte,
-     "the largest fragment of a direct copy"},
+     "the largest fragment of a direct copy, which has 64 at most"},
     {"MEANTIME_REMOTE_EAGER", Kind::bytes, Scope::start, "64K", {}, 0, 1024 * 1024,
      "a message that is sent to another node at once; longer ones are fetched by their receiver"},
     {"MEANTIME_HELPER", Kind::word, Scope::start, "auto", helper_words, 0, 0,

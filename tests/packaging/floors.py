@@ -17,6 +17,7 @@ FLOORS = (
     {"machine"},  # what is measured of the machine, and changed in it
     {"settings"},  # every setting in one table
     {"node"},  # the segment of the node's hosts, cross-memory attach, the line to mpiexec
+    {"copy"},  # a copy that several may move
     {"guest"},  # guest work: who starts it, bounds it, ends it
     {"elf"},  # what an ELF file says
     {"symbolize"},  # addresses in programs as people know them

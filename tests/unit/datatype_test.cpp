@@ -157,7 +157,7 @@ TEST_P(RandomTypes, CopyBetweenTypes) {
       wanted[target.order[i]] = stream[i];
     }
     const int error =
-        copy(source.buffer(), from_count, *from.type, target.buffer(), to_count, *to.type);
+        copy_elements(source.buffer(), from_count, *from.type, target.buffer(), to_count, *to.type);
     EXPECT_EQ(error, stream.size() > target.order.size() ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
     EXPECT_EQ(target.memory, wanted);
   }

@@ -106,8 +106,8 @@ std::size_t unpack(void* buffer, MPI_Count count, const Datatype& type, std::siz
                    const void* packed, std::size_t bytes);
 /// Copies typed memory to typed memory that does not overlap it. What does not fit is left out and
 /// MPI_ERR_TRUNCATE returned; a shorter `from` is fine.
-int copy(const void* from, MPI_Count from_count, const Datatype& from_type, void* to,
-         MPI_Count to_count, const Datatype& to_type);
+int copy_elements(const void* from, MPI_Count from_count, const Datatype& from_type, void* to,
+                  MPI_Count to_count, const Datatype& to_type);
 
 /// MPI_Get_count: how many whole elements `bytes` are, MPI_UNDEFINED if they are not.
 MPI_Count whole_elements(const Datatype& type, MPI_Count bytes);

@@ -214,8 +214,8 @@ std::size_t unpack(void* buffer, MPI_Count count, const Datatype& type, std::siz
                                      static_cast<char*>(const_cast<void*>(packed)), bytes);
 }
 
-int copy(const void* from, MPI_Count from_count, const Datatype& from_type, void* to,
-         MPI_Count to_count, const Datatype& to_type) {
+int copy_elements(const void* from, MPI_Count from_count, const Datatype& from_type, void* to,
+                  MPI_Count to_count, const Datatype& to_type) {
   const auto available = static_cast<std::size_t>(from_count * from_type.size);
   const auto room = static_cast<std::size_t>(to_count * to_type.size);
   const std::size_t bytes = std::min(available, room);

@@ -123,7 +123,7 @@ int reduce_local(const Op& op, const void* in, void* inout, MPI_Count count, Dat
       }
       return MPI_SUCCESS;
     case Op::Code::replace:
-      return copy(in, count, type, inout, count, type);
+      return copy_elements(in, count, type, inout, count, type);
     case Op::Code::no_op:
       return MPI_SUCCESS;
     default:

@@ -27,7 +27,8 @@ class Copies final : public Way {
   static constexpr std::uint64_t least_fragment = 64 * 1024;
 
   void copy_fragments(Message& message, bool as_receiver);
-  int copy_to_pieces(Message& message, std::uint64_t begin, std::size_t bytes);
+  int move(Message& message, const copy::Stretch& part, bool as_receiver);
+  int move_to_pieces(Message& message, const copy::Stretch& part);
   void bytes_are_there(Message& message);
 
   Ground& ground_;

@@ -25,10 +25,11 @@ void Pipes::send(Message& message) {
   out_.push_back(&message);
 }
 
-/// The bytes' hold stays; the receiver gets one for taking part.
+/// The bytes' hold stays; the receiver gets one for taking part. All is settled, so both find the
+/// same rest.
 void Pipes::take_over(Message& message, Receive& receive) {
   Transfer& transfer = transfer_of(message);
-  transfer.error.store(0, std::memory_order_relaxed);
+  transfer.copy.error.store(0, std::memory_order_relaxed);
   transfer.holders.fetch_add(1, std::memory_order_relaxed);
   receive.directly.store(0, std::memory_order_relaxed);
   transfer.piped.store(went_over, std::memory_order_release);
@@ -75,7 +76,8 @@ bool Pipes::progress() {
     // Until it is emptied, not until the send's owner asks: a window of a thousand would have a
     // thousand pipes, and the one that is waited for none. (The receiver says so after its copy.)
     Transfer& transfer = transfer_of(*message);
-    const bool over = transfer.emptied.load(std::memory_order_acquire) == transfer.bytes;
+    const bool over =
+        transfer.emptied.load(std::memory_order_acquire) == transfer.copy.rest_bytes();
     if (over) {
       release(transfer);
       moved = true;
@@ -86,11 +88,11 @@ bool Pipes::progress() {
     Message& message = *ground_.segment.at<Message>(receive->message);
     moved |= empty(*receive);
     Transfer& transfer = transfer_of(message);
-    if (transfer.emptied.load(std::memory_order_relaxed) != transfer.bytes) {
+    if (transfer.emptied.load(std::memory_order_relaxed) != transfer.copy.rest_bytes()) {
       return false;
     }
     if (receive == timed_) {
-      ground_.route.two_copies_took(transfer.bytes, now_ns() - timed_began_);
+      ground_.route.two_copies_took(transfer.copy.bytes, now_ns() - timed_began_);
       timed_ = nullptr;
     }
     transitions_.finish(*receive, done);
@@ -106,7 +108,7 @@ bool Pipes::progress() {
 /// there is still the rank's own.
 bool Pipes::make(Transfer& transfer) {
   const auto wanted = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-      std::bit_ceil(transfer.bytes), 2 * spare_bytes, ground_.limits.pipe_bytes));
+      std::bit_ceil(transfer.copy.rest_bytes()), 2 * spare_bytes, ground_.limits.pipe_bytes));
   const std::uint32_t least = std::min(wanted, least_bytes);
   for (std::uint32_t bytes = wanted; transfer.pipe == 0 && bytes >= least; bytes /= 4) {
     transfer.pipe = ground_.pool.allocate(bytes);
@@ -147,11 +149,12 @@ bool Pipes::fill(Message& message) {
     const std::uint64_t room =
         capacity - (filled - transfer.emptied.load(std::memory_order_acquire));
     const std::uint64_t place = filled % capacity;
-    const std::uint64_t now = std::min({part - place % part, room, transfer.bytes - filled});
+    const copy::Stretch next = transfer.copy.rest_at(filled);
+    const std::uint64_t now = std::min({part - place % part, room, next.bytes});
     if (now == 0) {
       return moved;
     }
-    ground_.typed.pack(local(transfer), filled, pipe + place, now);
+    ground_.typed.pack(local(transfer), next.begin, pipe + place, now);
     transfer.filled.store(filled + now, std::memory_order_release);
     wait::ring_rank(static_cast<int>(message.destination));
     moved = true;
@@ -170,12 +173,13 @@ bool Pipes::empty(Receive& receive) {
     }
     const std::uint64_t part = transfer.pipe_bytes / pipe_parts;
     const std::uint64_t place = emptied % transfer.pipe_bytes;
-    const std::uint64_t now = std::min(part - place % part, there);
+    const copy::Stretch next = transfer.copy.rest_at(emptied);
+    const std::uint64_t now = std::min({part - place % part, there, next.bytes});
     const char* const from = ground_.segment.at<char>(transfer.pipe) + place;
     if (receive.address != 0) {
-      std::memcpy(reinterpret_cast<void*>(receive.address + emptied), from, now);
+      std::memcpy(reinterpret_cast<void*>(receive.address + next.begin), from, now);
     } else {
-      ground_.typed.unpack(local(receive), emptied, from, now);
+      ground_.typed.unpack(local(receive), next.begin, from, now);
     }
     transfer.emptied.store(emptied + now, std::memory_order_release);
     wait::ring_rank(static_cast<int>(message.origin));

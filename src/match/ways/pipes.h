@@ -22,7 +22,7 @@ class Pipes final : public Way {
   void send(Message& message) override;
   bool progress() override;
 
-  /// A direct copy did not work to the end: the whole payload once more.
+  /// A direct copy did not work to the end: the rest of it.
   void take_over(Message& message, Receive& receive);
   /// Of this rank, if that has happened to it and it does not move yet.
   void go_on(const LocalSend& send);

@@ -98,7 +98,7 @@ bool TestWire::has_arrived(Item& step) {
     message.flags |= data_on_wire;
     transfer.due_ns =
         now + wire_.latency_ns +
-        static_cast<std::uint64_t>(wire_.ns_per_byte * static_cast<double>(transfer.bytes));
+        static_cast<std::uint64_t>(wire_.ns_per_byte * static_cast<double>(transfer.copy.bytes));
     return false;
   } else {
     copies_.send(message);
