@@ -26,8 +26,11 @@ struct Engine : Ground {
   bool take_entry(LocalReceive& receive);
   /// Once it has one. It stays where it is until it is over.
   void post(LocalReceive& receive) {
-    looks_elsewhere += receive.looks_elsewhere ? 1 : 0;
-    may_be_offered += has_room_for_offer(receive) ? 1 : 0;
+    if (receive.looks_elsewhere) {
+      ++looks_elsewhere;
+      open_bytes += receive.capacity;
+      may_be_first += receive.may_be_first ? 1 : 0;
+    }
     matcher.post(receive);
   }
   /// For a blocking receive, before it is posted: most messages are under way already, and then no
@@ -76,12 +79,15 @@ struct Engine : Ground {
   bool waits_for_network() const {
     return remote != nullptr && (looks_elsewhere != 0 || remote->is_under_way());
   }
-  /// The network may bring what is to be answered: a long message, that is fetched, or the fetching
-  /// of one of its own. It is answered even while the rank computes. A short one can lie in the
+  /// The network may bring what is to be answered, even while the rank computes: a long message,
+  /// that is fetched; more of short ones than a socket takes; the first of a process, with which
+  /// UCX connects only now; the fetching of one of this rank's own. Else what comes can lie in the
   /// socket until the rank looks, and waking a thread for it is in vain. (A stencil of 5 KiB halos,
   /// four thread ranks a node: 1.3 % of its time.)
   bool may_have_to_answer() const {
-    return remote != nullptr && (may_be_offered != 0 || remote->is_under_way());
+    return remote != nullptr &&
+           ((looks_elsewhere != 0 && (may_be_first != 0 || open_bytes >= limits.answered_from)) ||
+            remote->may_be_fetched() || remote->is_under_way());
   }
   /// Others wait for notices of this rank's, which must not leave MPI before.
   bool owes_notices() const { return cells_.owes_notices(); }
@@ -93,12 +99,10 @@ struct Engine : Ground {
   Matcher matcher;
   Sends sends;
   int looks_elsewhere = 0;  ///< receives and probes that are open, and may be for what others send
-  int may_be_offered = 0;   ///< those receives of which a message may be long
+  int may_be_first = 0;     ///< those receives that a sender's first message may be for
+  std::uint64_t open_bytes = 0;  ///< for which all of those receives have room
 
  private:
-  bool has_room_for_offer(const LocalReceive& receive) const {
-    return receive.looks_elsewhere && receive.capacity >= limits.answered_from;
-  }
   bool is_turn_of_network();
   [[gnu::noinline]] Message* catch_message_from_anywhere(const Envelope& hand, bool* at_once);
   void hear_network_now();
@@ -127,8 +131,11 @@ inline bool Engine::finished(LocalReceive& receive) {
   if (!receive.over && (receive.is_private || !collect(receive))) {
     return false;
   }
-  may_be_offered -= has_room_for_offer(receive) ? 1 : 0;
-  looks_elsewhere -= std::exchange(receive.looks_elsewhere, false) ? 1 : 0;
+  if (std::exchange(receive.looks_elsewhere, false)) {
+    --looks_elsewhere;
+    open_bytes -= receive.capacity;
+    may_be_first -= receive.may_be_first ? 1 : 0;
+  }
   if (receive.entry != nullptr) {
     memory.release(*receive.entry);
     receive.entry = nullptr;

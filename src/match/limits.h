@@ -38,8 +38,8 @@ struct Limits {
   /// the memory's last defence (256 MiB a pair), not a means of flow control.
   std::uint32_t pair_offers = 1u << 20;
   std::size_t remote_eager = 64 * 1024;  ///< bytes: up to this at once to another node
-  std::size_t answered_from = 0;         ///< receives of so many are heard for by the helper
-  std::size_t fragment = 128 * 1024;     ///< of a direct transfer
+  std::size_t answered_from = 0;  ///< bytes of open receives: the helper hears the network for them
+  std::size_t fragment = 128 * 1024;  ///< of a direct transfer
   std::uint32_t pipe_bytes = 256 * 1024;
   Wire wire;
 };

@@ -74,7 +74,8 @@ struct LocalReceive : Envelope {
   std::uint64_t address = 0;  ///< where the data shall lie in one run, or 0
   std::uint64_t capacity = 0;
   bool blocking = false;         ///< its call returns only when it is done
-  bool looks_elsewhere = false;  ///< its message may come from another node
+  bool looks_elsewhere = false;  ///< its message may come from another node …
+  bool may_be_first = false;     ///< … and be the first that its sender sends here
 
   Receive* entry = nullptr;  ///< what others see of it, or will; until it is found to be over
   bool is_private = false;   ///< nobody else sees it: the entry says nothing yet

@@ -89,7 +89,7 @@ constexpr Setting table[] = {
     {"MEANTIME_REMOTE_EAGER", Kind::bytes, Scope::start, "64K", {}, 0, 1024 * 1024,
      "a message that is sent to another node at once; longer ones are fetched by their receiver"},
     {"MEANTIME_HELPER", Kind::word, Scope::start, "auto", helper_words, 0, 0,
-     "a thread that takes in what comes from other nodes while ranks compute: auto, what needs an answer; on, all at once"},
+     "a thread that takes in what comes from other nodes while ranks compute: auto, what needs an answer; on, all that they have receives for"},
     {"MEANTIME_LOST_AFTER", Kind::count, Scope::start, "10", {}, 1, 3600,
      "seconds after which a node, or a connection between two, of which nothing is heard is lost, and ends the job"},
     {"MEANTIME_CMA", Kind::word, Scope::start, "1", no_yes, 0, 0,

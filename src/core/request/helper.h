@@ -13,12 +13,12 @@
 // a rank leaves MPI again.
 //
 // What the helper does the rank would have to do itself, but for its being woken. So it is woken
-// only if something may need an answer (Engine::may_have_to_answer; MEANTIME_HELPER=on: for all),
-// and then also where all CPUs are in use, of which a thread of SCHED_BATCH has its share and
-// preempts nobody. (To leave them to the ranks did not pay: 4 MiB each way while both compute, 652
-// ms, and 414 so. Nor to be deaf for a while after a call without an answer: 2.6 % of a stencil
-// with an open receive of 1 MiB, and 0.5 without.) It runs no code of the program: operators of
-// reductions are the rank's own.
+// only if something may need an answer (Engine::may_have_to_answer; MEANTIME_HELPER=on: if any
+// receive is open), and then also where all CPUs are in use, of which a thread of SCHED_BATCH has
+// its share and preempts nobody. (To leave them to the ranks did not pay: 4 MiB each way while both
+// compute, 652 ms, and 414 so. Nor to be deaf for a while after a call without an answer: 2.6 % of
+// a stencil with an open receive of 1 MiB, and 0.5 without.) It runs no code of the program:
+// operators of reductions are the rank's own.
 #pragma once
 
 #include <atomic>

@@ -50,6 +50,15 @@ bool may_come_from_elsewhere(int source, const Communicator& comm) {
          (source == MPI_ANY_SOURCE || engine.peers[comm.peer_world_rank(source)].elsewhere);
 }
 
+namespace {
+
+/// What is sent from there may be the first that this rank hears from there.
+bool is_unheard(int source, const Communicator& comm) {
+  return source == MPI_ANY_SOURCE || self().engine->peers[comm.peer_world_rank(source)].heard == 0;
+}
+
+}  // namespace
+
 const match::Typed typed{pack_send, unpack_receive};
 
 // --- send
@@ -157,6 +166,7 @@ int ReceiveRequest::prepare() {
   address = operation.type->contiguous ? reinterpret_cast<std::uint64_t>(data_begin(operation)) : 0;
   capacity = static_cast<std::uint64_t>(operation.count * operation.type->size);
   looks_elsewhere = may_come_from_elsewhere(operation.peer, *comm);
+  may_be_first = looks_elsewhere && is_unheard(operation.peer, *comm);
   if (!self().engine->take_entry(*this)) [[unlikely]] {
     const auto look = [this] {
       return self().engine->take_entry(*this) ? node::segment().link(entry) : 0;
