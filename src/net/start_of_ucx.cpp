@@ -20,13 +20,11 @@ constexpr char name_of_all[] = "\tasync";
 std::set<int> numbers_in(const char* folder_name) {
   std::set<int> all;
   if (DIR* const folder = opendir(folder_name); folder != nullptr) {
-    const int own = dirfd(folder);
     while (const dirent* const entry = readdir(folder)) {
       if (std::isdigit(static_cast<unsigned char>(*entry->d_name)) != 0) {
         all.insert(std::atoi(entry->d_name));
       }
     }
-    all.erase(own);
     closedir(folder);
   }
   return all;
@@ -37,7 +35,10 @@ std::set<int> threads_now() {
 }
 
 std::set<int> descriptors_now() {
-  return numbers_in("/proc/self/fd");
+  std::set<int> all = numbers_in("/proc/self/fd");
+  std::erase_if(all,
+                [](int descriptor) { return fcntl(descriptor, F_GETFD) < 0; });  // the folder's
+  return all;
 }
 
 std::set<int> without(std::set<int> all, const std::set<int>& those) {

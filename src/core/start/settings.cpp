@@ -287,7 +287,8 @@ std::string read_settings(Settings& settings, match::Limits& limits) {
   }
   const std::string helper = setting("MEANTIME_HELPER");
   settings.helps = helper != "off";
-  limits.answered_from = helper == "on" ? 0 : limits.remote_eager + 1;
+  constexpr std::size_t taken_by_socket = 64 * 1024;  // its buffers are larger, on either side
+  limits.answered_from = helper == "on" ? 0 : std::min(limits.remote_eager, taken_by_socket) + 1;
   settings.cross_memory = setting("MEANTIME_CMA") != "0";
   settings.attaches = setting("MEANTIME_TEST_ATTACHES") == "1";
   settings.argument_checks = setting("MEANTIME_CHECKS") != "0";

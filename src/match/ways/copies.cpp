@@ -62,7 +62,7 @@ void Copies::copy_fragments(Message& message, bool as_receiver) {
   while (const std::optional<std::uint32_t> fragment = copy.claim(order)) {
     const bool timed = copy.bytes <= ground_.limits.medium;
     const Stopwatch stopwatch(timed);
-    int error = copy.error.load(std::memory_order_relaxed);
+    int error = copy.error.load(std::memory_order_relaxed);  // then it is counted off, not moved
     if (error == 0) {
       error = move(message, copy.fragment(*fragment), as_receiver);
     }

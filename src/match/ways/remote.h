@@ -54,7 +54,7 @@ class Remote final : public Way, public net::Receiver {
   /// What others could not hand over while the rank was in MPI.
   bool has_queued() const { return network_.has_queued(ground_.rank.world_rank); }
   bool take_queued() { return network_.take_queued(ground_.rank.world_rank); }
-  /// Something that was sent from here, and be its send over, is still here.
+  /// Something that was sent is still here, even if its send is over.
   bool may_be_fetched() const { return under_way_ != 0; }
   /// A message from here or to here is not over.
   bool is_under_way() const {
